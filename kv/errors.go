@@ -1,0 +1,52 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What the store answers when it does not do what was asked.
+var (
+	ErrNotFound    = errors.New("no such record")                            // missing, or out of the principal's scope
+	ErrForbidden   = errors.New("not permitted")                             // the concrete error is a *Forbidden
+	ErrBadLogin    = errors.New("invalid api credentials")                   // unknown key, wrong secret, revoked, expired
+	ErrConflict    = errors.New("conflicts with another record")             // the concrete error is a *Conflict
+	ErrStale       = errors.New("the record has changed since")              // If-Match names another revision
+	ErrKeyReused   = errors.New("idempotency key was used for another body") // also a nonce used for another code
+	ErrStopped     = errors.New("the store has stopped taking writes")
+	ErrBusy        = errors.New("the store is busy")
+	ErrCorrupt     = errors.New("a stored value fails its checksum")
+	ErrInUse       = errors.New("the store is open in another process")
+	ErrNewerFormat = errors.New("the store was written by a newer version")
+	ErrPanicked    = errors.New("the operation panicked")
+	ErrNoCheckin   = errors.New("no such check-in, or it is undone already")
+)
+
+// Forbidden says what a principal would need and what it has.
+type Forbidden struct {
+	RequiredScope string   // "people:POST"; "" where a level is wanted
+	CurrentScopes []string // never nil
+	RequiredLevel string
+	CurrentLevel  string
+}
+
+func (f *Forbidden) Error() string {
+	if f.RequiredScope != "" {
+		return fmt.Sprintf("%v: needs %s", ErrForbidden, f.RequiredScope)
+	}
+	return fmt.Sprintf("%v: needs level %s", ErrForbidden, f.RequiredLevel)
+}
+
+// Is makes a Forbidden an ErrForbidden.
+func (f *Forbidden) Is(target error) bool { return target == ErrForbidden }
+
+// Conflict says what a write collides with.
+type Conflict struct {
+	Reason string         // one sentence
+	Counts map[string]int // on delete: kind → how many records refer to this one; otherwise nil
+}
+
+func (c *Conflict) Error() string { return fmt.Sprintf("%v: %s", ErrConflict, c.Reason) }
+
+// Is makes a Conflict an ErrConflict.
+func (c *Conflict) Is(target error) bool { return target == ErrConflict }
