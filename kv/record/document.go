@@ -1,58 +1,185 @@
 package record
 
 import (
+	"bytes"
+	"errors"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// ErrBody is a stored body that is not two runs of members.
+var ErrBody = errors.New("not a record's body")
+
 // Body is a record as it lies in the store: two runs of JSON members in table order, without the braces. Shown holds the
 // members exactly as /v1 prints them; Hidden holds write-only and hidden fields, references and unknown fields.
 type Body struct{ Shown, Hidden []byte }
-
-// Member finds a stored member in either run without decoding: nil where there is none.
-func (b Body) Member(name string) jsontext.Value { panic("record") }
 
 // Doc is a record opened for change.
 type Doc struct {
 	Kind   *Kind
 	values []jsontext.Value // by index into Kind.Fields; nil where not stored
-	extra  []Member         // fields that this version does not know, kept
+	extra  []Member         // fields that this version does not know, kept; their names as written, with the quotes
 }
 
 // NewDoc is a record of defaults.
-func (k *Kind) NewDoc() *Doc { panic("record") }
+func (k *Kind) NewDoc() *Doc {
+	d := &Doc{Kind: k, values: make([]jsontext.Value, len(k.Fields))}
+	d.fill()
+	return d
+}
 
-// Decode opens a stored body, written under whatever version of the table.
-func (k *Kind) Decode(b Body) (*Doc, error) { panic("record") }
+// fill gives stored fields without a value their default.
+func (d *Doc) fill() {
+	for _, i := range d.Kind.sorted {
+		if d.values[i] == nil {
+			d.values[i] = d.Kind.Fields[i].initial()
+		}
+	}
+}
+
+// Decode opens a stored body, written under whatever version of the table: fields it lacks get their defaults, fields that
+// this version does not know are kept. The document shares nothing with the body.
+func (k *Kind) Decode(b Body) (*Doc, error) {
+	d := &Doc{Kind: k, values: make([]jsontext.Value, len(k.Fields))}
+	buf := append(append(make([]byte, 0, len(b.Shown)+len(b.Hidden)), b.Shown...), b.Hidden...)
+	for _, run := range [2][]byte{buf[:len(b.Shown)], buf[len(b.Shown):]} {
+		for i := 0; i < len(run); {
+			name, v, after, ok := member(run, i)
+			if !ok {
+				return nil, ErrBody
+			}
+			d.keep(name, v)
+			i = after
+		}
+	}
+	d.fill()
+	return d, nil
+}
+
+// keep puts a stored member where it belongs.
+func (d *Doc) keep(quoted []byte, v jsontext.Value) {
+	i, ok := d.Kind.names[string(quoted[1:len(quoted)-1])]
+	if ok && d.Kind.Fields[i].Stored() {
+		d.values[i] = v
+		return
+	}
+	d.extra = append(d.extra, Member{string(quoted), v})
+}
 
 // Encode closes the document into its two runs.
-func (d *Doc) Encode() Body { panic("record") }
+func (d *Doc) Encode() Body {
+	size := 0
+	for i, v := range d.values {
+		size += len(d.Kind.labels[i]) + len(v) + 1
+	}
+	for _, m := range d.extra {
+		size += len(m.Name) + len(m.Value) + 2
+	}
+	run := d.appendRun(make([]byte, 0, size), d.Kind.shown)
+	cut := len(run)
+	if cut > 0 {
+		run = append(run, ',') // parts the runs in one allocation; in neither of them
+	}
+	start := len(run)
+	run = d.appendRun(run, d.Kind.hidden)
+	for _, m := range d.extra {
+		if len(run) > start {
+			run = append(run, ',')
+		}
+		run = append(append(append(run, m.Name...), ':'), m.Value...)
+	}
+	return Body{Shown: run[:cut:cut], Hidden: run[start:len(run):len(run)]}
+}
+
+// appendRun appends some fields as one run.
+func (d *Doc) appendRun(dst []byte, fields []int) []byte {
+	for n, i := range fields {
+		if n > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(dst, d.Kind.labels[i]...), d.values[i]...)
+	}
+	return dst
+}
 
 // Clone is a copy that shares no state.
-func (d *Doc) Clone() *Doc { panic("record") }
+func (d *Doc) Clone() *Doc {
+	c := &Doc{Kind: d.Kind, values: make([]jsontext.Value, len(d.values)), extra: make([]Member, len(d.extra))}
+	for i, v := range d.values {
+		c.values[i] = bytes.Clone(v)
+	}
+	for i, m := range d.extra {
+		c.extra[i] = Member{m.Name, m.Value.Clone()}
+	}
+	return c
+}
 
-// Value is a stored member's text; "null" where it has none.
-func (d *Doc) Value(name string) jsontext.Value { panic("record") }
+// Value is a stored member's text; "null" where it has none. It must not be written to.
+func (d *Doc) Value(name string) jsontext.Value {
+	if i, ok := d.Kind.names[name]; ok && d.values[i] != nil {
+		return d.values[i]
+	}
+	for _, m := range d.extra {
+		if unquote([]byte(m.Name)) == name {
+			return m.Value
+		}
+	}
+	return jsontext.Value("null")
+}
 
 // Text is a stored string decoded; "" for null.
-func (d *Doc) Text(name string) string { panic("record") }
+func (d *Doc) Text(name string) string { return unquote(d.Value(name)) }
 
 // Int is a stored integer; 0 for null.
-func (d *Doc) Int(name string) int64 { panic("record") }
+func (d *Doc) Int(name string) int64 { return integerOf(d.Value(name)) }
 
 // Bool is a stored boolean; false for null.
-func (d *Doc) Bool(name string) bool { panic("record") }
+func (d *Doc) Bool(name string) bool { return string(d.Value(name)) == "true" }
 
 // Ints is a stored list of integers.
-func (d *Doc) Ints(name string) []int64 { panic("record") }
+func (d *Doc) Ints(name string) []int64 { return integers(d.Value(name)) }
+
+// Time is a stored date-time; the zero time for null.
+func (d *Doc) Time(name string) time.Time {
+	t, _ := ParseDateTime(d.Text(name), time.UTC)
+	return t
+}
+
+// IsNull tells a stored null.
+func (d *Doc) IsNull(name string) bool { return isNull(d.Value(name)) }
 
 // Set stores a value in its stored form. The name must be one of the table's.
-func (d *Doc) Set(name string, v jsontext.Value) { panic("record") }
+func (d *Doc) Set(name string, v jsontext.Value) { d.values[d.Kind.stored(name)] = v }
+
+// stored is the index of a stored field; any other name is a bug in this program.
+func (k *Kind) stored(name string) int {
+	i, ok := k.names[name]
+	if !ok || !k.Fields[i].Stored() {
+		panic("record: " + k.Name + " stores no field " + name)
+	}
+	return i
+}
 
 // Apply lays a patch over the document and answers the names of the members whose text changed, in table order. Frozen
-// fields keep their first non-null value.
-func (d *Doc) Apply(p *Patch) (changed []string) { panic("record") }
+// fields keep their first non-null value; objects that differ in the order of their members are the same.
+func (d *Doc) Apply(p *Patch) (changed []string) {
+	given := make([]jsontext.Value, len(d.values))
+	for _, m := range p.values {
+		given[d.Kind.stored(m.Name)] = m.Value
+	}
+	for i, v := range given {
+		f := &d.Kind.Fields[i]
+		switch {
+		case v == nil, equalValues(d.values[i], v):
+		case f.Flags.Has(Frozen) && !isNull(d.values[i]):
+		default:
+			d.values[i] = v
+			changed = append(changed, f.Name)
+		}
+	}
+	return changed
+}
 
 // Moment is the clock's reading that a change is made under.
 type Moment struct {
@@ -62,17 +189,24 @@ type Moment struct {
 
 // Settle keeps a kind's own rules after Apply (contract.md §9): defaults that follow other fields, frozen originals, dates
 // of change, created_at. before is the record as it was, nil on create.
-func (d *Doc) Settle(before *Doc, m Moment) { panic("record") }
+func (d *Doc) Settle(before *Doc, m Moment) {
+	if _, ok := d.Kind.names["created_at"]; ok {
+		d.settleNull("created_at", Time(m.Now))
+	}
+	if d.Kind.settle != nil {
+		d.Kind.settle(d, before, m)
+	}
+}
 
-// Canonical is the body's text inside the revision hash (design.md §4): keys sorted by bytes, numbers as their literal
-// text, shortest escapes, no names that begin with "_".
-func (d *Doc) Canonical() []byte { panic("record") }
+// settleNull gives a field that is null a value.
+func (d *Doc) settleNull(name string, v jsontext.Value) {
+	if d.IsNull(name) {
+		d.Set(name, v)
+	}
+}
 
-// Quote is a string's stored form.
-func Quote(s string) jsontext.Value { panic("record") }
-
-// Number is an integer's stored form.
-func Number(n int64) jsontext.Value { panic("record") }
-
-// Time is a date-time's stored form: UTC with Z, microseconds only when not zero.
-func Time(t time.Time) jsontext.Value { panic("record") }
+// Quote is a string's stored form: the shortest escapes. Bytes that are no UTF-8 become U+FFFD.
+func Quote(s string) jsontext.Value {
+	v, _ := jsontext.AppendQuote(make([]byte, 0, len(s)+2), s)
+	return v
+}

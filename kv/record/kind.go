@@ -1,5 +1,12 @@
 package record
 
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
 // A Kind says in one place what a record of one sort is. Its fields stand in reply order: stored ones first, then nested
 // and derived ones. Everything that handles records reads this table; there is no other list of field names.
 type Kind struct {
@@ -13,6 +20,10 @@ type Kind struct {
 	System   bool   // not imported, not written by /admin/v1/{kind}
 	Home     string // the field whose record decides the church ("church_id", "person") or event ("event_id") it belongs to; "" = none
 	Fields   []Field
+
+	scopes []ScopeSort                    // the databases its records belong to
+	settle func(d, before *Doc, m Moment) // the kind's own rules; nil = none
+	layout                                // made of Fields by table
 }
 
 // Class is the rule by which a key sees a record (contract.md §7).
@@ -52,7 +63,110 @@ const (
 	Frozen                       // the first non-null value stays (merge rule `first`)
 	Strict                       // merge rule `strict`
 	ServerOnly                   // set by the store alone, whatever the surface
+	Secret                       // shown on no surface and in no schema
+	Filled                       // Settle gives it a value: never null in a reply
 )
 
 // Has tells whether any of the given flags is set.
 func (f Flags) Has(g Flags) bool { return f&g != 0 }
+
+// Field finds a row of the table.
+func (k *Kind) Field(name string) (*Field, bool) {
+	i, ok := k.names[name]
+	if !ok {
+		return nil, false
+	}
+	return &k.Fields[i], true
+}
+
+// Stored tells a field that lies in the body from one that is made for a reply.
+func (f *Field) Stored() bool {
+	switch f.Type.(type) {
+	case Nested, NestedList, Derived:
+		return false
+	}
+	return true
+}
+
+// Settable tells whether a request on a surface may set the field.
+func (f *Field) Settable(s Surface) bool {
+	if !f.Stored() || f.Flags.Has(ServerOnly|Secret) {
+		return false
+	}
+	return s == Admin || !f.Flags.Has(ReadOnly|Hidden)
+}
+
+// Shown tells whether a reply on a surface has the field.
+func (f *Field) Shown(s Surface) bool {
+	if f.Flags.Has(Secret) {
+		return false
+	}
+	return s == Admin || !f.Flags.Has(WriteOnly|Hidden)
+}
+
+// TakesNull tells whether a request on a surface may set the field to null: on V1 where the contract lists it, on Admin
+// also where null is what an absent field has.
+func (f *Field) TakesNull(s Surface) bool {
+	return f.Flags.Has(Null) || s == Admin && f.Default == "" && !f.Flags.Has(Required)
+}
+
+// initial is the value of an absent field.
+func (f *Field) initial() jsontext.Value {
+	if f.Default == "" {
+		return jsontext.Value("null")
+	}
+	return jsontext.Value(f.Default)
+}
+
+// null is what a field stores for null.
+func (f *Field) null() jsontext.Value {
+	if o, ok := f.Type.(Object); ok && len(o.Keys) > 0 {
+		return f.initial()
+	}
+	return jsontext.Value("null")
+}
+
+// layout is what a table says, in the forms that the hot paths read it in. Numbers are indexes into Fields.
+type layout struct {
+	names                  map[string]int
+	labels                 []string // each field's name as it stands before its value: "full_name":
+	shown, hidden, derived []int    // the first run, the second, and what is made for a reply
+	sorted                 []int    // stored fields by the bytes of their names
+	searched               []int
+}
+
+// table completes a kind.
+func table(k Kind) *Kind {
+	k.layout = layout{names: make(map[string]int, len(k.Fields)), labels: make([]string, len(k.Fields))}
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		if _, twice := k.names[f.Name]; twice {
+			panic("record: " + k.Name + " has two fields " + f.Name)
+		}
+		k.names[f.Name] = i
+		k.labels[i] = `"` + f.Name + `":`
+		if f.Flags.Has(Searched) {
+			k.searched = append(k.searched, i)
+		}
+		k.place(i, f)
+	}
+	slices.SortFunc(k.sorted, func(a, b int) int { return strings.Compare(k.Fields[a].Name, k.Fields[b].Name) })
+	return &k
+}
+
+// place puts a field into the runs it belongs to.
+func (k *Kind) place(i int, f *Field) {
+	_, made := f.Type.(deriver)
+	if made {
+		k.derived = append(k.derived, i)
+	}
+	switch {
+	case !f.Stored():
+		return
+	case !made && f.Shown(V1):
+		k.shown = append(k.shown, i)
+	default:
+		k.hidden = append(k.hidden, i)
+	}
+	k.sorted = append(k.sorted, i)
+}

@@ -1,36 +1,47 @@
 package record
 
-// The kinds (design.md §2).
-var (
-	Church           = &Kind{}
-	Regional         = &Kind{}
-	FinancialAccount = &Kind{}
-	Category         = &Kind{}
-	Subcategory      = &Kind{}
-	CostCenter       = &Kind{}
-	BusinessUnit     = &Kind{}
-	Supplier         = &Kind{}
-	Role             = &Kind{}
-	Person           = &Kind{}
-	Group            = &Kind{}
-	Membership       = &Kind{}
-	FinancialEntry   = &Kind{}
-	Event            = &Kind{}
-	Ticket           = &Kind{}
-	HolderName       = &Kind{}
-	Holder           = &Kind{}
-	Checkin          = &Kind{}
-	Scan             = &Kind{}
-	Undo             = &Kind{}
-	APIKey           = &Kind{}
-	TicketForm       = &Kind{} // a ticket as its writer sees it: Ticket, HolderName and Holder in one
-)
+// kinds are all stored kinds, in order of their numbers.
+var kinds = []*Kind{
+	Church, Regional, FinancialAccount, Category, Subcategory, CostCenter, BusinessUnit, Supplier, Role,
+	Person, Group, Membership, FinancialEntry, Event, Ticket, HolderName, Holder, Checkin, Scan, Undo, APIKey,
+}
 
-// Kinds are all stored kinds, in order of their numbers.
-func Kinds() []*Kind { panic("record") }
+// kindsByName are the same.
+var kindsByName = func() map[string]*Kind {
+	m := make(map[string]*Kind, len(kinds))
+	for _, k := range kinds {
+		m[k.Name] = k
+	}
+	return m
+}()
+
+// Kinds are all stored kinds, in order of their numbers. The list must not be written to.
+func Kinds() []*Kind { return kinds }
 
 // ByName finds a stored kind.
-func ByName(name string) (*Kind, bool) { panic("record") }
+func ByName(name string) (*Kind, bool) {
+	k, ok := kindsByName[name]
+	return k, ok
+}
 
 // ByNumber finds a stored kind.
-func ByNumber(n byte) (*Kind, bool) { panic("record") }
+func ByNumber(n byte) (*Kind, bool) {
+	if n == 0 || int(n) > len(kinds) {
+		return nil, false
+	}
+	return kinds[n-1], true
+}
+
+// origin are the rows that every kind with a row of its own in an import has, where /v1 shows none of them.
+func origin(rows ...Field) []Field {
+	return append(rows,
+		Field{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
+		Field{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
+		Field{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
+		Field{"updated_at", Derived{updatedAt, DateTime{}}, ReadOnly | Hidden, ``},
+		Field{"updated_by", Derived{updatedBy, keyID}, ReadOnly | Hidden | Null, ``},
+	)
+}
+
+// keyID is the id of an api key as a stamp: it names who wrote, and need not exist here.
+var keyID = Integer{Min: 1, Max: MaxID}

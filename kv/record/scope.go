@@ -1,5 +1,7 @@
 package record
 
+import "strconv"
+
 // Scope is a replication database that a record belongs to (sync.md §1): a name, and the id it is about or 0.
 type Scope struct {
 	Sort ScopeSort
@@ -22,7 +24,44 @@ const (
 )
 
 // String is the database's name: "church-3-finance".
-func (s Scope) String() string { panic("record") }
+func (s Scope) String() string {
+	id := strconv.FormatInt(s.ID, 10)
+	switch s.Sort {
+	case ScopeReference:
+		return "reference"
+	case ScopeReferenceFinance:
+		return "reference-finance"
+	case ScopeChurch:
+		return "church-" + id
+	case ScopeChurchFinance:
+		return "church-" + id + "-finance"
+	case ScopeEvent:
+		return "event-" + id
+	case ScopeEventNames:
+		return "event-" + id + "-names"
+	case ScopeEventHolders:
+		return "event-" + id + "-holders"
+	case ScopeSystem:
+		return "_system"
+	}
+	return ""
+}
 
-// Scopes are the scopes of a record; home is the id of the church or event it belongs to (Kind.Home), 0 for none.
-func (k *Kind) Scopes(id ID, d *Doc, home int64) []Scope { panic("record") }
+// Scopes are the scopes of a record; home is the id of the church or event it belongs to (Kind.Home), 0 for none. A person
+// or entry without a church is in none but the mirror of all records.
+func (k *Kind) Scopes(id ID, _ *Doc, home int64) []Scope {
+	out := make([]Scope, 0, len(k.scopes))
+	for _, sort := range k.scopes {
+		switch {
+		case sort == ScopeReference || sort == ScopeReferenceFinance || sort == ScopeSystem:
+			out = append(out, Scope{Sort: sort})
+		case sort == ScopeEvent && k.Class == Shared:
+			out = append(out, Scope{sort, id.Int()})
+		case home != 0:
+			out = append(out, Scope{sort, home})
+		case k.Class == Shared:
+			out = append(out, Scope{Sort: ScopeReference})
+		}
+	}
+	return out
+}

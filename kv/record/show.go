@@ -1,6 +1,9 @@
 package record
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // View is all that a reply is made of.
 type View struct {
@@ -16,7 +19,51 @@ type View struct {
 
 // Show appends the record's reply on a surface: {"id":…, stored members, nested and derived ones}. Admin shows the hidden
 // members too.
-func (k *Kind) Show(dst []byte, s Surface, v *View) []byte { panic("record") }
+func (k *Kind) Show(dst []byte, s Surface, v *View) []byte {
+	dst = append(dst, `{"id":`...)
+	if k.ULID {
+		dst = append(append(append(dst, '"'), k.FormatID(v.ID)...), '"')
+	} else {
+		dst = strconv.AppendInt(dst, v.ID.Int(), 10)
+	}
+	if len(v.Body.Shown) > 0 {
+		dst = append(append(dst, ','), v.Body.Shown...)
+	}
+	if s == Admin {
+		dst = k.appendHidden(dst, v.Body.Hidden)
+	}
+	for _, i := range k.derived {
+		f := &k.Fields[i]
+		if !f.Shown(s) || s == Admin && f.Stored() {
+			continue
+		}
+		dst = append(append(dst, ','), k.labels[i]...)
+		dst = f.Type.(deriver).derive(dst, f.Name, v)
+	}
+	return append(dst, '}')
+}
 
-// Schema is the kind's OpenAPI 3.1 schema on a surface.
-func (k *Kind) Schema(s Surface, d Direction) map[string]any { panic("record") }
+// appendHidden appends the second run without its secrets, and without unknown members that a made one would stand beside.
+func (k *Kind) appendHidden(dst, run []byte) []byte {
+	for i := 0; i < len(run); {
+		name, _, after, ok := member(run, i)
+		if !ok {
+			return dst
+		}
+		if k.open(name) {
+			dst = append(append(dst, ','), run[i:after-1]...)
+		}
+		i = after
+	}
+	return dst
+}
+
+// open tells whether a member of the second run may be shown to an administrator.
+func (k *Kind) open(quoted []byte) bool {
+	name := quoted[1 : len(quoted)-1]
+	i, known := k.names[string(name)]
+	if !known {
+		return string(name) != "id"
+	}
+	return k.Fields[i].Stored() && !k.Fields[i].Flags.Has(Secret)
+}

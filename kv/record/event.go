@@ -1,0 +1,81 @@
+package record
+
+// Event is something people come to, with or without tickets. It has no /v1 write.
+var Event = table(Kind{Name: "event", Number: 14, Version: 1, Resource: "event", Class: Shared, Home: "church_id",
+	scopes: []ScopeSort{ScopeEvent, ScopeChurch}, settle: settleEvent,
+	Fields: []Field{
+		{"name", Text{Max: 150}, ReadOnly, `""`},
+		{"description", Text{}, ReadOnly, `""`},
+		{"start_datetime", DateTime{}, ReadOnly | Required | Indexed, ``},
+		{"end_datetime", DateTime{}, ReadOnly | Indexed | Filled, ``},
+		{"subscription_deadline", DateTime{}, ReadOnly | Filled, ``},
+		{"show_on_calendar", Bool{}, ReadOnly, `false`},
+		{"incomplete", Bool{}, ReadOnly, `false`},
+		{"shareable", Bool{}, ReadOnly, `false`},
+		{"paid_event", Bool{}, ReadOnly, `false`},
+		{"has_registrations", Bool{}, ReadOnly, `false`},
+		{"active", Bool{}, ReadOnly, `true`},
+		{"enabled", Bool{}, ReadOnly, `true`},
+		{"show_in_app", Bool{}, ReadOnly, `false`},
+		{"highlighted", Bool{}, ReadOnly, `false`},
+		{"public", Bool{}, ReadOnly, `true`},
+		{"available", Bool{}, ReadOnly, `true`},
+		{"buyer_only_answers", Bool{}, ReadOnly, `false`},
+		{"public_url", Bool{}, ReadOnly, `false`},
+		{"public_subscription", Bool{}, ReadOnly, `false`},
+		{"recurrence_model", Bool{}, ReadOnly, `false`},
+		{"send_push_notifications", Bool{}, ReadOnly, `false`},
+		{"legacy_v1", Bool{}, ReadOnly, `false`},
+		{"hybrid", Bool{}, ReadOnly, `false`},
+		{"has_paid_tickets", Bool{}, ReadOnly, `false`},
+		{"show_on_site", Bool{}, ReadOnly, `false`},
+		{"push_sent", Bool{}, ReadOnly, `false`},
+		{"allow_outsiders", Bool{}, ReadOnly, `false`},
+		{"has_free_tickets", Bool{}, ReadOnly, `false`},
+		{"has_available_tickets", Bool{}, ReadOnly, `false`},
+		{"has_active_tickets", Bool{}, ReadOnly, `false`},
+		{"has_external_subscription", Bool{}, ReadOnly, `false`},
+		{"hide_ticket_quantity", Bool{}, ReadOnly, `false`},
+		{"short_url_code", Text{}, ReadOnly, `""`},
+		{"ticket_sorting", Text{}, ReadOnly, `""`},
+		{"contact_email", Email{}, ReadOnly, `""`},
+		{"contact_phone", Text{}, ReadOnly, `""`},
+		{"contact_whatsapp", Text{}, ReadOnly, `""`},
+		{"image", URL{}, ReadOnly | Null, ``},
+		{"thumbnail", URL{}, ReadOnly | Null, ``},
+		{"app_image", URL{}, ReadOnly | Null, ``},
+		{"image_webp", URL{}, ReadOnly | Null, ``},
+		{"facebook_url", URL{Max: 200}, ReadOnly | Null, ``},
+		{"instagram_url", URL{Max: 200}, ReadOnly | Null, ``},
+		{"twitter_url", URL{Max: 200}, ReadOnly | Null, ``},
+		{"youtube_url", URL{Max: 200}, ReadOnly | Null, ``},
+		{"event_url", Text{Max: 300}, ReadOnly | Null, ``},
+		{"available_tickets", Text{Max: 50}, ReadOnly | Null, ``},
+		{"external_subscription_url", URL{Max: 2000}, ReadOnly | Null, ``},
+		{"event_fees", Double{}, ReadOnly | Null, ``},
+		{"location", Object{Keys: placeKeys}, ReadOnly | Null, `{"country":null,"state":null,"city":null,"zip_code":null,` +
+			`"address":null,"address_number":null,"address_complement":null,"neighborhood":null,"latitude":null,"longitude":null}`},
+
+		{"church_id", Ref{"church"}, Null | Hidden | Indexed, ``},
+		{"regional_id", Ref{"regional"}, Null | Hidden | Indexed, ``},
+		{"list_rule", Choice{"once", "daily"}, Hidden, `"once"`},
+		{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
+		{"created_at", DateTime{}, ReadOnly | Hidden | Indexed | Frozen | Filled, ``},
+		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
+
+		{"issued_tickets", Counted{"issued"}, ReadOnly, ``},
+		{"responsible_church", Nested{Kind: "church", ID: "church_id", Keys: []string{"name"}, Always: true}, ReadOnly, ``},
+		{"regional", Nested{Kind: "regional", ID: "regional_id", Keys: []string{"name"}}, ReadOnly, ``},
+		{"updated_at", Derived{updatedAt, DateTime{}}, ReadOnly | Hidden, ``},
+		{"updated_by", Derived{updatedBy, keyID}, ReadOnly | Hidden | Null, ``},
+	}})
+
+// placeKeys are the members of an event's location, in its reply's order.
+var placeKeys = []string{"country", "state", "city", "zip_code", "address", "address_number", "address_complement",
+	"neighborhood", "latitude", "longitude"}
+
+// settleEvent lets an event without an end, or without a deadline, have them when it starts.
+func settleEvent(d, _ *Doc, _ Moment) {
+	d.settleNull("end_datetime", d.Value("start_datetime"))
+	d.settleNull("subscription_deadline", d.Value("start_datetime"))
+}

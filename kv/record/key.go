@@ -1,0 +1,19 @@
+package record
+
+// APIKey is who may ask. Its secret is kept only as a hash, which is shown to nobody.
+var APIKey = table(Kind{Name: "api_key", Number: 21, Version: 1, Resource: "admin", Class: System, System: true,
+	scopes: []ScopeSort{ScopeSystem},
+	Fields: []Field{
+		{"name", Text{Min: 1, Max: 255}, Required, ``},
+		{"key", Text{Min: 1, Max: 64}, ServerOnly | Indexed, ``},
+		{"level", Text{Min: 1}, Required, ``},
+		{"permissions", Texts{}, 0, `[]`},
+		{"expires_at", DateTime{}, Null, ``},
+		{"revoked_at", DateTime{}, ReadOnly | Null, ``},
+		{"rate_limit", Integer{Min: 1, Max: maxCount}, Null, ``},
+		{"secret_hash", Hash{Digits: 64}, ServerOnly | Secret, ``},
+		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
+		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
+		{"updated_at", Derived{updatedAt, DateTime{}}, ReadOnly | Hidden, ``},
+		{"updated_by", Derived{updatedBy, keyID}, ReadOnly | Hidden | Null, ``},
+	}})

@@ -1,0 +1,135 @@
+package record
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A deriver is a type whose value on /v1 is made when it is asked for.
+type deriver interface {
+	derive(dst []byte, name string, v *View) []byte
+}
+
+// Nested shows the record that a stored id names: {"id":…} and Keys. Without an id it is null, or, where Always, an object
+// of nulls.
+type Nested struct {
+	Kind   string
+	ID     string // the field that holds the id
+	Keys   []string
+	Always bool
+}
+
+func (Nested) parse(jsontext.Value, *time.Location) (jsontext.Value, string) { return nil, "" }
+
+func (t Nested) derive(dst []byte, _ string, v *View) []byte {
+	id := v.Body.Member(t.ID)
+	if isNull(id) && !t.Always {
+		return append(dst, "null"...)
+	}
+	return t.appendRecord(dst, id, v)
+}
+
+// appendRecord appends one referred record; the keys of one that is gone are null.
+func (t Nested) appendRecord(dst []byte, id jsontext.Value, v *View) []byte {
+	var body Body
+	if isNull(id) {
+		id = jsontext.Value("null")
+	} else if k, ok := ByName(t.Kind); ok && v.Ref != nil {
+		body, _ = v.Ref(k, Int(integerOf(id)))
+	}
+	dst = append(append(dst, `{"id":`...), id...)
+	for _, key := range t.Keys {
+		dst = append(append(append(dst, ',', '"'), key...), '"', ':')
+		if value := body.Member(key); value != nil {
+			dst = append(dst, value...)
+		} else {
+			dst = append(dst, "null"...)
+		}
+	}
+	return append(dst, '}')
+}
+
+func (t Nested) schema(Direction) map[string]any {
+	properties := map[string]any{"id": Ref{}.schema(Reply)}
+	if t.Always {
+		properties["id"] = withNull(properties["id"].(map[string]any))
+	}
+	required := append([]string{"id"}, t.Keys...)
+	for _, key := range t.Keys {
+		properties[key] = map[string]any{"type": []string{"string", "null"}}
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+// NestedList shows the records that a stored list of ids names.
+type NestedList struct {
+	Kind string
+	IDs  string // the field that holds the ids
+	Keys []string
+}
+
+func (NestedList) parse(jsontext.Value, *time.Location) (jsontext.Value, string) { return nil, "" }
+
+func (t NestedList) derive(dst []byte, _ string, v *View) []byte {
+	one := Nested{Kind: t.Kind, Keys: t.Keys}
+	dst = append(dst, '[')
+	first := true
+	elements(v.Body.Member(t.IDs), func(id jsontext.Value) {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = one.appendRecord(dst, id, v)
+	})
+	return append(dst, ']')
+}
+
+func (t NestedList) schema(d Direction) map[string]any {
+	return map[string]any{"type": "array", "items": Nested{Kind: t.Kind, Keys: t.Keys}.schema(d)}
+}
+
+// Derived shows what a function makes of the record; As is the type it has in a schema.
+type Derived struct {
+	Make func(dst []byte, v *View) []byte
+	As   Type
+}
+
+func (Derived) parse(jsontext.Value, *time.Location) (jsontext.Value, string) { return nil, "" }
+
+func (t Derived) derive(dst []byte, _ string, v *View) []byte { return t.Make(dst, v) }
+
+func (t Derived) schema(Direction) map[string]any { return t.As.schema(Reply) }
+
+// Counted is an integer that is stored where it was imported; otherwise /v1 shows what the view counts. /admin/v1 shows
+// what is stored, so that a reply sent back changes nothing.
+type Counted struct{ What string }
+
+func (Counted) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, string) {
+	return Integer{Max: maxCount}.parse(v, zone)
+}
+
+func (t Counted) derive(dst []byte, name string, v *View) []byte {
+	if n := v.Body.Member(name); !isNull(n) {
+		return append(dst, n...)
+	}
+	if v.Count == nil {
+		return append(dst, '0')
+	}
+	return strconv.AppendInt(dst, int64(v.Count(t.What)), 10)
+}
+
+func (Counted) schema(d Direction) map[string]any { return Integer{Max: maxCount}.schema(d) }
+
+const maxCount = 1<<31 - 1
+
+// updatedAt and updatedBy are the stamps of this store, which keeps them beside the body.
+func updatedAt(dst []byte, v *View) []byte { return appendTime(dst, v.UpdatedAt) }
+
+func updatedBy(dst []byte, v *View) []byte {
+	if v.UpdatedBy == 0 {
+		return append(dst, "null"...)
+	}
+	return strconv.AppendInt(dst, v.UpdatedBy, 10)
+}

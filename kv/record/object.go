@@ -1,0 +1,65 @@
+package record
+
+import (
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Object is an object kept as it was given, unknown keys too. Where Keys are named all of them are always there, null when
+// not given, and null stands for the object in which all are.
+type Object struct{ Keys []string }
+
+func (t Object) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
+	if v.Kind() != '{' {
+		return nil, strings.Replace(textDictionary, "%s", typeName(v), 1)
+	}
+	return t.fill(compact(v)), ""
+}
+
+// fill adds the keys that an object lacks.
+func (t Object) fill(v jsontext.Value) jsontext.Value {
+	run := Body{Shown: v[1 : len(v)-1]}
+	out := append(jsontext.Value{'{'}, run.Shown...)
+	for _, key := range t.Keys {
+		if run.Member(key) != nil {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, Quote(key)...), ':'), "null"...)
+	}
+	return append(out, '}')
+}
+
+func (t Object) schema(d Direction) map[string]any {
+	s := map[string]any{"type": "object"}
+	if len(t.Keys) == 0 {
+		return s
+	}
+	properties := map[string]any{}
+	for _, key := range t.Keys {
+		properties[key] = map[string]any{}
+	}
+	s["properties"] = properties
+	if d == Reply {
+		s["required"] = t.Keys
+	}
+	return s
+}
+
+// Objects is a list of objects, each kept as it was given, with Keys as in Object.
+type Objects struct{ Keys []string }
+
+func (t Objects) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, string) {
+	if v.Kind() != '[' {
+		return nil, strings.Replace(textList, "%s", typeName(v), 1)
+	}
+	return list(v, func(e jsontext.Value) (jsontext.Value, string) { return Object(t).parse(e, zone) })
+}
+
+func (t Objects) schema(d Direction) map[string]any {
+	return map[string]any{"type": "array", "items": Object(t).schema(d)}
+}

@@ -1,0 +1,81 @@
+package record
+
+import "bytes"
+
+// Person is a member of the congregation.
+var Person = table(Kind{Name: "person", Number: 10, Version: 1, Resource: "people", Class: Churches, Home: "church_id",
+	scopes: []ScopeSort{ScopeChurch}, settle: settlePerson,
+	Fields: []Field{
+		{"full_name", Text{Min: 1, Max: 255}, Searched, `""`},
+		{"gender", Choice{"male", "female"}, Null, ``},
+		{"status", Choice{"pending", "approved", "refused"}, Null, ``},
+		{"photo", Photo{}, Null, ``},
+		{"is_pastor", Bool{}, Indexed, `false`},
+		{"is_leader", Bool{}, Indexed, `false`},
+		{"leadership_date", Date{}, Null, ``},
+		{"accepted_jesus", Bool{}, 0, `false`},
+		{"decision_context", Text{Min: 1}, Null, ``},
+		{"decision_date", Date{}, Null, ``},
+		{"birthday", Date{}, Null, ``},
+		{"cpf", Text{Max: 11}, Null, ``},
+		{"rg", Text{Max: 14}, Null, ``},
+		{"rg_state", Text{Min: 1}, Null, ``},
+		{"church_profile", Choice{"visitor", "frequent", "member"}, Null, ``},
+		{"baptized", Bool{}, Null, ``},
+		{"baptism_date", Date{}, Null, ``},
+		{"baptism_type", Choice{"immersion", "aspersion"}, Null, ``},
+		{"marital_status", Text{Min: 1}, Null, ``},
+		{"marriage_date", Date{}, Null, ``},
+		{"email", Email{Max: 254}, Null | Searched, ``},
+		{"phone", Phone{Max: 24}, Null | Searched, ``},
+		{"mobile_phone", Phone{Min: 1}, Null | Searched, ``},
+		{"has_whatsapp", Bool{}, 0, `false`},
+		{"membership_number", Integer{}, Null | Searched, ``},
+		{"has_special_needs", Bool{}, 0, `false`},
+		{"special_needs_details", Text{Min: 1}, Null, ``},
+		{"id_document", Text{Min: 1}, Null, ``},
+		{"document_country", Text{Min: 1}, Null, ``},
+		{"document_issuer", Text{Max: 255}, Null, ``},
+		{"joining_reason", Text{Min: 1}, Null, ``},
+		{"previous_church", Text{Min: 1}, Null, ``},
+		{"education_level", Text{Min: 1}, Null, ``},
+		{"occupation", Text{Max: 100}, Null, ``},
+		{"membership_type", Text{Min: 1}, Null, ``},
+		{"visit_reason", Text{Min: 1}, Null, ``},
+		{"blood_type", Choice{"o-", "o+", "a-", "a+", "b-", "b+", "ab-", "ab+"}, Null, ``},
+		{"nationality", Text{Max: 100}, Null, ``},
+		{"birth_state", Text{Min: 1}, Null, ``},
+		{"birth_place", Text{Min: 1}, Null, ``},
+		{"death_date", Date{}, Null, ``},
+		{"membership_start_date", Date{}, Null, ``},
+		{"first_visit_date", Date{}, Null, ``},
+		{"is_active", Bool{}, 0, `true`},
+		{"inactive_reason", Choice{"transference", "death", "withdrawal", "exclusion", "no_contact", "other"}, Null, ``},
+		{"inactive_reason_details", Text{Min: 1}, Null, ``},
+		{"inactive_date", Date{}, Null, ``},
+		{"created_at", DateTime{}, ReadOnly | Indexed | Frozen | Filled, ``},
+		{"profile_change_date", Date{}, ReadOnly | Filled, ``},
+
+		{"church_id", Ref{"church"}, Null | WriteOnly | Indexed, ``},
+		{"location_type", Choice{"national", "international"}, Null | WriteOnly, ``},
+		{"location", Object{}, Null | WriteOnly, ``},
+		{"role_ids", Refs{"role"}, Hidden, `[]`},
+		{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
+		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
+
+		{"updated_at", Derived{updatedAt, DateTime{}}, ReadOnly, ``},
+		{"updated_by", Derived{updatedBy, keyID}, ReadOnly | Hidden | Null, ``},
+		{"church", Nested{Kind: "church", ID: "church_id", Keys: []string{"name"}}, ReadOnly, ``},
+		{"roles", NestedList{Kind: "role", IDs: "role_ids", Keys: []string{"name"}}, ReadOnly, ``},
+	}})
+
+// settlePerson dates the last change of church_profile, at first the creation.
+func settlePerson(d, before *Doc, m Moment) {
+	d.settleNull("profile_change_date", day(d.Time("created_at"), m.Zone))
+	if before == nil || bytes.Equal(before.Value("church_profile"), d.Value("church_profile")) {
+		return
+	}
+	if bytes.Equal(before.Value("profile_change_date"), d.Value("profile_change_date")) {
+		d.Set("profile_change_date", day(m.Now, m.Zone))
+	}
+}

@@ -1,0 +1,170 @@
+package record
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Member finds a stored member in either run without decoding: nil where there is none.
+func (b Body) Member(name string) jsontext.Value {
+	if strings.ContainsAny(name, "\"\\") {
+		return b.slowMember(name)
+	}
+	if v, _ := find(b.Shown, 0, name); v != nil {
+		return v
+	}
+	v, _ := find(b.Hidden, 0, name)
+	return v
+}
+
+// slowMember finds a name that its text writes with escapes.
+func (b Body) slowMember(name string) jsontext.Value {
+	for _, run := range [2][]byte{b.Shown, b.Hidden} {
+		for i := 0; i < len(run); {
+			quoted, value, after, ok := member(run, i)
+			if !ok {
+				break
+			}
+			if unquote(quoted) == name {
+				return value
+			}
+			i = after
+		}
+	}
+	return nil
+}
+
+// find looks for a member by name from run[i], where a member begins, and answers where the next one does. The name holds
+// nothing that a JSON string escapes.
+func find(run []byte, i int, name string) (v jsontext.Value, after int) {
+	for i < len(run) {
+		end := i + 1 + len(name)
+		here := end+1 < len(run) && run[end] == '"' && run[end+1] == ':' && string(run[i+1:end]) == name
+		if here {
+			i = end + 2
+			end = skipValue(run, i)
+			return jsontext.Value(run[i:end:end]), end + 1
+		}
+		i = skipValue(run, skipString(run, i)+1) + 1
+	}
+	return nil, i
+}
+
+// member reads the member that begins at run[i]: its name with the quotes, its value, and where the next one begins. ok is
+// false where there is none.
+func member(run []byte, i int) (name []byte, v jsontext.Value, after int, ok bool) {
+	if i >= len(run) || run[i] != '"' {
+		return nil, nil, 0, false
+	}
+	colon := skipString(run, i)
+	if colon+1 >= len(run) || run[colon] != ':' {
+		return nil, nil, 0, false
+	}
+	end := skipValue(run, colon+1)
+	if end == colon+1 || end < len(run) && run[end] != ',' {
+		return nil, nil, 0, false
+	}
+	return run[i:colon:colon], jsontext.Value(run[colon+1 : end : end]), end + 1, true
+}
+
+// skipString is where the string that begins at run[i] has ended.
+func skipString(run []byte, i int) int {
+	for i++; i < len(run); i++ {
+		j := bytes.IndexByte(run[i:], '"')
+		if j < 0 {
+			break
+		}
+		i += j
+		slashes := 0
+		for run[i-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return i + 1
+		}
+	}
+	return len(run)
+}
+
+// skipValue is where the value that begins at run[i] has ended.
+func skipValue(run []byte, i int) int {
+	if i >= len(run) {
+		return len(run)
+	}
+	switch run[i] {
+	case '"':
+		return skipString(run, i)
+	case '{', '[':
+		return skipNested(run, i)
+	}
+	for i < len(run) && run[i] != ',' && run[i] != '}' && run[i] != ']' {
+		i++
+	}
+	return i
+}
+
+// skipNested is where the object or list that begins at run[i] has ended.
+func skipNested(run []byte, i int) int {
+	for depth := 0; i < len(run); i++ {
+		switch run[i] {
+		case '"':
+			i = skipString(run, i) - 1
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(run)
+}
+
+// elements calls fn with each element of a list in our own encoding.
+func elements(list jsontext.Value, fn func(jsontext.Value)) {
+	if len(list) < 2 || list[0] != '[' {
+		return
+	}
+	list = list[1 : len(list)-1]
+	for i := 0; i < len(list); {
+		end := skipValue(list, i)
+		if end == i {
+			return
+		}
+		fn(list[i:end:end])
+		i = end + 1
+	}
+}
+
+// integers reads a list of integers in our own encoding.
+func integers(list jsontext.Value) []int64 {
+	var out []int64
+	elements(list, func(v jsontext.Value) { out = append(out, integerOf(v)) })
+	return out
+}
+
+// integerOf reads a stored integer; 0 for anything else.
+func integerOf(v jsontext.Value) int64 {
+	n, _ := integer(v)
+	return n
+}
+
+// unquote reads a JSON string; "" for anything else.
+func unquote(v []byte) string {
+	if len(v) < 2 || v[0] != '"' {
+		return ""
+	}
+	if bytes.IndexByte(v, '\\') < 0 {
+		return string(v[1 : len(v)-1])
+	}
+	text, err := jsontext.AppendUnquote(nil, v)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// isNull tells null, and the absence of a value.
+func isNull(v jsontext.Value) bool { return len(v) == 0 || v[0] == 'n' }

@@ -1,0 +1,176 @@
+package record
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Text is a string, trimmed, of Min to Max characters; Max 0 is no limit. With Min 1 a blank one is refused. Numbers are
+// taken as their text.
+type Text struct{ Min, Max int }
+
+func (t Text) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
+	s, fault := t.read(v)
+	if fault != "" {
+		return nil, fault
+	}
+	return Quote(s), ""
+}
+
+// read trims a text and holds it against the limits.
+func (t Text) read(v jsontext.Value) (s, fault string) {
+	s, ok := plain(v)
+	switch {
+	case !ok:
+		return "", TextNotString
+	case strings.IndexByte(s, 0) >= 0:
+		return "", TextNUL
+	case s == "" && t.Min > 0:
+		return "", TextBlank
+	case t.Max > 0 && len(s) > t.Max && utf8.RuneCountInString(s) > t.Max:
+		return "", TooLong(t.Max)
+	}
+	return s, ""
+}
+
+func (t Text) schema(d Direction) map[string]any {
+	s := map[string]any{"type": "string"}
+	if d != Reply {
+		s["type"] = []string{"string", "number"}
+	}
+	if t.Min > 0 && d != Reply {
+		s["minLength"] = t.Min
+	}
+	if t.Max > 0 {
+		s["maxLength"] = t.Max
+	}
+	return s
+}
+
+// Phone is a Text that a search compares by its digits.
+type Phone struct{ Min, Max int }
+
+func (t Phone) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, string) {
+	return Text(t).parse(v, zone)
+}
+
+func (t Phone) schema(d Direction) map[string]any { return Text(t).schema(d) }
+
+// Texts is a list of texts, none of them blank.
+type Texts struct{}
+
+func (Texts) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, string) {
+	return list(v, func(e jsontext.Value) (jsontext.Value, string) { return Text{Min: 1}.parse(e, zone) })
+}
+
+func (Texts) schema(d Direction) map[string]any {
+	s := map[string]any{"type": "array", "items": Text{Min: 1}.schema(d)}
+	if d != Reply {
+		s["type"] = []string{"array", "string"}
+	}
+	return s
+}
+
+// Choice is one of some texts.
+type Choice []string
+
+func (c Choice) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
+	s, ok := plain(v)
+	if !ok {
+		return nil, strings.Replace(textChoice, "%s", `"`+echo(string(v))+`"`, 1)
+	}
+	for _, choice := range c {
+		if s == choice {
+			return Quote(s), ""
+		}
+	}
+	return nil, strings.Replace(textChoice, "%s", `"`+echo(s)+`"`, 1)
+}
+
+func (c Choice) schema(Direction) map[string]any {
+	return map[string]any{"type": "string", "enum": []string(c)}
+}
+
+// plain is the text of a string or number, trimmed; ok is false for anything else.
+func plain(v jsontext.Value) (s string, ok bool) {
+	switch v.Kind() {
+	case '"':
+		return strings.TrimSpace(unquote(v)), true
+	case '0':
+		return string(v), true
+	}
+	return "", false
+}
+
+// list reads a list element by element; where it comes as one text, that is split on commas.
+func list(v jsontext.Value, one func(jsontext.Value) (jsontext.Value, string)) (jsontext.Value, string) {
+	given := v
+	switch v.Kind() {
+	case '"':
+		given = splitList(unquote(v))
+	case '[':
+		given = compact(v)
+	default:
+		return nil, strings.Replace(textList, "%s", typeName(v), 1)
+	}
+	out, fault := jsontext.Value{'['}, ""
+	elements(given, func(e jsontext.Value) {
+		stored, f := one(e)
+		if fault == "" {
+			fault = f
+		}
+		if stored != nil {
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = append(out, stored...)
+		}
+	})
+	return append(out, ']'), fault
+}
+
+// splitList makes a list of a column's text: "1, 2".
+func splitList(s string) jsontext.Value {
+	out := jsontext.Value{'['}
+	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ';' }) {
+		if part = strings.TrimSpace(part); part != "" {
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = append(out, Quote(part)...)
+		}
+	}
+	return append(out, ']')
+}
+
+// typeName is what the framework whose sentences we use calls a value's type.
+func typeName(v jsontext.Value) string {
+	switch v.Kind() {
+	case '"':
+		return "str"
+	case '[':
+		return "list"
+	case '{':
+		return "dict"
+	case 't', 'f':
+		return "bool"
+	case '0':
+		if strings.ContainsAny(string(v), ".eE") {
+			return "float"
+		}
+		return "int"
+	}
+	return "NoneType"
+}
+
+// compact is a value without white space, its strings with the shortest escapes, its numbers as they were.
+func compact(v jsontext.Value) jsontext.Value {
+	v = v.Clone()
+	if err := v.Format(); err != nil {
+		panic("record: a value that was read is no JSON: " + err.Error())
+	}
+	return v
+}

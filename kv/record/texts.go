@@ -1,0 +1,69 @@
+package record
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// The sentences that say what is wrong with a field: Django REST framework's own, which existing clients know
+// (contract.md §3). This is the one table of them; those with a verb are filled in by the functions below.
+const (
+	TextRequired    = "This field is required."
+	TextNull        = "This field may not be null."
+	TextBlank       = "This field may not be blank."
+	TextNotString   = "Not a valid string."
+	TextNUL         = "Null characters are not allowed."
+	TextNotInteger  = "A valid integer is required."
+	TextNotBool     = "Must be a valid boolean."
+	TextNotNumber   = "A valid number is required."
+	TextTooLong     = "String value too large."
+	TextPlaces      = "Ensure that there are no more than 2 decimal places."
+	TextWhole       = "Ensure that there are no more than 8 digits before the decimal point."
+	TextDate        = "Date has wrong format. Use one of these formats instead: YYYY-MM-DD."
+	TextDateTime    = "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]."
+	TextEmail       = "Enter a valid email address."
+	TextURL         = "Enter a valid URL."
+	TextHex         = "Enter a valid hexadecimal value."
+	TextULID        = "Enter a valid ULID."
+	TextFilterTime  = "Enter a valid date/time."
+	textMax         = "Ensure this field has no more than %d characters."
+	textMost        = "Ensure this value is less than or equal to %d."
+	textLeast       = "Ensure this value is greater than or equal to %d."
+	textChoice      = "%s is not a valid choice."
+	textPK          = "Invalid pk \"%s\" - object does not exist."
+	textPKType      = "Incorrect type. Expected pk value, received %s."
+	textDictionary  = "Expected a dictionary of items but got type \"%s\"."
+	textList        = "Expected a list of items but got type \"%s\"."
+	textFilterValue = "“%s” is not a valid value."
+	textFilterPick  = "Select a valid choice. %s is not one of the available choices."
+)
+
+// maxEcho is how many characters of a value a sentence repeats.
+const maxEcho = 100
+
+// InvalidPK says that a reference names no record that the key may see.
+func InvalidPK(id string) string { return fmt.Sprintf(textPK, echo(id)) }
+
+// InvalidFilter says that a filter's value cannot be read.
+func InvalidFilter(value string) string { return fmt.Sprintf(textFilterValue, echo(value)) }
+
+// InvalidChoice says that a filter names a record that there is none of.
+func InvalidChoice(value string) string { return fmt.Sprintf(textFilterPick, echo(value)) }
+
+// TooLong says how many characters a text may have.
+func TooLong(limit int) string { return fmt.Sprintf(textMax, limit) }
+
+// InvalidID is InvalidPK for an id that was read as an integer.
+func InvalidID(id int64) string { return InvalidPK(strconv.FormatInt(id, 10)) }
+
+// echo cuts what a sentence repeats of a value.
+func echo(s string) string {
+	n := 0
+	for i := range s {
+		if n == maxEcho {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}

@@ -1,0 +1,106 @@
+package record
+
+// Ticket is what a door needs to decide: no name, and no code in clear.
+var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 1, Resource: "event", Class: Events, Home: "event_id",
+	scopes: []ScopeSort{ScopeEvent},
+	Fields: []Field{
+		{"event_id", Ref{"event"}, Required | Indexed, ``},
+		{"code_hash", Hash{}, ServerOnly | Indexed, ``},
+		{"normal_hash", Hash{}, ServerOnly | Indexed, ``},
+		{"type", Text{Max: 255}, Null, ``},
+		{"state", ticketState, Strict, `"valid"`},
+		{"valid_from", DateTime{}, Null, ``},
+		{"valid_until", DateTime{}, Null, ``},
+		{"label", Text{Max: 255}, ServerOnly, `""`},
+		{"order", Text{Max: 255}, Null | Indexed, ``},
+		{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
+		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
+		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
+		{"updated_at", Derived{updatedAt, DateTime{}}, ReadOnly | Hidden, ``},
+		{"updated_by", Derived{updatedBy, keyID}, ReadOnly | Hidden | Null, ``},
+	}})
+
+// ticketState is what may be said of a ticket.
+var ticketState = Choice{"valid", "cancelled", "refunded", "unpaid", "blocked"}
+
+// HolderName is what a door's search by name needs. It has its ticket's id.
+var HolderName = table(Kind{Name: "holder_name", Number: 16, Version: 1, Resource: "event", Class: Events, Home: "event_id",
+	System: true, scopes: []ScopeSort{ScopeEventNames},
+	Fields: []Field{
+		{"event_id", Ref{"event"}, Required | Indexed, ``},
+		{"full_name", Text{Max: 255}, Null | Searched, ``},
+		{"phone_tail", Phone{Max: 4}, Null | Searched, ``},
+		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
+		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
+	}})
+
+// Holder is a ticket's private half. It has its ticket's id.
+var Holder = table(Kind{Name: "holder", Number: 17, Version: 1, Resource: "event", Class: Events, Home: "event_id",
+	System: true, scopes: []ScopeSort{ScopeEventHolders},
+	Fields: []Field{
+		{"event_id", Ref{"event"}, Required | Indexed, ``},
+		{"code", Text{Min: 1, Max: 255}, Required, ``},
+		{"email", Email{Max: 254}, Null, ``},
+		{"phone", Phone{Max: 24}, Null, ``},
+		{"person_id", Ref{"person"}, Null | Indexed, ``},
+		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
+		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
+	}})
+
+// TicketForm is a ticket as its writer sees it: Ticket, HolderName and Holder in one. It is not stored.
+var TicketForm = table(Kind{Name: "ticket", Version: 1, Resource: "event", Class: Events, Home: "event_id",
+	Fields: []Field{
+		{"event_id", Ref{"event"}, Required, ``},
+		{"code", Text{Min: 1, Max: 255}, 0, ``},
+		{"type", Text{Max: 255}, Null, ``},
+		{"state", ticketState, Strict, `"valid"`},
+		{"holder_name", Text{Max: 255}, Null | Searched, ``},
+		{"email", Email{Max: 254}, Null, ``},
+		{"phone", Phone{Max: 24}, Null, ``},
+		{"person_id", Ref{"person"}, Null, ``},
+		{"order", Text{Max: 255}, Null, ``},
+		{"valid_from", DateTime{}, Null, ``},
+		{"valid_until", DateTime{}, Null, ``},
+		{"external_id", Text{Min: 1, Max: 255}, Null, ``},
+		{"label", Text{}, ServerOnly, `""`},
+		{"created_at", DateTime{}, ReadOnly | Filled, ``},
+		{"updated_at", Derived{updatedAt, DateTime{}}, ReadOnly, ``},
+	}})
+
+// formNames are the names that a form's fields have in the records.
+var formNames = map[string]string{"holder_name": "full_name"}
+
+// SplitTicket parts a form's patch into those of its three records, with the label and the phone's tail that follow from
+// it. The code's hashes are the store's to add.
+func SplitTicket(p *Patch) (ticket, name, holder *Patch) {
+	ticket, name, holder = p.Project(Ticket, nil), p.Project(HolderName, formNames), p.Project(Holder, nil)
+	if _, given := p.Value("holder_name"); given {
+		ticket.Set("label", Quote(Label(p.Text("holder_name"))))
+	}
+	if v, given := p.Value("phone"); given {
+		name.Set("phone_tail", []byte("null"))
+		if tail := PhoneTail(unquote(v)); tail != "" {
+			name.Set("phone_tail", Quote(tail))
+		}
+	}
+	return ticket, name, holder
+}
+
+// JoinTicket puts a ticket's three records into the form; one that the store lacks may be an empty Body.
+func JoinTicket(ticket, name, holder Body) *Doc {
+	d := TicketForm.NewDoc()
+	for _, i := range TicketForm.sorted {
+		field := TicketForm.Fields[i].Name
+		stored := field
+		if to, ok := formNames[field]; ok {
+			stored = to
+		}
+		for _, b := range [...]Body{ticket, name, holder} {
+			if v := b.Member(stored); v != nil {
+				d.values[i] = v.Clone()
+				break
+			}
+		}
+	}
+	return d
+}
