@@ -1,0 +1,80 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// adminRoutes are /admin/v1: every kind's records, keys and imports.
+func adminRoutes() []route {
+	admin := needs{resource: "admin"}
+	var table []route
+	for _, c := range adminCollections() {
+		table = append(table, c.onList(http.MethodGet), c.onOne(http.MethodGet))
+		if c.kind.Fact || c.kind.System {
+			continue
+		}
+		table = append(table, c.onList(http.MethodPost), c.onOne(http.MethodPatch), c.onOne(http.MethodDelete))
+	}
+	return append(table,
+		route{http.MethodGet, "/admin/v1/keys/", admin, listKeys, operation{
+			tag: "keys", summary: "List the keys within one's own", status: 200, reply: "key", list: true}},
+		route{http.MethodPost, "/admin/v1/keys/", admin, createKey, operation{
+			tag: "keys", summary: "Make a key; its secret is shown this once", form: keyForm, status: 201, reply: "new_key"}},
+		route{http.MethodDelete, "/admin/v1/keys/{id}/", admin, revokeKey, operation{
+			tag: "keys", summary: "Revoke a key", status: 204}},
+		route{http.MethodPost, "/admin/v1/import/", admin, importRecords, operation{
+			tag: "import", summary: "Import a CSV, NDJSON or XLSX file", status: 200, reply: "import_report", media: anything,
+			query: importParameters}},
+	)
+}
+
+// adminCollections are the kinds that staff handle. A ticket is one thing here, so its two other halves are not among them.
+func adminCollections() []*collection {
+	var all []*collection
+	for _, k := range record.Kinds() {
+		if k == record.HolderName || k == record.Holder {
+			continue
+		}
+		form := k
+		if k == record.Ticket {
+			form = record.TicketForm
+		}
+		all = append(all, &collection{
+			kind: k, form: form, surface: record.Admin, path: "/admin/v1/" + k.Name + "/", filters: indexFilters(k),
+		})
+	}
+	return all
+}
+
+// indexFilters are a kind's indexed fields as filters of the same names.
+func indexFilters(k *record.Kind) []filter {
+	var filters []filter
+	for _, f := range k.Fields {
+		if !f.Flags.Has(record.Indexed) {
+			continue
+		}
+		if sort, ok := sortOf(f); ok {
+			filters = append(filters, filter{f.Name, f.Name, sort})
+		}
+	}
+	return slices.Clip(filters)
+}
+
+// sortOf is how a field's filter is read; ok is false for fields that have no single value to compare.
+func sortOf(f record.Field) (sort filterSort, ok bool) {
+	switch f.Type.(type) {
+	case record.Ref:
+		if f.Flags.Has(record.Null) {
+			return byIDOrNull, true
+		}
+		return byID, true
+	case record.Bool:
+		return byBool, true
+	case record.Text, record.Choice, record.ULID:
+		return byText, true
+	}
+	return 0, false
+}

@@ -1,0 +1,97 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"doorward/kv/record"
+)
+
+// maxBody is the largest body of an ordinary request.
+const maxBody = 1 << 20
+
+// readBody reads a request's JSON; an empty body is an empty object.
+func (x *exchange) readBody() ([]byte, error) {
+	r := x.request
+	if r.ContentLength == 0 {
+		return []byte("{}"), nil
+	}
+	if !isJSON(r.Header) {
+		return x.onlyEmpty()
+	}
+	if r.ContentLength > maxBody {
+		return nil, errTooLarge
+	}
+	body, err := readAll(http.MaxBytesReader(x.ResponseWriter, r.Body, maxBody), r.ContentLength)
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, errTooLarge
+	case err != nil:
+		return nil, errUnreadable
+	case len(body) == 0:
+		return []byte("{}"), nil
+	}
+	return body, nil
+}
+
+// onlyEmpty takes a body of the wrong type, or of none, if it turns out to be empty.
+func (x *exchange) onlyEmpty() ([]byte, error) {
+	if x.request.ContentLength > 0 {
+		return nil, errMediaType
+	}
+	n, err := io.ReadFull(x.request.Body, make([]byte, 1))
+	if n > 0 {
+		return nil, errMediaType
+	}
+	if err != io.EOF {
+		return nil, errUnreadable
+	}
+	return []byte("{}"), nil
+}
+
+// readAll reads a body into one buffer of its announced length.
+func readAll(r io.Reader, length int64) ([]byte, error) {
+	if length < 0 {
+		return io.ReadAll(r)
+	}
+	body := make([]byte, length)
+	_, err := io.ReadFull(r, body)
+	return body, err
+}
+
+// isJSON tells whether a request calls its body plain JSON.
+func isJSON(h http.Header) bool {
+	values := h["Content-Type"]
+	if len(values) != 1 || len(h["Content-Encoding"]) > 0 {
+		return false
+	}
+	media, _, _ := strings.Cut(values[0], ";")
+	return strings.EqualFold(strings.TrimSpace(media), "application/json")
+}
+
+// readPatch reads a request's body as a record of a kind. Faults of single fields stay in the patch.
+func (x *exchange) readPatch(k *record.Kind, o record.ParseOptions) (*record.Patch, []byte, error) {
+	body, err := x.readBody()
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Zone = x.server.config.Store.Zone()
+	patch, err := k.Parse(body, o)
+	return patch, body, err
+}
+
+// readForm reads a request's body as a form: a kind that is not stored. Its faults stay in the patch, for more to be added.
+func (x *exchange) readForm(k *record.Kind) (*record.Patch, []byte, error) {
+	return x.readPatch(k, record.ParseOptions{Surface: record.Admin, Create: true})
+}
+
+// sound is the error of a form that has faults.
+func sound(form *record.Patch) error {
+	if len(form.Faults) > 0 {
+		return form.Faults
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package api
+
+import (
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// messages are what a door may read aloud: nobody's name, no code.
+var messages = map[kv.Outcome]string{
+	kv.Admitted:        "Admitted.",
+	kv.AlreadyAdmitted: "This ticket was already admitted.",
+	kv.UnknownCode:     "No ticket has this code.",
+	kv.WrongEvent:      "This ticket is for another event.",
+	kv.Cancelled:       "This ticket was cancelled.",
+	kv.Refunded:        "This ticket was refunded.",
+	kv.Unpaid:          "This ticket is not paid yet.",
+	kv.Blocked:         "This ticket is blocked.",
+	kv.NotYetValid:     "This ticket is not valid yet.",
+	kv.NoLongerValid:   "This ticket is no longer valid.",
+	kv.EventClosed:     "The event takes no check-ins.",
+	kv.Undone:          "The check-in was undone.",
+}
+
+// checkinForm is the body of a check-in.
+var checkinForm = record.Form("checkin_form",
+	record.Field{Name: "code", Type: record.Text{Min: 1, Max: 255}, Flags: record.Required},
+)
+
+// event is the id of the event in the path, if it can name one.
+func event(x *exchange) (record.ID, error) {
+	id, ok := record.Event.ParseID(x.request.PathValue("id"))
+	if !ok {
+		return id, kv.ErrNotFound
+	}
+	return id, nil
+}
+
+// checkIn answers POST /v1/event/{id}/checkin/.
+func checkIn(x *exchange) error {
+	id, err := event(x)
+	if err != nil {
+		return err
+	}
+	a, err := readCheckIn(x)
+	if err != nil {
+		return x.unlessMissing(record.Event, id, err)
+	}
+	a.Event = id.Int()
+	d, err := x.server.config.Store.CheckIn(x.caller, a)
+	if err != nil {
+		return err
+	}
+	x.replayed(d.Replayed)
+	if d.Outcome != kv.Admitted {
+		return &notAdmitted{d}
+	}
+	h := x.Header()
+	h["X-Checkin-Id"] = []string{d.CheckinID}
+	h["X-Checkin-At"] = []string{stamp(d.AdmittedAt)}
+	return x.done()
+}
+
+// readCheckIn reads the body and headers of a check-in.
+func readCheckIn(x *exchange) (a kv.Attempt, err error) {
+	form, _, err := x.readForm(checkinForm)
+	if err != nil {
+		return a, err
+	}
+	a.Code = form.Text("code")
+	a.Door = x.storedHeader("X-Door", maxDoor, &form.Faults)
+	a.Nonce = x.idempotencyKey(&form.Faults)
+	return a, sound(form)
+}
+
+// stamp is a moment as replies print it, without quotes; "" for none.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	v := record.Time(t)
+	return string(v[1 : len(v)-1])
+}
+
+// duplicateDetails say where and when a ticket was admitted before.
+type duplicateDetails struct {
+	Outcome    kv.Outcome     `json:"outcome"`
+	CheckinID  string         `json:"checkin_id"`
+	AdmittedAt jsontext.Value `json:"admitted_at"`
+	Door       string         `json:"door"`
+	SecondsAgo int64          `json:"seconds_ago"`
+	SameDoor   bool           `json:"same_door"`
+	Holder     *string        `json:"holder,omitzero"`
+}
+
+func duplicate(d kv.Decision) duplicateDetails {
+	return duplicateDetails{d.Outcome, d.CheckinID, record.Time(d.AdmittedAt), d.Door, d.SecondsAgo, d.SameDoor, d.Holder}
+}

@@ -1,0 +1,124 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// castagnoli is the table of the checksum in an ETag.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// entityTag is a reply's ETag: its revision, and a checksum of its bytes, because derived members change without a revision.
+func entityTag(rep kv.Reply) string {
+	sum := crc32.Checksum(rep.JSON, castagnoli)
+	tag := make([]byte, 0, len(rep.Revision)+11)
+	tag = append(append(append(tag, '"'), rep.Revision...), '.')
+	tag = hex.AppendEncode(tag, []byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
+	return string(append(tag, '"'))
+}
+
+// tags are the entity tags of If-Match or If-None-Match, weak ones with their mark.
+func tags(values []string) []string {
+	var list []string
+	for _, v := range values {
+		for tag := range strings.SplitSeq(v, ",") {
+			if tag = strings.TrimSpace(tag); tag != "" {
+				list = append(list, tag)
+			}
+		}
+	}
+	return list
+}
+
+// unchanged tells whether If-None-Match names the reply.
+func (x *exchange) unchanged(tag string) bool {
+	given := x.request.Header["If-None-Match"]
+	return len(given) > 0 && slices.ContainsFunc(tags(given), func(t string) bool {
+		return t == "*" || strings.TrimPrefix(t, "W/") == tag
+	})
+}
+
+// revisionOf is the revision in an entity tag; ok is false for a weak tag, which never matches a revision.
+func revisionOf(tag string) (revision string, ok bool) {
+	if strings.HasPrefix(tag, "W/") {
+		return "", false
+	}
+	revision, _, _ = strings.Cut(strings.Trim(tag, `"`), ".")
+	return revision, revision != ""
+}
+
+// ifMatch is the revision that a change is conditional on: "" for any. Of several the one that the record has now counts.
+func (x *exchange) ifMatch(t kv.Target) (string, error) {
+	given := tags(x.request.Header["If-Match"])
+	if len(given) == 0 || slices.Contains(given, "*") {
+		return "", nil
+	}
+	var revisions []string
+	for _, tag := range given {
+		if revision, ok := revisionOf(tag); ok {
+			revisions = append(revisions, revision)
+		}
+	}
+	if len(revisions) == 1 {
+		return revisions[0], nil
+	}
+	rep, err := x.server.config.Store.Retrieve(x.caller, t)
+	if err == nil && !slices.Contains(revisions, rep.Revision) {
+		err = kv.ErrStale
+	}
+	return rep.Revision, err
+}
+
+// The longest values of the headers that we store.
+const (
+	maxIdempotency = 255
+	maxDoor        = 64
+)
+
+// storedHeader reads a header of limited length; an empty one counts as absent.
+func (x *exchange) storedHeader(name string, limit int, faults *record.Faults) string {
+	v := strings.TrimSpace(x.request.Header.Get(name))
+	switch {
+	case !utf8.ValidString(v):
+		faults.Add(name, record.TextNotString)
+	case utf8.RuneCountInString(v) > limit:
+		faults.Add(name, record.TooLong(limit))
+	default:
+		return v
+	}
+	return ""
+}
+
+// idempotencyKey is the value of Idempotency-Key or its alias.
+func (x *exchange) idempotencyKey(faults *record.Faults) string {
+	if v := x.storedHeader("Idempotency-Key", maxIdempotency, faults); v != "" {
+		return v
+	}
+	return x.storedHeader("X-Idempotency-Key", maxIdempotency, faults)
+}
+
+// once is what makes a create happen once; nil without an Idempotency-Key. The same key means another thing to another api
+// key, method or path.
+func (x *exchange) once(body []byte, faults *record.Faults) *kv.Once {
+	value := x.idempotencyKey(faults)
+	if value == "" {
+		return nil
+	}
+	name := fmt.Sprintf("%d\x00%s\x00%s\x00%s", x.caller.Key(), x.request.Method, x.path(), value)
+	return &kv.Once{Key: sha256.Sum256([]byte(name)), Body: sha256.Sum256(body)}
+}
+
+// replayed marks an answer that was given before.
+func (x *exchange) replayed(again bool) {
+	if again {
+		x.Header()["Idempotency-Replayed"] = yes
+	}
+}

@@ -1,0 +1,19 @@
+// Package api decides every byte of /v1, /door/v1 and /admin/v1: which requests are answered, in which words, and with which
+// status. What a record is, it asks kv/record; who may see or change it, and whether a ticket is admitted, it asks kv.
+//
+// A request passes, in this order (contract.md §1):
+//
+//	request id → size of the headers (431) → Host (421) → CORS
+//	  → route → key and secret (401, or 429 after too many failures)
+//	    → method (405) → permission (403) → rate (429)
+//	      → record (404) → media type (415) → body (400)
+//
+// All routes stand in one table (routes.go), from which the router, the permissions, the metrics' labels and the OpenAPI
+// document are made. A handler returns an error, and errors.go alone knows what an error's answer looks like:
+//
+//	{"error":{"code":"VALIDATION_ERROR","message":"The given data was invalid.","details":{"email":["…"]}}}
+//
+// A list is the page's records as the store hands them over, between an envelope:
+//
+//	{"count":2,"next":null,"previous":null,"results":[…]}
+package api

@@ -1,0 +1,138 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The bodies of the door's requests.
+var (
+	scanForm = record.Form("scan_form",
+		record.Field{Name: "code", Type: record.Text{Min: 1, Max: 255}, Flags: record.Required},
+		record.Field{Name: "door", Type: record.Text{Max: maxDoor}, Flags: record.Null},
+		record.Field{Name: "nonce", Type: record.Text{Max: maxIdempotency}, Flags: record.Null},
+	)
+	undoForm = record.Form("undo_form",
+		record.Field{Name: "checkin_id", Type: record.Text{Min: 1, Max: 26}, Flags: record.Required},
+		record.Field{Name: "reason", Type: record.Text{Max: 255}, Flags: record.Null},
+	)
+)
+
+// verdict is what a scanner is answered, whatever was decided; null where there is nothing to say.
+type verdict struct {
+	Outcome    kv.Outcome     `json:"outcome"`
+	CheckinID  *string        `json:"checkin_id"`
+	AdmittedAt jsontext.Value `json:"admitted_at"`
+	Door       *string        `json:"door"`
+	SecondsAgo *int64         `json:"seconds_ago"`
+	Label      *string        `json:"label"`
+	Type       *string        `json:"type"`
+	Order      *string        `json:"order"`
+	Message    string         `json:"message"`
+}
+
+func verdictOf(d kv.Decision) verdict {
+	v := verdict{
+		Outcome: d.Outcome, CheckinID: orNull(d.CheckinID), AdmittedAt: orNullTime(d.AdmittedAt), Door: orNull(d.Door),
+		Label: orNull(d.Label), Type: orNull(d.Type), Order: orNull(d.Order), Message: messages[d.Outcome],
+	}
+	if !d.AdmittedAt.IsZero() {
+		v.SecondsAgo = &d.SecondsAgo
+	}
+	return v
+}
+
+// orNull shows an empty text as null.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// orNullTime shows the zero moment as null.
+func orNullTime(t time.Time) jsontext.Value {
+	if t.IsZero() {
+		return jsontext.Value("null")
+	}
+	return record.Time(t)
+}
+
+// scan answers POST /door/v1/event/{id}/scan/.
+func scan(x *exchange) error {
+	id, err := event(x)
+	if err != nil {
+		return err
+	}
+	a, err := readScan(x)
+	if err != nil {
+		return x.unlessMissing(record.Event, id, err)
+	}
+	a.Event = id.Int()
+	d, err := x.server.config.Store.CheckIn(x.caller, a)
+	if err != nil {
+		return err
+	}
+	return x.decided(d)
+}
+
+// readScan reads a scan: door and nonce of the body count before those of the headers.
+func readScan(x *exchange) (a kv.Attempt, err error) {
+	form, _, err := x.readForm(scanForm)
+	if err != nil {
+		return a, err
+	}
+	a = kv.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce")}
+	if a.Door == "" {
+		a.Door = x.storedHeader("X-Door", maxDoor, &form.Faults)
+	}
+	if a.Nonce == "" {
+		a.Nonce = x.idempotencyKey(&form.Faults)
+	}
+	return a, sound(form)
+}
+
+// undo answers POST /door/v1/event/{id}/undo/.
+func undo(x *exchange) error {
+	id, err := event(x)
+	if err != nil {
+		return err
+	}
+	u, err := readUndo(x)
+	if err != nil {
+		return x.unlessMissing(record.Event, id, err)
+	}
+	u.Event = id.Int()
+	d, err := x.server.config.Store.Undo(x.caller, u)
+	if err != nil {
+		return err
+	}
+	return x.decided(d)
+}
+
+func readUndo(x *exchange) (u kv.Undoing, err error) {
+	form, body, err := x.readForm(undoForm)
+	if err != nil {
+		return u, err
+	}
+	u = kv.Undoing{CheckinID: form.Text("checkin_id"), Reason: form.Text("reason")}
+	u.Door = x.storedHeader("X-Door", maxDoor, &form.Faults)
+	u.Once = x.once(body, &form.Faults)
+	return u, sound(form)
+}
+
+// decided answers with a decision.
+func (x *exchange) decided(d kv.Decision) error {
+	x.replayed(d.Replayed)
+	body, err := json.Marshal(verdictOf(d))
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, body)
+}

@@ -1,0 +1,215 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"doorward/api/load"
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+)
+
+// What this room refuses by itself.
+var (
+	errHeaders    = errors.New("the request's headers are too large")
+	errHost       = errors.New("the request is for another host")
+	errNoRoute    = errors.New("no such path")
+	errMediaType  = errors.New("the request's body is not JSON")
+	errTooLarge   = errors.New("the request's body is too large")
+	errUnreadable = errors.New("the request's body could not be read")
+	errGone       = errors.New("the client went away")
+)
+
+// wrongMethod is the error of a method that a path does not know.
+type wrongMethod struct{ allow string }
+
+func (m *wrongMethod) Error() string { return "the path does not know the method" }
+
+// notAdmitted is the error of a decision that /v1 answers with a refusal.
+type notAdmitted struct{ kv.Decision }
+
+func (n *notAdmitted) Error() string { return "not admitted: " + string(n.Outcome) }
+
+// problem is an error's answer. Details that are nil are left out.
+type problem struct {
+	status  int
+	code    string
+	message string
+	details any
+}
+
+// answers are the errors that always have the same answer.
+var answers = []struct {
+	err error
+	problem
+}{
+	{kv.ErrNotFound, problem{404, "NOT_FOUND", "Not found.", nil}},
+	{errNoRoute, problem{404, "NOT_FOUND", "Not found.", nil}},
+	{kv.ErrNoCheckin, problem{404, "NOT_FOUND", "Not found.", nil}},
+	{kv.ErrBadLogin, problem{401, "UNAUTHORIZED", "Invalid API credentials", nil}},
+	{kv.ErrStale, problem{412, "PRECONDITION_FAILED", "The record has changed since the revision in If-Match.", nil}},
+	{kv.ErrKeyReused, problem{422, "UNPROCESSABLE_ENTITY", "This Idempotency-Key was used for another request.", nil}},
+	{kv.ErrStopped, problem{503, "SERVICE_UNAVAILABLE", "The store has stopped taking writes.", nil}},
+	{kv.ErrBusy, problem{503, "SERVICE_UNAVAILABLE", "The store is busy. Try again.", nil}},
+	{errHeaders, problem{431, "HEADERS_TOO_LARGE", "The request's headers are larger than 16 KiB.", nil}},
+	{errHost, problem{421, "MISDIRECTED_REQUEST", "This server does not answer to the request's Host; see the setting allowed_hosts.", nil}},
+	{errMediaType, problem{415, "UNSUPPORTED_MEDIA_TYPE", "The request's body must be application/json.", nil}},
+	{errTooLarge, problem{413, "PAYLOAD_TOO_LARGE", "The request's body is too large.", nil}},
+	{errUnreadable, problem{400, "INVALID_REQUEST", "The request's body could not be read.", nil}},
+}
+
+// explain finds an error's answer.
+func explain(err error) problem {
+	var (
+		faults    record.Faults
+		syntax    *record.SyntaxError
+		forbidden *kv.Forbidden
+		conflict  *kv.Conflict
+		refused   *notAdmitted
+	)
+	switch {
+	case errors.As(err, &faults):
+		return problem{400, "VALIDATION_ERROR", "The given data was invalid.", faults}
+	case errors.As(err, &syntax):
+		return problem{400, "INVALID_REQUEST", syntax.Error(), nil}
+	case errors.As(err, &forbidden):
+		return problem{403, "FORBIDDEN", "The key is not permitted to do this.", permissionDetails(forbidden)}
+	case errors.As(err, &conflict):
+		return problem{409, "CONFLICT", sentence(conflict.Reason), countDetails(conflict.Counts)}
+	case errors.Is(err, load.ErrUsage), errors.Is(err, load.ErrSource):
+		return problem{400, "INVALID_REQUEST", sentence(err.Error()), nil}
+	case errors.As(err, new(*http.MaxBytesError)):
+		return explain(errTooLarge)
+	case errors.As(err, &refused):
+		return refused.explain()
+	case errors.As(err, new(*wrongMethod)):
+		return problem{405, "METHOD_NOT_ALLOWED", "The method is not allowed here.", nil}
+	case errors.As(err, new(*throttled)):
+		return problem{429, "RATE_LIMITED", "Too many requests. Try again later.", nil}
+	}
+	for _, a := range answers {
+		if errors.Is(err, a.err) {
+			return a.problem
+		}
+	}
+	return problem{500, "INTERNAL_ERROR", "Something went wrong on our side.", nil}
+}
+
+// permissionDetails says what was wanting: a permission or a level.
+func permissionDetails(f *kv.Forbidden) any {
+	if f.RequiredScope != "" {
+		return struct {
+			Required string   `json:"required_scope"`
+			Current  []string `json:"current_scopes"`
+		}{f.RequiredScope, f.CurrentScopes}
+	}
+	return struct {
+		Required string `json:"required_level"`
+		Current  string `json:"current_level"`
+	}{f.RequiredLevel, f.CurrentLevel}
+}
+
+// countDetails keeps an empty map out of the answer.
+func countDetails(counts map[string]int) any {
+	if len(counts) == 0 {
+		return nil
+	}
+	return counts
+}
+
+// explain is the answer to a check-in that admitted nobody.
+func (n *notAdmitted) explain() problem {
+	text := messages[n.Outcome]
+	switch n.Outcome {
+	case kv.AlreadyAdmitted:
+		return problem{409, "CONFLICT", text, duplicate(n.Decision)}
+	case kv.UnknownCode, kv.WrongEvent:
+		return problem{404, "NOT_FOUND", "Not found.", outcomeDetails{n.Outcome}}
+	}
+	return problem{422, "UNPROCESSABLE_ENTITY", text, outcomeDetails{n.Outcome}}
+}
+
+// outcomeDetails is a refusal's reason, for programs.
+type outcomeDetails struct {
+	Outcome kv.Outcome `json:"outcome"`
+}
+
+// fail answers with an error. The cause of an internal one goes to the log, here and nowhere else.
+func (x *exchange) fail(err error) {
+	if errors.Is(err, errGone) {
+		return
+	}
+	p := explain(err)
+	if p.status == http.StatusInternalServerError {
+		x.log(err)
+		p.details = struct {
+			ID string `json:"request_id"`
+		}{x.id}
+	}
+	if x.status != 0 {
+		return // too late to say anything
+	}
+	x.errorHeaders(err, p.status)
+	body, err := envelope(p)
+	if err != nil {
+		x.log(err)
+	}
+	_ = x.reply(p.status, body) // a client that left needs no answer
+}
+
+// errorHeaders writes the headers that go with an error.
+func (x *exchange) errorHeaders(err error, status int) {
+	h := x.Header()
+	var wrong *wrongMethod
+	var wait *throttled
+	switch {
+	case errors.As(err, &wrong):
+		h.Set("Allow", wrong.allow)
+	case errors.As(err, &wait):
+		wait.show(h)
+		h.Set("Retry-After", seconds(wait.wait))
+	case status == http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", `Basic realm="api"`)
+	case status == http.StatusServiceUnavailable:
+		h.Set("Retry-After", "5")
+	case status == http.StatusRequestEntityTooLarge, status == http.StatusRequestHeaderFieldsTooLarge:
+		h.Set("Connection", "close")
+	}
+}
+
+// log notes the cause of an internal error.
+func (x *exchange) log(err error) {
+	path := "unmatched"
+	if x.route != nil {
+		path = x.route.path
+	}
+	x.server.config.Logger.Error("request failed", "request_id", x.id, "method", methodLabel(x.request.Method), "route", path, "error", err)
+}
+
+// envelope is a problem as JSON.
+func envelope(p problem) ([]byte, error) {
+	type content struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+		Details any    `json:"details,omitzero"`
+	}
+	return json.Marshal(struct {
+		Error content `json:"error"`
+	}{content{p.code, p.message, p.details}}, json.Deterministic(true))
+}
+
+// sentence is a reason as a message: a capital first, a full stop last.
+func sentence(reason string) string {
+	if reason == "" {
+		return "The request conflicts with another record."
+	}
+	if c := reason[0]; 'a' <= c && c <= 'z' {
+		reason = string(c-'a'+'A') + reason[1:]
+	}
+	if last := reason[len(reason)-1]; last != '.' && last != '!' && last != '?' {
+		reason += "."
+	}
+	return reason
+}

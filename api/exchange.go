@@ -1,0 +1,126 @@
+package api
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"doorward/kv"
+)
+
+// exchange is one request being answered: the ResponseWriter that is handed down, and what the checks found out. It is
+// reused, so nothing may keep it after the answer.
+type exchange struct {
+	http.ResponseWriter
+	server  *Server
+	request *http.Request
+	route   *route // nil where none matched
+	caller  kv.Principal
+	known   bool   // caller is set
+	id      string // the request's id
+	status  int    // 0 = nothing answered yet
+	started time.Time
+	buffer  []byte // for a reply that is put together
+}
+
+// maxBuffer is the largest buffer that is kept for the next request.
+const maxBuffer = 256 << 10
+
+// WriteHeader notes the status.
+func (x *exchange) WriteHeader(status int) {
+	if x.status == 0 && status >= http.StatusOK {
+		x.status = status
+	}
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// Write notes the status that a first Write implies.
+func (x *exchange) Write(b []byte) (int, error) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	return x.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// Header values that never change; sharing them costs a reply nothing.
+var (
+	typeJSON = []string{"application/json"}
+	noStore  = []string{"no-store"}
+	yes      = []string{"true"}
+)
+
+// reply answers with a JSON body.
+func (x *exchange) reply(status int, body []byte) error {
+	h := x.Header()
+	h["Content-Type"] = typeJSON
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	x.WriteHeader(status)
+	_, err := x.Write(body)
+	if err != nil {
+		return errGone
+	}
+	return nil
+}
+
+// done answers without a body.
+func (x *exchange) done() error {
+	x.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// traces makes exchanges and their ids.
+type traces struct {
+	pool   sync.Pool
+	prefix string
+	last   atomic.Uint64
+}
+
+func newTraces() *traces {
+	var start [8]byte
+	_, _ = rand.Read(start[:]) // never fails: crypto/rand ends the program instead
+	return &traces{pool: sync.Pool{New: func() any { return new(exchange) }}, prefix: hex.EncodeToString(start[:]) + "-"}
+}
+
+// begin starts an exchange, with the client's request id where it is a decent one.
+func (t *traces) begin(s *Server, w http.ResponseWriter, r *http.Request) *exchange {
+	x := t.pool.Get().(*exchange)
+	*x = exchange{ResponseWriter: w, server: s, request: r, started: time.Now(), buffer: x.buffer[:0]}
+	h := w.Header()
+	if given := r.Header["X-Request-Id"]; len(given) == 1 && printable(given[0]) {
+		x.id, h["X-Request-Id"] = given[0], given[:1:1]
+	} else {
+		x.id = t.prefix + strconv.FormatUint(t.last.Add(1), 16)
+		h["X-Request-Id"] = []string{x.id}
+	}
+	h["Cache-Control"] = noStore
+	return x
+}
+
+// end gives an exchange back.
+func (t *traces) end(x *exchange) {
+	if cap(x.buffer) > maxBuffer {
+		x.buffer = nil
+	}
+	*x = exchange{buffer: x.buffer}
+	t.pool.Put(x)
+}
+
+// printable tells a request id that can be echoed and logged: 1 to 128 visible ASCII characters.
+func printable(id string) bool {
+	if id == "" || len(id) > 128 {
+		return false
+	}
+	for i := range len(id) {
+		if id[i] < '!' || id[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

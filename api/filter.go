@@ -1,0 +1,149 @@
+package api
+
+import (
+	"strings"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// filter is a query parameter that a list understands.
+type filter struct {
+	name  string // the parameter's
+	field string // what it is about: a field of the kind, or "updated_at"
+	sort  filterSort
+}
+
+// filterSort is how a filter's values are read.
+type filterSort byte
+
+const (
+	byID       filterSort = iota // integers, any of them
+	byIDOrNull                   // the same, and null
+	byBool
+	byText  // any of the texts
+	byStart // a moment, and everything after it
+	byEnd   // a moment, and everything before it
+)
+
+// spans are the two filters of a moment.
+func spans(name, field string) []filter {
+	return []filter{{name + "_after", field, byStart}, {name + "_before", field, byEnd}}
+}
+
+// The filters of the public lists (spec part 4).
+var (
+	peopleFilters = join(
+		[]filter{{"church_id", "church_id", byID}},
+		spans("created_at", "created_at"), spans("updated_at", "updated_at"),
+		[]filter{{"is_leader", "is_leader", byBool}, {"is_pastor", "is_pastor", byBool}},
+	)
+	eventFilters = join(
+		[]filter{{"church_id", "church_id", byIDOrNull}, {"regional_id", "regional_id", byIDOrNull}},
+		spans("created_at", "created_at"), spans("updated_at", "updated_at"),
+		spans("start", "start_datetime"), spans("end", "end_datetime"),
+	)
+)
+
+func join(lists ...[]filter) []filter {
+	var all []filter
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}
+
+// readFilters makes a query string's filters into conditions; everything that is wrong with them is in the faults.
+func readFilters(filters []filter, q query, zone *time.Location) (where []kv.Where, faults record.Faults) {
+	for _, f := range filters {
+		w, ok := f.read(q, zone, &faults)
+		if ok {
+			where = append(where, w)
+		}
+	}
+	return where, faults
+}
+
+// read makes one filter's condition; ok is false where it sets none.
+func (f filter) read(q query, zone *time.Location, faults *record.Faults) (w kv.Where, ok bool) {
+	w.Field = f.field
+	switch f.sort {
+	case byID, byIDOrNull, byText:
+		for _, text := range q.all(f.name) {
+			if v, fault := f.value(text); fault == "" {
+				w.In = append(w.In, v)
+			} else {
+				faults.Add(f.name, fault)
+			}
+		}
+		return w, len(w.In) > 0
+	}
+	text, given := q.text(f.name)
+	if !given {
+		return w, false
+	}
+	fault := f.single(&w, text, zone)
+	if fault != "" {
+		faults.Add(f.name, fault)
+	}
+	return w, fault == ""
+}
+
+// value is one of a filter's alternatives.
+func (f filter) value(text string) (v any, fault string) {
+	if f.sort == byText {
+		return text, ""
+	}
+	if f.sort == byIDOrNull && text == "null" {
+		return nil, ""
+	}
+	n, ok := record.ParseInt(text)
+	switch {
+	case !ok:
+		return nil, record.InvalidFilter(text)
+	case n < 1 || n > record.MaxID:
+		return nil, record.InvalidChoice(text)
+	}
+	return n, ""
+}
+
+// single reads a filter that has one value.
+func (f filter) single(w *kv.Where, text string, zone *time.Location) (fault string) {
+	if f.sort == byBool {
+		b, ok := record.ParseBool(text)
+		if !ok {
+			return record.TextNotBool
+		}
+		w.In = []any{b}
+		return ""
+	}
+	t, ok := moment(text, f.sort == byEnd, zone)
+	switch {
+	case !ok:
+		return record.TextFilterTime
+	case f.sort == byEnd:
+		w.To = t
+	default:
+		w.From = t
+	}
+	return ""
+}
+
+// moment reads a bound: a date-time, or a date, which means its first or its last microsecond.
+func moment(text string, end bool, zone *time.Location) (time.Time, bool) {
+	if day, ok := record.ParseDate(text); ok {
+		y, m, d := day.Date()
+		if end {
+			return time.Date(y, m, d+1, 0, 0, 0, 0, zone).Add(-time.Microsecond), true
+		}
+		return time.Date(y, m, d, 0, 0, 0, 0, zone), true
+	}
+	if t, ok := record.ParseDateTime(text, zone); ok {
+		return t, true
+	}
+	if i := strings.LastIndexByte(text, ' '); i > 0 { // a plus that was not escaped
+		return record.ParseDateTime(text[:i]+"+"+text[i+1:], zone)
+	}
+	return time.Time{}, false
+}

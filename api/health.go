@@ -1,0 +1,35 @@
+package api
+
+import "net/http"
+
+// The answers of a server that is well.
+var (
+	alive = []byte(`{"status":"ok"}`)
+	ready = []byte(`{"status":"ready"}`)
+)
+
+// healthz answers that the process lives; it touches nothing.
+func healthz(x *exchange) error { return x.reply(http.StatusOK, alive) }
+
+// readyz answers whether the store takes writes. It never asks another server.
+func readyz(x *exchange) error {
+	if err := x.server.config.Store.Writable(); err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, ready)
+}
+
+// metricsPage answers a Prometheus on this machine; anybody else, and whatever came through a proxy, needs a key of
+// denomination level.
+func metricsPage(x *exchange) error {
+	if !direct(x.request) {
+		if err := x.authenticate(x.request); err != nil {
+			return err
+		}
+		if err := x.caller.CheckWhole(); err != nil {
+			return err
+		}
+	}
+	x.server.metrics.page.ServeHTTP(x, x.request)
+	return nil
+}

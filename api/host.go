@@ -1,0 +1,137 @@
+package api
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// hosts knows the names that a request may call this server by. Any other is a DNS rebinding page, or a forged name that would
+// end up in a link.
+type hosts struct {
+	names map[string]bool // lower case, without port
+
+	mu     sync.Mutex
+	own    map[netip.Addr]bool
+	looked time.Time
+}
+
+// addressAge is how long the machine's addresses are believed.
+const addressAge = 10 * time.Second
+
+func newHosts(base *url.URL, allowed []string) *hosts {
+	h := &hosts{names: map[string]bool{"localhost": true}}
+	if base != nil {
+		h.names[strings.ToLower(base.Hostname())] = true
+	}
+	for _, name := range allowed {
+		h.names[bareHost(name)] = true
+	}
+	if name, err := os.Hostname(); err == nil && name != "" {
+		label, _, _ := strings.Cut(strings.ToLower(name), ".")
+		h.names[label+".local"] = true
+	}
+	delete(h.names, "")
+	return h
+}
+
+// bareHost is a Host without port, brackets and the dot of a full name, in lower case.
+func bareHost(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// allow tells whether a request's Host is one of ours.
+func (h *hosts) allow(r *http.Request) bool {
+	name := bareHost(r.Host)
+	if h.names[name] {
+		return true
+	}
+	addr, err := netip.ParseAddr(name)
+	if err != nil {
+		return false
+	}
+	addr = addr.Unmap().WithZone("")
+	return addr.IsLoopback() || addr == localAddr(r) || h.ours(addr)
+}
+
+// localAddr is the address that the request came in on.
+func localAddr(r *http.Request) netip.Addr {
+	tcp, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	return tcp.AddrPort().Addr().Unmap().WithZone("")
+}
+
+// ours tells whether an address is one of this machine's, as it would be behind a proxy on the same machine.
+func (h *hosts) ours(addr netip.Addr) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if now := time.Now(); now.Sub(h.looked) > addressAge {
+		h.own, h.looked = machineAddrs(), now
+	}
+	return h.own[addr]
+}
+
+// machineAddrs are the addresses of the machine's interfaces; none where they cannot be read.
+func machineAddrs() map[netip.Addr]bool {
+	own := map[netip.Addr]bool{}
+	addrs, _ := net.InterfaceAddrs()
+	for _, a := range addrs {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+			own[prefix.Addr().Unmap().WithZone("")] = true
+		}
+	}
+	return own
+}
+
+// hostless tells the paths that monitors reach by whatever name they know.
+func hostless(prefix, path string) bool {
+	path, ok := strings.CutPrefix(path, prefix)
+	if !ok {
+		return false
+	}
+	switch strings.TrimSuffix(path, "/") {
+	case "/healthz", "/readyz", "/metrics":
+		return true
+	}
+	return false
+}
+
+// clientAddr is the address that a request came from: the throttle's name for it. Of IPv6 the network of 64 bits, which is what
+// one machine can change at will.
+func clientAddr(r *http.Request) netip.Addr {
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	addr := ap.Addr().Unmap().WithZone("")
+	if addr.Is6() {
+		p, _ := addr.Prefix(64) // 64 is a length that every IPv6 address has
+		addr = p.Addr()
+	}
+	return addr
+}
+
+// forwarding are the headers that a proxy leaves.
+var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"}
+
+// direct tells a request from this machine itself that no proxy passed on.
+func direct(r *http.Request) bool {
+	for _, name := range forwarding {
+		if len(r.Header[name]) > 0 {
+			return false
+		}
+	}
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && ap.Addr().Unmap().IsLoopback()
+}

@@ -1,0 +1,107 @@
+package api
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"doorward/api/load"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+)
+
+// importBody limits an import, and importPause how long one may stand still.
+const (
+	maxImport   = 1 << 30
+	importPause = 30 * time.Second
+)
+
+// importRecords answers POST of a file of records. What became of each line is in the answer; lines that were refused do not
+// make it an error.
+func importRecords(x *exchange) error {
+	src, err := importSource(x)
+	if err != nil {
+		return err
+	}
+	moving := &moving{control: http.NewResponseController(x), reader: http.MaxBytesReader(x.ResponseWriter, x.request.Body, maxImport)}
+	src.Reader = moving
+	rep, err := load.Import(x.request.Context(), x.server.config.Store, x.caller, src, func(_, _ int64) { moving.extend() })
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(rep)
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, body)
+}
+
+// importSource reads the query string: kind, event, map and dry_run.
+func importSource(x *exchange) (src load.Source, err error) {
+	q := parseQuery(x.request.URL.RawQuery)
+	var faults record.Faults
+	src.Kind, _ = q.text("kind")
+	if k, ok := record.ByName(src.Kind); src.Kind == "" {
+		faults.Add("kind", record.TextRequired)
+	} else if !ok || k.System || k.Fact {
+		faults.Add("kind", record.InvalidChoice(src.Kind))
+	}
+	if text, ok := q.text("event"); ok {
+		if src.Event, ok = record.ParseInt(text); !ok {
+			faults.Add("event", record.InvalidFilter(text))
+		}
+	}
+	if text, ok := q.text("dry_run"); ok {
+		if src.DryRun, ok = record.ParseBool(text); !ok {
+			faults.Add("dry_run", record.TextNotBool)
+		}
+	}
+	src.Map = readMap(q, &faults)
+	if len(faults) > 0 {
+		return src, faults
+	}
+	return src, nil
+}
+
+// readMap reads field=column pairs between commas.
+func readMap(q query, faults *record.Faults) map[string]string {
+	names := map[string]string{}
+	for _, text := range q.all("map") {
+		for pair := range strings.SplitSeq(text, ",") {
+			field, column, ok := strings.Cut(pair, "=")
+			field, column = strings.TrimSpace(field), strings.TrimSpace(column)
+			if !ok || field == "" || column == "" {
+				faults.Add("map", record.InvalidFilter(pair))
+				continue
+			}
+			names[field] = column
+		}
+	}
+	return names
+}
+
+// moving is a body that may take as long as it likes, if only it moves.
+type moving struct {
+	control *http.ResponseController
+	reader  io.Reader
+	until   time.Time
+}
+
+// Read extends the time that is left.
+func (m *moving) Read(b []byte) (int, error) {
+	m.extend()
+	return m.reader.Read(b)
+}
+
+// extend moves the connection's deadlines, at most once a second. A connection without deadlines needs none.
+func (m *moving) extend() {
+	now := time.Now()
+	if m.until.Sub(now) > importPause-time.Second {
+		return
+	}
+	m.until = now.Add(importPause)
+	_ = m.control.SetReadDeadline(m.until)
+	_ = m.control.SetWriteDeadline(m.until)
+}

@@ -1,0 +1,145 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// keyForm is the body of a key to make.
+var keyForm = record.Form("key_form",
+	record.Field{Name: "name", Type: record.Text{Min: 1, Max: 255}, Flags: record.Required},
+	record.Field{Name: "level", Type: record.Text{Min: 1, Max: 4096}, Flags: record.Required},
+	record.Field{Name: "permissions", Type: record.Texts{}},
+	record.Field{Name: "expires_at", Type: record.DateTime{}, Flags: record.Null},
+	record.Field{Name: "rate_limit", Type: record.Integer{Min: 0, Max: 1_000_000}},
+)
+
+// keyView is a key as its managers see it; the secret only in the answer that makes it.
+type keyView struct {
+	ID          int64          `json:"id"`
+	Key         string         `json:"key"`
+	Secret      string         `json:"secret,omitzero"`
+	Name        string         `json:"name"`
+	Level       string         `json:"level"`
+	Permissions []string       `json:"permissions"`
+	ExpiresAt   jsontext.Value `json:"expires_at"`
+	Rate        int            `json:"rate_limit"`
+}
+
+// listedKey is a key in the list of them.
+type listedKey struct {
+	keyView   `json:",inline"`
+	RevokedAt jsontext.Value `json:"revoked_at"`
+}
+
+func viewKey(k kv.Key) keyView {
+	v := keyView{
+		ID: k.ID, Key: k.Key, Name: k.Name, Level: k.Level.String(), Permissions: make([]string, len(k.Permissions)),
+		ExpiresAt: orNullTime(k.Expires), Rate: k.Rate,
+	}
+	for i, p := range k.Permissions {
+		v.Permissions[i] = p.String()
+	}
+	return v
+}
+
+// listKeys answers GET of the keys within the caller's own.
+func listKeys(x *exchange) error {
+	keys, err := x.server.config.Store.Keys(x.caller)
+	if err != nil {
+		return err
+	}
+	q := parseQuery(x.request.URL.RawQuery)
+	s := readSpan(q)
+	page := keys[min(s.offset, len(keys)):min(s.offset+s.limit, len(keys))]
+	views := make([]listedKey, len(page))
+	for i, k := range page {
+		views[i] = listedKey{viewKey(k), orNullTime(k.Revoked)}
+	}
+	results, err := json.Marshal(views)
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, envelopeOf(x, q, s, len(keys), results))
+}
+
+// createKey answers POST of a key. The answer holds a secret, so it is never kept for an Idempotency-Key.
+func createKey(x *exchange) error {
+	form, _, err := x.readForm(keyForm)
+	if err != nil {
+		return err
+	}
+	spec := keySpec(form)
+	if err := sound(form); err != nil {
+		return err
+	}
+	k, secret, err := x.server.config.Store.AddKey(x.caller, spec)
+	if err != nil {
+		return err
+	}
+	v := viewKey(k)
+	v.Secret = secret
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusCreated, body)
+}
+
+// keySpec reads a key to make; what is wrong with it is added to the form's faults.
+func keySpec(form *record.Patch) kv.KeySpec {
+	spec := kv.KeySpec{Name: form.Text("name")}
+	if level := form.Text("level"); level != "" {
+		var err error
+		if spec.Level, err = kv.ParseLevel(level); err != nil {
+			form.Faults.Add("level", "Use denomination, regional:1, church:3,4 or event:7.")
+		}
+	}
+	for _, s := range texts(form, "permissions") {
+		p, err := kv.ParsePermission(s)
+		if err != nil {
+			form.Faults.Add("permissions", fmt.Sprintf("%q is not a permission, as people:GET is.", s))
+		}
+		spec.Permissions = append(spec.Permissions, p)
+	}
+	if at := form.Text("expires_at"); at != "" {
+		spec.Expires, _ = time.Parse(time.RFC3339Nano, at) // the form holds it as replies print it
+	}
+	if n, ok := form.Value("rate_limit"); ok {
+		spec.Rate, _ = strconv.Atoi(string(n)) // the form holds an integer
+	}
+	return spec
+}
+
+// texts is a form's list of strings.
+func texts(p *record.Patch, name string) []string {
+	v, ok := p.Value(name)
+	if !ok {
+		return nil
+	}
+	var list []string
+	if err := json.Unmarshal(v, &list); err != nil {
+		panic(err) // a patch's values are JSON of the table's types
+	}
+	return list
+}
+
+// revokeKey answers DELETE of a key.
+func revokeKey(x *exchange) error {
+	id, ok := record.APIKey.ParseID(x.request.PathValue("id"))
+	if !ok {
+		return kv.ErrNotFound
+	}
+	if err := x.server.config.Store.RevokeKey(x.caller, id.Int()); err != nil {
+		return err
+	}
+	return x.done()
+}

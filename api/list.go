@@ -1,0 +1,60 @@
+package api
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// list answers GET of the list.
+func (c *collection) list(x *exchange) error { return c.page(x) }
+
+// page answers with a page of the records that hold some conditions besides the caller's own.
+func (c *collection) page(x *exchange, own ...kv.Where) error {
+	q := parseQuery(x.request.URL.RawQuery)
+	s := readSpan(q)
+	where, faults := readFilters(c.filters, q, x.server.config.Store.Zone())
+	ask := kv.Query{
+		Surface: c.surface, Kind: c.kind, Where: append(own, where...),
+		Search: c.search(q), Offset: s.offset, Limit: s.limit,
+	}
+	page, err := x.server.config.Store.List(x.caller, ask)
+	if err = bothFaults(faults, err); err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, envelopeOf(x, q, s, page.Count, page.Results))
+}
+
+// search is what a list of people is searched for; nil for nothing.
+func (c *collection) search(q query) *record.Search {
+	text, ok := q.text("search")
+	if !ok || c.kind != record.Person {
+		return nil
+	}
+	if s := record.ParseSearch(text); !s.Empty() {
+		return s
+	}
+	return nil
+}
+
+// bothFaults joins the faults that were seen here with those that the store saw.
+func bothFaults(ours record.Faults, err error) error {
+	if len(ours) == 0 {
+		return err
+	}
+	var theirs record.Faults
+	if errors.As(err, &theirs) {
+		merged := maps.Clone(theirs)
+		for field, texts := range ours {
+			merged[field] = append(merged[field][:len(merged[field]):len(merged[field])], texts...)
+		}
+		return merged
+	}
+	if err != nil {
+		return err
+	}
+	return ours
+}

@@ -1,0 +1,124 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// collection is the records of one kind behind one path.
+type collection struct {
+	kind    *record.Kind
+	form    *record.Kind // what a body is read as: the kind, but for tickets
+	surface record.Surface
+	path    string // of the list
+	filters []filter
+}
+
+// target is what a request about one of the records is about.
+func (c *collection) target(x *exchange) (kv.Target, error) {
+	id, ok := c.kind.ParseID(x.request.PathValue("id"))
+	if !ok {
+		return kv.Target{}, kv.ErrNotFound
+	}
+	return kv.Target{Surface: c.surface, Kind: c.kind, ID: id}, nil
+}
+
+// retrieve answers GET of one record.
+func (c *collection) retrieve(x *exchange) error {
+	t, err := c.target(x)
+	if err != nil {
+		return err
+	}
+	rep, err := x.server.config.Store.Retrieve(x.caller, t)
+	if err != nil {
+		return err
+	}
+	tag := entityTag(rep)
+	x.Header()["Etag"] = []string{tag}
+	if x.unchanged(tag) {
+		x.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	return x.reply(http.StatusOK, rep.JSON)
+}
+
+// create answers POST to the list.
+func (c *collection) create(x *exchange) error {
+	patch, body, err := x.readPatch(c.form, record.ParseOptions{Surface: c.surface, Create: true})
+	if err != nil {
+		return err
+	}
+	return c.store(x, patch, body)
+}
+
+// store writes a new record and answers with it.
+func (c *collection) store(x *exchange, patch *record.Patch, body []byte) error {
+	once := x.once(body, &patch.Faults)
+	rep, err := x.server.config.Store.Create(x.caller, kv.Target{Surface: c.surface, Kind: c.kind, Once: once}, patch)
+	if err != nil {
+		return err
+	}
+	h := x.Header()
+	h["Etag"] = []string{entityTag(rep)}
+	if c.path != "" {
+		h["Location"] = []string{x.address(c.path + c.kind.FormatID(rep.ID) + "/")}
+	}
+	x.replayed(rep.Replayed)
+	return x.reply(http.StatusCreated, rep.JSON)
+}
+
+// update answers PATCH of one record.
+func (c *collection) update(x *exchange) error {
+	t, err := c.target(x)
+	if err != nil {
+		return err
+	}
+	patch, _, err := x.readPatch(c.form, record.ParseOptions{Surface: c.surface})
+	if err != nil {
+		return x.unlessMissing(c.kind, t.ID, err)
+	}
+	if t.IfMatch, err = x.ifMatch(t); err != nil {
+		return err
+	}
+	rep, err := x.server.config.Store.Update(x.caller, t, patch)
+	if err != nil {
+		return err
+	}
+	x.Header()["Etag"] = []string{entityTag(rep)}
+	return x.reply(http.StatusOK, rep.JSON)
+}
+
+// remove answers DELETE of one record.
+func (c *collection) remove(x *exchange) error {
+	t, err := c.target(x)
+	if err != nil {
+		return err
+	}
+	if t.IfMatch, err = x.ifMatch(t); err != nil {
+		return err
+	}
+	if err := x.server.config.Store.Delete(x.caller, t); err != nil {
+		return err
+	}
+	return x.done()
+}
+
+// unlessMissing is what is wrong with a request's body, unless the record that it is about is missing: that is said first.
+func (x *exchange) unlessMissing(k *record.Kind, id record.ID, fault error) error {
+	if err := x.sees(k, id); errors.Is(err, kv.ErrNotFound) {
+		return err
+	}
+	return fault
+}
+
+// sees answers kv.ErrNotFound for a record that is not there for the caller, whatever the caller may do with it.
+func (x *exchange) sees(k *record.Kind, id record.ID) error {
+	_, err := x.server.config.Store.Retrieve(x.caller, kv.Target{Surface: record.V1, Kind: k, ID: id})
+	if errors.Is(err, kv.ErrForbidden) {
+		return nil
+	}
+	return err
+}

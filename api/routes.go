@@ -1,0 +1,118 @@
+package api
+
+import (
+	"net/http"
+
+	"doorward/kv/record"
+
+	"github.com/swaggest/swgui/v5emb"
+)
+
+// route is one row of the table of routes: all that is known of one operation.
+type route struct {
+	method string // GET stands for HEAD too
+	path   string // below the mount, as links print it
+	needs  needs
+	do     func(*exchange) error
+	doc    operation
+}
+
+// needs is what a caller must have.
+type needs struct {
+	open     bool   // nothing: no key either
+	resource string // of the permission; "" = any key
+	whole    bool   // level denomination
+}
+
+// The collections of /v1.
+var (
+	entries = &collection{kind: record.FinancialEntry, form: record.FinancialEntry, path: "/v1/financial_entries/"}
+	events  = &collection{kind: record.Event, form: record.Event, path: "/v1/event/", filters: eventFilters}
+	people  = &collection{kind: record.Person, form: record.Person, path: "/v1/people/", filters: peopleFilters}
+	groups  = &collection{kind: record.Group, form: record.Group, path: "/v1/group/"}
+)
+
+// publicRoutes are /v1 and /door/v1.
+func publicRoutes() []route {
+	const (
+		checkinPath     = "/v1/event/{id}/checkin/"
+		membershipsPath = "/v1/group/{" + groupParameter + "}/memberships/"
+		door            = "/door/v1/event/{id}/"
+	)
+	member, atDoor := needs{resource: record.Membership.Resource}, needs{resource: record.Checkin.Resource}
+	return []route{
+		entries.onList(http.MethodGet), entries.onList(http.MethodPost),
+		entries.onOne(http.MethodGet), entries.onOne(http.MethodPatch), entries.onOne(http.MethodDelete),
+		events.onList(http.MethodGet), events.onOne(http.MethodGet),
+		{http.MethodPost, checkinPath, atDoor, checkIn, operation{
+			tag: "event", summary: "Check a ticket in by its code", form: checkinForm, status: 204, headers: checkinHeaders,
+			reads: []string{"X-Door", "Idempotency-Key"}}},
+		people.onList(http.MethodGet), people.onList(http.MethodPost),
+		people.onOne(http.MethodGet), people.onOne(http.MethodPatch),
+		groups.onList(http.MethodGet), groups.onOne(http.MethodGet),
+		{http.MethodGet, membershipsPath, member, listMemberships, memberships.describe(http.MethodGet, true)},
+		{http.MethodPost, membershipsPath, member, createMembership, memberships.describe(http.MethodPost, true)},
+		{http.MethodPost, door + "scan/", atDoor, scan, operation{
+			tag: "door", summary: "Decide a scan", form: scanForm, status: 200, reply: "verdict",
+			reads: []string{"X-Door", "Idempotency-Key"}}},
+		{http.MethodPost, door + "undo/", atDoor, undo, operation{
+			tag: "door", summary: "Take a check-in back", form: undoForm, status: 200, reply: "verdict",
+			reads: []string{"X-Door", "Idempotency-Key"}}},
+	}
+}
+
+// checkinHeaders are the headers that a check-in is answered in.
+var checkinHeaders = []string{"X-Checkin-Id", "X-Checkin-At", "Idempotency-Replayed"}
+
+// siteRoutes are the server's own pages. prefix is where it is mounted.
+func siteRoutes(prefix string) []route {
+	open := needs{open: true}
+	pages := v5emb.New("Doorward", prefix+"/openapi.json", prefix+"/docs/")
+	docs := func(x *exchange) error {
+		pages.ServeHTTP(x, x.request)
+		return nil
+	}
+	return []route{
+		{http.MethodGet, "/healthz", open, healthz, operation{
+			tag: "health", summary: "The process lives", status: 200, reply: "health"}},
+		{http.MethodGet, "/readyz", open, readyz, operation{
+			tag: "health", summary: "The store takes writes", status: 200, reply: "health"}},
+		{http.MethodGet, "/metrics", open, metricsPage, operation{
+			tag: "health", summary: "Prometheus's text; from elsewhere than this machine with a key of denomination level", status: 200, media: "text/plain"}},
+		{http.MethodGet, "/openapi.json", open, openapi, operation{
+			tag: "documentation", summary: "This document", status: 200, reply: "document"}},
+		{http.MethodGet, "/docs", open, docs, operation{
+			tag: "documentation", summary: "This document as a page", status: 200, media: "text/html"}},
+		{http.MethodGet, "/docs/" + asterisk, open, docs, operation{}},
+	}
+}
+
+// onList is the route of a method on a collection's list.
+func (c *collection) onList(method string) route {
+	do := c.list
+	if method == http.MethodPost {
+		do = c.create
+	}
+	return route{method, c.path, c.needs(method), do, c.describe(method, true)}
+}
+
+// onOne is the route of a method on one of a collection's records.
+func (c *collection) onOne(method string) route {
+	do := map[string]func(*exchange) error{
+		http.MethodGet: c.retrieve, http.MethodPatch: c.update, http.MethodDelete: c.remove,
+	}[method]
+	return route{method, c.path + "{id}/", c.needs(method), do, c.describe(method, false)}
+}
+
+// needs is what a method on a collection asks of a caller (contract.md §7).
+func (c *collection) needs(method string) needs {
+	if c.surface == record.V1 {
+		return needs{resource: c.kind.Resource}
+	}
+	reading := method == http.MethodGet
+	if reading && c.kind.Class == record.Everyones {
+		return needs{}
+	}
+	reference := c.kind.Class == record.Everyones || c.kind.Class == record.Finances
+	return needs{resource: "admin", whole: reference && !reading}
+}

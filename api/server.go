@@ -1,0 +1,141 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"doorward/kv"
+
+	"github.com/go-chi/cors"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Config says what a server answers for. Only Store is needed.
+type Config struct {
+	Store        *kv.Store
+	PublicURL    string               // where clients reach the server, "https://centre.example/doorward"; "" = the request's Host
+	AllowedHosts []string             // further names that a request's Host may hold, without port
+	CORSOrigins  []string             // origins whose pages may call; empty = none
+	AuthFailures int                  // failed logins a minute and address, half of it for one key there; 0 = no throttle
+	Version      string               // of this program, shown in metrics and the OpenAPI document
+	Logger       *slog.Logger         // nil = silent
+	Registry     *prometheus.Registry // what /metrics shows, metrics of api included; nil = one of its own
+}
+
+// Server answers the public API over one store.
+type Server struct {
+	config   Config
+	base     *url.URL // the parsed PublicURL, without a slash at its end; nil = none
+	router   *router
+	hosts    *hosts
+	limits   *limits
+	metrics  *metrics
+	traces   *traces
+	document []byte // the OpenAPI document
+}
+
+// New makes a server. It fails where the public URL cannot be read or the registry holds other metrics of the same names.
+func New(c Config) (*Server, error) {
+	if c.Store == nil {
+		return nil, errors.New("api: no store")
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Registry == nil {
+		c.Registry = prometheus.NewRegistry()
+	}
+	base, err := parsePublicURL(c.PublicURL)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMetrics(c.Registry, c.Version)
+	if err != nil {
+		return nil, fmt.Errorf("api: metrics: %w", err)
+	}
+	s := &Server{
+		config: c, base: base, metrics: m, hosts: newHosts(base, c.AllowedHosts),
+		limits: newLimits(c.AuthFailures, time.Now), traces: newTraces(),
+	}
+	table := slices.Concat(siteRoutes(s.prefix()), publicRoutes(), adminRoutes())
+	s.router = newRouter(s.prefix(), table)
+	s.document, err = document(table, c.PublicURL, c.Version)
+	return s, err
+}
+
+// parsePublicURL reads an absolute http(s) URL without query; its path loses the slash at its end.
+func parsePublicURL(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, fmt.Errorf("api: %q is no absolute http or https URL", text)
+	}
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
+	return u, nil
+}
+
+// prefix is the path that everything is mounted below: "" or "/doorward".
+func (s *Server) prefix() string {
+	if s.base == nil {
+		return ""
+	}
+	return s.base.Path
+}
+
+// Handler answers everything public.
+func (s *Server) Handler() http.Handler {
+	h := http.Handler(s.router)
+	if len(s.config.CORSOrigins) > 0 {
+		h = cors.Handler(corsOptions(s.config.CORSOrigins))(h)
+	}
+	return s.gate(h)
+}
+
+// corsOptions lets pages of the listed origins make every call of the contract, with their key and without cookies.
+func corsOptions(origins []string) cors.Options {
+	return cors.Options{
+		AllowedOrigins: origins,
+		AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete},
+		AllowedHeaders: []string{"Authorization", "Content-Type", "If-Match", "If-None-Match", "Idempotency-Key",
+			"X-Idempotency-Key", "X-Request-Id", "X-Door", "X-API-Version"},
+		ExposedHeaders: []string{"ETag", "Location", "Retry-After", "X-Request-Id", "X-Checkin-Id", "X-Checkin-At",
+			"Idempotency-Replayed", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Search"},
+		MaxAge:             600,
+		OptionsPassthrough: true,
+	}
+}
+
+// Metrics answers /metrics bare, for a listener of its own.
+func (s *Server) Metrics() http.Handler { return s.metrics.page }
+
+// operator answers the /admin/v1 routes to whoever owns the machine: no key, no throttle, any Host. It must only ever be
+// reachable by the folder's owner.
+func (s *Server) operator() http.Handler {
+	rt := newRouter("", adminRoutes())
+	return s.answer(func(x *exchange, r *http.Request) error {
+		x.caller, x.known = kv.Operator(), true
+		rt.ServeHTTP(x, r)
+		return nil
+	})
+}
+
+// HTTPServer is an http.Server with the limits of every listener: 5 s for a request's headers, 15 s for all of a request, 30 s
+// for its answer, 60 s between requests, 64 KiB of headers. A route that takes longer moves its own deadlines.
+func HTTPServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       15 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       60 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+	}
+}
