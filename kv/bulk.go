@@ -1,9 +1,16 @@
 package kv
 
-import "doorward/kv/record"
+import (
+	"errors"
+
+	"doorward/kv/record"
+)
 
 // MaxRows is how many rows one bulk operation takes.
 const MaxRows = 100
+
+// MaxGivenID is the largest id that an import may give.
+const MaxGivenID = 1<<31 - 1
 
 // Row is one record of a bulk import. The patch may carry "external_id"; ID is zero where the source gives none.
 type Row struct {
@@ -30,9 +37,134 @@ type RowResult struct {
 	Err  error
 }
 
+var errDryRun = errors.New("dry run")
+
 // Upsert writes up to MaxRows rows, each on its own: a bad one is rejected and blocks none. A row finds its record by
-// external_id within its event or kind, else by id, else, a ticket, by event and code. dryRun decides all and writes nothing.
-func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error) { panic("kv") }
+// external_id within its event or kind, else by id, else, a ticket, by event and code. dryRun decides all and writes nothing;
+// its rows do not see each other. The error is the store's own, not a row's.
+func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error) {
+	if len(rows) > MaxRows {
+		return nil, errors.New("too many rows for one operation")
+	}
+	if err := p.Check("admin", "POST"); err != nil {
+		return nil, err
+	}
+	results := make([]RowResult, len(rows))
+	steps := make([]step, len(rows))
+	for i := range rows {
+		steps[i].run = func(o *op) (err error) {
+			results[i], err = o.upsert(p, rows[i])
+			if err == nil && dryRun {
+				err = errDryRun
+			}
+			return err
+		}
+	}
+	if err := s.doAll(steps); err != nil {
+		return nil, err
+	}
+	for i := range steps {
+		if err := steps[i].err; err != nil && !errors.Is(err, errDryRun) {
+			results[i] = RowResult{Fate: Rejected, Err: err}
+		}
+	}
+	return results, nil
+}
+
+// upsert makes or changes the record of one row.
+func (o *op) upsert(p Principal, row Row) (RowResult, error) {
+	k := row.Kind
+	if k.Fact || k.System {
+		return RowResult{}, ErrNotFound
+	}
+	if err := mayCreate(p, k); err != nil {
+		return RowResult{}, err
+	}
+	if id := row.ID; !id.IsZero() && id.Int() > MaxGivenID {
+		return RowResult{}, faultOf("id", "Ensure this value is less than or equal to 2147483647.")
+	}
+	before, err := o.existing(p, row)
+	if err != nil {
+		return RowResult{}, err
+	}
+	author := p
+	author.key = 0 // imports have no author (contract.md §9)
+	if before == nil {
+		st, err := o.create(author, k, row.ID, row.Patch)
+		if err != nil {
+			return RowResult{}, err
+		}
+		return RowResult{Fate: Created, ID: st.id}, nil
+	}
+	seq := o.state.seq
+	st, err := o.update(author, k, before, row.Patch)
+	if err != nil {
+		return RowResult{}, err
+	}
+	if o.state.seq == seq {
+		return RowResult{Fate: Unchanged, ID: st.id}, nil
+	}
+	return RowResult{Fate: Updated, ID: st.id}, nil
+}
+
+func faultOf(field, text string) (f record.Faults) {
+	f.Add(field, text)
+	return f
+}
+
+// existing finds the record that a row means; nil for a new one. One that p may not change counts as a conflict, so that its
+// key cannot be taken twice.
+func (o *op) existing(p Principal, row Row) (*stored, error) {
+	id, err := o.existingID(row)
+	if err != nil || id.IsZero() {
+		return nil, err
+	}
+	st, err := o.load(row.Kind, id)
+	if err != nil || st == nil {
+		return nil, err
+	}
+	if ok, err := o.sees(p, row.Kind, st); err != nil || !ok {
+		if err == nil {
+			err = &Conflict{Reason: "another record has this key"}
+		}
+		return nil, err
+	}
+	return st, o.mayChange(p, row.Kind, st)
+}
+
+func (o *op) existingID(row Row) (record.ID, error) {
+	event := int64(0)
+	if v, ok := row.Patch.Value("event_id"); ok {
+		event = intOf(v)
+	}
+	if ext, ok := formText(row.Patch, "external_id"); ok && ext != "" {
+		return o.byExternalID(row.Kind, event, ext)
+	}
+	if !row.ID.IsZero() {
+		return row.ID, nil
+	}
+	if row.Kind == record.Membership {
+		group, _ := row.Patch.Value("group_id")
+		person, _ := row.Patch.Value("person")
+		return o.membership(intOf(group), intOf(person))
+	}
+	if code, ok := formText(row.Patch, "code"); ok && row.Kind == record.Ticket {
+		hash := o.store.hashCode(code)
+		ids, err := o.ticketsOf(exactForm, hash[:], event)
+		if len(ids) > 0 {
+			return ids[0], err
+		}
+		return record.ID{}, err
+	}
+	return record.ID{}, nil
+}
 
 // Vacant tells a store that holds no records but keys.
-func (s *Store) Vacant() (bool, error) { panic("kv") }
+func (s *Store) Vacant() (vacant bool, err error) {
+	vacant = true
+	l := s.current()
+	for _, k := range record.Kinds() {
+		vacant = vacant && (k == record.APIKey || l.kind(k).all.len() == 0)
+	}
+	return vacant, nil
+}

@@ -1,6 +1,14 @@
 package kv
 
-import "time"
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/record"
+)
 
 // Outcome is what a door is told. The set is closed.
 type Outcome string
@@ -20,6 +28,12 @@ const (
 	EventClosed     Outcome = "event_closed"
 	Undone          Outcome = "undone"
 )
+
+// Outcomes are all there are.
+func Outcomes() []Outcome {
+	return []Outcome{Admitted, AlreadyAdmitted, UnknownCode, WrongEvent, Cancelled, Refunded, Unpaid, Blocked,
+		NotYetValid, NoLongerValid, EventClosed, Undone}
+}
 
 // Attempt is one scan at a door.
 type Attempt struct {
@@ -44,18 +58,198 @@ type Decision struct {
 	Replayed   bool // the same nonce again
 }
 
-// CheckIn decides an attempt and writes the decision, in one transaction. Refusals are decisions, not errors. ErrNotFound
-// where the event is not the principal's, *Forbidden, ErrKeyReused where the nonce came with another code.
-func (s *Store) CheckIn(p Principal, a Attempt) (Decision, error) { panic("kv") }
-
-// Undoing takes an admission back.
-type Undoing struct {
-	Event     int64
-	CheckinID string
-	Reason    string
-	Door      string
-	Once      *Once
+// attempt is an Attempt made ready outside the transaction.
+type attempt struct {
+	Attempt
+	p      Principal
+	exact  []codeHash // of the readings, in the order they are tried
+	normal []codeHash
+	nonce  string // hex; "" = none
 }
 
-// Undo writes that an admission is undone. ErrNoCheckin where there is none, or it is undone already.
-func (s *Store) Undo(p Principal, u Undoing) (Decision, error) { panic("kv") }
+type codeHash = [codeHashSize]byte
+
+// CheckIn decides an attempt and writes the decision, in one transaction. Refusals are decisions, not errors. ErrNotFound
+// where the event is not the principal's, *Forbidden, ErrKeyReused where the nonce came with another code.
+func (s *Store) CheckIn(p Principal, a Attempt) (d Decision, err error) {
+	if err := p.Check(record.Checkin.Resource, "POST"); err != nil {
+		return Decision{}, err
+	}
+	if a.Door == "" {
+		a.Door = p.name
+	}
+	at := attempt{Attempt: a, p: p, nonce: nonceOf(p, a)}
+	forms := record.ReadCode(a.Code)
+	for _, code := range forms.Exact {
+		at.exact = append(at.exact, s.hashCode(code))
+	}
+	for _, code := range forms.Normal {
+		at.normal = append(at.normal, s.hashCode(code))
+	}
+	err = s.do(true, func(o *op) error {
+		d, err = o.checkIn(&at)
+		return err
+	})
+	if err != nil {
+		return Decision{}, err
+	}
+	s.metrics.checkins.WithLabelValues(string(d.Outcome)).Inc()
+	return d, nil
+}
+
+// checkIn is the one check-in decision (contract.md §10): nonce, code, validity, then duplication.
+func (o *op) checkIn(a *attempt) (Decision, error) {
+	event, err := o.find(a.p, record.Event, record.Int(a.Event))
+	if err != nil {
+		return Decision{}, err
+	}
+	ticket, err := o.ticketByCode(a)
+	if err != nil {
+		return Decision{}, err
+	}
+	if d, done, err := o.replay(a, ticket); err != nil || done {
+		return d, err
+	}
+	if ticket == nil {
+		return o.refuseUnknown(a)
+	}
+	f := o.newFact(a, event, ticket)
+	if out := o.validity(event, ticket); out != Admitted {
+		return o.refuse(a, f, Decision{Outcome: out})
+	}
+	first, err := o.firstAdmission(f.event, f.codeHash, f.ticket, f.list)
+	if err != nil {
+		return Decision{}, err
+	}
+	if first != nil {
+		d := o.decisionOf(AlreadyAdmitted, first, a)
+		return o.refuse(a, f, d)
+	}
+	return o.admit(a, f)
+}
+
+// validity judges event and ticket, whether or not the ticket has been used.
+func (o *op) validity(event, ticket *stored) Outcome {
+	if !isTrue(event.body.Member("active")) || !isTrue(event.body.Member("enabled")) {
+		return EventClosed
+	}
+	switch string(ticket.body.Member("state")) {
+	case `"cancelled"`:
+		return Cancelled
+	case `"refunded"`:
+		return Refunded
+	case `"unpaid"`:
+		return Unpaid
+	case `"blocked"`:
+		return Blocked
+	}
+	if o.doubted {
+		return Admitted // without a clock no window can be judged; the fact says so
+	}
+	if from, ok := timeOf(ticket.body.Member("valid_from")); ok && o.now.Before(from) {
+		return NotYetValid
+	}
+	if until, ok := timeOf(ticket.body.Member("valid_until")); ok && o.now.After(until) {
+		return NoLongerValid
+	}
+	return Admitted
+}
+
+func isTrue(v jsontext.Value) bool { return v.Kind() == 't' }
+
+func timeOf(v jsontext.Value) (time.Time, bool) {
+	if v.Kind() != '"' {
+		return time.Time{}, false
+	}
+	return record.ParseDateTime(string(v[1:len(v)-1]), time.UTC)
+}
+
+// textOf is a member that holds a text; "" for null.
+func textOf(v jsontext.Value) string {
+	if v.Kind() != '"' {
+		return ""
+	}
+	text, err := jsontext.AppendUnquote(nil, v)
+	if err != nil {
+		return "" // stored members are valid
+	}
+	return string(text)
+}
+
+// hashOf is a member that holds a code hash.
+func hashOf(v jsontext.Value) (h codeHash) {
+	if len(v) == 2+2*codeHashSize {
+		_, _ = hex.Decode(h[:], v[1:len(v)-1]) // another text is no hash of a code: zero
+	}
+	return h
+}
+
+// ticketByCode finds the ticket that a reading means; nil where there is none in the event.
+func (o *op) ticketByCode(a *attempt) (*stored, error) {
+	for i := range a.exact {
+		ids, err := o.ticketsOf(exactForm, a.exact[i][:], a.Event)
+		if err != nil {
+			return nil, err
+		}
+		if len(ids) > 0 {
+			return o.load(record.Ticket, ids[0])
+		}
+	}
+	for i := range a.normal {
+		st, err := o.ticketByNormalForm(a.normal[i][:], a.Event)
+		if err != nil || st != nil {
+			return st, err
+		}
+	}
+	return nil, nil
+}
+
+// ticketByNormalForm wants all tickets of the form to have one exact form; then it is the lowest.
+func (o *op) ticketByNormalForm(hash []byte, event int64) (*stored, error) {
+	ids, err := o.ticketsOf(normalForm, hash, event)
+	if err != nil {
+		return nil, err
+	}
+	var first *stored
+	for _, id := range ids {
+		st, err := o.load(record.Ticket, id)
+		if err != nil {
+			return nil, err
+		}
+		if st == nil {
+			continue
+		}
+		if first == nil {
+			first = st
+		} else if hashOf(st.body.Member("code_hash")) != hashOf(first.body.Member("code_hash")) {
+			return nil, nil
+		}
+	}
+	return first, nil
+}
+
+// elsewhere tells whether a reading is the code of another event that p sees.
+func (o *op) elsewhere(a *attempt) (bool, error) {
+	events := map[int64]bool{}
+	for _, form := range []byte{exactForm, normalForm} {
+		hashes := a.exact
+		if form == normalForm {
+			hashes = a.normal
+		}
+		for i := range hashes {
+			err := o.scan(codeBucket, codePrefix(nil, form, hashes[i][:]), nil, func(key, _ []byte) (bool, error) {
+				events[int64(binary.BigEndian.Uint64(key[1+codeHashSize:]))] = true
+				return true, nil
+			})
+			if err != nil {
+				return false, err
+			}
+		}
+	}
+	for event := range events {
+		if ok, err := o.seesEvent(a.p, event); err != nil || ok {
+			return ok, err
+		}
+	}
+	return false, nil
+}

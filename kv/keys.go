@@ -1,6 +1,19 @@
 package kv
 
-import "time"
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/record"
+)
 
 // KeySpec is a key to make.
 type KeySpec struct {
@@ -23,14 +36,306 @@ type Key struct {
 	Rate        int
 }
 
-// Login finds the principal of a key and secret. ErrBadLogin whatever is wrong, after the same work.
-func (s *Store) Login(key, secret string) (Principal, error) { panic("kv") }
+// login is what Login compares with and answers.
+type login struct {
+	hash      [sha256.Size]byte
+	expires   time.Time
+	principal Principal
+}
 
-// AddKey makes a key and tells its secret, once. *Forbidden where the key would be larger than p.
-func (s *Store) AddKey(p Principal, spec KeySpec) (k Key, secret string, err error) { panic("kv") }
+// Login finds the principal of a key and secret. ErrBadLogin whatever is wrong, after the same work.
+func (s *Store) Login(key, secret string) (Principal, error) {
+	hash := sha256.Sum256([]byte(secret))
+	l, known := (*s.logins.Load())[key]
+	right := subtle.ConstantTimeCompare(hash[:], l.hash[:]) == 1
+	if !known || !right || !l.expires.IsZero() && !s.clock().Before(l.expires) {
+		return Principal{}, ErrBadLogin
+	}
+	return l.principal, nil
+}
+
+// loadLogins reads the table that Login looks into from the committed keys.
+func (s *Store) loadLogins() error {
+	logins := make(map[string]login)
+	err := s.view(func(v *sight) error {
+		return v.eachKey(func(k Key, hash [sha256.Size]byte) {
+			if k.Revoked.IsZero() {
+				logins[k.Key] = login{hash: hash, expires: k.Expires, principal: Principal{
+					key: k.ID, name: k.Name, level: k.Level, permissions: k.Permissions, rate: k.Rate}}
+			}
+		})
+	})
+	if err == nil {
+		s.logins.Store(&logins)
+	}
+	return err
+}
+
+// eachKey calls fn with every key, in order of the ids.
+func (v *sight) eachKey(fn func(k Key, hash [sha256.Size]byte)) error {
+	all := v.lists.kind(record.APIKey).all
+	for _, id := range all.page(nil, 0, all.len()) {
+		st, err := v.load(record.APIKey, id)
+		if err != nil {
+			return err
+		}
+		k, hash, err := st.key()
+		if err != nil {
+			return err
+		}
+		fn(k, hash)
+	}
+	return nil
+}
+
+// key reads an api_key record.
+func (st *stored) key() (k Key, hash [sha256.Size]byte, err error) {
+	d, err := st.decode(record.APIKey)
+	if err != nil {
+		return k, hash, err
+	}
+	k = Key{ID: st.id.Int(), Key: d.Text("key"), Name: d.Text("name"), Rate: int(d.Int("rate_limit"))}
+	if k.Level, err = ParseLevel(d.Text("level")); err != nil {
+		return k, hash, err
+	}
+	for _, text := range texts(d.Value("permissions")) {
+		g, err := ParsePermission(text)
+		if err != nil {
+			return k, hash, err
+		}
+		k.Permissions = append(k.Permissions, g)
+	}
+	k.Expires, _ = timeOf(d.Value("expires_at")) // null: never
+	k.Revoked, _ = timeOf(d.Value("revoked_at")) // null: not
+	_, err = hex.Decode(hash[:], []byte(d.Text("secret_hash")))
+	return k, hash, err
+}
+
+// texts reads a stored list of texts.
+func texts(v jsontext.Value) (all []string) {
+	d := jsontext.NewDecoder(strings.NewReader(string(v)))
+	for {
+		t, err := d.ReadToken()
+		if err != nil {
+			return all // the end of a valid list
+		}
+		if t.Kind() == '"' {
+			all = append(all, t.String())
+		}
+	}
+}
+
+// AddKey makes a key and tells its secret, once. *Forbidden where the key would be larger than p; record.Faults.
+func (s *Store) AddKey(p Principal, spec KeySpec) (k Key, secret string, err error) {
+	if err := p.Check("admin", "POST"); err != nil {
+		return Key{}, "", err
+	}
+	k = Key{Key: "dw_" + record.MakeCode(draw10()) + record.MakeCode(draw10())[:4], Name: strings.TrimSpace(spec.Name),
+		Level: spec.Level, Permissions: spec.Permissions, Expires: spec.Expires, Rate: spec.Rate}
+	random := make([]byte, 32)
+	rand.Read(random)
+	secret = base64.RawURLEncoding.EncodeToString(random)
+	if faults := k.faults(); len(faults) > 0 {
+		return Key{}, "", faults
+	}
+	err = s.do(false, func(o *op) error {
+		if err := o.within(p, k); err != nil {
+			return err
+		}
+		id, _, err := o.vacant(record.APIKey, record.ID{})
+		if err != nil {
+			return err
+		}
+		k.ID = id.Int()
+		o.after = append(o.after, s.reloadLogins)
+		_, err = o.add(p, record.APIKey, newRecord{id: id, doc: k.doc(sha256.Sum256([]byte(secret)))})
+		return err
+	})
+	if err != nil {
+		return Key{}, "", err
+	}
+	return k, secret, nil
+}
+
+func draw10() (b [10]byte) {
+	rand.Read(b[:])
+	return b
+}
+
+func (k *Key) faults() (f record.Faults) {
+	if k.Name == "" {
+		f.Add("name", record.TextBlank)
+	}
+	if len([]rune(k.Name)) > 255 {
+		f.Add("name", record.TooLong(255))
+	}
+	if k.Level.Name.rank() < 0 || (k.Level.Name == Denomination) != (len(k.Level.IDs) == 0) {
+		f.Add("level", record.InvalidChoice(string(k.Level.Name)))
+	}
+	if k.Rate < 0 {
+		f.Add("rate_limit", record.TextNotInteger)
+	}
+	return f
+}
+
+// doc is the key as a record.
+func (k *Key) doc(hash [sha256.Size]byte) *record.Doc {
+	d := record.APIKey.NewDoc()
+	d.Set("name", record.Quote(k.Name))
+	d.Set("level", record.Quote(k.Level.String()))
+	list := []byte{'['}
+	for i, g := range k.Permissions {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, record.Quote(g.String())...)
+	}
+	d.Set("permissions", append(list, ']'))
+	if !k.Expires.IsZero() {
+		d.Set("expires_at", record.Time(k.Expires))
+	}
+	if k.Rate > 0 {
+		d.Set("rate_limit", record.Number(int64(k.Rate)))
+	}
+	d.Set("key", record.Quote(k.Key))
+	d.Set("secret_hash", hexText(hash[:]))
+	return d
+}
+
+// within refuses a key that could do or see more than p.
+func (o *op) within(p Principal, k Key) error {
+	if p.operator {
+		return nil
+	}
+	ok, err := o.levelWithin(p, k.Level)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return &Forbidden{CurrentScopes: []string{}, RequiredLevel: k.Level.String(), CurrentLevel: p.level.String()}
+	}
+	for _, want := range k.Permissions {
+		if !p.grants(want) {
+			return p.lacks(want)
+		}
+	}
+	if len(k.Permissions) == 0 { // everything but the reserved resources
+		for _, resource := range resources() {
+			if want := (Permission{resource, "*"}); resource != "*" && !reservedResource(resource) && !p.grants(want) {
+				return p.lacks(want)
+			}
+		}
+	}
+	return nil
+}
+
+func (p Principal) lacks(want Permission) error {
+	current := make([]string, 0, len(p.permissions))
+	for _, g := range p.permissions {
+		current = append(current, g.String())
+	}
+	return &Forbidden{RequiredScope: want.String(), CurrentScopes: current}
+}
+
+// levelWithin tells whether all that a level sees, p sees.
+func (v *sight) levelWithin(p Principal, l Level) (bool, error) {
+	switch {
+	case p.whole():
+		return true, nil
+	case l.Name == p.level.Name:
+		return !slices.ContainsFunc(l.IDs, func(id int64) bool { return !p.level.has(id) }), nil
+	case l.Name.rank() < p.level.Name.rank():
+		return false, nil
+	}
+	for _, id := range l.IDs {
+		ok, err := v.homeWithin(p, l.Name, id)
+		if err != nil || !ok {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// homeWithin tells whether a church or an event is p's own. An event without a church is nobody's but the denomination's.
+func (v *sight) homeWithin(p Principal, name LevelName, id int64) (bool, error) {
+	if name == ChurchOf {
+		return v.holdsChurch(p, id)
+	}
+	event, err := v.load(record.Event, record.Int(id))
+	if err != nil || event == nil {
+		return false, err
+	}
+	return v.holdsChurch(p, event.home(record.Event))
+}
+
+// reloadLogins makes a committed change of the keys count from the next request on.
+func (s *Store) reloadLogins() {
+	if err := s.loadLogins(); err != nil {
+		s.noteCorrupt(err)
+		none := make(map[string]login)
+		s.logins.Store(&none) // who can no longer be checked is not let in
+	}
+}
 
 // Keys lists the keys within p, revoked ones too, in order of their ids.
-func (s *Store) Keys(p Principal) ([]Key, error) { panic("kv") }
+func (s *Store) Keys(p Principal) (keys []Key, err error) {
+	if err := p.Check("admin", "GET"); err != nil {
+		return nil, err
+	}
+	err = s.view(func(v *sight) error {
+		var levels error
+		err := v.eachKey(func(k Key, _ [sha256.Size]byte) {
+			ok, err := v.levelWithin(p, k.Level)
+			if err != nil {
+				levels = err
+			}
+			if ok {
+				keys = append(keys, k)
+			}
+		})
+		if err == nil {
+			err = levels
+		}
+		return err
+	})
+	return keys, err
+}
 
-// RevokeKey ends a key from the next request on. ErrNotFound for one that is not within p.
-func (s *Store) RevokeKey(p Principal, id int64) error { panic("kv") }
+// RevokeKey ends a key from the next request on. ErrNotFound for one that is not within p; revoking twice is no error.
+func (s *Store) RevokeKey(p Principal, id int64) error {
+	if err := p.Check("admin", "DELETE"); err != nil {
+		return err
+	}
+	return s.do(false, func(o *op) error {
+		st, err := o.load(record.APIKey, record.Int(id))
+		if err != nil {
+			return err
+		}
+		if st == nil {
+			return ErrNotFound
+		}
+		k, _, err := st.key()
+		if err != nil {
+			return err
+		}
+		if ok, err := o.levelWithin(p, k.Level); err != nil || !ok {
+			return orNotFound(err)
+		}
+		if !k.Revoked.IsZero() {
+			return nil
+		}
+		if err := o.within(p, k); err != nil {
+			return err
+		}
+		o.after = append(o.after, s.reloadLogins)
+		_, err = o.amend(p, record.APIKey, st, func(d *record.Doc) { d.Set("revoked_at", record.Time(o.now)) })
+		return err
+	})
+}
+
+func orNotFound(err error) error {
+	if err == nil {
+		return ErrNotFound
+	}
+	return err
+}

@@ -1,6 +1,11 @@
 package kv
 
-import "doorward/kv/record"
+import (
+	"bytes"
+	"fmt"
+
+	"doorward/kv/record"
+)
 
 // Target names what an operation is about.
 type Target struct {
@@ -9,12 +14,6 @@ type Target struct {
 	ID      record.ID      // zero for Create and List
 	IfMatch string         // a revision; "" = whatever is there
 	Once    *Once          // nil = no Idempotency-Key
-}
-
-// Once makes a create happen once: the answer of the first is kept for 72 hours.
-type Once struct {
-	Key  [32]byte // hash of api key, method, path and value
-	Body [32]byte // hash of the body: another one under the same Key is ErrKeyReused
 }
 
 // Reply is one record as the surface shows it.
@@ -26,40 +25,208 @@ type Reply struct {
 }
 
 // Retrieve reads one record. ErrNotFound, *Forbidden, ErrCorrupt.
-func (s *Store) Retrieve(p Principal, t Target) (Reply, error) { panic("kv") }
+func (s *Store) Retrieve(p Principal, t Target) (r Reply, err error) {
+	if err := p.checkKind(t.Surface, t.Kind, "GET"); err != nil {
+		return Reply{}, err
+	}
+	err = s.view(func(v *sight) error {
+		st, err := v.find(p, t.Kind, t.ID)
+		if err != nil {
+			return err
+		}
+		r, err = v.reply(t.Surface, t.Kind, st)
+		return err
+	})
+	return r, err
+}
+
+// Sees answers nil where the principal's scope holds a record, whatever it may do with it; otherwise ErrNotFound.
+func (s *Store) Sees(p Principal, k *record.Kind, id record.ID) error {
+	return s.view(func(v *sight) error {
+		_, err := v.find(p, k, id)
+		return err
+	})
+}
 
 // Create makes a record. The patch's faults, with those that only the store can see added, come back as record.Faults.
-func (s *Store) Create(p Principal, t Target, patch *record.Patch) (Reply, error) { panic("kv") }
+func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err error) {
+	if err := p.checkKind(t.Surface, t.Kind, "POST"); err != nil {
+		return Reply{}, err
+	}
+	if err := mayCreate(p, t.Kind); err != nil {
+		return Reply{}, err
+	}
+	err = s.do(false, func(o *op) error {
+		r, err = o.once(t.Once, func() (Reply, error) {
+			st, err := o.create(p, t.Kind, record.ID{}, patch)
+			if err != nil {
+				return Reply{}, err
+			}
+			return o.reply(t.Surface, t.Kind, st)
+		})
+		return err
+	})
+	return r, err
+}
 
 // Update changes a record. A patch that changes nothing makes no revision.
-func (s *Store) Update(p Principal, t Target, patch *record.Patch) (Reply, error) { panic("kv") }
+func (s *Store) Update(p Principal, t Target, patch *record.Patch) (r Reply, err error) {
+	if err := p.checkKind(t.Surface, t.Kind, "PATCH"); err != nil {
+		return Reply{}, err
+	}
+	err = s.do(false, func(o *op) error {
+		before, err := o.findForChange(p, t)
+		if err != nil {
+			return err
+		}
+		st, err := o.update(p, t.Kind, before, patch)
+		if err != nil {
+			return err
+		}
+		r, err = o.reply(t.Surface, t.Kind, st)
+		return err
+	})
+	return r, err
+}
 
 // Delete leaves a tombstone. *Conflict where other records refer to this one.
-func (s *Store) Delete(p Principal, t Target) error { panic("kv") }
-
-// Query is a page of a kind. Results stand in id order.
-type Query struct {
-	Surface       record.Surface
-	Kind          *record.Kind
-	Where         []Where // all must hold; each field is Indexed, or "updated_at"
-	Search        *record.Search
-	Offset, Limit int
+func (s *Store) Delete(p Principal, t Target) error {
+	if err := p.checkKind(t.Surface, t.Kind, "DELETE"); err != nil {
+		return err
+	}
+	return s.do(false, func(o *op) error {
+		before, err := o.findForChange(p, t)
+		if err != nil {
+			return err
+		}
+		if err := o.unreferred(t.Kind, t.ID); err != nil {
+			return err
+		}
+		if t.Kind == record.Ticket {
+			return o.deleteTicket(p, before)
+		}
+		was, err := before.decode(t.Kind)
+		if err != nil {
+			return err
+		}
+		_, err = o.write(change{kind: t.Kind, id: t.ID, before: before, was: was, author: p.key})
+		return err
+	})
 }
 
-// Where is one condition. Either In is set, or From and To, both inclusive, nil = open.
-type Where struct {
-	Field    string
-	In       []any // int64, bool, string, or nil for null; any of them
-	From, To any   // time.Time or int64
+// findForChange finds a record that p may change, at the revision that it asks for.
+func (o *op) findForChange(p Principal, t Target) (*stored, error) {
+	if t.Kind.Fact || t.Kind.System {
+		return nil, ErrNotFound
+	}
+	st, err := o.find(p, t.Kind, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.mayChange(p, t.Kind, st); err != nil {
+		return nil, err
+	}
+	if t.IfMatch != "" && t.IfMatch != st.revision.String() {
+		return nil, ErrStale
+	}
+	return st, nil
 }
 
-// Page is what a list answers.
-type Page struct {
-	Count   int    // all matches
-	Results []byte // the page's records: a JSON array
-	IDs     []record.ID
+// create makes one record, or a ticket's three, under a given id or the next free one.
+func (o *op) create(p Principal, k *record.Kind, id record.ID, patch *record.Patch) (*stored, error) {
+	o.giveChurch(p, k, patch)
+	require(patch)
+	if err := o.checkPatch(p, k, patch); err != nil {
+		return nil, err
+	}
+	id, before, err := o.vacant(k, id)
+	if err != nil {
+		return nil, err
+	}
+	if k == record.Ticket {
+		return o.createTicket(p, id, patch)
+	}
+	d := k.NewDoc()
+	d.Apply(patch)
+	return o.add(p, k, newRecord{id: id, tombstone: before, doc: d})
 }
 
-// List reads a page. A church or regional that the principal cannot see counts as unknown: record.Faults with
-// "Select a valid choice…" under the field's name.
-func (s *Store) List(p Principal, q Query) (Page, error) { panic("kv") }
+// newRecord is a record about to be made; tombstone is what lies under its id, or nil.
+type newRecord struct {
+	id        record.ID
+	tombstone *stored
+	doc       *record.Doc
+}
+
+// add settles a new record, checks that it is the only one of its sort, and writes it.
+func (o *op) add(p Principal, k *record.Kind, n newRecord) (*stored, error) {
+	if p.key != 0 {
+		n.doc.Set("created_by", record.Number(p.key))
+	}
+	n.doc.Settle(nil, o.moment())
+	if err := o.unique(k, n.id, n.doc); err != nil {
+		return nil, err
+	}
+	return o.write(change{kind: k, id: n.id, before: n.tombstone, is: n.doc, author: p.key})
+}
+
+// update lays a patch over one record, or over a ticket's three.
+func (o *op) update(p Principal, k *record.Kind, before *stored, patch *record.Patch) (*stored, error) {
+	if err := o.checkPatch(p, k, patch); err != nil {
+		return nil, err
+	}
+	if k == record.Ticket {
+		return o.updateTicket(p, before, patch)
+	}
+	return o.amend(p, k, before, func(d *record.Doc) { d.Apply(patch) })
+}
+
+// amend changes one record by a function; where that changes nothing the record stays as it is.
+func (o *op) amend(p Principal, k *record.Kind, before *stored, fn func(*record.Doc)) (*stored, error) {
+	was, err := before.decode(k)
+	if err != nil {
+		return nil, err
+	}
+	is := was.Clone()
+	fn(is)
+	if sameBody(is.Encode(), before.body) {
+		return before, nil
+	}
+	is.Settle(was, o.moment())
+	if err := o.unique(k, before.id, is); err != nil {
+		return nil, err
+	}
+	next, err := o.write(change{kind: k, id: before.id, before: before, was: was, is: is, author: p.key})
+	if err == nil && k == record.Person && next.home(k) != before.home(k) {
+		err = o.rehome(before.id)
+	}
+	return next, err
+}
+
+func (o *op) moment() record.Moment { return record.Moment{Now: o.now, Zone: o.store.zone} }
+
+// vacant answers an id that no live record has: the given one, or the next free one. A tombstone under it comes along.
+func (o *op) vacant(k *record.Kind, id record.ID) (record.ID, *stored, error) {
+	if !id.IsZero() {
+		st, err := o.loadAny(k, id)
+		if err == nil && st != nil && !st.deleted {
+			err = &Conflict{Reason: "the id is in use"}
+		}
+		o.state.use(k, id)
+		return id, st, err
+	}
+	for {
+		id := o.state.mint(k)
+		st, err := o.loadAny(k, id)
+		if err != nil {
+			return id, nil, fmt.Errorf("mint: %w", err)
+		}
+		if st == nil {
+			return id, nil, nil
+		}
+	}
+}
+
+func sameBody(a, b record.Body) bool {
+	return bytes.Equal(a.Shown, b.Shown) && bytes.Equal(a.Hidden, b.Hidden)
+}

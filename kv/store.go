@@ -1,10 +1,16 @@
 package kv
 
 import (
+	"fmt"
 	"log/slog"
+	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.etcd.io/bbolt"
+
+	"doorward/kv/record"
 )
 
 // Config says where a store lies and what it lives among. Only Dir is needed.
@@ -18,19 +24,161 @@ type Config struct {
 }
 
 // Store is one congregation's records in one file.
-type Store struct{}
+type Store struct {
+	db       *bbolt.DB
+	clock    func() time.Time
+	zone     *time.Location
+	log      *slog.Logger
+	built    time.Time
+	identity identity
+	metrics  *metrics
+	writer   *writer
+	ended    chan struct{} // closed when the writer has
+	versions atomic.Pointer[[]*lists]
+	logins   atomic.Pointer[map[string]login]
+	seq      atomic.Uint64
+}
 
-// Open opens the store in a folder, or makes it.
-func Open(c Config) (*Store, error) { panic("kv") }
+// Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
+func Open(c Config) (*Store, error) {
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Zone == nil {
+		c.Zone = time.UTC
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	db, err := openFile(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	s := &Store{db: db, clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, ended: make(chan struct{})}
+	if err := s.start(c); err != nil {
+		_ = db.Close() // the first error is the one to tell
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	return s, nil
+}
+
+// start brings up everything that is derived from the file, then the writer.
+func (s *Store) start(c Config) error {
+	if err := migrate(s.db, migrations); err != nil {
+		return err
+	}
+	s.writer = &writer{store: s, queue: newQueue()}
+	err := s.db.View(func(tx *bbolt.Tx) error {
+		r := rows{tx: tx, buckets: &bucketCache{}}
+		row, err := r.get(metaBucket, stateKey)
+		if err != nil {
+			return err
+		}
+		if s.writer.state, err = decodeState(row); err != nil {
+			return err
+		}
+		if s.identity, err = readIdentity(r); err != nil {
+			return err
+		}
+		l, err := buildLists(tx.ID(), r)
+		s.publish(l)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.seq.Store(s.writer.state.seq)
+	s.metrics = newMetrics(s, c.Registerer)
+	if err := s.loadLogins(); err != nil {
+		return err
+	}
+	go func() {
+		defer close(s.ended)
+		s.writer.loop()
+	}()
+	return nil
+}
 
 // Close ends the writer after what it has begun and closes the file.
-func (s *Store) Close() error { panic("kv") }
+func (s *Store) Close() error {
+	s.writer.queue.close()
+	<-s.ended
+	s.metrics.unregister()
+	return s.db.Close()
+}
 
 // Zone is the congregation's timezone.
-func (s *Store) Zone() *time.Location { panic("kv") }
+func (s *Store) Zone() *time.Location { return s.zone }
 
 // Now is the store's clock.
-func (s *Store) Now() time.Time { panic("kv") }
+func (s *Store) Now() time.Time { return s.clock() }
+
+// Realm is the congregation's ULID.
+func (s *Store) Realm() string { return s.identity.realm }
+
+// Node is this store's ULID.
+func (s *Store) Node() string { return s.identity.node }
 
 // Writable answers nil while the store takes writes, otherwise what stopped it.
-func (s *Store) Writable() error { panic("kv") }
+func (s *Store) Writable() error {
+	if cause := s.writer.stopped.Load(); cause != nil {
+		return cause.err
+	}
+	return nil
+}
+
+// Path is the store's file in a folder.
+func Path(dir string) string { return filepath.Join(dir, "doorward.db") }
+
+// keptVersions is how many published lists are kept: a reader that has just opened its View needs the one of that View.
+const keptVersions = 8
+
+func (s *Store) publish(l *lists) {
+	var kept []*lists
+	if old := s.versions.Load(); old != nil {
+		kept = *old
+	}
+	next := append(make([]*lists, 0, keptVersions), l)
+	next = append(next, kept[:min(len(kept), keptVersions-1)]...)
+	s.versions.Store(&next)
+}
+
+// current is the lists of the latest commit.
+func (s *Store) current() *lists { return (*s.versions.Load())[0] }
+
+// listsOf finds the lists of a View's transaction; nil if too many commits have passed since it was opened.
+func (s *Store) listsOf(tx int) *lists {
+	for _, l := range *s.versions.Load() {
+		if l.tx == tx {
+			return l
+		}
+	}
+	return nil
+}
+
+// buildLists reads every kind's records into lists, as transaction tx shows them.
+func buildLists(tx int, r rows) (*lists, error) {
+	l := &lists{tx: tx}
+	for _, k := range record.Kinds() {
+		var changes []listChange
+		err := r.scan(kindBucket(k), nil, nil, func(key, row []byte) (bool, error) {
+			h, b, err := parseRow(row)
+			if err != nil {
+				return false, err
+			}
+			id, ok := k.KeyID(key)
+			if !ok {
+				return false, fmt.Errorf("%w: key of kind %s", ErrCorrupt, k.Name)
+			}
+			if !h.deleted {
+				changes = append(changes, listChange{kind: k, id: id, is: true, isHome: h.home(k), isIn: issued(k, b)})
+			}
+			return true, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		l = l.with(tx, 0, changes)
+	}
+	return l, nil
+}

@@ -1,5 +1,12 @@
 package kv
 
+import (
+	"bytes"
+	"fmt"
+
+	"doorward/kv/record"
+)
+
 // Report is what Verify found.
 type Report struct {
 	Rows    int      // values read
@@ -8,6 +15,215 @@ type Report struct {
 	Damaged int      // all of them
 }
 
+const maxDamage = 100
+
+func (r *Report) damage(format string, args ...any) {
+	if r.Damaged++; r.Damaged <= maxDamage {
+		r.Damage = append(r.Damage, fmt.Sprintf(format, args...))
+	}
+}
+
+// verifyPage is how many rows Verify reads in one View.
+const verifyPage = 2000
+
+// verifier walks the store bucket by bucket, in pages, so that it holds no View for long. Each page judges its rows against
+// the state of its own View; rows that a writer moves meanwhile are right in whatever state they are met.
+type verifier struct {
+	store    *Store
+	report   Report
+	progress func(done, total int)
+	total    int
+}
+
 // Verify reads the whole store: every checksum, every record against its lookups and its row in the log and back. progress,
 // if not nil, is told now and then how many of how many rows are done.
-func (s *Store) Verify(p Principal, progress func(done, total int)) (Report, error) { panic("kv") }
+func (s *Store) Verify(p Principal, progress func(done, total int)) (Report, error) {
+	if err := p.CheckWhole(); err != nil {
+		return Report{}, err
+	}
+	w := &verifier{store: s, progress: progress}
+	if err := w.count(); err != nil {
+		return Report{}, err
+	}
+	for b := range numBuckets {
+		if bucketNames[b] == nil {
+			continue
+		}
+		if err := w.walk(bucket(b)); err != nil {
+			return w.report, err
+		}
+	}
+	return w.report, nil
+}
+
+func (w *verifier) count() error {
+	return w.store.view(func(v *sight) error {
+		for b := range numBuckets {
+			if bucketNames[b] != nil {
+				w.total += v.in(bucket(b)).Stats().KeyN
+			}
+		}
+		return nil
+	})
+}
+
+// walk reads one bucket.
+func (w *verifier) walk(b bucket) error {
+	var next []byte
+	for more := true; more; {
+		err := w.store.view(func(v *sight) error {
+			next, more = w.page(v, b, next)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if w.progress != nil {
+			w.progress(w.report.Rows, max(w.total, w.report.Rows))
+		}
+	}
+	return nil
+}
+
+// page reads some rows from a key on and answers where the next page begins.
+func (w *verifier) page(v *sight, b bucket, from []byte) (next []byte, more bool) {
+	c := v.in(b).Cursor()
+	n := 0
+	for key, sealed := c.Seek(from); key != nil; key, sealed = c.Next() {
+		if n++; n > verifyPage {
+			return bytes.Clone(key), true
+		}
+		w.report.Rows++
+		value, err := unseal(b, key, sealed)
+		if err != nil {
+			w.report.damage("bucket %s: a value fails its checksum", bucketNames[b])
+			continue
+		}
+		if err := w.row(v, b, key, value); err != nil {
+			w.report.damage("bucket %s: %v", bucketNames[b], err)
+		}
+	}
+	return nil, false
+}
+
+func (w *verifier) row(v *sight, b bucket, key, value []byte) error {
+	switch {
+	case b == logBucket:
+		return v.verifyLog(key, value)
+	case b == lookupBucket || b == codeBucket || b == admissionBucket:
+		return v.verifyLookup(b, key)
+	case b >= firstKindBucket:
+		k, ok := record.ByNumber(byte(b - firstKindBucket))
+		if !ok {
+			return nil
+		}
+		live, err := v.verifyRecord(k, key, value)
+		if live {
+			w.report.Records++
+		}
+		return err
+	}
+	return nil
+}
+
+// verifyLog checks that a log row speaks of its record's latest change.
+func (v *sight) verifyLog(key, value []byte) error {
+	c, err := parseLog(key, value)
+	if err != nil {
+		return err
+	}
+	st, err := v.loadAny(c.Kind, c.ID)
+	if err != nil {
+		return err
+	}
+	if st == nil || st.seq != c.Seq || st.revision != c.Revision || st.deleted != c.Deleted {
+		return fmt.Errorf("row %d is not its record's latest change", c.Seq)
+	}
+	return nil
+}
+
+// verifyRecord checks a record's body, its row in the log, its lookups, and that the lists of this View hold it.
+func (v *sight) verifyRecord(k *record.Kind, key, value []byte) (live bool, err error) {
+	id, ok := k.KeyID(key)
+	h, b, err := parseRow(value)
+	if err != nil || !ok {
+		return false, fmt.Errorf("unreadable row: %w", ErrCorrupt)
+	}
+	row, err := v.get(logBucket, seqKey(h.seq))
+	if err != nil || row == nil {
+		return !h.deleted, fmt.Errorf("record %s has no row in the log", k.FormatID(id))
+	}
+	if listed := v.lists.kind(k).all.contains(id); listed == h.deleted {
+		return !h.deleted, fmt.Errorf("record %s is listed wrongly", k.FormatID(id))
+	}
+	if h.deleted {
+		return false, nil
+	}
+	st := &stored{header: h, id: id, body: b}
+	d, err := st.decode(k)
+	if err != nil {
+		return true, err
+	}
+	if record.Next(record.Revision{Generation: h.revision.Generation - 1, Hash: h.parent}, false, d.Canonical()) != h.revision {
+		return true, fmt.Errorf("record %s does not hash to its revision", k.FormatID(id))
+	}
+	for _, want := range ownRows(k, st, d) {
+		if row, err := v.get(want.bucket, want.key); err != nil || row == nil {
+			return true, fmt.Errorf("record %s lacks a lookup row", k.FormatID(id))
+		}
+	}
+	return true, nil
+}
+
+// ownRow is a row that a record must have in another bucket.
+type ownRow struct {
+	bucket bucket
+	key    []byte
+}
+
+func ownRows(k *record.Kind, st *stored, d *record.Doc) (rows []ownRow) {
+	for _, key := range lookupKeys(k, st.id, d, st.updatedAt) {
+		rows = append(rows, ownRow{lookupBucket, key})
+	}
+	for _, key := range codeKeys(k, st.id, d) {
+		rows = append(rows, ownRow{codeBucket, key})
+	}
+	for _, key := range admissionKeys(k, st.id, d) {
+		rows = append(rows, ownRow{admissionBucket, key})
+	}
+	return rows
+}
+
+// verifyLookup checks that the record which a lookup row leads to leads back to it.
+func (v *sight) verifyLookup(b bucket, key []byte) error {
+	k := record.Ticket
+	switch b {
+	case lookupBucket:
+		var ok bool
+		if k, ok = record.ByNumber(key[0]); !ok {
+			return fmt.Errorf("a row of kind %d: %w", key[0], ErrCorrupt)
+		}
+	case admissionBucket:
+		k = record.Checkin
+	}
+	if len(key) < k.IDSize() {
+		return ErrCorrupt
+	}
+	id, _ := k.KeyID(key[len(key)-k.IDSize():]) // its length is right
+	st, err := v.load(k, id)
+	if err != nil {
+		return err
+	}
+	if st != nil {
+		d, err := st.decode(k)
+		if err != nil {
+			return err
+		}
+		for _, own := range ownRows(k, st, d) {
+			if own.bucket == b && bytes.Equal(own.key, key) {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("a row leads to %s %s, which does not lead back", k.Name, k.FormatID(id))
+}

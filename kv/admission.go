@@ -1,0 +1,162 @@
+package kv
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"strconv"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// Admission rows lead to check-ins in the order that decides which was first, hlc then id: by event, code hash and list, and
+// by ticket and list. The row by code names the ticket's exact code, so that two tickets of one code admit once.
+const (
+	byCode   = 'c'
+	byTicket = 't'
+)
+
+func codeAdmissions(dst []byte, event int64, hash codeHash, list string) []byte {
+	dst = binary.BigEndian.AppendUint64(append(dst, byCode), uint64(event))
+	return append(append(append(dst, hash[:]...), list...), 0)
+}
+
+func ticketAdmissions(dst []byte, ticket int64) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, byTicket), uint64(ticket))
+}
+
+func ticketListAdmissions(dst []byte, ticket int64, list string) []byte {
+	return append(append(ticketAdmissions(dst, ticket), list...), 0)
+}
+
+func admissionKey(prefix []byte, hlc uint64, id record.ID) []byte {
+	return record.Checkin.AppendID(binary.BigEndian.AppendUint64(prefix, hlc), id)
+}
+
+// admission is where a check-in stands in the order.
+type admission struct {
+	hlc uint64
+	id  record.ID
+}
+
+func (a admission) before(b admission) bool {
+	return a.hlc < b.hlc || a.hlc == b.hlc && a.id.Compare(b.id) < 0
+}
+
+// firstAdmission is the earliest check-in of a code or its ticket in a list that no undo names; nil where there is none.
+func (o *op) firstAdmission(event int64, hash codeHash, ticket int64, list string) (*stored, error) {
+	var buf [64]byte
+	first, err := o.earliest(codeAdmissions(buf[:0], event, hash, list))
+	if err != nil {
+		return nil, err
+	}
+	other, err := o.earliest(ticketListAdmissions(buf[:0], ticket, list))
+	if err != nil {
+		return nil, err
+	}
+	if first == nil || other != nil && other.before(*first) {
+		first = other
+	}
+	if first == nil {
+		return nil, nil
+	}
+	return o.load(record.Checkin, first.id)
+}
+
+// earliest is the first row under a prefix whose check-in is not undone.
+func (o *op) earliest(prefix []byte) (first *admission, err error) {
+	err = o.scan(admissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
+		id, ok := record.Checkin.KeyID(key[len(key)-16:])
+		if !ok || len(key) != len(prefix)+24 {
+			return false, ErrCorrupt
+		}
+		undone, err := o.undone(id)
+		if err != nil || undone {
+			return true, err
+		}
+		first = &admission{binary.BigEndian.Uint64(key[len(prefix):]), id}
+		return false, nil
+	})
+	return first, err
+}
+
+// undone tells whether an undo names a check-in.
+func (o *op) undone(checkin record.ID) (bool, error) {
+	undo, err := o.lookupOne(record.Undo, "checkin_id", record.Checkin.FormatID(checkin))
+	return !undo.IsZero(), err
+}
+
+// nonceOf is what an Idempotency-Key becomes in a fact: the same at every node that knows the key's id.
+func nonceOf(p Principal, a Attempt) string {
+	if a.Nonce == "" {
+		return ""
+	}
+	h := sha256.New()
+	h.Write(strconv.AppendInt(nil, p.key, 10))
+	h.Write([]byte{0})
+	h.Write(strconv.AppendInt(nil, a.Event, 10))
+	h.Write([]byte{0})
+	h.Write([]byte(a.Nonce))
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// replay answers an attempt whose nonce a check-in carries already: the same code gets the first answer, unless that
+// check-in was undone; another code is refused.
+func (o *op) replay(a *attempt, ticket *stored) (d Decision, done bool, err error) {
+	if a.nonce == "" {
+		return d, false, nil
+	}
+	ids, err := o.lookup(record.Checkin, "nonce", a.nonce)
+	if err != nil {
+		return d, false, err
+	}
+	for _, id := range ids {
+		undone, err := o.undone(id)
+		if err != nil {
+			return d, false, err
+		}
+		first, err := o.load(record.Checkin, id)
+		if err != nil || first == nil {
+			return d, false, err
+		}
+		if ticket == nil || hashOf(ticket.body.Member("code_hash")) != hashOf(first.body.Member("code_hash")) {
+			return d, false, ErrKeyReused
+		}
+		if undone {
+			continue
+		}
+		d = o.decisionOf(Admitted, first, a)
+		d.Replayed = true
+		return d, true, o.describe(&d, a, ticket)
+	}
+	return d, false, nil
+}
+
+// decisionOf tells of an admission that is stored.
+func (o *op) decisionOf(out Outcome, first *stored, a *attempt) Decision {
+	at, _ := timeOf(first.body.Member("at")) // written by admit
+	door := textOf(first.body.Member("door"))
+	return Decision{
+		Outcome: out, CheckinID: record.Checkin.FormatID(first.id), AdmittedAt: at, Door: door,
+		SecondsAgo: max(0, int64(o.now.Sub(at)/time.Second)), SameDoor: door == a.Door,
+	}
+}
+
+// describe adds what the door, and a key that sees names, may know of the ticket.
+func (o *op) describe(d *Decision, a *attempt, ticket *stored) error {
+	d.Label = textOf(ticket.body.Member("label"))
+	d.Type = textOf(ticket.body.Member("type"))
+	d.Order = textOf(ticket.body.Member("order"))
+	if a.p.level.Name == EventOf {
+		return nil
+	}
+	name, err := o.load(record.HolderName, ticket.id)
+	if err != nil || name == nil {
+		return err
+	}
+	if full := textOf(name.body.Member("full_name")); full != "" {
+		d.Holder = &full
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package kv
+
+import "doorward/kv/record"
+
+// bucket names one of the file's buckets. Its number goes into every checksum, so a row that strays into another bucket
+// is noticed; numbers are never reused.
+type bucket byte
+
+const (
+	metaBucket       bucket = iota // format, realm, node, epoch, code key; the writer's state
+	logBucket                      // seq → kind, id, revision, deleted
+	lookupBucket                   // kind, field name, value, id → nothing
+	codeBucket                     // form, code hash, event, ticket → nothing
+	admissionBucket                // by code or by ticket, list, hlc, check-in → nothing
+	onceBucket                     // idempotency key → the kept answer
+	onceExpiryBucket               // time, idempotency key → nothing
+	namedBuckets                   // how many the above are
+
+	firstKindBucket bucket = 32 // plus a kind's number
+	numBuckets             = 64
+)
+
+// bucketNames are the buckets' names in the file; nil where there is no such bucket.
+var bucketNames = nameBuckets()
+
+func nameBuckets() (names [numBuckets][]byte) {
+	for b, name := range [namedBuckets]string{"meta", "log", "lookup", "code", "admission", "once", "once_expiry"} {
+		names[b] = []byte(name)
+	}
+	for _, k := range record.Kinds() {
+		names[kindBucket(k)] = []byte("kind:" + k.Name)
+	}
+	return names
+}
+
+// kindBucket holds a kind's records.
+func kindBucket(k *record.Kind) bucket { return firstKindBucket + bucket(k.Number) }

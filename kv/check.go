@@ -1,0 +1,183 @@
+package kv
+
+import (
+	"doorward/kv/record"
+)
+
+// checkPatch adds to a patch's faults what only the store can see: references that lead nowhere, or out of p's sight, and
+// records that would leave it. What is wrong comes back as record.Faults, all of it.
+func (o *op) checkPatch(p Principal, k *record.Kind, patch *record.Patch) error {
+	for _, ref := range patch.Pointers() {
+		ok, err := o.mayPoint(p, k, ref)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			patch.Faults.Add(ref.Field, record.InvalidID(ref.ID.Int()))
+		}
+	}
+	if v, ok := patch.Value("church_id"); ok && v.Kind() == 'n' && !p.whole() && ownedByChurch(k) {
+		patch.Faults.Add("church_id", record.TextNull)
+	}
+	if len(patch.Faults) > 0 {
+		return patch.Faults
+	}
+	return nil
+}
+
+// mayPoint tells whether a reference leads to a record that p sees and, where it decides whose the record is, owns.
+func (o *op) mayPoint(p Principal, k *record.Kind, ref record.Pointer) (bool, error) {
+	st, err := o.load(ref.Kind, ref.ID)
+	if err != nil || st == nil {
+		return false, err
+	}
+	switch {
+	case ref.Kind == record.Church && ownedByChurch(k):
+		return o.holdsChurch(p, ref.ID.Int())
+	case ref.Kind == record.Event && k.Class == record.Events:
+		if ok, err := o.sees(p, ref.Kind, st); err != nil || !ok {
+			return false, err
+		}
+		return o.mayChangeEvent(p, ref.ID.Int()) == nil, nil
+	}
+	return o.sees(p, ref.Kind, st)
+}
+
+// ownedByChurch tells kinds whose church decides who sees them.
+func ownedByChurch(k *record.Kind) bool {
+	return k.Class == record.Churches || k.Class == record.Shared
+}
+
+// giveChurch gives a new record the church of a key that has exactly one; a key of several must name one.
+func (o *op) giveChurch(p Principal, k *record.Kind, patch *record.Patch) {
+	if _, given := patch.Value("church_id"); given || p.whole() || !ownedByChurch(k) || patch.Faults["church_id"] != nil {
+		return
+	}
+	if p.level.Name == ChurchOf && len(p.level.IDs) == 1 {
+		patch.Set("church_id", record.Number(p.level.IDs[0]))
+		return
+	}
+	patch.Faults.Add("church_id", record.TextRequired)
+}
+
+// unique refuses a second record of what can be there once: an external_id within a kind or event, a person within a group,
+// a code within an event.
+func (o *op) unique(k *record.Kind, id record.ID, d *record.Doc) error {
+	if ext := d.Text("external_id"); ext != "" {
+		other, err := o.byExternalID(k, d.Int("event_id"), ext)
+		if err != nil {
+			return err
+		}
+		if !other.IsZero() && other != id {
+			return &Conflict{Reason: "another record has this external_id"}
+		}
+	}
+	switch k {
+	case record.Membership:
+		return o.uniqueMembership(id, d)
+	case record.Ticket:
+		return o.uniqueCode(id, d)
+	}
+	return nil
+}
+
+func (o *op) uniqueMembership(id record.ID, d *record.Doc) error {
+	other, err := o.membership(d.Int("group_id"), d.Int("person"))
+	if err != nil || other.IsZero() || other == id {
+		return err
+	}
+	return &Conflict{Reason: "the person is in the group already"}
+}
+
+// membership finds a person's membership of a group; the zero id for none.
+func (o *op) membership(group, person int64) (record.ID, error) {
+	ids, err := o.lookup(record.Membership, "person", person)
+	if err != nil {
+		return record.ID{}, err
+	}
+	for _, id := range ids {
+		st, err := o.load(record.Membership, id)
+		if err != nil {
+			return record.ID{}, err
+		}
+		if st != nil && member(st.body, "group_id").Int() == group {
+			return id, nil
+		}
+	}
+	return record.ID{}, nil
+}
+
+// byExternalID finds a record by its external_id, within an event for tickets; the zero id for none.
+func (o *op) byExternalID(k *record.Kind, event int64, ext string) (record.ID, error) {
+	ids, err := o.lookup(k, "external_id", ext)
+	if err != nil || k.Home != "event_id" {
+		if len(ids) == 0 {
+			return record.ID{}, err
+		}
+		return ids[0], err
+	}
+	for _, id := range ids {
+		st, err := o.load(k, id)
+		if err != nil {
+			return record.ID{}, err
+		}
+		if st != nil && st.home(k) == event {
+			return id, nil
+		}
+	}
+	return record.ID{}, nil
+}
+
+// unreferred answers a *Conflict that counts the records which refer to one.
+func (o *op) unreferred(k *record.Kind, id record.ID) error {
+	counts := map[string]int{}
+	for _, other := range record.Kinds() {
+		for i := range other.Fields {
+			f := &other.Fields[i]
+			if refersTo(f) != k.Name || !f.Flags.Has(record.Indexed) {
+				continue
+			}
+			ids, err := o.lookup(other, f.Name, id.Int())
+			if err != nil {
+				return err
+			}
+			if len(ids) > 0 {
+				counts[other.Name] += len(ids)
+			}
+		}
+	}
+	if k == record.Ticket {
+		used, err := o.has(admissionBucket, ticketAdmissions(nil, id.Int()))
+		if err != nil {
+			return err
+		}
+		if used {
+			counts[record.Checkin.Name]++
+		}
+	}
+	if len(counts) == 0 {
+		return nil
+	}
+	return &Conflict{Reason: "other records refer to this one", Counts: counts}
+}
+
+// refersTo is the kind that a field's values name; "" where they name none.
+func refersTo(f *record.Field) string {
+	switch t := f.Type.(type) {
+	case record.Ref:
+		return t.Kind
+	case record.Refs:
+		return t.Kind
+	}
+	return ""
+}
+
+// require adds a fault for each required field that a create does not give.
+func require(patch *record.Patch) {
+	for i := range patch.Kind.Fields {
+		f := &patch.Kind.Fields[i]
+		if _, given := patch.Value(f.Name); f.Flags.Has(record.Required) && !given && patch.Faults[f.Name] == nil {
+			patch.Faults.Add(f.Name, record.TextRequired)
+		}
+	}
+}

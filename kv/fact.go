@@ -1,0 +1,118 @@
+package kv
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/record"
+)
+
+// fact is what an admission, a refusal and an undo have in common.
+type fact struct {
+	event, ticket int64 // ticket 0: none
+	codeHash      codeHash
+	list          string
+	door          string
+	about         *stored // the ticket; nil: none
+}
+
+// newFact begins a fact about a ticket of an event.
+func (o *op) newFact(a *attempt, event, ticket *stored) *fact {
+	f := &fact{event: a.Event, ticket: ticket.id.Int(), codeHash: hashOf(ticket.body.Member("code_hash")), door: a.Door, about: ticket}
+	if string(event.body.Member("list_rule")) == `"daily"` {
+		f.list = o.now.In(o.store.zone).Format(time.DateOnly)
+	}
+	return f
+}
+
+// putFact writes a fact as a record of a kind: its members, then those that only this kind has. It answers where it stands.
+func (o *op) putFact(k *record.Kind, p Principal, f *fact, more ...record.Member) admission {
+	at := admission{hlc: o.state.tick(o.now), id: newFactID(o.now)}
+	var buf [20]record.Member
+	m := append(buf[:0], record.Member{Name: "event_id", Value: record.Number(f.event)})
+	if f.ticket != 0 {
+		m = append(m, record.Member{Name: "ticket_id", Value: record.Number(f.ticket)})
+	}
+	m = append(m, record.Member{Name: "code_hash", Value: hexText(f.codeHash[:])},
+		record.Member{Name: "list", Value: record.Quote(f.list)}, record.Member{Name: "door", Value: record.Quote(f.door)})
+	if p.key != 0 {
+		m = append(m, record.Member{Name: "key_id", Value: record.Number(p.key)})
+	}
+	m = append(m, record.Member{Name: "node", Value: jsontext.Value(`"` + o.store.identity.node + `"`)},
+		record.Member{Name: "hlc", Value: hlcText(at.hlc)}, record.Member{Name: "at", Value: record.Time(o.now)})
+	if len(more) > 0 && more[0].Name == "nonce" {
+		m, more = append(m, more[0]), more[1:]
+	}
+	if o.doubted {
+		m = append(m, record.Member{Name: "flags", Value: record.TextList("clock_suspect")})
+	}
+	o.writeFact(k, p, f, at, append(m, more...))
+	return at
+}
+
+// writeFact stores a new fact and its lookups.
+func (o *op) writeFact(k *record.Kind, p Principal, f *fact, at admission, members []record.Member) {
+	body, canonical := k.NewFact(members...)
+	st := &stored{id: at.id, body: body, header: header{version: k.Version, updatedAt: o.stamp, updatedBy: p.key}}
+	st.scopes[0] = record.Scope{Sort: record.ScopeEvent, ID: f.event}
+	st.revision = record.Next(record.Revision{}, false, canonical)
+	for i := range k.Fields {
+		field := &k.Fields[i]
+		if !field.Flags.Has(record.Indexed) {
+			continue
+		}
+		for _, v := range indexed(field, body.Member(field.Name)) {
+			key := appendValue(lookupPrefix(make([]byte, 0, 80), k, field.Name), v)
+			o.put(lookupBucket, k.AppendID(key, at.id), nil)
+		}
+	}
+	o.place(k, nil, st)
+}
+
+// admit writes the admission.
+func (o *op) admit(a *attempt, f *fact) (Decision, error) {
+	var more []record.Member
+	if a.nonce != "" {
+		more = append(more, record.Member{Name: "nonce", Value: jsontext.Value(`"` + a.nonce + `"`)})
+	}
+	at := o.putFact(record.Checkin, a.p, f, more...)
+	var buf [128]byte
+	o.put(admissionBucket, admissionKey(codeAdmissions(buf[:0], f.event, f.codeHash, f.list), at.hlc, at.id), nil)
+	o.put(admissionBucket, admissionKey(ticketListAdmissions(buf[:0], f.ticket, f.list), at.hlc, at.id), nil)
+	d := Decision{Outcome: Admitted, CheckinID: record.Checkin.FormatID(at.id), AdmittedAt: o.now.UTC().Truncate(time.Microsecond),
+		Door: f.door, SameDoor: true}
+	return d, o.describe(&d, a, f.about)
+}
+
+// admissionKeys are a check-in's rows in the admission bucket; none for other kinds, and for directions that this version
+// does not know.
+func admissionKeys(k *record.Kind, id record.ID, d *record.Doc) [][]byte {
+	if k != record.Checkin || d == nil || d.Text("direction") != "in" {
+		return nil
+	}
+	hlc, err := hex.DecodeString(d.Text("hlc"))
+	if err != nil || len(hlc) != 8 {
+		return nil // stored members are valid
+	}
+	at := binary.BigEndian.Uint64(hlc)
+	list := d.Text("list")
+	return [][]byte{
+		admissionKey(codeAdmissions(nil, d.Int("event_id"), hashOf(d.Value("code_hash")), list), at, id),
+		admissionKey(ticketListAdmissions(nil, d.Int("ticket_id"), list), at, id),
+	}
+}
+
+func hlcText(hlc uint64) jsontext.Value {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], hlc)
+	return hexText(b[:])
+}
+
+func newFactID(now time.Time) record.ID {
+	return record.FromULID(ulid.MustNew(ulid.Timestamp(now), rand.Reader))
+}

@@ -1,0 +1,194 @@
+package kv
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"go.etcd.io/bbolt"
+)
+
+// formatNumber is what this version writes. A file of an earlier format goes through migrations.
+const formatNumber = 1
+
+// migrations[n] brings a file from format n to n+1, inside one transaction.
+var migrations = map[uint64]func(*bbolt.Tx) error{}
+
+// lockPatience is how long opening waits for another process to let go of the file.
+const lockPatience = 2 * time.Second
+
+var (
+	formatKey = []byte("format")
+	realmKey  = []byte("realm")
+	nodeKey   = []byte("node")
+	epochKey  = []byte("epoch")
+	codeKey   = []byte("code_key")
+)
+
+// identity is who this store is (design.md §4).
+type identity struct {
+	realm, node, epoch string
+	codeKey            []byte
+}
+
+func boltOptions(size int64) *bbolt.Options {
+	return &bbolt.Options{
+		Timeout: lockPatience, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, PageSize: 8 << 10,
+		InitialMmapSize: int(max(1<<30, 2*size)),
+	}
+}
+
+// openFile opens the folder's file, making folder and file if they are not there.
+func openFile(dir string) (*bbolt.DB, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	path := Path(dir)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := createFile(dir, path); err != nil {
+			return nil, fmt.Errorf("create: %w", err)
+		}
+		info, err = os.Stat(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	db, err := bbolt.Open(path, 0o600, boltOptions(info.Size()))
+	if errors.Is(err, bbolt.ErrTimeout) {
+		return nil, ErrInUse
+	}
+	return db, err
+}
+
+// createFile makes an empty store under a temporary name and links it into place, so that no crash leaves half of one and
+// of two that try one wins.
+func createFile(dir, path string) error {
+	tmp, err := os.CreateTemp(dir, "new-*.db")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }() // linked already, or of no use
+	if err := tmp.Close(); err != nil {
+		return err
+	}
+	db, err := bbolt.Open(tmp.Name(), 0o600, boltOptions(0))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(db.Update(fillFile), db.Sync(), db.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// fillFile writes what every store holds from its first moment.
+func fillFile(tx *bbolt.Tx) error {
+	if err := createBuckets(tx); err != nil {
+		return err
+	}
+	secret := make([]byte, 32)
+	rand.Read(secret)
+	r := rows{tx: tx, buckets: &bucketCache{}, over: &overlay{arena: &arena{}}}
+	r.put(metaBucket, formatKey, binary.AppendUvarint(nil, formatNumber))
+	r.put(metaBucket, codeKey, secret)
+	for _, key := range [][]byte{realmKey, nodeKey, epochKey} {
+		r.put(metaBucket, key, []byte(ulid.Make().String()))
+	}
+	return r.flush()
+}
+
+func createBuckets(tx *bbolt.Tx) error {
+	for _, name := range bucketNames {
+		if name == nil {
+			continue
+		}
+		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// migrate brings an older file to this version's format, and adds the buckets of kinds that it does not know yet.
+func migrate(db *bbolt.DB, steps map[uint64]func(*bbolt.Tx) error) error {
+	var format uint64
+	missing := false
+	err := db.View(func(tx *bbolt.Tx) (err error) {
+		for _, name := range bucketNames {
+			missing = missing || name != nil && tx.Bucket(name) == nil
+		}
+		format, err = readFormat(tx)
+		return err
+	})
+	if err != nil || format == formatNumber && !missing {
+		return err
+	}
+	return db.Update(func(tx *bbolt.Tx) error { return migrateFrom(tx, format, steps) })
+}
+
+func migrateFrom(tx *bbolt.Tx, format uint64, steps map[uint64]func(*bbolt.Tx) error) error {
+	for ; format < formatNumber; format++ {
+		step, ok := steps[format]
+		if !ok {
+			return fmt.Errorf("%w: no way from format %d", ErrCorrupt, format)
+		}
+		if err := step(tx); err != nil {
+			return fmt.Errorf("migrate from format %d: %w", format, err)
+		}
+	}
+	if err := createBuckets(tx); err != nil {
+		return err
+	}
+	r := rows{tx: tx, buckets: &bucketCache{}, over: &overlay{arena: &arena{}}}
+	r.put(metaBucket, formatKey, binary.AppendUvarint(nil, formatNumber))
+	return r.flush()
+}
+
+func readFormat(tx *bbolt.Tx) (uint64, error) {
+	meta := tx.Bucket(bucketNames[metaBucket])
+	if meta == nil {
+		return 0, fmt.Errorf("%w: not a store of this program", ErrCorrupt)
+	}
+	row, err := unseal(metaBucket, formatKey, meta.Get(formatKey))
+	if err != nil {
+		return 0, err
+	}
+	c := cutter{rest: row}
+	format := c.uvarint()
+	if format > formatNumber {
+		return 0, fmt.Errorf("%w: format %d, this one knows %d", ErrNewerFormat, format, formatNumber)
+	}
+	return format, nil
+}
+
+func readIdentity(r rows) (id identity, err error) {
+	text := func(key []byte) string {
+		row, e := r.get(metaBucket, key)
+		if e == nil && row == nil {
+			e = fmt.Errorf("%w: meta row %s is missing", ErrCorrupt, key)
+		}
+		err = errors.Join(err, e)
+		return string(row)
+	}
+	id.realm, id.node, id.epoch = text(realmKey), text(nodeKey), text(epochKey)
+	id.codeKey = []byte(text(codeKey))
+	return id, err
+}

@@ -1,0 +1,131 @@
+package kv
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// headerFormat is the first byte of every record row.
+const headerFormat = 1
+
+// header is what the store keeps of a record besides its body.
+type header struct {
+	version   byte // of the kind's table that wrote the body
+	deleted   bool
+	scopes    [2]record.Scope // the zero Scope is none
+	updatedAt int64           // microseconds since 1970
+	updatedBy int64           // api key, 0 = none
+	seq       uint64          // of its row in the log
+	revision  record.Revision
+	parent    [16]byte // hash of the revision before
+}
+
+func (h *header) updated() time.Time { return time.UnixMicro(h.updatedAt).UTC() }
+
+// home is the church or event that the record belongs to, 0 for none.
+func (h *header) home(k *record.Kind) int64 {
+	for _, s := range h.scopes {
+		switch s.Sort {
+		case record.ScopeChurch, record.ScopeChurchFinance:
+			return s.ID
+		case record.ScopeEvent, record.ScopeEventNames, record.ScopeEventHolders:
+			if k.Class == record.Events {
+				return s.ID
+			}
+		}
+	}
+	return 0
+}
+
+// appendRow appends a record row: header and body.
+func appendRow(dst []byte, h *header, b record.Body) []byte {
+	dst = append(dst, headerFormat, h.version, flag(h.deleted))
+	for _, s := range h.scopes {
+		dst = append(dst, byte(s.Sort))
+		dst = binary.AppendUvarint(dst, uint64(s.ID))
+	}
+	dst = binary.BigEndian.AppendUint64(dst, uint64(h.updatedAt))
+	dst = binary.AppendUvarint(dst, uint64(h.updatedBy))
+	dst = binary.AppendUvarint(dst, h.seq)
+	dst = binary.AppendUvarint(dst, h.revision.Generation)
+	dst = append(dst, h.revision.Hash[:]...)
+	dst = append(dst, h.parent[:]...)
+	dst = binary.AppendUvarint(dst, uint64(len(b.Shown)))
+	dst = append(dst, b.Shown...)
+	return append(dst, b.Hidden...)
+}
+
+func flag(set bool) byte {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+// parseRow reads a record row; the body shares its memory.
+func parseRow(row []byte) (h header, b record.Body, err error) {
+	c := cutter{rest: row}
+	if f := c.byte(); f != headerFormat {
+		return h, b, fmt.Errorf("%w: record format %d", ErrCorrupt, f)
+	}
+	h.version, h.deleted = c.byte(), c.byte() == 1
+	for i := range h.scopes {
+		h.scopes[i] = record.Scope{Sort: record.ScopeSort(c.byte()), ID: int64(c.uvarint())}
+	}
+	if at := c.bytes(8); at != nil {
+		h.updatedAt = int64(binary.BigEndian.Uint64(at))
+	}
+	h.updatedBy, h.seq = int64(c.uvarint()), c.uvarint()
+	h.revision.Generation = c.uvarint()
+	copy(h.revision.Hash[:], c.bytes(16))
+	copy(h.parent[:], c.bytes(16))
+	b.Shown = c.bytes(int(c.uvarint()))
+	b.Hidden = c.rest
+	if c.short {
+		return h, b, fmt.Errorf("%w: record row is cut short", ErrCorrupt)
+	}
+	return h, b, nil
+}
+
+// cutter takes a row apart from the left; short tells that it ended too early.
+type cutter struct {
+	rest  []byte
+	short bool
+}
+
+func (c *cutter) bytes(n int) []byte {
+	if n < 0 || n > len(c.rest) {
+		c.short, c.rest = true, nil
+		return nil
+	}
+	b := c.rest[:n:n]
+	c.rest = c.rest[n:]
+	return b
+}
+
+func (c *cutter) byte() byte {
+	if b := c.bytes(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (c *cutter) uvarint() uint64 {
+	v, n := binary.Uvarint(c.rest)
+	if n <= 0 {
+		c.short, c.rest = true, nil
+		return 0
+	}
+	c.rest = c.rest[n:]
+	return v
+}
+
+func (c *cutter) uint64() uint64 {
+	if b := c.bytes(8); b != nil {
+		return binary.BigEndian.Uint64(b)
+	}
+	return 0
+}

@@ -1,0 +1,112 @@
+package kv
+
+import (
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// matchHome sets the lists that hold what p sees of a kind, narrowed by a condition on the field that says whose a record is.
+// It answers the conditions that are left.
+func (v *sight) matchHome(p Principal, q Query, m *matches) (rest []Where, err error) {
+	own, all, err := v.homes(p, q.Kind)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range q.Where {
+		if w.Field != homeField(q.Kind) || w.In == nil {
+			rest = append(rest, w)
+			continue
+		}
+		named := homesNamed(w)
+		if all {
+			own, all = named, false
+		} else {
+			own = slices.DeleteFunc(own, func(h int64) bool { return !slices.Contains(named, h) })
+		}
+	}
+	lists := v.lists.kind(q.Kind)
+	switch {
+	case all:
+		m.lists = []*idList{lists.all}
+	case q.Kind == record.Event && p.level.Name == EventOf:
+		m.ids, m.exact = v.ownEvents(p, q), true
+	default:
+		for _, home := range own {
+			if l := lists.home.of(home); l.len() > 0 {
+				m.lists = append(m.lists, l)
+			}
+		}
+	}
+	return rest, nil
+}
+
+// homeField is the field that a kind's lists by home are named by; "" where the home is another record's.
+func homeField(k *record.Kind) string {
+	if k == record.Membership {
+		return ""
+	}
+	return k.Home
+}
+
+// homesNamed are the homes that a condition names, 0 for null.
+func homesNamed(w Where) []int64 {
+	var homes []int64
+	for _, value := range w.In {
+		n, _ := value.(int64) // null is 0
+		if !slices.Contains(homes, n) {
+			homes = append(homes, n)
+		}
+	}
+	return homes
+}
+
+// homes are the churches or events whose records of a kind p sees, 0 for those of none; all tells that it sees all.
+func (v *sight) homes(p Principal, k *record.Kind) (homes []int64, all bool, err error) {
+	event := p.level.Name == EventOf
+	switch {
+	case p.whole() || k.Class == record.Everyones || k.Class == record.Finances && !event:
+		return nil, true, nil
+	case k.Class == record.Events && event:
+		return slices.Clone(p.level.IDs), false, nil
+	case event || k.Class == record.System || k.Class == record.Finances:
+		return nil, false, nil
+	}
+	churches, err := v.churches(p)
+	if err != nil {
+		return nil, false, err
+	}
+	switch k.Class {
+	case record.Shared:
+		return append([]int64{0}, churches...), false, nil
+	case record.Events:
+		events := v.lists.kind(record.Event).home
+		for _, church := range append([]int64{0}, churches...) {
+			for _, id := range events.of(church).page(nil, 0, events.of(church).len()) {
+				homes = append(homes, id.Int())
+			}
+		}
+		return homes, false, nil
+	}
+	return slices.Clone(churches), false, nil
+}
+
+// ownEvents are the events that an event key names, as far as they are there and in the churches asked for.
+func (v *sight) ownEvents(p Principal, q Query) []record.ID {
+	lists := v.lists.kind(record.Event)
+	var ids []record.ID
+	for _, n := range p.level.IDs {
+		id := record.Int(n)
+		ok := lists.all.contains(id)
+		for _, w := range q.Where {
+			if w.Field == "church_id" {
+				ok = ok && slices.ContainsFunc(homesNamed(w), func(h int64) bool { return lists.home.of(h).contains(id) })
+			}
+		}
+		if ok {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, record.ID.Compare)
+	return ids
+}

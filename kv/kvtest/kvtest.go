@@ -1,0 +1,107 @@
+// Package kvtest opens a real store in a test's temporary folder and fills it by the store's own means.
+package kvtest
+
+import (
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// Open opens a store that closes with the test.
+func Open(t testing.TB) *kv.Store { return OpenConfig(t, kv.Config{}) }
+
+// OpenConfig opens a store of a configuration, in a temporary folder where it names none.
+func OpenConfig(t testing.TB, c kv.Config) *kv.Store {
+	t.Helper()
+	if c.Dir == "" {
+		c.Dir = t.TempDir()
+	}
+	s, err := kv.Open(c)
+	if err != nil {
+		t.Fatalf("open store: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close store: %v", err)
+		}
+	})
+	return s
+}
+
+// Create makes a record out of a JSON object, as the operator, on the admin surface, and answers its id.
+func Create(t testing.TB, s *kv.Store, k *record.Kind, body string) int64 {
+	t.Helper()
+	r, err := s.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: k}, Parse(t, k, body, true))
+	if err != nil {
+		t.Fatalf("create %s %s: %v", k.Name, body, err)
+	}
+	return r.ID.Int()
+}
+
+// Parse reads a body of the admin surface; a ticket's is the writer's form.
+func Parse(t testing.TB, k *record.Kind, body string, create bool) *record.Patch {
+	t.Helper()
+	if k == record.Ticket {
+		k = record.TicketForm
+	}
+	p, err := k.Parse([]byte(body), record.ParseOptions{Surface: record.Admin, Create: create})
+	if err != nil {
+		t.Fatalf("parse %s: %v", body, err)
+	}
+	return p
+}
+
+// Login makes a key of a level, with permissions as ParsePermission reads them, and logs it in.
+func Login(t testing.TB, s *kv.Store, level string, permissions ...string) kv.Principal {
+	t.Helper()
+	key, secret := Key(t, s, level, permissions...)
+	p, err := s.Login(key, secret)
+	if err != nil {
+		t.Fatalf("log in: %v", err)
+	}
+	return p
+}
+
+// Key makes a key of a level and answers it with its secret.
+func Key(t testing.TB, s *kv.Store, level string, permissions ...string) (key, secret string) {
+	t.Helper()
+	l, err := kv.ParseLevel(level)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := kv.KeySpec{Name: "key of " + level, Level: l}
+	for _, text := range permissions {
+		g, err := kv.ParsePermission(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec.Permissions = append(spec.Permissions, g)
+	}
+	k, secret, err := s.AddKey(kv.Operator(), spec)
+	if err != nil {
+		t.Fatalf("add key: %v", err)
+	}
+	return k.Key, secret
+}
+
+// Clock is a clock that a test moves.
+type Clock struct{ now chan time.Time }
+
+// NewClock starts at a moment.
+func NewClock(at time.Time) *Clock {
+	c := &Clock{now: make(chan time.Time, 1)}
+	c.now <- at
+	return c
+}
+
+// Now is the clock's reading.
+func (c *Clock) Now() time.Time {
+	t := <-c.now
+	c.now <- t
+	return t
+}
+
+// Move moves the clock.
+func (c *Clock) Move(d time.Duration) { c.now <- (<-c.now).Add(d) }

@@ -1,0 +1,121 @@
+package kv
+
+import (
+	"cmp"
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// lists are the id lists of one committed state of the store: for each kind all its records, those of each church or
+// event, and of tickets those that count as issued. They are derived: rebuilt at start, published with each commit.
+type lists struct {
+	tx    int // the transaction whose state they show
+	kinds [numBuckets]*kindLists
+}
+
+type kindLists struct {
+	all    *idList
+	home   homeLists // by church or event; 0 = records without one
+	issued homeLists // tickets in state valid or unpaid, by event
+	edit   uint64
+}
+
+// homeLists is sorted by home.
+type homeLists []homeList
+
+type homeList struct {
+	home int64
+	ids  *idList
+}
+
+func (h homeLists) place(home int64) (int, bool) {
+	return slices.BinarySearchFunc(h, home, func(l homeList, home int64) int { return cmp.Compare(l.home, home) })
+}
+
+func (h homeLists) of(home int64) *idList {
+	if i, ok := h.place(home); ok {
+		return h[i].ids
+	}
+	return nil
+}
+
+// listChange is one record entering or leaving the lists.
+type listChange struct {
+	kind        *record.Kind
+	id          record.ID
+	was, is     bool
+	wasHome     int64
+	isHome      int64
+	wasIn, isIn bool // tickets: issued
+}
+
+func (l *lists) kind(k *record.Kind) *kindLists {
+	if kl := l.kinds[k.Number]; kl != nil {
+		return kl
+	}
+	return &kindLists{}
+}
+
+// with is the lists after some changes, as transaction tx will show them.
+func (l *lists) with(tx int, edit uint64, changes []listChange) *lists {
+	next := &lists{tx: tx, kinds: l.kinds}
+	for i := range changes {
+		c := &changes[i]
+		kl := next.kinds[c.kind.Number]
+		if kl == nil || kl.edit != edit {
+			kl = kl.clone(edit)
+			next.kinds[c.kind.Number] = kl
+		}
+		kl.apply(c)
+	}
+	return next
+}
+
+func (kl *kindLists) clone(edit uint64) *kindLists {
+	if kl == nil {
+		return &kindLists{edit: edit}
+	}
+	return &kindLists{all: kl.all, home: slices.Clone(kl.home), issued: slices.Clone(kl.issued), edit: edit}
+}
+
+func (kl *kindLists) apply(c *listChange) {
+	if c.was != c.is {
+		kl.all = kl.all.own(kl.edit)
+		if c.is {
+			kl.all.insert(c.id)
+		} else {
+			kl.all.remove(c.id)
+		}
+	}
+	if c.kind.Home != "" {
+		kl.home = kl.home.move(kl.edit, c.id, c.was, c.wasHome, c.is, c.isHome)
+	}
+	if c.kind == record.Ticket {
+		kl.issued = kl.issued.move(kl.edit, c.id, c.was && c.wasIn, c.wasHome, c.is && c.isIn, c.isHome)
+	}
+}
+
+// move takes an id from one home's list to another's.
+func (h homeLists) move(edit uint64, id record.ID, was bool, from int64, is bool, to int64) homeLists {
+	if was == is && from == to {
+		return h
+	}
+	if was {
+		h = h.edit(edit, from, func(l *idList) { l.remove(id) })
+	}
+	if is {
+		h = h.edit(edit, to, func(l *idList) { l.insert(id) })
+	}
+	return h
+}
+
+func (h homeLists) edit(edit uint64, home int64, fn func(*idList)) homeLists {
+	i, ok := h.place(home)
+	if !ok {
+		h = slices.Insert(h, i, homeList{home: home})
+	}
+	h[i].ids = h[i].ids.own(edit)
+	fn(h[i].ids)
+	return h
+}

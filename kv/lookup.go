@@ -1,0 +1,147 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/record"
+)
+
+// A lookup row says that a record holds a value in an Indexed field: kind, field name, 0, value, id. Values are written so
+// that their bytes sort as they do: integers and times as 8 bytes with the sign turned, booleans as one byte, texts with a
+// 0 behind. Null has no row. A list of references has a row for each.
+
+// updatedAt is the field that every kind with an Indexed created_at is looked up by besides, from the header's stamp.
+const updatedAt = "updated_at"
+
+func lookupPrefix(dst []byte, k *record.Kind, field string) []byte {
+	dst = append(dst, k.Number)
+	dst = append(dst, field...)
+	return append(dst, 0)
+}
+
+// appendNumber writes an integer so that its bytes sort.
+func appendNumber(dst []byte, n int64) []byte {
+	return binary.BigEndian.AppendUint64(dst, uint64(n)^1<<63)
+}
+
+// appendValue writes one value of a condition.
+func appendValue(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case int64:
+		return appendNumber(dst, v)
+	case time.Time:
+		return appendNumber(dst, v.UnixMicro())
+	case bool:
+		return append(dst, flag(v))
+	case string:
+		return append(append(dst, v...), 0)
+	}
+	return dst
+}
+
+// indexed answers the values by which a stored member is looked up.
+func indexed(f *record.Field, v jsontext.Value) []any {
+	switch v.Kind() {
+	case '0':
+		n, err := strconv.ParseInt(string(v), 10, 64)
+		if err != nil {
+			return nil // no index holds fractions
+		}
+		return []any{n}
+	case 't', 'f':
+		return []any{v.Kind() == 't'}
+	case '"':
+		text, err := jsontext.AppendUnquote(nil, v)
+		if err != nil {
+			return nil // stored members are valid
+		}
+		if _, ok := f.Type.(record.DateTime); ok {
+			t, ok := record.ParseDateTime(string(text), time.UTC)
+			if !ok {
+				return nil
+			}
+			return []any{t}
+		}
+		return []any{string(text)}
+	case '[':
+		var all []any
+		for _, part := range bytes.Split(bytes.Trim(v, "[]"), []byte{','}) {
+			if n, err := strconv.ParseInt(string(part), 10, 64); err == nil {
+				all = append(all, n)
+			}
+		}
+		return all
+	}
+	return nil
+}
+
+// lookupKeys are all lookup rows of a record, in key order of its fields.
+func lookupKeys(k *record.Kind, id record.ID, d *record.Doc, stamp int64) [][]byte {
+	if d == nil {
+		return nil
+	}
+	var keys [][]byte
+	add := func(field string, v any) {
+		key := appendValue(lookupPrefix(make([]byte, 0, 48), k, field), v)
+		keys = append(keys, k.AppendID(key, id))
+	}
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		if !f.Flags.Has(record.Indexed) {
+			continue
+		}
+		for _, v := range indexed(f, d.Value(f.Name)) {
+			add(f.Name, v)
+		}
+		if f.Name == "created_at" {
+			add(updatedAt, time.UnixMicro(stamp))
+		}
+	}
+	return keys
+}
+
+// lookup answers the ids of the records that hold a value, sorted.
+func (v *sight) lookup(k *record.Kind, field string, value any) ([]record.ID, error) {
+	var buf [64]byte
+	prefix := appendValue(lookupPrefix(buf[:0], k, field), value)
+	return v.lookupRange(k, prefix, nil, nil)
+}
+
+// lookupRange answers the ids of all rows from a key to another, both of them included, under a prefix; nil = open.
+func (v *sight) lookupRange(k *record.Kind, prefix, from, to []byte) ([]record.ID, error) {
+	var ids []record.ID
+	sorted := true
+	err := v.scan(lookupBucket, prefix, from, func(key, _ []byte) (bool, error) {
+		end := len(key) - k.IDSize()
+		if to != nil && bytes.Compare(key[:end], to) > 0 {
+			return false, nil
+		}
+		id, ok := k.KeyID(key[end:])
+		if !ok {
+			return false, ErrCorrupt
+		}
+		sorted = sorted && (len(ids) == 0 || ids[len(ids)-1].Compare(id) < 0)
+		ids = append(ids, id)
+		return true, nil
+	})
+	if !sorted {
+		slices.SortFunc(ids, record.ID.Compare)
+		ids = slices.Compact(ids)
+	}
+	return ids, err
+}
+
+// lookupOne answers the only record that holds a value; the zero id for none, the lowest of several.
+func (v *sight) lookupOne(k *record.Kind, field string, value any) (record.ID, error) {
+	ids, err := v.lookup(k, field, value)
+	if err != nil || len(ids) == 0 {
+		return record.ID{}, err
+	}
+	return ids[0], nil
+}

@@ -1,0 +1,82 @@
+package kv
+
+import (
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/kv/record"
+)
+
+// metrics are the store's own figures.
+type metrics struct {
+	registerer prometheus.Registerer
+	collectors []prometheus.Collector
+	writable   prometheus.Gauge
+	checkins   *prometheus.CounterVec
+	commits    prometheus.Histogram
+	group      prometheus.Histogram
+	corrupt    prometheus.Counter
+}
+
+func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		registerer: reg,
+		writable:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "doorward_store_writable", Help: "1 while the store takes writes, 0 once it has stopped."}),
+		checkins:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "doorward_checkins_total", Help: "Check-in decisions by outcome, on every surface."}, []string{"outcome"}),
+		commits:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_commit_seconds", Help: "Time to make one group durable.", Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12)}),
+		group:      prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_group_jobs", Help: "Operations committed together.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
+		corrupt:    prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_store_corrupt_reads_total", Help: "Reads that met a value whose checksum fails."}),
+	}
+	for _, o := range Outcomes() {
+		m.checkins.WithLabelValues(string(o))
+	}
+	m.writable.Set(1)
+	m.collectors = []prometheus.Collector{m.writable, m.checkins, m.commits, m.group, m.corrupt, sizeGauge(s), seqGauge(s)}
+	for _, k := range record.Kinds() {
+		m.collectors = append(m.collectors, recordsGauge(s, k))
+	}
+	if reg != nil {
+		reg.MustRegister(m.collectors...)
+	}
+	return m
+}
+
+func sizeGauge(s *Store) prometheus.Collector {
+	path := s.db.Path()
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_file_bytes", Help: "Size of the store's file."}, func() float64 {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0
+		}
+		return float64(info.Size())
+	})
+}
+
+func seqGauge(s *Store) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_sequence", Help: "Sequence of the latest change."}, func() float64 {
+		return float64(s.seq.Load())
+	})
+}
+
+func recordsGauge(s *Store, k *record.Kind) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "doorward_store_records", Help: "Live records by kind.", ConstLabels: prometheus.Labels{"kind": k.Name},
+	}, func() float64 { return float64(s.current().kind(k).all.len()) })
+}
+
+func (m *metrics) committed(jobs int, took time.Duration) {
+	m.commits.Observe(took.Seconds())
+	m.group.Observe(float64(jobs))
+}
+
+// unregister lets another store of the same process take the names.
+func (m *metrics) unregister() {
+	if m.registerer == nil {
+		return
+	}
+	for _, c := range m.collectors {
+		m.registerer.Unregister(c)
+	}
+}

@@ -1,0 +1,101 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/binary"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// Once makes a create happen once: the answer of the first is kept for 72 hours.
+type Once struct {
+	Key  [32]byte // hash of api key, method, path and value
+	Body [32]byte // hash of the body: another one under the same Key is ErrKeyReused
+}
+
+const (
+	onceKept  = 72 * time.Hour
+	oncePurge = 8 // expired answers deleted with each new one
+)
+
+// once runs fn, unless its answer is kept already. Since the writer runs one operation after another, a second request
+// waits for the first by itself. fn must not write where it answers an error.
+func (o *op) once(once *Once, fn func() (Reply, error)) (Reply, error) {
+	if once == nil {
+		return fn()
+	}
+	row, err := o.get(onceBucket, once.Key[:])
+	if err != nil {
+		return Reply{}, err
+	}
+	if row != nil {
+		kept, body, expires, err := parseOnce(row)
+		if err != nil {
+			return Reply{}, err
+		}
+		if o.now.Before(expires) {
+			if body != once.Body {
+				return Reply{}, ErrKeyReused
+			}
+			kept.Replayed = true
+			return kept, nil
+		}
+		o.delete(onceExpiryBucket, onceExpiryKey(expires, once.Key[:]))
+	}
+	r, err := fn()
+	if err != nil {
+		return r, err
+	}
+	expires := o.now.Add(onceKept).Truncate(time.Microsecond)
+	o.put(onceBucket, once.Key[:], appendOnce(nil, r, once.Body, expires))
+	o.put(onceExpiryBucket, onceExpiryKey(expires, once.Key[:]), nil)
+	return r, o.purgeOnce()
+}
+
+func onceExpiryKey(expires time.Time, key []byte) []byte {
+	return append(appendNumber(make([]byte, 0, 40), expires.UnixMicro()), key...)
+}
+
+// purgeOnce deletes some of the answers whose time is over.
+func (o *op) purgeOnce() error {
+	limit := appendNumber(nil, o.now.UnixMicro())
+	var expired [][]byte
+	err := o.scan(onceExpiryBucket, nil, nil, func(key, _ []byte) (bool, error) {
+		if bytes.Compare(key, limit) >= 0 || len(expired) == oncePurge {
+			return false, nil
+		}
+		expired = append(expired, bytes.Clone(key))
+		return true, nil
+	})
+	for _, key := range expired {
+		o.delete(onceExpiryBucket, key)
+		o.delete(onceBucket, key[8:])
+	}
+	return err
+}
+
+// appendOnce writes a kept answer: expiry, body hash, record id, revision, reply.
+func appendOnce(dst []byte, r Reply, body [32]byte, expires time.Time) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, uint64(expires.UnixMicro()))
+	dst = append(dst, body[:]...)
+	id := r.ID.ULID()
+	dst = append(dst, id[:]...)
+	dst = binary.AppendUvarint(dst, uint64(len(r.Revision)))
+	return append(append(dst, r.Revision...), r.JSON...)
+}
+
+func parseOnce(row []byte) (r Reply, body [32]byte, expires time.Time, err error) {
+	c := cutter{rest: row}
+	expires = time.UnixMicro(int64(c.uint64()))
+	copy(body[:], c.bytes(32))
+	var id [16]byte
+	copy(id[:], c.bytes(16))
+	r.ID = record.FromULID(id)
+	r.Revision = string(c.bytes(int(c.uvarint())))
+	r.JSON = bytes.Clone(c.rest)
+	if c.short {
+		err = ErrCorrupt
+	}
+	return r, body, expires, err
+}

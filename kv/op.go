@@ -1,0 +1,194 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"doorward/kv/record"
+)
+
+// op is one operation inside the write transaction: it sees the committed state, what the group has written before it, and
+// its own writes. Nothing of it remains if it answers an error.
+type op struct {
+	sight
+	state   state
+	stamp   int64 // the commit's time, microseconds
+	doubted bool  // the wall clock is not believed
+	doors   *doorMemory
+	lists   []listChange
+	after   []func()
+}
+
+// change is one record as it was and as it shall be.
+type change struct {
+	kind   *record.Kind
+	id     record.ID
+	before *stored     // nil: new
+	was    *record.Doc // of before, if it is live
+	is     *record.Doc // nil: deleted
+	author int64       // api key, 0 = none
+}
+
+// write stores a change: record, revision, lookups and log row. It answers the record as it is stored now.
+func (o *op) write(c change) (*stored, error) {
+	home, err := o.homeOf(c.kind, c.is)
+	if err != nil {
+		return nil, err
+	}
+	next := &stored{id: c.id, header: header{version: c.kind.Version, updatedAt: o.stamp, updatedBy: c.author}}
+	var canonical []byte
+	if c.is == nil {
+		next.deleted = true
+		next.scopes = c.before.scopes
+	} else {
+		next.body = c.is.Encode()
+		canonical = c.is.Canonical()
+		copy(next.scopes[:], c.kind.Scopes(c.id, c.is, home))
+	}
+	var parent record.Revision
+	if c.before != nil {
+		parent = c.before.revision
+	}
+	next.revision, next.parent = record.Next(parent, next.deleted, canonical), parent.Hash
+	o.moveLookups(c, next.updatedAt)
+	o.place(c.kind, c.before, next)
+	return next, nil
+}
+
+// place puts a record's row, moves its row in the log to the end, and notes what the lists must learn.
+func (o *op) place(k *record.Kind, before, next *stored) {
+	o.state.seq++
+	next.seq = o.state.seq
+	if before != nil {
+		o.delete(logBucket, seqKey(before.seq))
+	}
+	var key [16]byte
+	o.put(logBucket, seqKey(next.seq), appendLog(make([]byte, 0, 64), k, next))
+	o.put(kindBucket(k), k.AppendID(key[:0], next.id), appendRow(make([]byte, 0, 128+len(next.body.Shown)+len(next.body.Hidden)), &next.header, next.body))
+	c := listChange{kind: k, id: next.id, is: !next.deleted, isHome: next.home(k), isIn: issued(k, next.body)}
+	if before != nil && !before.deleted {
+		c.was, c.wasHome, c.wasIn = true, before.home(k), issued(k, before.body)
+	}
+	o.lists = append(o.lists, c)
+}
+
+// moveLookups deletes the lookup rows that no longer hold and writes the new ones.
+func (o *op) moveLookups(c change, stamp int64) {
+	var old, now [][]byte
+	if c.was != nil {
+		old = lookupKeys(c.kind, c.id, c.was, c.before.updatedAt)
+	}
+	if c.is != nil {
+		now = lookupKeys(c.kind, c.id, c.is, stamp)
+	}
+	moveRows(o.rows, lookupBucket, old, now)
+	moveRows(o.rows, codeBucket, codeKeys(c.kind, c.id, c.was), codeKeys(c.kind, c.id, c.is))
+}
+
+// moveRows replaces one set of valueless rows by another.
+func moveRows(r rows, b bucket, old, now [][]byte) {
+	for _, key := range old {
+		if !holds(now, key) {
+			r.delete(b, key)
+		}
+	}
+	for _, key := range now {
+		if !holds(old, key) {
+			r.put(b, key, nil)
+		}
+	}
+}
+
+func holds(keys [][]byte, key []byte) bool {
+	for _, k := range keys {
+		if bytes.Equal(k, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// homeOf is the church or event that a record belongs to (record.Kind.Home), 0 for none.
+func (o *op) homeOf(k *record.Kind, d *record.Doc) (int64, error) {
+	if d == nil || k.Home == "" {
+		return 0, nil
+	}
+	n := d.Int(k.Home)
+	if k != record.Membership || n == 0 {
+		return n, nil
+	}
+	person, err := o.load(record.Person, record.Int(n))
+	if err != nil || person == nil {
+		return 0, err
+	}
+	return person.home(record.Person), nil
+}
+
+// rehome rewrites the memberships of a person that has moved to another church: same revision, other scope.
+func (o *op) rehome(person record.ID) error {
+	ids, err := o.lookup(record.Membership, "person", person.Int())
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		before, err := o.load(record.Membership, id)
+		if err != nil || before == nil {
+			return err
+		}
+		d, err := record.Membership.Decode(before.body)
+		if err != nil {
+			return err
+		}
+		home, err := o.homeOf(record.Membership, d)
+		if err != nil {
+			return err
+		}
+		next := *before
+		next.scopes = [2]record.Scope{}
+		copy(next.scopes[:], record.Membership.Scopes(id, d, home))
+		o.place(record.Membership, before, &next)
+	}
+	return nil
+}
+
+// issued tells a ticket that counts as issued.
+func issued(k *record.Kind, b record.Body) bool {
+	if k != record.Ticket {
+		return false
+	}
+	switch string(b.Member("state")) {
+	case `"valid"`, `"unpaid"`:
+		return true
+	}
+	return false
+}
+
+func seqKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
+
+// appendLog writes a log row: kind, deleted, id, generation, hash.
+func appendLog(dst []byte, k *record.Kind, st *stored) []byte {
+	dst = append(dst, k.Number, flag(st.deleted))
+	dst = k.AppendID(dst, st.id)
+	dst = binary.AppendUvarint(dst, st.revision.Generation)
+	return append(dst, st.revision.Hash[:]...)
+}
+
+// decode opens a stored record's body.
+func (st *stored) decode(k *record.Kind) (*record.Doc, error) {
+	d, err := k.Decode(st.body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s body: %w", ErrCorrupt, k.Name, err)
+	}
+	return d, nil
+}
+
+// noteCorrupt reports a value that failed its checksum, once for each time it was met.
+func (s *Store) noteCorrupt(err error) {
+	if err == nil || !errors.Is(err, ErrCorrupt) {
+		return
+	}
+	s.metrics.corrupt.Inc()
+	s.log.Error("a stored value fails its checksum", "cause", err)
+}

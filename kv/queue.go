@@ -1,0 +1,101 @@
+package kv
+
+import (
+	"sync"
+	"time"
+)
+
+// job is what a caller hands to the writer: one operation, or the rows of a bulk one, each on its own.
+type job struct {
+	door  bool
+	steps []step
+	after []func() // run once the group is committed, before the answer
+	done  chan error
+}
+
+// step is one operation and what it answered.
+type step struct {
+	run func(*op) error
+	err error
+}
+
+// queue holds the jobs that wait for the writer, doors apart from the rest.
+type queue struct {
+	mu       sync.Mutex
+	arrived  sync.Cond
+	doors    []*job
+	others   []*job
+	lastDoor time.Time
+	closed   bool
+}
+
+func newQueue() *queue {
+	q := &queue{}
+	q.arrived.L = &q.mu
+	return q
+}
+
+// push hands a job in; false after close.
+func (q *queue) push(j *job) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	if j.door {
+		q.doors = append(q.doors, j)
+	} else {
+		q.others = append(q.others, j)
+	}
+	q.arrived.Signal()
+	return true
+}
+
+// wait blocks for the next job; nil once the queue is closed and empty.
+func (q *queue) wait() *job {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.doors) == 0 && len(q.others) == 0 && !q.closed {
+		q.arrived.Wait()
+	}
+	return q.take(true)
+}
+
+// next answers a job that is waiting already, doors first; nil where there is none, or only others and those are not wanted.
+func (q *queue) next(others bool) *job {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.take(others)
+}
+
+func (q *queue) take(others bool) *job {
+	if len(q.doors) > 0 {
+		q.lastDoor = time.Now()
+		return shift(&q.doors)
+	}
+	if others && len(q.others) > 0 {
+		return shift(&q.others)
+	}
+	return nil
+}
+
+func shift(jobs *[]*job) *job {
+	j := (*jobs)[0]
+	(*jobs)[0] = nil
+	*jobs = (*jobs)[1:]
+	return j
+}
+
+// doorWithin tells whether a door has been served within the given time.
+func (q *queue) doorWithin(d time.Duration) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return time.Since(q.lastDoor) < d
+}
+
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.arrived.Broadcast()
+}

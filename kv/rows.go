@@ -1,0 +1,143 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"go.etcd.io/bbolt"
+)
+
+// rows is all contact with bbolt: ordered get, put, delete and scan over checksummed values. A reader's rows are those of
+// one View; an operation's rows lay its own overlay over the write transaction, so that nothing of it is in the
+// transaction until it has succeeded.
+type rows struct {
+	tx      *bbolt.Tx
+	buckets *bucketCache
+	over    *overlay // nil: read only
+}
+
+// checksumSize is the length of the CRC32C at the end of every value.
+const checksumSize = 4
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// bucketCache holds the buckets that a transaction has opened.
+type bucketCache [numBuckets]*bbolt.Bucket
+
+// in opens a bucket of the transaction. Every bucket is there: opening the file has seen to it.
+func (r rows) in(b bucket) *bbolt.Bucket {
+	if r.buckets[b] == nil {
+		r.buckets[b] = r.tx.Bucket(bucketNames[b])
+	}
+	return r.buckets[b]
+}
+
+// checksum covers where a value lies as well as what it says.
+func checksum(b bucket, key, value []byte) uint32 {
+	at := [1]byte{byte(b)}
+	return crc32.Update(crc32.Update(crc32.Update(0, castagnoli, at[:]), castagnoli, key), castagnoli, value)
+}
+
+// unseal checks a stored value and takes its checksum off.
+func unseal(b bucket, key, sealed []byte) ([]byte, error) {
+	n := len(sealed) - checksumSize
+	if n < 0 || binary.BigEndian.Uint32(sealed[n:]) != checksum(b, key, sealed[:n]) {
+		return nil, fmt.Errorf("%w: bucket %d", ErrCorrupt, b)
+	}
+	return sealed[:n:n], nil
+}
+
+// get answers a value, nil where there is none. It is valid until the transaction ends and must not be changed.
+func (r rows) get(b bucket, key []byte) ([]byte, error) {
+	if r.over != nil {
+		if e := r.over.find(b, key); e != nil {
+			return e.plain(), nil
+		}
+	}
+	sealed := r.in(b).Get(key)
+	if sealed == nil {
+		return nil, nil
+	}
+	return unseal(b, key, sealed)
+}
+
+// put sets a value; both slices are copied.
+func (r rows) put(b bucket, key, value []byte) { r.over.put(b, key, value) }
+
+// delete removes a row, if it is there.
+func (r rows) delete(b bucket, key []byte) { r.over.delete(b, key) }
+
+// scan calls fn with each row whose key starts with prefix, in key order, from the key `from` on (nil: from the first), until
+// fn answers false. fn must neither write rows nor keep the slices.
+func (r rows) scan(b bucket, prefix, from []byte, fn func(key, value []byte) (bool, error)) error {
+	if bytes.Compare(from, prefix) < 0 {
+		from = prefix
+	}
+	c := r.in(b).Cursor()
+	key, sealed := c.Seek(from)
+	var written []entry
+	if r.over != nil {
+		written = r.over.from(b, from)
+	}
+	for {
+		if !bytes.HasPrefix(key, prefix) {
+			key = nil
+		}
+		if len(written) > 0 && (written[0].bucket != b || !bytes.HasPrefix(written[0].key, prefix)) {
+			written = nil
+		}
+		switch {
+		case key == nil && len(written) == 0:
+			return nil
+		case len(written) > 0 && (key == nil || bytes.Compare(written[0].key, key) <= 0):
+			e := written[0]
+			written = written[1:]
+			if bytes.Equal(e.key, key) {
+				key, sealed = c.Next()
+			}
+			if e.deleted {
+				continue
+			}
+			if more, err := fn(e.key, e.plain()); err != nil || !more {
+				return err
+			}
+		default:
+			value, err := unseal(b, key, sealed)
+			if err != nil {
+				return err
+			}
+			if more, err := fn(key, value); err != nil || !more {
+				return err
+			}
+			key, sealed = c.Next()
+		}
+	}
+}
+
+// has tells whether any key starts with prefix.
+func (r rows) has(b bucket, prefix []byte) (found bool, err error) {
+	err = r.scan(b, prefix, nil, func(_, _ []byte) (bool, error) {
+		found = true
+		return false, nil
+	})
+	return found, err
+}
+
+// flush moves a successful operation's rows into the transaction.
+func (r rows) flush() error {
+	for i := range r.over.entries {
+		e := &r.over.entries[i]
+		var err error
+		if e.deleted {
+			err = r.in(e.bucket).Delete(e.key)
+		} else {
+			err = r.in(e.bucket).Put(e.key, e.sealed)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package kv
+
+import (
+	"encoding/binary"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// state is what the writer counts. An operation works on a copy; the group's last one is written with its commit.
+type state struct {
+	seq    uint64            // of the latest change
+	hlc    uint64            // hybrid logical clock: 48 bits of milliseconds, 16 bits of counter
+	stamp  int64             // the latest commit's time, microseconds
+	minted [numBuckets]int64 // by kind: the largest integer id ever used
+}
+
+var stateKey = []byte("state")
+
+func (s *state) encode() []byte {
+	b := binary.AppendUvarint(nil, s.seq)
+	b = binary.AppendUvarint(b, s.hlc)
+	b = binary.AppendUvarint(b, uint64(s.stamp))
+	for number, n := range s.minted {
+		if n > 0 {
+			b = append(b, byte(number))
+			b = binary.AppendUvarint(b, uint64(n))
+		}
+	}
+	return b
+}
+
+func decodeState(row []byte) (s state, err error) {
+	if row == nil {
+		return s, nil
+	}
+	c := cutter{rest: row}
+	s.seq, s.hlc, s.stamp = c.uvarint(), c.uvarint(), int64(c.uvarint())
+	for len(c.rest) > 0 {
+		number := c.byte()
+		if n := c.uvarint(); int(number) < len(s.minted) {
+			s.minted[number] = int64(n)
+		}
+	}
+	if c.short {
+		return s, ErrCorrupt
+	}
+	return s, nil
+}
+
+// tick moves the hybrid clock past everything it has said, and to the wall clock if that is later.
+func (s *state) tick(now time.Time) uint64 {
+	s.hlc = max(s.hlc+1, uint64(now.UnixMilli())<<16)
+	return s.hlc
+}
+
+// doubtSlack is how far the wall clock may lie behind the latest commit before that commit's time is doubted instead.
+const doubtSlack = 2 * time.Minute
+
+// commitTime is the stamp of a commit made now: never earlier than the one before, unless that lies too far ahead of a
+// clock that is not doubted (design.md §3). jumped tells that it went back.
+func (s *state) commitTime(now time.Time, doubted bool) (stamp int64, jumped bool) {
+	stamp = now.UnixMicro()
+	if stamp >= s.stamp {
+		return stamp, false
+	}
+	if s.stamp-stamp > doubtSlack.Microseconds() && !doubted {
+		return stamp, true
+	}
+	return s.stamp, false
+}
+
+// mint is the next free id of a counting kind.
+func (s *state) mint(k *record.Kind) record.ID {
+	s.minted[k.Number]++
+	return record.Int(s.minted[k.Number])
+}
+
+// use raises the mark to an id that was given.
+func (s *state) use(k *record.Kind, id record.ID) {
+	s.minted[k.Number] = max(s.minted[k.Number], id.Int())
+}

@@ -1,0 +1,202 @@
+package kv
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/record"
+)
+
+// A ticket is one thing to its writer and three records in the store, under one id: what doors need, what name search
+// needs, and what only the church's office sees (design.md §2). This file takes it apart and puts it together.
+
+var ticketParts = [3]*record.Kind{record.Ticket, record.HolderName, record.Holder}
+
+// codeHashSize is how much of the HMAC is kept.
+const codeHashSize = 16
+
+// hashCode is a code's hash under the realm's key.
+func (s *Store) hashCode(code string) (h [codeHashSize]byte) {
+	mac := hmac.New(sha256.New, s.identity.codeKey)
+	mac.Write([]byte(code))
+	copy(h[:], mac.Sum(nil))
+	return h
+}
+
+func hexText(b []byte) jsontext.Value { return jsontext.Value(`"` + hex.EncodeToString(b) + `"`) }
+
+// parts takes the writer's form apart, in the order of ticketParts, with the hashes of its code.
+func (s *Store) parts(form *record.Patch) [3]*record.Patch {
+	ticket, name, holder := record.SplitTicket(form)
+	if code, ok := formText(form, "code"); ok {
+		exact, normal := s.hashCode(code), s.hashCode(record.NormalCode(code))
+		ticket.Set("code_hash", hexText(exact[:]))
+		ticket.Set("normal_hash", hexText(normal[:]))
+	}
+	return [3]*record.Patch{ticket, name, holder}
+}
+
+// formText is a text that the form sets; "" for null.
+func formText(form *record.Patch, name string) (string, bool) {
+	v, ok := form.Value(name)
+	if !ok || v.Kind() != '"' {
+		return "", ok
+	}
+	text, err := jsontext.AppendUnquote(nil, v)
+	return string(text), err == nil
+}
+
+func (o *op) createTicket(p Principal, id record.ID, form *record.Patch) (*stored, error) {
+	if _, given := formText(form, "code"); !given {
+		var random [10]byte
+		rand.Read(random[:])
+		form.Set("code", record.Quote(record.MakeCode(random)))
+	}
+	var ticket *stored
+	parts := o.store.parts(form)
+	for i, k := range ticketParts {
+		tombstone, err := o.loadAny(k, id)
+		if err != nil {
+			return nil, err
+		}
+		d := k.NewDoc()
+		d.Apply(parts[i])
+		st, err := o.add(p, k, newRecord{id: id, tombstone: tombstone, doc: d})
+		if err != nil {
+			return nil, err
+		}
+		if k == record.Ticket {
+			ticket = st
+		}
+	}
+	return ticket, nil
+}
+
+func (o *op) updateTicket(p Principal, ticket *stored, form *record.Patch) (*stored, error) {
+	parts := o.store.parts(form)
+	for i, k := range ticketParts {
+		before, err := o.load(k, ticket.id)
+		if err != nil {
+			return nil, err
+		}
+		if before == nil {
+			continue // this node does not have that part
+		}
+		next, err := o.amend(p, k, before, func(d *record.Doc) { d.Apply(parts[i]) })
+		if err != nil {
+			return nil, err
+		}
+		if k == record.Ticket {
+			ticket = next
+		}
+	}
+	return ticket, nil
+}
+
+func (o *op) deleteTicket(p Principal, ticket *stored) error {
+	for _, k := range ticketParts {
+		before, err := o.load(k, ticket.id)
+		if err != nil {
+			return err
+		}
+		if before == nil {
+			continue
+		}
+		was, err := before.decode(k)
+		if err != nil {
+			return err
+		}
+		if _, err := o.write(change{kind: k, id: ticket.id, before: before, was: was, author: p.key}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showTicket puts a ticket's parts together as the writer's form.
+func (v *sight) showTicket(dst []byte, ticket *stored) ([]byte, error) {
+	var bodies [3]record.Body
+	latest := *ticket
+	for i, k := range ticketParts {
+		part, err := v.load(k, ticket.id)
+		if err != nil {
+			return nil, err
+		}
+		if part == nil {
+			continue
+		}
+		bodies[i] = part.body
+		if part.updatedAt > latest.updatedAt {
+			latest.updatedAt, latest.updatedBy = part.updatedAt, part.updatedBy
+		}
+	}
+	latest.body = record.JoinTicket(bodies[0], bodies[1], bodies[2]).Encode()
+	return v.showAs(dst, record.Admin, record.TicketForm, &latest), nil
+}
+
+// Code rows lead from a code's hash to tickets: form, hash, event, ticket. Exact rows of one event are unique.
+const (
+	exactForm  = 'e'
+	normalForm = 'n'
+)
+
+var hashFields = map[byte]string{exactForm: "code_hash", normalForm: "normal_hash"}
+
+func codePrefix(dst []byte, form byte, hash []byte) []byte { return append(append(dst, form), hash...) }
+
+func codeEventPrefix(dst []byte, form byte, hash []byte, event int64) []byte {
+	return binary.BigEndian.AppendUint64(codePrefix(dst, form, hash), uint64(event))
+}
+
+// codeKeys are a ticket's rows among the codes; none for other kinds.
+func codeKeys(k *record.Kind, id record.ID, d *record.Doc) [][]byte {
+	if k != record.Ticket || d == nil {
+		return nil
+	}
+	var keys [][]byte
+	for _, form := range []byte{exactForm, normalForm} {
+		hash, err := hex.DecodeString(d.Text(hashFields[form]))
+		if err != nil || len(hash) != codeHashSize {
+			continue // a ticket without a code cannot be scanned
+		}
+		key := codeEventPrefix(make([]byte, 0, 40), form, hash, d.Int("event_id"))
+		keys = append(keys, k.AppendID(key, id))
+	}
+	return keys
+}
+
+// ticketsOf answers the tickets of an event that have a code hash in a form, lowest id first.
+func (v *sight) ticketsOf(form byte, hash []byte, event int64) (ids []record.ID, err error) {
+	var buf [1 + codeHashSize + 8]byte
+	err = v.scan(codeBucket, codeEventPrefix(buf[:0], form, hash, event), nil, func(key, _ []byte) (bool, error) {
+		id, ok := record.Ticket.KeyID(key[len(key)-8:])
+		if !ok {
+			return false, ErrCorrupt
+		}
+		ids = append(ids, id)
+		return true, nil
+	})
+	return ids, err
+}
+
+func (o *op) uniqueCode(id record.ID, d *record.Doc) error {
+	hash, err := hex.DecodeString(d.Text("code_hash"))
+	if err != nil || len(hash) == 0 {
+		return nil // without a code there is nothing to be unique
+	}
+	others, err := o.ticketsOf(exactForm, hash, d.Int("event_id"))
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		if other != id {
+			return &Conflict{Reason: "another ticket of the event has this code"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package kv
+
+import (
+	"doorward/kv/record"
+)
+
+// Undoing takes an admission back.
+type Undoing struct {
+	Event     int64
+	CheckinID string
+	Reason    string
+	Door      string
+	Once      *Once
+}
+
+// Undo writes that an admission is undone. ErrNoCheckin where there is none, or it is undone already.
+func (s *Store) Undo(p Principal, u Undoing) (d Decision, err error) {
+	if err := p.Check(record.Undo.Resource, "POST"); err != nil {
+		return Decision{}, err
+	}
+	if u.Door == "" {
+		u.Door = p.name
+	}
+	id, ok := record.Checkin.ParseID(u.CheckinID)
+	err = s.do(true, func(o *op) error {
+		if _, err := o.find(p, record.Event, record.Int(u.Event)); err != nil {
+			return err
+		}
+		r, err := o.once(u.Once, func() (Reply, error) {
+			if !ok {
+				return Reply{}, ErrNoCheckin
+			}
+			return Reply{ID: id}, o.undo(p, u, id)
+		})
+		if err != nil {
+			return err
+		}
+		first, err := o.load(record.Checkin, id)
+		if err != nil || first == nil {
+			return orNotFound(err)
+		}
+		d = o.decisionOf(Undone, first, &attempt{Attempt: Attempt{Door: u.Door}})
+		d.Replayed = r.Replayed
+		return nil
+	})
+	if err != nil {
+		return Decision{}, err
+	}
+	s.metrics.checkins.WithLabelValues(string(Undone)).Inc()
+	return d, nil
+}
+
+func (o *op) undo(p Principal, u Undoing, id record.ID) error {
+	first, err := o.load(record.Checkin, id)
+	if err != nil {
+		return err
+	}
+	if first == nil || first.home(record.Checkin) != u.Event {
+		return ErrNoCheckin
+	}
+	if gone, err := o.undone(id); err != nil || gone {
+		if err == nil {
+			err = ErrNoCheckin
+		}
+		return err
+	}
+	f := &fact{
+		event: u.Event, ticket: intOf(first.body.Member("ticket_id")), codeHash: hashOf(first.body.Member("code_hash")),
+		list: textOf(first.body.Member("list")), door: u.Door,
+	}
+	more := []record.Member{{Name: "checkin_id", Value: record.Quote(record.Checkin.FormatID(id))}}
+	if u.Reason != "" {
+		more = append(more, record.Member{Name: "reason", Value: record.Quote(u.Reason)})
+	}
+	o.putFact(record.Undo, p, f, more...)
+	return nil
+}

@@ -1,0 +1,214 @@
+package kv
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// A group closes at this many bytes of rows, or after this much bulk work while doors are about.
+const (
+	groupBytes   = 4 << 20
+	bulkPatience = 2 * time.Millisecond
+	doorsAbout   = time.Second
+)
+
+// writer is the one goroutine that writes: it takes what waits, runs each operation on an overlay of its own, commits them
+// together and answers after the commit. The first error of a commit stops it for good.
+type writer struct {
+	store   *Store
+	queue   *queue
+	stopped atomic.Pointer[stopCause]
+	state   state
+	arena   arena
+	over    overlay
+	rows    rows
+	edits   uint64
+	doors   doorMemory
+}
+
+type stopCause struct{ err error }
+
+// group is what one commit will hold.
+type group struct {
+	tx      *bbolt.Tx
+	now     time.Time
+	stamp   int64
+	doubted bool
+	state   state
+	jobs    []*job
+	lists   []listChange
+	bytes   int
+	rows    int
+	bulk    time.Duration
+}
+
+func (w *writer) loop() {
+	for j := w.queue.wait(); j != nil; j = w.queue.wait() {
+		w.serve(j)
+	}
+}
+
+// serve forms a group that begins with first, commits it and answers its jobs.
+func (w *writer) serve(first *job) {
+	if cause := w.stopped.Load(); cause != nil {
+		first.done <- cause.err
+		return
+	}
+	g := &group{jobs: []*job{first}}
+	if err := w.begin(g); err != nil {
+		w.stop(err, g)
+		return
+	}
+	if err := w.fill(g, first); err != nil {
+		_ = g.tx.Rollback() // its error could say no more than err
+		w.stop(err, g)
+		return
+	}
+	if err := w.commit(g); err != nil {
+		w.stop(err, g)
+		return
+	}
+	for _, j := range g.jobs {
+		for _, fn := range j.after {
+			fn()
+		}
+		j.done <- nil
+	}
+}
+
+func (w *writer) begin(g *group) (err error) {
+	if g.tx, err = w.store.db.Begin(true); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	w.arena.reset()
+	w.over.arena = &w.arena
+	w.rows = rows{tx: g.tx, buckets: &bucketCache{}, over: &w.over}
+	g.state = w.state
+	g.now = w.store.clock()
+	g.doubted = g.now.Before(w.store.built)
+	jumped := false
+	if g.stamp, jumped = g.state.commitTime(g.now, g.doubted); jumped {
+		w.store.log.Warn("commit times go back: the last commit lay ahead of the clock", slog.Duration("ahead", time.Duration(w.state.stamp-g.stamp)*time.Microsecond))
+	}
+	return nil
+}
+
+// fill runs jobs until none waits or the group is large enough.
+func (w *writer) fill(g *group, j *job) error {
+	for {
+		start := time.Now()
+		for i := range j.steps {
+			if err := w.run(g, j, &j.steps[i]); err != nil {
+				return err
+			}
+		}
+		if !j.door {
+			g.bulk += time.Since(start)
+		}
+		if g.bytes >= groupBytes {
+			return nil
+		}
+		others := g.bulk < bulkPatience || !w.queue.doorWithin(doorsAbout)
+		if j = w.queue.next(others); j == nil {
+			return nil
+		}
+		g.jobs = append(g.jobs, j)
+	}
+}
+
+// run runs one operation. What it answers goes to its step; only a failure of the store itself is returned.
+func (w *writer) run(g *group, j *job, st *step) error {
+	w.over.reset()
+	o := &op{
+		sight: sight{rows: w.rows, store: w.store, now: g.now, lists: w.store.current()},
+		state: g.state, stamp: g.stamp, doubted: g.doubted, doors: &w.doors,
+	}
+	if st.err = shield(o, st.run); st.err != nil {
+		return nil
+	}
+	if len(w.over.entries) == 0 {
+		return nil
+	}
+	if err := w.rows.flush(); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	g.state = o.state
+	g.bytes += w.over.bytes
+	g.rows += len(w.over.entries)
+	g.lists = append(g.lists, o.lists...)
+	j.after = append(j.after, o.after...)
+	return nil
+}
+
+// shield runs an operation and turns a panic, which is a bug of ours, into its error.
+func shield(o *op, run func(*op) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			o.store.log.Error("an operation panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			err = ErrPanicked
+		}
+	}()
+	return run(o)
+}
+
+// commit makes the group durable. The lists that show it are published first, under the transaction's number: a reader
+// finds them the moment it can see the commit, and never before.
+func (w *writer) commit(g *group) error {
+	if g.rows == 0 {
+		return g.tx.Rollback()
+	}
+	g.state.stamp = g.stamp
+	w.over.reset()
+	w.over.put(metaBucket, stateKey, g.state.encode())
+	if err := w.rows.flush(); err != nil {
+		_ = g.tx.Rollback() // its error could say no more than err
+		return fmt.Errorf("write state: %w", err)
+	}
+	w.edits++
+	w.store.publish(w.store.current().with(g.tx.ID(), w.edits, g.lists))
+	start := time.Now()
+	if err := g.tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	w.state = g.state
+	w.store.metrics.committed(len(g.jobs), time.Since(start))
+	w.store.seq.Store(g.state.seq)
+	return nil
+}
+
+// stop ends writing for good: after a failed commit nobody knows what the disk holds, so nothing is tried again.
+func (w *writer) stop(err error, g *group) {
+	cause := fmt.Errorf("%w: %w", ErrStopped, err)
+	w.stopped.Store(&stopCause{cause})
+	w.store.metrics.writable.Set(0)
+	w.store.log.Error("the store has stopped taking writes", slog.Any("cause", err))
+	for _, j := range g.jobs {
+		j.done <- cause
+	}
+}
+
+// do hands one operation to the writer and waits for its commit.
+func (s *Store) do(door bool, run func(*op) error) error {
+	j := &job{door: door, steps: []step{{run: run}}, done: make(chan error, 1)}
+	if !s.writer.queue.push(j) {
+		return ErrStopped
+	}
+	if err := <-j.done; err != nil {
+		return err
+	}
+	return j.steps[0].err
+}
+
+// doAll hands a bulk operation to the writer; each step answers for itself.
+func (s *Store) doAll(steps []step) error {
+	j := &job{steps: steps, done: make(chan error, 1)}
+	if !s.writer.queue.push(j) {
+		return ErrStopped
+	}
+	return <-j.done
+}
