@@ -1,0 +1,21 @@
+// Package load brings records in and out: it imports the files that people have, exports what it can import again, and makes
+// a fictional congregation to try things on.
+//
+// An import decides by the content what a file is (open.go):
+//
+//	PK…        a workbook (.xlsx): the first sheet with a recognisable header; dates as workbooks store them   workbook.go
+//	{…         one JSON object a line (NDJSON), each with its own "kind", or all of --kind                     ndjson.go
+//	otherwise  rows between commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252                       csv.go, text.go
+//
+// A table's header is the row among the first fifty that names the most fields, by their own names or by what people call
+// them (words.go). What a field is, says the kind's table in kv/record, and nothing here repeats it: cell.go undoes people's
+// ways of writing (31/12/2026, 1.234,56, sim, Pago), and the table judges what is left.
+//
+// Rows go to the store in batches of kv.MaxRows, each row on its own: a bad one is reported with its line, its column and a
+// reason, and blocks none of the others; no reason repeats what the row holds. An import that is cut off leaves what it has
+// written; the same file again finds that unchanged and goes on. A dry run decides everything and writes nothing.
+//
+// An export is NDJSON, one record a line:
+//
+//	{"kind":"church","id":1,"name":"Central",…}
+package load

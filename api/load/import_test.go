@@ -1,0 +1,318 @@
+package load_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"doorward/api/load"
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// congregation is a store with a church and an event 7 that a test imports into.
+func congregation(t testing.TB) *kv.Store {
+	t.Helper()
+	s := kvtest.Open(t)
+	mustImport(t, s, load.Source{Reader: strings.NewReader(`{"kind":"church","id":1,"name":"Central"}
+{"kind":"person","id":1,"full_name":"Ana Souza","church_id":1}
+{"kind":"event","id":7,"name":"Festa","start_datetime":"2026-12-31T19:30:00Z"}
+{"kind":"event","id":8,"name":"Outra","start_datetime":"2026-12-31T19:30:00Z"}
+`)})
+	return s
+}
+
+func mustImport(t testing.TB, s *kv.Store, src load.Source) load.Report {
+	t.Helper()
+	rep, err := load.Import(context.Background(), s, kv.Operator(), src, nil)
+	if err != nil {
+		t.Fatalf("import: %v", err)
+	}
+	return rep
+}
+
+// tickets reads the tickets of a store, as they are exported, without what differs from store to store.
+func tickets(t testing.TB, s *kv.Store) (out []map[string]any) {
+	t.Helper()
+	err := s.Export(kv.Operator(), record.Ticket, func(b []byte) error {
+		m := map[string]any{}
+		err := json.Unmarshal(b, &m)
+		for _, name := range []string{"id", "label", "created_at", "updated_at", "external_id"} {
+			delete(m, name)
+		}
+		for name, v := range m {
+			if v == nil {
+				delete(m, name)
+			}
+		}
+		out = append(out, m)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestImportCopesWithTicketFiles(t *testing.T) {
+	one := map[string]any{"event_id": 7.0, "code": "K7QP-2M9D-4RSX-1", "holder_name": "José Conceição", "state": "valid", "type": "Adulto"}
+	with := func(name string, v any) map[string]any {
+		m := map[string]any{}
+		for k, x := range one {
+			m[k] = x
+		}
+		m[name] = v
+		return m
+	}
+	for name, c := range map[string]struct {
+		file string
+		set  map[string]string
+		want map[string]any
+	}{
+		"Portuguese titles and semicolons": {file: "Código;Nome;Tipo de ingresso;Situação\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;Pago\n", want: one},
+		"English titles, commas, quotes":   {file: "\"Ticket code\",Name,Ticket type,Status\n\"K7QP-2M9D-4RSX-1\",\"José Conceição\",Adulto,valid\n", want: one},
+		"our own names and tabs":           {file: "code\tholder_name\ttype\tstate\nK7QP-2M9D-4RSX-1\tJosé Conceição\tAdulto\tvalid\n", want: one},
+		"lines of title above the header":  {file: "Relatório de ingressos\n\nEvento;Festa\nGerado em;01/02/2026\ncodigo;nome;tipo;estado\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;confirmado\n", want: one},
+		"the separator named above":        {file: "sep=;\ncodigo;nome;tipo\nK7QP-2M9D-4RSX-1;José Conceição;Adulto\n", want: one},
+		"two columns of one title":         {file: "codigo;nome;nome;tipo\nK7QP-2M9D-4RSX-1;;José Conceição;Adulto\n", want: one},
+		"the second of one title by map":   {file: "codigo;nome;nome;tipo\nK7QP-2M9D-4RSX-1;Comprador;José Conceição;Adulto\n", set: map[string]string{"holder_name": "Nome#2"}, want: one},
+		"a column by number":               {file: "codigo;xyz;tipo\nK7QP-2M9D-4RSX-1;José Conceição;Adulto\n", set: map[string]string{"holder_name": "#2"}, want: one},
+		"a phone with an apostrophe":       {file: "codigo;nome;tipo;telefone\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;'+55 21 99999-0000\n", want: with("phone", "+55 21 99999-0000")},
+		"a cancelled ticket":               {file: "codigo;nome;tipo;status\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;Estornado\n", want: with("state", "refunded")},
+		"a day-first time":                 {file: "codigo;nome;tipo;valido ate\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;31/12/2026 19:30\n", want: with("valid_until", "2026-12-31T19:30:00Z")},
+		"a row's own event":                {file: "codigo;nome;tipo;event_id\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;8\n", want: with("event_id", 8.0)},
+		"NDJSON":                           {file: `{"code":"K7QP-2M9D-4RSX-1","holder_name":"José Conceição","type":"Adulto"}`, want: one},
+	} {
+		s := congregation(t)
+		rep := mustImport(t, s, load.Source{Reader: strings.NewReader(c.file), Kind: "ticket", Event: 7, Map: c.set})
+		if rep.Created != 1 || len(rep.Rejected) != 0 {
+			t.Errorf("%s: report = %+v, want one ticket created", name, rep)
+			continue
+		}
+		if diff := cmp.Diff([]map[string]any{c.want}, tickets(t, s)); diff != "" {
+			t.Errorf("%s: the ticket differs (-want +got):\n%s", name, diff)
+		}
+		again := mustImport(t, s, load.Source{Reader: strings.NewReader(c.file), Kind: "ticket", Event: 7, Map: c.set})
+		if again.Unchanged != 1 {
+			t.Errorf("%s: report of the second time = %+v, want one unchanged", name, again)
+		}
+	}
+}
+
+func TestImportRefusesAWrongHeaderOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		src  load.Source
+		want string
+		is   error
+	}{
+		"a code column misspelt": {load.Source{Reader: strings.NewReader("Codgio;Nome;Tipo\nA;B;C\n"), Kind: "ticket", Event: 7},
+			"the header in line 1 has no column for code; nearest is “Codgio” for code; say --map 'code=Codgio' if that is the one", load.ErrSource},
+		"nothing recognised": {load.Source{Reader: strings.NewReader("Maria;21;Rua\nJoana;22;Rua\n"), Kind: "ticket", Event: 7},
+			"no header in the first 50 rows names a column of kind ticket; the columns are event_id, code, type, ", load.ErrSource},
+		"no event": {load.Source{Reader: strings.NewReader("codigo;nome\nA;B\n"), Kind: "ticket"},
+			"the header in line 1 has no column for event_id", load.ErrSource},
+		"a column of the server's own": {load.Source{Reader: strings.NewReader("codigo;nome;_rev\nA;B;C\n"), Kind: "ticket", Event: 7},
+			"a column whose name begins with “_”", load.ErrSource},
+		"a map to no column": {load.Source{Reader: strings.NewReader("codigo;nome\nA;B\n"), Kind: "ticket", Event: 7, Map: map[string]string{"type": "Tipo"}},
+			"--map type=Tipo: the header in line 1 has no such column", load.ErrUsage},
+		"a map of no field": {load.Source{Reader: strings.NewReader("codigo;nome\nA;B\n"), Kind: "ticket", Event: 7, Map: map[string]string{"holder": "Nome"}},
+			"kind ticket has no such field", load.ErrUsage},
+		"no such kind":    {load.Source{Reader: strings.NewReader("codigo\n"), Kind: "tickets"}, "did you mean “ticket”?", load.ErrUsage},
+		"no kind":         {load.Source{Reader: strings.NewReader("codigo\n")}, "say with --kind what its rows are", load.ErrUsage},
+		"an empty file":   {load.Source{Reader: strings.NewReader(" \n"), Kind: "ticket"}, "it is empty", load.ErrSource},
+		"a JSON array":    {load.Source{Reader: strings.NewReader("[{}]"), Kind: "ticket"}, "one JSON array", load.ErrSource},
+		"an old workbook": {load.Source{Reader: strings.NewReader("\xd0\xcf\x11\xe0\xa1\xb1"), Kind: "ticket"}, "(.xls)", load.ErrSource},
+		"no workbook":     {load.Source{Reader: strings.NewReader("PK\x03\x04nonsense"), Kind: "ticket"}, "no readable workbook", load.ErrSource},
+	} {
+		_, err := load.Import(context.Background(), kvtest.Open(t), kv.Operator(), c.src, nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, c.is) {
+			t.Errorf("%s: error = %v, want one that says %q", name, err, c.want)
+		}
+	}
+}
+
+// broken is the file of the issue: n good rows, and every hundredth spoilt in one of several ways. It answers what must be
+// said of each.
+func broken(n int) (file string, want []load.Rejection) {
+	var b strings.Builder
+	b.WriteString("event_id,code,name,type,valid_until\n")
+	bad := []struct{ row, column, reason string }{
+		{",MISSING-%d,Ana,Adulto,31/12/2026", "event_id", "no event: the row names none and --event is not given"},
+		{"7,CODE-0000000001,Ana %d,Adulto,31/12/2026", "code", "the same code stands in line 2"},
+		{"7," + strings.Repeat("X", 300) + ",Ana %d,Adulto,31/12/2026", "code", "Ensure this field has no more than 255 characters."},
+		{"7,DATE-%d,Ana,Adulto,31/02/2026", "valid_until", ""},
+		{"7,SHORT-%d,Ana", "type", "3 columns where the header has 5"},
+		{"7,LONG-%d,Ana,Adulto,31/12/2026,6,7", "#6", "7 columns where the header has 5"},
+		{"7,\"QUOTE-%d,Ana,Adulto,31/12/2026", "code", "a quote is opened and not closed"},
+		{"7,STRAY-%d,An\"a,Adulto,31/12/2026", "name", "a quote that neither opens nor closes its cell"},
+		{"7,NUL-%d,An\x00a,Adulto,31/12/2026", "name", "a NUL character"},
+		{"99,EVENT-%d,Ana,Adulto,31/12/2026", "event_id", "Invalid pk - object does not exist."},
+	}
+	for i := 1; i <= n; i++ {
+		if i%100 != 0 {
+			fmt.Fprintf(&b, "7,CODE-%010d,Ana Souza,Adulto,31/12/2026\n", i)
+			continue
+		}
+		c := bad[i/100%len(bad)]
+		fmt.Fprintf(&b, c.row+"\n", i)
+		want = append(want, load.Rejection{Line: i + 1, Column: c.column, Reason: c.reason})
+	}
+	return b.String(), want
+}
+
+func TestImportOfAFileWithBrokenRows(t *testing.T) {
+	const n = 50_000
+	file, want := broken(n)
+	s := congregation(t)
+	source := func(dry bool) load.Source {
+		return load.Source{Reader: strings.NewReader(file), Kind: "ticket", DryRun: dry}
+	}
+	for _, dry := range []bool{true, false} {
+		rep := mustImport(t, s, source(dry))
+		if rep.Created != n-n/100 || rep.Updated+rep.Unchanged != 0 {
+			t.Errorf("dry run %v: created %d, updated %d, unchanged %d, want %d created", dry, rep.Created, rep.Updated, rep.Unchanged, n-n/100)
+		}
+		same := cmp.Comparer(func(a, b load.Rejection) bool {
+			return a.Line == b.Line && a.Column == b.Column && (a.Reason == b.Reason || a.Reason == "" || b.Reason == "")
+		})
+		if diff := cmp.Diff(want, rep.Rejected, same); diff != "" {
+			t.Errorf("dry run %v: rejections differ (-want +got):\n%s", dry, diff)
+		}
+		if got := count(t, s, record.Ticket); dry && got != 0 || !dry && got != n-n/100 {
+			t.Errorf("dry run %v: the store holds %d tickets", dry, got)
+		}
+	}
+	if rep := mustImport(t, s, source(false)); rep.Unchanged != n-n/100 || rep.Created+rep.Updated != 0 {
+		t.Errorf("second time: created %d, updated %d, unchanged %d, want all unchanged", rep.Created, rep.Updated, rep.Unchanged)
+	}
+}
+
+func count(t testing.TB, s *kv.Store, k *record.Kind) int {
+	t.Helper()
+	page, err := s.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: k, Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Count
+}
+
+func TestImportThatIsStoppedIsCompletedByTheNext(t *testing.T) {
+	const n = 20_000
+	file, _ := broken(n)
+	s := congregation(t)
+	ctx, stop := context.WithCancel(context.Background())
+	rep, err := load.Import(ctx, s, kv.Operator(), load.Source{Reader: strings.NewReader(file), Kind: "ticket"}, func(done, _ int64) {
+		if done > n/4 {
+			stop()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || rep.Created == 0 || rep.Created >= n-n/100 {
+		t.Fatalf("stopped import = %d created, %v; want some and that it was cancelled", rep.Created, err)
+	}
+	if got := count(t, s, record.Ticket); got != rep.Created {
+		t.Errorf("the store holds %d tickets, the report says %d", got, rep.Created)
+	}
+	if v, err := s.Verify(kv.Operator(), nil); err != nil || v.Damaged != 0 {
+		t.Errorf("Verify = %+v, %v, want no damage", v, err)
+	}
+	again := mustImport(t, s, load.Source{Reader: strings.NewReader(file), Kind: "ticket"})
+	if again.Unchanged != rep.Created || again.Created != n-n/100-rep.Created {
+		t.Errorf("second time: created %d, unchanged %d; the first created %d", again.Created, again.Unchanged, rep.Created)
+	}
+}
+
+func TestImportOfNDJSON(t *testing.T) {
+	s := congregation(t)
+	rep := mustImport(t, s, load.Source{Reader: strings.NewReader(strings.Join([]string{
+		`{"kind":"person","full_name":"Bia","external_id":"x1","church_id":1,"shoe_size":40}`,
+		`{"kind":"person","full_name":"Bia","external_id":"x1"}`,
+		`{"kind":"person","full_name":"Caio","_rev":"1-a","external_id":"x2"}`,
+		`{"kind":"person","full_name":"Caio","full_name":"C","external_id":"x3"}`,
+		`{"kind":"person","full_name":`,
+		``,
+		`{"kind":"checkin"}`,
+		`{"full_name":"Davi"}`,
+		`{"kind":"person","id":2147483648,"full_name":"Edu"}`,
+		`{"kind":"person","id":"abc","full_name":"Edu"}`,
+		`{"kind":"person","external_id":"x4","email":"not an address","gender":"Mulher Maravilha","church_id":1}`,
+	}, "\n"))})
+	want := load.Report{Created: 1, Ignored: []string{"shoe_size"}, Rejected: []load.Rejection{
+		{2, "external_id", "the same external_id stands in line 1"},
+		{3, "_rev", "a name that begins with “_” is the server's own"},
+		{4, "", "a name stands twice, at character 37"},
+		{5, "", "not one JSON object: it breaks at character 30"},
+		{7, "kind", "no kind that can be imported"},
+		{8, "kind", "no kind: the line names none and --kind is not given"},
+		{9, "id", "Ensure this value is less than or equal to 2147483647."},
+		{10, "id", "not an id: an integer from 1 is wanted"},
+		{11, "email", "Enter a valid email address. gender: Is not a valid choice."},
+	}}
+	if diff := cmp.Diff(want, rep); diff != "" {
+		t.Errorf("report differs (-want +got):\n%s", diff)
+	}
+	other := mustImport(t, s, load.Source{Kind: "church", Reader: strings.NewReader(`{"kind":"person","full_name":"Bia"}`)})
+	if len(other.Rejected) != 1 || other.Rejected[0].Reason != "another kind than --kind says" {
+		t.Errorf("report = %+v, want the line refused", other)
+	}
+}
+
+func TestImportNamesWhatDeservesAWord(t *testing.T) {
+	s := congregation(t)
+	rep := mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("codigo,nome,poltrona\nA-1,Ana,12\nA-2,Bia,13\n")})
+	got, err := json.Marshal(rep)
+	want := `{"created":2,"updated":0,"unchanged":0,"rejected":[],"ignored_columns":["poltrona"],` +
+		`"warnings":["2 codes are short enough to be guessed (under 60 bits)"]}`
+	if err != nil || string(got) != want {
+		t.Errorf("report = %s, %v, want %s", got, err, want)
+	}
+}
+
+func TestExportIsWhatImportReads(t *testing.T) {
+	ctx := context.Background()
+	first := congregation(t)
+	mustImport(t, first, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("codigo,nome,telefone\nA-1,Ana,21 99\nA-2,Bia,22\n")})
+	mustImport(t, first, load.Source{Reader: strings.NewReader(`{"kind":"group","id":3,"name":"Jovens","church_id":1}
+{"kind":"membership","person":1,"group_id":3}`)})
+	export := func(s *kv.Store) string {
+		var b bytes.Buffer
+		if err := load.Export(ctx, s, kv.Operator(), &b, load.ExportOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	second := kvtest.Open(t)
+	file := export(first)
+	if rep := mustImport(t, second, load.Source{Reader: strings.NewReader(file)}); len(rep.Rejected)+len(rep.Ignored) != 0 {
+		t.Errorf("import of an export = %+v, want nothing rejected or ignored", rep)
+	}
+	if diff := cmp.Diff(timeless(file), timeless(export(second))); diff != "" {
+		t.Errorf("the second export differs (-first +second):\n%s", diff)
+	}
+	if rep := mustImport(t, kvtest.Open(t), load.Source{Reader: strings.NewReader(file), DryRun: true}); len(rep.Rejected) != 0 {
+		t.Errorf("dry run of an export = %+v, want nothing rejected", rep)
+	}
+}
+
+// timeless is an export without the stamps of the store that wrote it.
+func timeless(export string) (lines []string) {
+	for line := range strings.Lines(export) {
+		m := map[string]json.RawMessage{}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			lines = append(lines, err.Error())
+			continue
+		}
+		delete(m, "updated_at")
+		b, _ := json.Marshal(m)
+		lines = append(lines, string(b))
+	}
+	slices.Sort(lines)
+	return lines
+}

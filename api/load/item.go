@@ -1,0 +1,100 @@
+package load
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// item is one row of a file on its way to the store: what to write, or why not.
+type item struct {
+	line     int
+	form     form
+	row      kv.Row
+	fate     kv.Fate
+	err      error // the store's, for a rejected one
+	rejected *Rejection
+	column   func(field string) string // the file's name for a field
+}
+
+// draft is a row as its file gives it: a JSON object under the kind's own names.
+type draft struct {
+	line   int
+	form   form
+	id     string
+	event  bool // the object names an event
+	body   []byte
+	column func(field string) string
+}
+
+// maker makes items of drafts.
+type maker struct {
+	event int64
+	zone  *time.Location
+	seen  *seen
+}
+
+func (it *item) reject(field, why string) *item {
+	it.rejected = &Rejection{Line: it.line, Column: it.column(field), Reason: why}
+	return it
+}
+
+// item reads a draft by its kind's table and holds it against the rows before it.
+func (m *maker) item(d draft) *item {
+	it := &item{line: d.line, form: d.form, column: d.column}
+	if d.form.field(nameEvent) != nil && !d.event {
+		if m.event == 0 && d.id == "" {
+			return it.reject(nameEvent, "no event: the row names none and --event is not given")
+		}
+		if m.event != 0 {
+			d.body = addMember(d.body, nameEvent, record.Number(m.event))
+		}
+	}
+	if d.id != "" {
+		id, ok := d.form.kind.ParseID(d.id)
+		if !ok {
+			return it.reject(nameID, "not an id: an integer from 1 is wanted")
+		}
+		it.row.ID = id
+	}
+	patch, err := d.form.table.Parse(d.body, record.ParseOptions{Surface: record.Admin, Zone: m.zone})
+	if err != nil {
+		return it.reject("", syntax(err))
+	}
+	if len(patch.Faults) > 0 {
+		r := ofFaults(it.line, patch.Faults, it.column)
+		it.rejected = &r
+		return it
+	}
+	it.row.Kind, it.row.Patch = d.form.kind, patch
+	if field, first := m.seen.before(it); first > 0 {
+		return it.reject(field, fmt.Sprintf("the same %s stands in line %d", field, first))
+	}
+	return it
+}
+
+// addMember puts a member at the front of an object.
+func addMember(body []byte, name string, v jsontext.Value) []byte {
+	out := make([]byte, 0, len(body)+len(name)+len(v)+4)
+	out = append(append(append(out, `{"`...), name...), `":`...)
+	out = append(out, v...)
+	if rest := bytes.TrimSpace(body[1:]); len(rest) > 0 && rest[0] != '}' {
+		out = append(out, ',')
+	}
+	return append(out, body[1:]...)
+}
+
+// syntax says where a line stops being a JSON object.
+func syntax(err error) string {
+	var s *record.SyntaxError
+	if errors.As(err, &s) {
+		return reason(fmt.Sprintf("not a JSON object: %s at character %d", s.Reason, s.Column))
+	}
+	return "not a JSON object"
+}

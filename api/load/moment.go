@@ -1,0 +1,160 @@
+package load
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A written date is day first (31/12/2026, 31-12-2026, 31.12.2026) or year first (2026-12-31); a month-first one is refused,
+// since most of its fellows would be misread in silence.
+
+const (
+	faultDate   = "not a date; 31/12/2026 and 2026-12-31 are understood, the day stands before the month"
+	faultMoment = "not a date and time; 31/12/2026 19:30 and 2026-12-31 19:30 are understood, the day stands before the month"
+)
+
+// day reads a date as people write it, into 2006-01-02. A time of day behind it is left out.
+func day(text string) (string, bool) {
+	date, _, ok := datePart(text)
+	return date, ok
+}
+
+// moment reads a date and time as people write it, into RFC 3339, without an offset where the text has none. A date alone
+// is its midnight.
+func moment(text string) (string, bool) {
+	date, rest, ok := datePart(text)
+	if !ok {
+		return "", false
+	}
+	rest = strings.TrimPrefix(strings.TrimPrefix(rest, "às"), "as")
+	clock, ok := clockPart(strings.TrimSpace(strings.TrimLeft(rest, "Tt, ")))
+	return date + "T" + clock, ok
+}
+
+// datePart reads the date that a text begins with.
+func datePart(text string) (date, rest string, ok bool) {
+	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '/' && r != '-' && r != '.' })
+	if end < 0 {
+		end = len(text)
+	}
+	parts := strings.FieldsFunc(text[:end], func(r rune) bool { return r < '0' || r > '9' })
+	if len(parts) != 3 {
+		return "", "", false
+	}
+	d, m, y := parts[0], parts[1], parts[2]
+	if len(d) == 4 {
+		d, y = y, d
+	}
+	if len(y) != 4 || len(m) > 2 || len(d) > 2 {
+		return "", "", false
+	}
+	date = y + "-" + pad(m) + "-" + pad(d)
+	_, err := time.Parse(time.DateOnly, date)
+	return date, strings.TrimSpace(text[end:]), err == nil
+}
+
+func pad(s string) string {
+	if len(s) == 1 {
+		return "0" + s
+	}
+	return s
+}
+
+// clockPart reads "19:30", "19h30", "19h", "19:30:05.5" and "7:30 PM", with or without an offset behind it.
+func clockPart(text string) (string, bool) {
+	if text == "" {
+		return "00:00:00", true
+	}
+	clock, zone := cutZone(text)
+	clock, half := cutHalf(strings.ToLower(strings.TrimSpace(clock)))
+	clock = strings.TrimRight(strings.Replace(clock, "h", ":", 1), ":hmins ")
+	parts := strings.Split(clock, ":")
+	if len(parts) > 3 {
+		return "", false
+	}
+	hour, err := strconv.Atoi(parts[0])
+	if err != nil || len(parts[0]) > 2 || half != 0 && (hour < 1 || hour > 12) {
+		return "", false
+	}
+	if half != 0 {
+		hour = hour%12 + half - 1
+	}
+	for len(parts) < 3 {
+		parts = append(parts, "00")
+	}
+	clock = fmt.Sprintf("%02d:%s:%s", hour, pad(parts[1]), pad(parts[2]))
+	_, err = time.Parse("15:04:05", clock)
+	return clock + zone, err == nil
+}
+
+// cutZone takes an offset off the end of a clock time.
+func cutZone(text string) (clock, zone string) {
+	if i := strings.LastIndexAny(text, "+-Zz"); i > 0 {
+		return text[:i], strings.ToUpper(text[i:])
+	}
+	return text, ""
+}
+
+// cutHalf takes "am" (1) or "pm" (13) off the end of a clock time; 0 = neither.
+func cutHalf(text string) (clock string, half int) {
+	for i, suffix := range []string{"am", "pm"} {
+		if c, ok := strings.CutSuffix(text, suffix); ok {
+			return strings.TrimSpace(c), 1 + 12*i
+		}
+	}
+	return text, 0
+}
+
+// serial reads a date as a workbook stores it: days since 1899-12-30, or since 1904-01-01, and a fraction of a day.
+func serial(text string, from1904 bool) (time.Time, bool) {
+	days, err := strconv.ParseFloat(text, 64)
+	year := days >= 1900 && days <= 2100 && days == math.Floor(days) // a bare year, rather than a day of 1905
+	if err != nil || days < 1 || days >= 2958466 || year {
+		return time.Time{}, false
+	}
+	first := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	switch {
+	case from1904:
+		first = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	case days < 60: // a workbook counts a 29 February 1900
+		days++
+	}
+	whole := math.Floor(days)
+	seconds := math.Round((days - whole) * 86400)
+	return first.AddDate(0, 0, int(whole)).Add(time.Duration(seconds) * time.Second), true
+}
+
+// amount reads a number as people write it: "R$ 1.234,56", "1,234.56", "12,5". Of two different separators the last is the
+// decimal one; a point before groups of three digits, and no more, parts thousands.
+func amount(text string) string {
+	s := strings.ReplaceAll(text, "\u00a0", " ")
+	s = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(s), "R$"))
+	s = strings.ReplaceAll(s, "- ", "-")
+	comma, point := strings.LastIndexByte(s, ','), strings.LastIndexByte(s, '.')
+	switch {
+	case comma >= 0 && point > comma:
+		return strings.ReplaceAll(s, ",", "")
+	case comma >= 0:
+		return strings.Replace(strings.ReplaceAll(s, ".", ""), ",", ".", 1)
+	case thousands(strings.TrimPrefix(s, "-")):
+		return strings.ReplaceAll(s, ".", "")
+	}
+	return s
+}
+
+// thousands tells "1.234" and "12.345.678" from "0.234" and "12.50".
+func thousands(s string) bool {
+	groups := strings.Split(s, ".")
+	if len(groups) < 2 || len(groups[0]) < 1 || len(groups[0]) > 3 || groups[0][0] == '0' {
+		return false
+	}
+	for _, g := range groups[1:] {
+		if len(g) != 3 {
+			return false
+		}
+	}
+	return true
+}

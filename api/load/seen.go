@@ -1,0 +1,143 @@
+package load
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math"
+	"strings"
+	"sync"
+	"unicode"
+
+	"doorward/kv/record"
+)
+
+// seen remembers what names a record in the rows of a file, so that two rows of one record are found before either is
+// written: the store would take the second for a change of the first. It keeps 128-bit hashes, not the values.
+type seen struct {
+	seeds [2]maphash.Seed
+	lines map[[2]uint64]int32
+
+	mu   sync.Mutex // ids are asked for while further rows are read
+	ids  map[string]map[record.ID]bool
+	keep bool // ids are wanted: a dry run forgives references to rows of the same file
+
+	weak     int // codes of under 60 bits
+	nameless int // rows that nothing names when they come a second time
+}
+
+func newSeen(dryRun bool) *seen {
+	return &seen{
+		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		lines: map[[2]uint64]int32{}, ids: map[string]map[record.ID]bool{}, keep: dryRun,
+	}
+}
+
+// before answers the line in which a row's record stood already and the field that shows it; 0 where it is new.
+func (s *seen) before(it *item) (field string, line int) {
+	p := it.row.Patch
+	event, _ := p.Value(nameEvent)
+	external := text(p, nameExternal)
+	code := ""
+	if it.form.kind == record.Ticket {
+		code = text(p, nameCode)
+	}
+	var keys [][2]string
+	if !it.row.ID.IsZero() {
+		keys = append(keys, [2]string{nameID, it.form.kind.FormatID(it.row.ID)})
+	}
+	if external != "" {
+		keys = append(keys, [2]string{nameExternal, string(event) + "\x00" + external})
+	}
+	if code != "" {
+		keys = append(keys, [2]string{nameCode, string(event) + "\x00" + code})
+	}
+	for _, k := range keys {
+		if n, ok := s.lines[s.hash(it.form.kind.Name, k)]; ok {
+			return k[0], int(n)
+		}
+	}
+	for _, k := range keys {
+		s.lines[s.hash(it.form.kind.Name, k)] = int32(min(it.line, math.MaxInt32))
+	}
+	s.note(it, code, len(keys))
+	return "", 0
+}
+
+func (s *seen) note(it *item, code string, keys int) {
+	if code != "" && bits(code) < 60 {
+		s.weak++
+	}
+	if keys == 0 {
+		s.nameless++
+	}
+	if s.keep && !it.row.ID.IsZero() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.ids[it.form.kind.Name] == nil {
+			s.ids[it.form.kind.Name] = map[record.ID]bool{}
+		}
+		s.ids[it.form.kind.Name][it.row.ID] = true
+	}
+}
+
+// hasID tells whether a row of this file bears an id.
+func (s *seen) hasID(kind string, id record.ID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ids[kind][id]
+}
+
+func (s *seen) hash(kind string, key [2]string) (sum [2]uint64) {
+	for i, seed := range s.seeds {
+		var h maphash.Hash
+		h.SetSeed(seed)
+		_, _ = h.WriteString(kind) // never fails
+		_, _ = h.WriteString("\x00" + key[0] + "\x00")
+		_, _ = h.WriteString(key[1])
+		sum[i] = h.Sum64()
+	}
+	return sum
+}
+
+// text is a patch's string decoded; "" for null or none.
+func text(p *record.Patch, name string) string {
+	v, ok := p.Value(name)
+	if !ok || len(v) < 2 || v[0] != '"' {
+		return ""
+	}
+	if body := string(v[1 : len(v)-1]); !strings.Contains(body, `\`) {
+		return body
+	}
+	return string(v) // only compared with its like
+}
+
+// bits is how much chance a code of these kinds of characters can hold at most.
+func bits(code string) float64 {
+	digits, letters, lower, n := 0.0, 0.0, 0.0, 0
+	for _, r := range code {
+		switch {
+		case unicode.IsDigit(r):
+			digits = 10
+		case unicode.IsLower(r):
+			lower = 26
+		case unicode.IsLetter(r):
+			letters = 26
+		default:
+			continue
+		}
+		n++
+	}
+	return float64(n) * math.Log2(max(1, digits+letters+lower))
+}
+
+// warnings are what the importer should know of the file as a whole.
+func (s *seen) warnings() []string {
+	var out []string
+	if s.weak > 0 {
+		out = append(out, fmt.Sprintf("%d codes are short enough to be guessed (under 60 bits)", s.weak))
+	}
+	if s.nameless > 0 {
+		out = append(out, fmt.Sprintf("%d rows have no external_id, id or code: importing them again would add them again", s.nameless))
+	}
+	return out
+}

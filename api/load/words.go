@@ -1,0 +1,167 @@
+package load
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// titles are the column titles by which people call a field, besides its own name; in plain form (see plain). A title that
+// stands with several fields means the first of them that the kind has.
+var titles = []struct {
+	field string
+	words string // separated by bars
+}{
+	{"id", ""},
+	{"external_id", "external id|id externo|codigo externo|uuid|id do ingresso|ticket id|id da inscricao|registration id"},
+	{"event_id", "event id|id do evento|evento id|id evento|codigo do evento"},
+	{"code", "codigo|ticket code|code|barcode|bar code|codigo de barras|codigo do ingresso|codigo ingresso|n do ingresso|" +
+		"numero do ingresso|ticket number|ticket no|qr code|qrcode|codigo qr|voucher|localizador"},
+	{"type", "tipo|tipo de ingresso|tipo do ingresso|tipo ingresso|ingresso|ticket type|ticket|lote|categoria|setor|modalidade"},
+	{"state", "situacao|status|estado|ticket status|ticket state|status do ingresso|situacao do ingresso|estado do ingresso|" +
+		"payment status|status do pagamento|estado do pagamento|situacao do pagamento|pagamento"},
+	{"holder_name", "nome|name|holder|holder name|full name|nome completo|participante|nome do participante|titular|attendee|" +
+		"attendee name|nome do titular|inscrito|nome do inscrito|cliente|portador|convidado|guest"},
+	{"full_name", "nome|name|nome completo|full name|membro|nome do membro|pessoa"},
+	{"name", "nome|titulo|title|descricao"},
+	{"email", "e mail|mail|correio eletronico|email do participante|e mail do participante|email address|endereco de e mail"},
+	{"phone", "telefone|fone|tel|phone number|telefone do participante|celular|mobile|whatsapp|contato"},
+	{"mobile_phone", "celular|telefone celular|mobile|mobile phone|cell|cell phone|cellphone|whatsapp"},
+	{"order", "pedido|order id|order number|numero do pedido|n do pedido|codigo do pedido|compra|n da compra|reserva|familia|household"},
+	{"valid_from", "valido de|valido a partir de|inicio da validade|not before"},
+	{"valid_until", "valido ate|validade|vencimento|expira em|fim da validade|expires|valid to"},
+	{"person_id", "person id|id da pessoa|id pessoa|id do membro"},
+	{"person", "person id|id da pessoa|id pessoa|id do membro"},
+	{"church_id", "id da igreja|id igreja|igreja id|codigo da igreja|church id"},
+	{"regional_id", "id da regional|id regional|regional id|codigo da regional"},
+	{"group_id", "id do grupo|id grupo|grupo id|group id"},
+	{"document", "documento|cnpj|cpf cnpj|cnpj cpf"},
+	{"currency", "moeda"},
+	{"gender", "genero|sexo|sex"},
+	{"birthday", "nascimento|data de nascimento|data nascimento|aniversario|birth date|date of birth|birthdate"},
+	{"rg_state", "uf do rg|estado do rg|orgao uf"},
+	{"is_pastor", "pastor"},
+	{"is_leader", "lider|leader"},
+	{"baptized", "batizado|batizada"},
+	{"baptism_date", "batismo|data do batismo|data de batismo"},
+	{"baptism_type", "tipo de batismo|tipo do batismo"},
+	{"marital_status", "estado civil"},
+	{"marriage_date", "casamento|data do casamento|data de casamento"},
+	{"church_profile", "perfil|perfil na igreja"},
+	{"membership_number", "matricula|numero de membro|rol|n do rol|numero no rol"},
+	{"membership_start_date", "membro desde|data de membresia|data de entrada|member since"},
+	{"occupation", "profissao|ocupacao|profession"},
+	{"education_level", "escolaridade"},
+	{"nationality", "nacionalidade"},
+	{"blood_type", "tipo sanguineo|sangue"},
+	{"previous_church", "igreja anterior"},
+	{"is_active", "ativo|ativa|active"},
+	{"is_approved", "aprovado|aprovada|approved"},
+	{"transaction_type", "tipo|tipo de lancamento|tipo de transacao"},
+	{"base_amount", "valor|valor base|amount|value|total"},
+	{"paid_amount", "valor pago|amount paid"},
+	{"penalty", "multa"},
+	{"admin_fee", "taxa|taxa administrativa|taxa de administracao"},
+	{"description", "descricao|historico"},
+	{"due_date", "vencimento|data de vencimento"},
+	{"accrual_date", "competencia|data de competencia"},
+	{"payment_date", "pagamento|data de pagamento|data do pagamento|paid at"},
+	{"is_paid", "pago|paid"},
+	{"payment_method", "forma de pagamento|metodo de pagamento|meio de pagamento"},
+	{"installment_number", "parcela|numero da parcela"},
+	{"start_datetime", "inicio|data de inicio|comeca em|start"},
+	{"end_datetime", "fim|termino|data de termino|termina em|end"},
+	{"subscription_deadline", "inscricoes ate|prazo de inscricao|fim das inscricoes"},
+}
+
+// choices are the words by which people mean a choice of a field, in plain form.
+var choices = map[string]map[string]string{
+	"state": alias(
+		"valid", "valido|valida|ativo|ativa|active|pago|paga|paid|confirmado|confirmada|confirmed|aprovado|aprovada|approved|"+
+			"emitido|issued|ok|complete|completed|concluido|cortesia|gratuito|free",
+		"cancelled", "cancelado|cancelada|canceled|cancelled|anulado|void|voided",
+		"refunded", "reembolsado|reembolsada|estornado|estornada|devolvido|refund|chargeback",
+		"unpaid", "pendente|pending|aguardando|aguardando pagamento|nao pago|em aberto|awaiting payment|awaiting|not paid|a pagar",
+		"blocked", "bloqueado|bloqueada|suspenso|suspended"),
+	"status":         alias("pending", "pendente|aguardando", "approved", "aprovado|aprovada", "refused", "recusado|recusada|rejected"),
+	"gender":         alias("male", "masculino|m|homem|masc|h", "female", "feminino|f|mulher|fem"),
+	"church_profile": alias("visitor", "visitante", "frequent", "frequentador|frequentadora|congregado|frequente", "member", "membro"),
+	"location_type":  alias("national", "nacional", "international", "internacional"),
+	"baptism_type":   alias("immersion", "imersao", "aspersion", "aspersao"),
+	"list_rule":      alias("once", "uma vez|unico", "daily", "diario|por dia|diariamente"),
+	"inactive_reason": alias("transference", "transferencia|transferido|transferida", "death", "falecimento|morte|obito|falecido|falecida",
+		"withdrawal", "desligamento|saida|desistencia", "exclusion", "exclusao|excluido", "no_contact", "sem contato|no contact", "other", "outro|outros"),
+	"payment_method": alias("billet", "boleto|boleto bancario", "pix", "", "credit_card", "cartao de credito|credito|credit card",
+		"debit_card", "cartao de debito|debito|debit card", "money", "dinheiro|especie|cash", "transference", "transferencia|ted|doc|transfer",
+		"bank_check", "cheque|check", "direct_debit", "debito automatico|direct debit", "other", "outro|outros"),
+}
+
+// alias turns pairs of a value and its words into a look-up from word to value.
+func alias(pairs ...string) map[string]string {
+	m := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[plain(pairs[i])] = pairs[i]
+		for w := range strings.SplitSeq(pairs[i+1], "|") {
+			m[w] = pairs[i]
+		}
+	}
+	delete(m, "")
+	return m
+}
+
+// truths are the words for yes and no that a spreadsheet has beyond those that every body may use.
+var truths = map[string]string{
+	"sim": "true", "s": "true", "verdadeiro": "true", "x": "true", "v": "true",
+	"nao": "false", "n": "false", "falso": "false",
+}
+
+// plain is a text's form for comparison: lower case, no accents, one space for whatever is neither letter nor digit.
+func plain(s string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range norm.NFD.String(strings.ToLower(s)) {
+		switch {
+		case unicode.Is(unicode.Mn, r) || r == 'º' || r == 'ª' || r == '°':
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			if gap && b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			gap = false
+			b.WriteRune(r)
+		default:
+			gap = true
+		}
+	}
+	return b.String()
+}
+
+// distance is how many letters must be put in, left out or changed to make b of a, or neighbours swapped.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	before, last, now := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range x {
+		now[0] = i + 1
+		for j := range y {
+			cost := 1
+			if x[i] == y[j] {
+				cost = 0
+			}
+			now[j+1] = min(last[j]+cost, last[j+1]+1, now[j]+1)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				now[j+1] = min(now[j+1], before[j-1]+1)
+			}
+		}
+		before, last, now = last, now, before
+	}
+	return last[len(y)]
+}
+
+// near tells whether two plain texts are close enough that one may be meant by the other, and how close.
+func near(a, b string) (int, bool) {
+	d := distance(a, b)
+	return d, d <= max(1, min(len(a), len(b))/3)
+}
