@@ -65,12 +65,15 @@ func (DateTime) schema(d Direction) map[string]any {
 func Time(t time.Time) jsontext.Value { return appendTime(make([]byte, 0, 29), t) }
 
 func appendTime(dst []byte, t time.Time) []byte {
-	t = t.UTC()
-	layout := `"2006-01-02T15:04:05Z"`
-	if t.Nanosecond() >= 1000 {
-		layout = `"2006-01-02T15:04:05.000000Z"`
+	dst = t.UTC().AppendFormat(append(dst, '"'), time.RFC3339)
+	if micro := t.Nanosecond() / 1000; micro > 0 {
+		dst[len(dst)-1] = '.'
+		for unit := 100_000; unit > 0; unit /= 10 {
+			dst = append(dst, byte('0'+micro/unit%10))
+		}
+		dst = append(dst, 'Z')
 	}
-	return t.AppendFormat(dst, layout)
+	return append(dst, '"')
 }
 
 func orUTC(zone *time.Location) *time.Location {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -206,7 +207,14 @@ func (d *Doc) settleNull(name string, v jsontext.Value) {
 }
 
 // Quote is a string's stored form: the shortest escapes. Bytes that are no UTF-8 become U+FFFD.
-func Quote(s string) jsontext.Value {
-	v, _ := jsontext.AppendQuote(make([]byte, 0, len(s)+2), s)
-	return v
+func Quote(s string) jsontext.Value { return appendQuote(make([]byte, 0, len(s)+2), s) }
+
+func appendQuote(dst []byte, s string) []byte {
+	for _, c := range []byte(s) {
+		if c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			dst, _ = jsontext.AppendQuote(dst, s)
+			return dst
+		}
+	}
+	return append(append(append(dst, '"'), s...), '"')
 }

@@ -1,7 +1,5 @@
 package record
 
-import "github.com/go-json-experiment/json/jsontext"
-
 // The facts: written once and never changed (sync.md §3). Values of list and direction that this version does not know
 // are stored and do not count as admissions.
 var (
@@ -44,58 +42,4 @@ func observed(lookup Flags, rows ...Field) []Field {
 		{"nonce", Hash{}, Null | lookup, ``},
 		{"flags", Texts{}, 0, `[]`},
 	}, rows...)
-}
-
-// maxFields bounds the fields of a fact, so that one is built without a list on the heap.
-const maxFields = 24
-
-// NewFact builds a fact's body and its canonical text in one go, without a Doc. The members stand in table order and in their
-// stored form; those left out get their defaults. A name that is unknown or out of order is a bug and panics.
-func (k *Kind) NewFact(members ...Member) (b Body, canonical []byte) {
-	size := 0
-	for i := range k.Fields {
-		size += len(k.labels[i]) + 32
-	}
-	for _, m := range members {
-		size += len(m.Value)
-	}
-	var bounds [maxFields][2]int
-	run := make([]byte, 0, size)
-	for i := range k.Fields {
-		if i > 0 {
-			run = append(run, ',')
-		}
-		start := len(run)
-		run = append(run, k.labels[i]...)
-		if len(members) > 0 && members[0].Name == k.Fields[i].Name {
-			run = append(run, members[0].Value...)
-			members = members[1:]
-		} else {
-			run = append(run, k.Fields[i].initial()...)
-		}
-		bounds[i] = [2]int{start, len(run)}
-	}
-	if len(members) > 0 {
-		panic("record: " + k.Name + " has no field " + members[0].Name + " there")
-	}
-	canonical = append(make([]byte, 0, len(run)+2), '{')
-	for n, i := range k.sorted {
-		if n > 0 {
-			canonical = append(canonical, ',')
-		}
-		canonical = append(canonical, run[bounds[i][0]:bounds[i][1]]...)
-	}
-	return Body{Shown: run}, append(canonical, '}')
-}
-
-// TextList is a list of texts in their stored form.
-func TextList(texts ...string) jsontext.Value {
-	v := jsontext.Value{'['}
-	for i, t := range texts {
-		if i > 0 {
-			v = append(v, ',')
-		}
-		v, _ = jsontext.AppendQuote(v, t)
-	}
-	return append(v, ']')
 }

@@ -24,7 +24,7 @@ type Nested struct {
 func (Nested) parse(jsontext.Value, *time.Location) (jsontext.Value, string) { return nil, "" }
 
 func (t Nested) derive(dst []byte, _ string, v *View) []byte {
-	id := v.Body.Member(t.ID)
+	id := v.Body.reference(t.ID)
 	if isNull(id) && !t.Always {
 		return append(dst, "null"...)
 	}
@@ -76,7 +76,7 @@ func (t NestedList) derive(dst []byte, _ string, v *View) []byte {
 	one := Nested{Kind: t.Kind, Keys: t.Keys}
 	dst = append(dst, '[')
 	first := true
-	elements(v.Body.Member(t.IDs), func(id jsontext.Value) {
+	elements(v.Body.reference(t.IDs), func(id jsontext.Value) {
 		if !first {
 			dst = append(dst, ',')
 		}
@@ -111,7 +111,7 @@ func (Counted) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, str
 }
 
 func (t Counted) derive(dst []byte, name string, v *View) []byte {
-	if n := v.Body.Member(name); !isNull(n) {
+	if n := v.Body.reference(name); !isNull(n) {
 		return append(dst, n...)
 	}
 	if v.Count == nil {

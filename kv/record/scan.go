@@ -47,9 +47,34 @@ func find(run []byte, i int, name string) (v jsontext.Value, after int) {
 			end = skipValue(run, i)
 			return jsontext.Value(run[i:end:end]), end + 1
 		}
-		i = skipValue(run, skipString(run, i)+1) + 1
+		i = skipMember(run, i)
 	}
 	return nil, i
+}
+
+// skipMember is where the member after the one at run[i] begins. It is the loop that every look-up spends its time in: most
+// names hold no escapes, and most values are null.
+func skipMember(run []byte, i int) int {
+	colon := skipString(run, i)
+	if colon+1 >= len(run) {
+		return len(run)
+	}
+	switch run[colon+1] {
+	case 'n', 't':
+		return colon + len(":null,")
+	case 'f':
+		return colon + len(":false,")
+	}
+	return skipValue(run, colon+1) + 1
+}
+
+// reference finds a stored member, looking first where references lie.
+func (b Body) reference(name string) jsontext.Value {
+	if v, _ := find(b.Hidden, 0, name); v != nil {
+		return v
+	}
+	v, _ := find(b.Shown, 0, name)
+	return v
 }
 
 // member reads the member that begins at run[i]: its name with the quotes, its value, and where the next one begins. ok is
@@ -71,6 +96,7 @@ func member(run []byte, i int) (name []byte, v jsontext.Value, after int, ok boo
 
 // skipString is where the string that begins at run[i] has ended.
 func skipString(run []byte, i int) int {
+	open := i
 	for i++; i < len(run); i++ {
 		j := bytes.IndexByte(run[i:], '"')
 		if j < 0 {
@@ -78,7 +104,7 @@ func skipString(run []byte, i int) int {
 		}
 		i += j
 		slashes := 0
-		for run[i-1-slashes] == '\\' {
+		for i-1-slashes > open && run[i-1-slashes] == '\\' {
 			slashes++
 		}
 		if slashes%2 == 0 {

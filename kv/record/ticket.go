@@ -74,6 +74,9 @@ var formNames = map[string]string{"holder_name": "full_name"}
 // it. The code's hashes are the store's to add.
 func SplitTicket(p *Patch) (ticket, name, holder *Patch) {
 	ticket, name, holder = p.Project(Ticket, nil), p.Project(HolderName, formNames), p.Project(Holder, nil)
+	if code, given := holder.Value("code"); given && isNull(code) {
+		holder.Drop("code") // as if none were given
+	}
 	if _, given := p.Value("holder_name"); given {
 		ticket.Set("label", Quote(Label(p.Text("holder_name"))))
 	}
