@@ -3,10 +3,8 @@ package kv
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,41 +32,6 @@ type Key struct {
 	Expires     time.Time
 	Revoked     time.Time
 	Rate        int
-}
-
-// login is what Login compares with and answers.
-type login struct {
-	hash      [sha256.Size]byte
-	expires   time.Time
-	principal Principal
-}
-
-// Login finds the principal of a key and secret. ErrBadLogin whatever is wrong, after the same work.
-func (s *Store) Login(key, secret string) (Principal, error) {
-	hash := sha256.Sum256([]byte(secret))
-	l, known := (*s.logins.Load())[key]
-	right := subtle.ConstantTimeCompare(hash[:], l.hash[:]) == 1
-	if !known || !right || !l.expires.IsZero() && !s.clock().Before(l.expires) {
-		return Principal{}, ErrBadLogin
-	}
-	return l.principal, nil
-}
-
-// loadLogins reads the table that Login looks into from the committed keys.
-func (s *Store) loadLogins() error {
-	logins := make(map[string]login)
-	err := s.view(func(v *sight) error {
-		return v.eachKey(func(k Key, hash [sha256.Size]byte) {
-			if k.Revoked.IsZero() {
-				logins[k.Key] = login{hash: hash, expires: k.Expires, principal: Principal{
-					key: k.ID, name: k.Name, level: k.Level, permissions: k.Permissions, rate: k.Rate}}
-			}
-		})
-	})
-	if err == nil {
-		s.logins.Store(&logins)
-	}
-	return err
 }
 
 // eachKey calls fn with every key, in order of the ids.
@@ -200,81 +163,6 @@ func (k *Key) doc(hash [sha256.Size]byte) *record.Doc {
 	d.Set("key", record.Quote(k.Key))
 	d.Set("secret_hash", hexText(hash[:]))
 	return d
-}
-
-// within refuses a key that could do or see more than p.
-func (o *op) within(p Principal, k Key) error {
-	if p.operator {
-		return nil
-	}
-	ok, err := o.levelWithin(p, k.Level)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return &Forbidden{CurrentScopes: []string{}, RequiredLevel: k.Level.String(), CurrentLevel: p.level.String()}
-	}
-	for _, want := range k.Permissions {
-		if !p.grants(want) {
-			return p.lacks(want)
-		}
-	}
-	if len(k.Permissions) == 0 { // everything but the reserved resources
-		for _, resource := range resources() {
-			if want := (Permission{resource, "*"}); resource != "*" && !reservedResource(resource) && !p.grants(want) {
-				return p.lacks(want)
-			}
-		}
-	}
-	return nil
-}
-
-func (p Principal) lacks(want Permission) error {
-	current := make([]string, 0, len(p.permissions))
-	for _, g := range p.permissions {
-		current = append(current, g.String())
-	}
-	return &Forbidden{RequiredScope: want.String(), CurrentScopes: current}
-}
-
-// levelWithin tells whether all that a level sees, p sees.
-func (v *sight) levelWithin(p Principal, l Level) (bool, error) {
-	switch {
-	case p.whole():
-		return true, nil
-	case l.Name == p.level.Name:
-		return !slices.ContainsFunc(l.IDs, func(id int64) bool { return !p.level.has(id) }), nil
-	case l.Name.rank() < p.level.Name.rank():
-		return false, nil
-	}
-	for _, id := range l.IDs {
-		ok, err := v.homeWithin(p, l.Name, id)
-		if err != nil || !ok {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// homeWithin tells whether a church or an event is p's own. An event without a church is nobody's but the denomination's.
-func (v *sight) homeWithin(p Principal, name LevelName, id int64) (bool, error) {
-	if name == ChurchOf {
-		return v.holdsChurch(p, id)
-	}
-	event, err := v.load(record.Event, record.Int(id))
-	if err != nil || event == nil {
-		return false, err
-	}
-	return v.holdsChurch(p, event.home(record.Event))
-}
-
-// reloadLogins makes a committed change of the keys count from the next request on.
-func (s *Store) reloadLogins() {
-	if err := s.loadLogins(); err != nil {
-		s.noteCorrupt(err)
-		none := make(map[string]login)
-		s.logins.Store(&none) // who can no longer be checked is not let in
-	}
 }
 
 // Keys lists the keys within p, revoked ones too, in order of their ids.

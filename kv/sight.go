@@ -63,7 +63,8 @@ func (v *sight) load(k *record.Kind, id record.ID) (*stored, error) {
 	return st, nil
 }
 
-// loadAny reads a record or its tombstone; nil where there never was one.
+// loadAny reads a record or its tombstone; nil where there never was one. A body that was written under another version of the
+// kind's table comes as this version writes it.
 func (v *sight) loadAny(k *record.Kind, id record.ID) (*stored, error) {
 	var buf [16]byte
 	row, err := v.get(kindBucket(k), k.AppendID(buf[:0], id))
@@ -74,7 +75,15 @@ func (v *sight) loadAny(k *record.Kind, id record.ID) (*stored, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.Name, err)
 	}
-	return &stored{header: h, id: id, body: b}, nil
+	st := &stored{header: h, id: id, body: b}
+	if h.version != k.Version && !h.deleted {
+		d, err := st.decode(k)
+		if err != nil {
+			return nil, err
+		}
+		st.body = d.Encode()
+	}
+	return st, nil
 }
 
 // ref answers a referred record's body for a reply.

@@ -164,7 +164,7 @@ func (v *sight) verifyRecord(k *record.Kind, key, value []byte) (live bool, err 
 	if err != nil {
 		return true, err
 	}
-	if record.Next(record.Revision{Generation: h.revision.Generation - 1, Hash: h.parent}, false, d.Canonical()) != h.revision {
+	if h.version == k.Version && record.Next(record.Revision{Generation: h.revision.Generation - 1, Hash: h.parent}, false, d.Canonical()) != h.revision {
 		return true, fmt.Errorf("record %s does not hash to its revision", k.FormatID(id))
 	}
 	for _, want := range ownRows(k, st, d) {

@@ -1,0 +1,43 @@
+// Package kv is the store: it writes everything that must survive a power cut, and decides who may see or change what.
+//
+// A store is one bbolt file in a folder of its own. A record, its revision, its lookups and its row in the change log are
+// written in one transaction by one goroutine; an answer is given after the commit that holds it. Every method takes the
+// Principal first and answers ErrNotFound for what lies outside its scope, *Forbidden for what it may not do.
+//
+// # The file
+//
+// All integers are big-endian; uv is an unsigned varint. Behind every value stand 4 bytes: CRC32C over the bucket's number,
+// the key and the value. What fails it is reported and never served.
+//
+//	bucket        key                                            value
+//	meta          format, realm, node, epoch, code_key, state    uv / text / text / text / 32 bytes / see state.go
+//	kind:<name>   id: 8 bytes, or 16 of a ULID                   header, body
+//	log           sequence 8                                     kind 1, deleted 1, id, generation uv, hash 16
+//	lookup        kind 1, field name, 0, value, id               -
+//	code          e(xact) or n(ormal) 1, code hash 16, event 8,  -
+//	              ticket 8
+//	admission     c 1, event 8, code hash 16, list, 0, hlc 8,    -
+//	              check-in 16
+//	              t 1, ticket 8, list, 0, hlc 8, check-in 16     -
+//	once          hash of the idempotency key 32                 expiry 8, body hash 32, id 16, revision, reply
+//	once_expiry   expiry 8, hash 32                              -
+//
+// A record's header and body:
+//
+//	format 1 | table version 1 | deleted 1 | scope (sort 1, id uv) ×2 | updated_at 8 | updated_by uv | log sequence uv |
+//	generation uv | revision hash 16 | parent's hash 16 | length of shown uv | shown members | hidden members
+//
+// The log has one live row per record: a change deletes the row of the one before. Sequences are the store's own, taken in
+// the write transaction, so a reader with a cursor misses nothing.
+//
+// # Reading
+//
+// A reader copies what it needs out of a short View. Pages and counts come from sorted id lists in memory (lists.go), which
+// are published with each commit under its transaction's number, so that a reader takes those which its View shows.
+//
+// # Writing
+//
+// Callers hand operations to the writer and wait. It drains what is waiting, doors first, runs each operation on an overlay of
+// its own and commits them together. An operation that fails leaves no trace. The first error of a commit stops writing for
+// good: nobody knows then what the disk holds.
+package kv

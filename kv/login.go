@@ -1,0 +1,51 @@
+package kv
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"time"
+)
+
+// login is what Login compares with and answers.
+type login struct {
+	hash      [sha256.Size]byte
+	expires   time.Time
+	principal Principal
+}
+
+// Login finds the principal of a key and secret. ErrBadLogin whatever is wrong, after the same work.
+func (s *Store) Login(key, secret string) (Principal, error) {
+	hash := sha256.Sum256([]byte(secret))
+	l, known := (*s.logins.Load())[key]
+	right := subtle.ConstantTimeCompare(hash[:], l.hash[:]) == 1
+	if !known || !right || !l.expires.IsZero() && !s.clock().Before(l.expires) {
+		return Principal{}, ErrBadLogin
+	}
+	return l.principal, nil
+}
+
+// loadLogins reads the table that Login looks into from the committed keys.
+func (s *Store) loadLogins() error {
+	logins := make(map[string]login)
+	err := s.view(func(v *sight) error {
+		return v.eachKey(func(k Key, hash [sha256.Size]byte) {
+			if k.Revoked.IsZero() {
+				logins[k.Key] = login{hash: hash, expires: k.Expires, principal: Principal{
+					key: k.ID, name: k.Name, level: k.Level, permissions: k.Permissions, rate: k.Rate}}
+			}
+		})
+	})
+	if err == nil {
+		s.logins.Store(&logins)
+	}
+	return err
+}
+
+// reloadLogins makes a committed change of the keys count from the next request on.
+func (s *Store) reloadLogins() {
+	if err := s.loadLogins(); err != nil {
+		s.noteCorrupt(err)
+		none := make(map[string]login)
+		s.logins.Store(&none) // who can no longer be checked is not let in
+	}
+}

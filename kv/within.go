@@ -1,0 +1,73 @@
+package kv
+
+import (
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// within refuses a key that could do or see more than p.
+func (o *op) within(p Principal, k Key) error {
+	if p.operator {
+		return nil
+	}
+	ok, err := o.levelWithin(p, k.Level)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return &Forbidden{CurrentScopes: []string{}, RequiredLevel: k.Level.String(), CurrentLevel: p.level.String()}
+	}
+	for _, want := range k.Permissions {
+		if !p.grants(want) {
+			return p.lacks(want)
+		}
+	}
+	if len(k.Permissions) == 0 { // everything but the reserved resources
+		for _, resource := range resources() {
+			if want := (Permission{resource, "*"}); resource != "*" && !reservedResource(resource) && !p.grants(want) {
+				return p.lacks(want)
+			}
+		}
+	}
+	return nil
+}
+
+func (p Principal) lacks(want Permission) error {
+	current := make([]string, 0, len(p.permissions))
+	for _, g := range p.permissions {
+		current = append(current, g.String())
+	}
+	return &Forbidden{RequiredScope: want.String(), CurrentScopes: current}
+}
+
+// levelWithin tells whether all that a level sees, p sees.
+func (v *sight) levelWithin(p Principal, l Level) (bool, error) {
+	switch {
+	case p.whole():
+		return true, nil
+	case l.Name == p.level.Name:
+		return !slices.ContainsFunc(l.IDs, func(id int64) bool { return !p.level.has(id) }), nil
+	case l.Name.rank() < p.level.Name.rank():
+		return false, nil
+	}
+	for _, id := range l.IDs {
+		ok, err := v.homeWithin(p, l.Name, id)
+		if err != nil || !ok {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// homeWithin tells whether a church or an event is p's own. An event without a church is nobody's but the denomination's.
+func (v *sight) homeWithin(p Principal, name LevelName, id int64) (bool, error) {
+	if name == ChurchOf {
+		return v.holdsChurch(p, id)
+	}
+	event, err := v.load(record.Event, record.Int(id))
+	if err != nil || event == nil {
+		return false, err
+	}
+	return v.holdsChurch(p, event.home(record.Event))
+}
