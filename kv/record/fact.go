@@ -25,11 +25,11 @@ var (
 		)})
 )
 
-// observed are the rows that every fact begins with; its ticket and nonce have the given flags besides.
+// observed are the rows that every fact begins with; its nonce has the given flags besides.
 func observed(lookup Flags, rows ...Field) []Field {
 	return append([]Field{
-		{"event_id", Ref{"event"}, Required | Indexed, ``},
-		{"ticket_id", Ref{"ticket"}, Null | lookup, ``},
+		{"event_id", Ref{"event"}, Required, ``},
+		{"ticket_id", Ref{"ticket"}, Null, ``},
 		{"code_hash", Hash{}, Null, ``},
 		{"list", Text{Max: 64}, 0, `""`},
 		{"direction", Text{Max: 64}, 0, `"in"`},

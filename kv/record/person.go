@@ -59,7 +59,7 @@ var Person = table(Kind{Name: "person", Number: 10, Version: 1, Resource: "peopl
 		{"church_id", Ref{"church"}, Null | WriteOnly | Indexed, ``},
 		{"location_type", Choice{"national", "international"}, Null | WriteOnly, ``},
 		{"location", Object{}, Null | WriteOnly, ``},
-		{"role_ids", Refs{"role"}, Hidden, `[]`},
+		{"role_ids", Refs{"role"}, Hidden | Indexed, `[]`},
 		{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
 		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
 

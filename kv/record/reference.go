@@ -28,7 +28,7 @@ var (
 		Resource: "financial_entries", scopes: []ScopeSort{ScopeReferenceFinance},
 		Fields: origin(
 			named,
-			Field{"category_id", Ref{"category"}, Null, ``},
+			Field{"category_id", Ref{"category"}, Null | Indexed, ``},
 		)})
 
 	CostCenter = table(Kind{Name: "cost_center", Number: 6, Version: 1, Class: Finances,

@@ -5,8 +5,8 @@ var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 1, Resource: "event
 	scopes: []ScopeSort{ScopeEvent},
 	Fields: []Field{
 		{"event_id", Ref{"event"}, Required | Indexed, ``},
-		{"code_hash", Hash{}, ServerOnly | Indexed, ``},
-		{"normal_hash", Hash{}, ServerOnly | Indexed, ``},
+		{"code_hash", Hash{}, ServerOnly, ``},
+		{"normal_hash", Hash{}, ServerOnly, ``},
 		{"type", Text{Max: 255}, Null, ``},
 		{"state", ticketState, Strict, `"valid"`},
 		{"valid_from", DateTime{}, Null, ``},
@@ -27,7 +27,7 @@ var ticketState = Choice{"valid", "cancelled", "refunded", "unpaid", "blocked"}
 var HolderName = table(Kind{Name: "holder_name", Number: 16, Version: 1, Resource: "event", Class: Events, Home: "event_id",
 	System: true, scopes: []ScopeSort{ScopeEventNames},
 	Fields: []Field{
-		{"event_id", Ref{"event"}, Required | Indexed, ``},
+		{"event_id", Ref{"event"}, Required, ``},
 		{"full_name", Text{Max: 255}, Null | Searched, ``},
 		{"phone_tail", Phone{Max: 4}, Null | Searched, ``},
 		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
@@ -38,7 +38,7 @@ var HolderName = table(Kind{Name: "holder_name", Number: 16, Version: 1, Resourc
 var Holder = table(Kind{Name: "holder", Number: 17, Version: 1, Resource: "event", Class: Events, Home: "event_id",
 	System: true, scopes: []ScopeSort{ScopeEventHolders},
 	Fields: []Field{
-		{"event_id", Ref{"event"}, Required | Indexed, ``},
+		{"event_id", Ref{"event"}, Required, ``},
 		{"code", Text{Min: 1, Max: 255}, Required, ``},
 		{"email", Email{Max: 254}, Null, ``},
 		{"phone", Phone{Max: 24}, Null, ``},
