@@ -75,6 +75,7 @@ type importer struct {
 	in       drafts
 	maker    maker
 	progress func(done, total int64)
+	total    int64 // rows in all; 0 = unknown
 	ready    chan *batch
 	done     chan *batch
 	report   Report
@@ -210,11 +211,13 @@ func (im *importer) collect() {
 			delete(waiting, next)
 		}
 		if im.progress != nil {
-			im.progress(rows, 0)
+			im.progress(rows, im.total)
 		}
 	}
 	im.report.Ignored = im.in.ignored()
-	im.report.Warnings = im.maker.seen.warnings()
+	if im.maker.seen != nil {
+		im.report.Warnings = im.maker.seen.warnings()
+	}
 }
 
 func (im *importer) count(b *batch) {

@@ -37,7 +37,7 @@ type draft struct {
 type maker struct {
 	event int64
 	zone  *time.Location
-	seen  *seen
+	seen  *seen // nil = every row is known to be another
 }
 
 func (it *item) reject(field, why string) *item {
@@ -73,8 +73,10 @@ func (m *maker) item(d draft) *item {
 		return it
 	}
 	it.row.Kind, it.row.Patch = d.form.kind, patch
-	if field, first := m.seen.before(it); first > 0 {
-		return it.reject(field, fmt.Sprintf("the same %s stands in line %d", field, first))
+	if m.seen != nil {
+		if field, first := m.seen.before(it); first > 0 {
+			return it.reject(field, fmt.Sprintf("the same %s stands in line %d", field, first))
+		}
 	}
 	return it
 }

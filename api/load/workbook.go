@@ -151,12 +151,12 @@ func (s *sheet) next() (cells, error) {
 	return cells{}, io.EOF
 }
 
-// binary is how a workbook stores a number that its cell shows with fewer digits: 5.5119999999999997E+12, 10.300000000000001.
-var binary = regexp.MustCompile(`^-?\d+(\.\d{10,})?(E[+-]?\d+)?$|^-?\d(\.\d+)?E[+-]?\d+$`)
+// stored is how a workbook stores a number that its cell shows with fewer digits: 5.5119999999999997E+12, 10.300000000000001.
+var stored = regexp.MustCompile(`^-?\d+(\.\d{10,})?(E[+-]?\d+)?$|^-?\d(\.\d+)?E[+-]?\d+$`)
 
 // whole writes a stored number as its cell shows it, to 15 digits and without an exponent.
 func whole(text string) string {
-	if len(text) < 12 || !strings.ContainsAny(text, ".E") || !binary.MatchString(text) {
+	if len(text) < 12 || !strings.ContainsAny(text, ".E") || !stored.MatchString(text) {
 		return text
 	}
 	f, err := strconv.ParseFloat(text, 64)
