@@ -49,11 +49,11 @@ func adminCollections() []*collection {
 	return all
 }
 
-// indexFilters are a kind's indexed fields as filters of the same names.
+// indexFilters are a kind's indexed fields, and the one that says whose a record is, as filters of the same names.
 func indexFilters(k *record.Kind) []filter {
 	var filters []filter
 	for _, f := range k.Fields {
-		if !f.Flags.Has(record.Indexed) {
+		if !f.Flags.Has(record.Indexed) && f.Name != k.Home {
 			continue
 		}
 		if sort, ok := sortOf(f); ok {

@@ -64,7 +64,7 @@ func (x *exchange) authenticate(r *http.Request) error {
 	}
 	key, secret, ok := credentials(r.Header["Authorization"])
 	if ok {
-		p, err := x.server.config.Store.Login(key, secret)
+		p, err := x.store().Login(key, secret)
 		if err == nil {
 			x.caller, x.known = p, true
 			return nil

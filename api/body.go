@@ -78,7 +78,7 @@ func (x *exchange) readPatch(k *record.Kind, o record.ParseOptions) (*record.Pat
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Zone = x.server.config.Store.Zone()
+	o.Zone = x.store().Zone()
 	patch, err := k.Parse(body, o)
 	return patch, body, err
 }

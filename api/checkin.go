@@ -50,7 +50,7 @@ func checkIn(x *exchange) error {
 		return x.unlessMissing(record.Event, id, err)
 	}
 	a.Event = id.Int()
-	d, err := x.server.config.Store.CheckIn(x.caller, a)
+	d, err := x.store().CheckIn(x.caller, a)
 	if err != nil {
 		return err
 	}

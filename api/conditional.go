@@ -70,7 +70,7 @@ func (x *exchange) ifMatch(t kv.Target) (string, error) {
 	if len(revisions) == 1 {
 		return revisions[0], nil
 	}
-	rep, err := x.server.config.Store.Retrieve(x.caller, t)
+	rep, err := x.store().Retrieve(x.caller, t)
 	if err == nil && !slices.Contains(revisions, rep.Revision) {
 		err = kv.ErrStale
 	}

@@ -75,7 +75,7 @@ func scan(x *exchange) error {
 		return x.unlessMissing(record.Event, id, err)
 	}
 	a.Event = id.Int()
-	d, err := x.server.config.Store.CheckIn(x.caller, a)
+	d, err := x.store().CheckIn(x.caller, a)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func undo(x *exchange) error {
 		return x.unlessMissing(record.Event, id, err)
 	}
 	u.Event = id.Int()
-	d, err := x.server.config.Store.Undo(x.caller, u)
+	d, err := x.store().Undo(x.caller, u)
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,9 @@ func (x *exchange) Write(b []byte) (int, error) {
 	return x.ResponseWriter.Write(b)
 }
 
+// store is where the records lie.
+func (x *exchange) store() *kv.Store { return x.server.config.Store }
+
 // Unwrap is for http.ResponseController.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 

@@ -13,7 +13,7 @@ func healthz(x *exchange) error { return x.reply(http.StatusOK, alive) }
 
 // readyz answers whether the store takes writes. It never asks another server.
 func readyz(x *exchange) error {
-	if err := x.server.config.Store.Writable(); err != nil {
+	if err := x.store().Writable(); err != nil {
 		return err
 	}
 	return x.reply(http.StatusOK, ready)

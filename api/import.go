@@ -27,7 +27,7 @@ func importRecords(x *exchange) error {
 	}
 	moving := &moving{control: http.NewResponseController(x), reader: http.MaxBytesReader(x.ResponseWriter, x.request.Body, maxImport)}
 	src.Reader = moving
-	rep, err := load.Import(x.request.Context(), x.server.config.Store, x.caller, src, func(_, _ int64) { moving.extend() })
+	rep, err := load.Import(x.request.Context(), x.store(), x.caller, src, func(_, _ int64) { moving.extend() })
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func viewKey(k kv.Key) keyView {
 
 // listKeys answers GET of the keys within the caller's own.
 func listKeys(x *exchange) error {
-	keys, err := x.server.config.Store.Keys(x.caller)
+	keys, err := x.store().Keys(x.caller)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func createKey(x *exchange) error {
 	if err := sound(form); err != nil {
 		return err
 	}
-	k, secret, err := x.server.config.Store.AddKey(x.caller, spec)
+	k, secret, err := x.store().AddKey(x.caller, spec)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func revokeKey(x *exchange) error {
 	if !ok {
 		return kv.ErrNotFound
 	}
-	if err := x.server.config.Store.RevokeKey(x.caller, id.Int()); err != nil {
+	if err := x.store().RevokeKey(x.caller, id.Int()); err != nil {
 		return err
 	}
 	return x.done()

@@ -16,12 +16,12 @@ func (c *collection) list(x *exchange) error { return c.page(x) }
 func (c *collection) page(x *exchange, own ...kv.Where) error {
 	q := parseQuery(x.request.URL.RawQuery)
 	s := readSpan(q)
-	where, faults := readFilters(c.filters, q, x.server.config.Store.Zone())
+	where, faults := readFilters(c.filters, q, x.store().Zone())
 	ask := kv.Query{
 		Surface: c.surface, Kind: c.kind, Where: append(own, where...),
 		Search: c.search(q), Offset: s.offset, Limit: s.limit,
 	}
-	page, err := x.server.config.Store.List(x.caller, ask)
+	page, err := x.store().List(x.caller, ask)
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func group(x *exchange) (record.ID, error) {
 	if !ok {
 		return id, kv.ErrNotFound
 	}
-	return id, x.sees(record.Group, id)
+	return id, x.store().Sees(x.caller, record.Group, id)
 }
 
 // listMemberships answers GET of a group's memberships.

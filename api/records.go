@@ -32,7 +32,7 @@ func (c *collection) retrieve(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	rep, err := x.server.config.Store.Retrieve(x.caller, t)
+	rep, err := x.store().Retrieve(x.caller, t)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (c *collection) create(x *exchange) error {
 // store writes a new record and answers with it.
 func (c *collection) store(x *exchange, patch *record.Patch, body []byte) error {
 	once := x.once(body, &patch.Faults)
-	rep, err := x.server.config.Store.Create(x.caller, kv.Target{Surface: c.surface, Kind: c.kind, Once: once}, patch)
+	rep, err := x.store().Create(x.caller, kv.Target{Surface: c.surface, Kind: c.kind, Once: once}, patch)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (c *collection) update(x *exchange) error {
 	if t.IfMatch, err = x.ifMatch(t); err != nil {
 		return err
 	}
-	rep, err := x.server.config.Store.Update(x.caller, t, patch)
+	rep, err := x.store().Update(x.caller, t, patch)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (c *collection) remove(x *exchange) error {
 	if t.IfMatch, err = x.ifMatch(t); err != nil {
 		return err
 	}
-	if err := x.server.config.Store.Delete(x.caller, t); err != nil {
+	if err := x.store().Delete(x.caller, t); err != nil {
 		return err
 	}
 	return x.done()
@@ -108,17 +108,8 @@ func (c *collection) remove(x *exchange) error {
 
 // unlessMissing is what is wrong with a request's body, unless the record that it is about is missing: that is said first.
 func (x *exchange) unlessMissing(k *record.Kind, id record.ID, fault error) error {
-	if err := x.sees(k, id); errors.Is(err, kv.ErrNotFound) {
+	if err := x.store().Sees(x.caller, k, id); errors.Is(err, kv.ErrNotFound) {
 		return err
 	}
 	return fault
-}
-
-// sees answers kv.ErrNotFound for a record that is not there for the caller, whatever the caller may do with it.
-func (x *exchange) sees(k *record.Kind, id record.ID) error {
-	_, err := x.server.config.Store.Retrieve(x.caller, kv.Target{Surface: record.V1, Kind: k, ID: id})
-	if errors.Is(err, kv.ErrForbidden) {
-		return nil
-	}
-	return err
 }
