@@ -52,8 +52,9 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 	results := make([]RowResult, len(rows))
 	steps := make([]step, len(rows))
 	for i := range rows {
+		in := s.prepare(rows[i].Patch)
 		steps[i].run = func(o *op) (err error) {
-			results[i], err = o.upsert(p, rows[i])
+			results[i], err = o.upsert(p, rows[i], in)
 			if err == nil && dryRun {
 				err = errDryRun
 			}
@@ -72,7 +73,7 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 }
 
 // upsert makes or changes the record of one row.
-func (o *op) upsert(p Principal, row Row) (RowResult, error) {
+func (o *op) upsert(p Principal, row Row, in *input) (RowResult, error) {
 	k := row.Kind
 	if k.Fact || k.System {
 		return RowResult{}, ErrNotFound
@@ -83,21 +84,21 @@ func (o *op) upsert(p Principal, row Row) (RowResult, error) {
 	if id := row.ID; !id.IsZero() && id.Int() > MaxGivenID {
 		return RowResult{}, faultOf("id", "Ensure this value is less than or equal to 2147483647.")
 	}
-	before, err := o.existing(p, row)
+	before, err := o.existing(p, row, in)
 	if err != nil {
 		return RowResult{}, err
 	}
 	author := p
 	author.key = 0 // imports have no author (contract.md §9)
 	if before == nil {
-		st, err := o.create(author, k, row.ID, row.Patch)
+		st, err := o.create(author, k, row.ID, in)
 		if err != nil {
 			return RowResult{}, err
 		}
 		return RowResult{Fate: Created, ID: st.id}, nil
 	}
 	seq := o.state.seq
-	st, err := o.update(author, k, before, row.Patch)
+	st, err := o.update(author, k, before, in)
 	if err != nil {
 		return RowResult{}, err
 	}
@@ -114,8 +115,8 @@ func faultOf(field, text string) (f record.Faults) {
 
 // existing finds the record that a row means; nil for a new one. One that p may not change counts as a conflict, so that its
 // key cannot be taken twice.
-func (o *op) existing(p Principal, row Row) (*stored, error) {
-	id, err := o.existingID(row)
+func (o *op) existing(p Principal, row Row, in *input) (*stored, error) {
+	id, err := o.existingID(row, in)
 	if err != nil || id.IsZero() {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ func (o *op) existing(p Principal, row Row) (*stored, error) {
 	return st, o.mayChange(p, row.Kind, st)
 }
 
-func (o *op) existingID(row Row) (record.ID, error) {
+func (o *op) existingID(row Row, in *input) (record.ID, error) {
 	event := int64(0)
 	if v, ok := row.Patch.Value("event_id"); ok {
 		event = intOf(v)
@@ -148,9 +149,8 @@ func (o *op) existingID(row Row) (record.ID, error) {
 		person, _ := row.Patch.Value("person")
 		return o.membership(intOf(group), intOf(person))
 	}
-	if code, ok := formText(row.Patch, "code"); ok && row.Kind == record.Ticket {
-		hash := o.store.hashCode(code)
-		ids, err := o.ticketsOf(exactForm, hash[:], event)
+	if row.Kind == record.Ticket && in.coded {
+		ids, err := o.ticketsOf(exactForm, in.exact[:], event)
 		if len(ids) > 0 {
 			return ids[0], err
 		}

@@ -146,6 +146,11 @@ func (o *op) unreferred(k *record.Kind, id record.ID) error {
 			}
 		}
 	}
+	if k == record.Event {
+		if n := o.ticketsLeft(id.Int()); n > 0 {
+			counts[record.Ticket.Name] = n
+		}
+	}
 	if k == record.Ticket {
 		used, err := o.has(admissionBucket, ticketAdmissions(nil, id.Int()))
 		if err != nil {
@@ -180,4 +185,21 @@ func require(patch *record.Patch) {
 			patch.Faults.Add(f.Name, record.TextRequired)
 		}
 	}
+}
+
+// ticketsLeft counts an event's tickets, those of the group that is being formed too.
+func (o *op) ticketsLeft(event int64) int {
+	n := o.lists.kind(record.Ticket).home.of(event).len()
+	for _, c := range o.group.lists {
+		if c.kind != record.Ticket {
+			continue
+		}
+		if c.was && c.wasHome == event {
+			n--
+		}
+		if c.is && c.isHome == event {
+			n++
+		}
+	}
+	return n
 }

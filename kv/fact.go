@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
@@ -18,6 +17,7 @@ type fact struct {
 	codeHash      codeHash
 	list          string
 	door          string
+	nonce         string  // hex; "" = none
 	about         *stored // the ticket; nil: none
 }
 
@@ -30,34 +30,42 @@ func (o *op) newFact(a *attempt, event, ticket *stored) *fact {
 	return f
 }
 
-// putFact writes a fact as a record of a kind: its members, then those that only this kind has. It answers where it stands.
-func (o *op) putFact(k *record.Kind, p Principal, f *fact, more ...record.Member) admission {
+// putFact writes a fact as a record of a kind; more, if not nil, adds the members that only this kind has. It answers where
+// the fact stands.
+func (o *op) putFact(k *record.Kind, p Principal, f *fact, more func(*record.Draft)) admission {
 	at := admission{hlc: o.state.tick(o.now), id: newFactID(o.now)}
-	var buf [20]record.Member
-	m := append(buf[:0], record.Member{Name: "event_id", Value: record.Number(f.event)})
+	d := k.NewDraft()
+	d.Int("event_id", f.event)
 	if f.ticket != 0 {
-		m = append(m, record.Member{Name: "ticket_id", Value: record.Number(f.ticket)})
+		d.Int("ticket_id", f.ticket)
 	}
-	m = append(m, record.Member{Name: "code_hash", Value: hexText(f.codeHash[:])},
-		record.Member{Name: "list", Value: record.Quote(f.list)}, record.Member{Name: "door", Value: record.Quote(f.door)})
+	d.Hex("code_hash", f.codeHash[:])
+	d.Text("list", f.list)
+	d.Text("door", f.door)
 	if p.key != 0 {
-		m = append(m, record.Member{Name: "key_id", Value: record.Number(p.key)})
+		d.Int("key_id", p.key)
 	}
-	m = append(m, record.Member{Name: "node", Value: jsontext.Value(`"` + o.store.identity.node + `"`)},
-		record.Member{Name: "hlc", Value: hlcText(at.hlc)}, record.Member{Name: "at", Value: record.Time(o.now)})
-	if len(more) > 0 && more[0].Name == "nonce" {
-		m, more = append(m, more[0]), more[1:]
+	d.Text("node", o.store.identity.node)
+	var hlc [8]byte
+	binary.BigEndian.PutUint64(hlc[:], at.hlc)
+	d.Hex("hlc", hlc[:])
+	d.Time("at", o.now)
+	if f.nonce != "" {
+		d.Text("nonce", f.nonce)
 	}
 	if o.doubted {
-		m = append(m, record.Member{Name: "flags", Value: record.TextList("clock_suspect")})
+		d.Raw("flags", record.TextList("clock_suspect"))
 	}
-	o.writeFact(k, p, f, at, append(m, more...))
+	if more != nil {
+		more(&d)
+	}
+	o.writeFact(k, p, f, at, &d)
 	return at
 }
 
 // writeFact stores a new fact and its lookups.
-func (o *op) writeFact(k *record.Kind, p Principal, f *fact, at admission, members []record.Member) {
-	body, canonical := k.NewFact(members...)
+func (o *op) writeFact(k *record.Kind, p Principal, f *fact, at admission, d *record.Draft) {
+	body, canonical := d.Close()
 	st := &stored{id: at.id, body: body, header: header{version: k.Version, updatedAt: o.stamp, updatedBy: p.key}}
 	st.scopes[0] = record.Scope{Sort: record.ScopeEvent, ID: f.event}
 	st.revision = record.Next(record.Revision{}, false, canonical)
@@ -76,11 +84,8 @@ func (o *op) writeFact(k *record.Kind, p Principal, f *fact, at admission, membe
 
 // admit writes the admission.
 func (o *op) admit(a *attempt, f *fact) (Decision, error) {
-	var more []record.Member
-	if a.nonce != "" {
-		more = append(more, record.Member{Name: "nonce", Value: jsontext.Value(`"` + a.nonce + `"`)})
-	}
-	at := o.putFact(record.Checkin, a.p, f, more...)
+	f.nonce = a.nonce
+	at := o.putFact(record.Checkin, a.p, f, nil)
 	var buf [128]byte
 	o.put(admissionBucket, admissionKey(codeAdmissions(buf[:0], f.event, f.codeHash, f.list), at.hlc, at.id), nil)
 	o.put(admissionBucket, admissionKey(ticketListAdmissions(buf[:0], f.ticket, f.list), at.hlc, at.id), nil)
@@ -105,12 +110,6 @@ func admissionKeys(k *record.Kind, id record.ID, d *record.Doc) [][]byte {
 		admissionKey(codeAdmissions(nil, d.Int("event_id"), hashOf(d.Value("code_hash")), list), at, id),
 		admissionKey(ticketListAdmissions(nil, d.Int("ticket_id"), list), at, id),
 	}
-}
-
-func hlcText(hlc uint64) jsontext.Value {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], hlc)
-	return hexText(b[:])
 }
 
 func newFactID(now time.Time) record.ID {

@@ -17,7 +17,8 @@ type op struct {
 	stamp   int64 // the commit's time, microseconds
 	doubted bool  // the wall clock is not believed
 	doors   *doorMemory
-	lists   []listChange
+	group   *group // as the operations before this one have left it
+	changed []listChange
 	after   []func()
 }
 
@@ -71,7 +72,7 @@ func (o *op) place(k *record.Kind, before, next *stored) {
 	if before != nil && !before.deleted {
 		c.was, c.wasHome, c.wasIn = true, before.home(k), issued(k, before.body)
 	}
-	o.lists = append(o.lists, c)
+	o.changed = append(o.changed, c)
 }
 
 // moveLookups deletes the lookup rows that no longer hold and writes the new ones.

@@ -56,9 +56,10 @@ func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err
 	if err := mayCreate(p, t.Kind); err != nil {
 		return Reply{}, err
 	}
+	in := s.prepare(patch)
 	err = s.do(false, func(o *op) error {
 		r, err = o.once(t.Once, func() (Reply, error) {
-			st, err := o.create(p, t.Kind, record.ID{}, patch)
+			st, err := o.create(p, t.Kind, record.ID{}, in)
 			if err != nil {
 				return Reply{}, err
 			}
@@ -74,12 +75,13 @@ func (s *Store) Update(p Principal, t Target, patch *record.Patch) (r Reply, err
 	if err := p.checkKind(t.Surface, t.Kind, "PATCH"); err != nil {
 		return Reply{}, err
 	}
+	in := s.prepare(patch)
 	err = s.do(false, func(o *op) error {
 		before, err := o.findForChange(p, t)
 		if err != nil {
 			return err
 		}
-		st, err := o.update(p, t.Kind, before, patch)
+		st, err := o.update(p, t.Kind, before, in)
 		if err != nil {
 			return err
 		}
@@ -133,10 +135,10 @@ func (o *op) findForChange(p Principal, t Target) (*stored, error) {
 }
 
 // create makes one record, or a ticket's three, under a given id or the next free one.
-func (o *op) create(p Principal, k *record.Kind, id record.ID, patch *record.Patch) (*stored, error) {
-	o.giveChurch(p, k, patch)
-	require(patch)
-	if err := o.checkPatch(p, k, patch); err != nil {
+func (o *op) create(p Principal, k *record.Kind, id record.ID, in *input) (*stored, error) {
+	o.giveChurch(p, k, in.Patch)
+	require(in.Patch)
+	if err := o.checkPatch(p, k, in.Patch); err != nil {
 		return nil, err
 	}
 	id, before, err := o.vacant(k, id)
@@ -144,10 +146,10 @@ func (o *op) create(p Principal, k *record.Kind, id record.ID, patch *record.Pat
 		return nil, err
 	}
 	if k == record.Ticket {
-		return o.createTicket(p, id, patch)
+		return o.createTicket(p, id, before != nil, in)
 	}
 	d := k.NewDoc()
-	d.Apply(patch)
+	d.Apply(in.Patch)
 	return o.add(p, k, newRecord{id: id, tombstone: before, doc: d})
 }
 
@@ -171,14 +173,14 @@ func (o *op) add(p Principal, k *record.Kind, n newRecord) (*stored, error) {
 }
 
 // update lays a patch over one record, or over a ticket's three.
-func (o *op) update(p Principal, k *record.Kind, before *stored, patch *record.Patch) (*stored, error) {
-	if err := o.checkPatch(p, k, patch); err != nil {
+func (o *op) update(p Principal, k *record.Kind, before *stored, in *input) (*stored, error) {
+	if err := o.checkPatch(p, k, in.Patch); err != nil {
 		return nil, err
 	}
 	if k == record.Ticket {
-		return o.updateTicket(p, before, patch)
+		return o.updateTicket(p, before, in)
 	}
-	return o.amend(p, k, before, func(d *record.Doc) { d.Apply(patch) })
+	return o.amend(p, k, before, func(d *record.Doc) { d.Apply(in.Patch) })
 }
 
 // amend changes one record by a function; where that changes nothing the record stays as it is.

@@ -80,9 +80,10 @@ func (o *op) refuse(a *attempt, f *fact, d Decision) (Decision, error) {
 	if !o.doors.note(refusalKey{f.door, f.codeHash, d.Outcome}, a.p.key, o.now) {
 		return d, nil
 	}
-	o.putFact(record.Scan, a.p, f,
-		record.Member{Name: "outcome", Value: record.Quote(string(d.Outcome))},
-		record.Member{Name: "length", Value: record.Number(int64(utf8.RuneCountInString(a.Code)))})
+	o.putFact(record.Scan, a.p, f, func(draft *record.Draft) {
+		draft.Text("outcome", string(d.Outcome))
+		draft.Int("length", int64(utf8.RuneCountInString(a.Code)))
+	})
 	return d, nil
 }
 

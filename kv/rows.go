@@ -23,15 +23,35 @@ const checksumSize = 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// bucketCache holds the buckets that a transaction has opened.
-type bucketCache [numBuckets]*bbolt.Bucket
+// bucketCache holds the buckets that a transaction has opened, and for each the cursor of the last scan, to be used again.
+type bucketCache [numBuckets]struct {
+	bucket *bbolt.Bucket
+	cursor *bbolt.Cursor
+}
+
+// tailFill is how full bbolt leaves the pages of buckets that grow at their end.
+const tailFill = 0.95
 
 // in opens a bucket of the transaction. Every bucket is there: opening the file has seen to it.
 func (r rows) in(b bucket) *bbolt.Bucket {
-	if r.buckets[b] == nil {
-		r.buckets[b] = r.tx.Bucket(bucketNames[b])
+	at := &r.buckets[b]
+	if at.bucket == nil {
+		at.bucket = r.tx.Bucket(bucketNames[b])
+		if b == logBucket || b >= firstKindBucket {
+			at.bucket.FillPercent = tailFill
+		}
 	}
-	return r.buckets[b]
+	return at.bucket
+}
+
+// lend hands out a cursor of a bucket; a scan within a scan of the same bucket gets another one.
+func (r rows) lend(b bucket) *bbolt.Cursor {
+	c := r.buckets[b].cursor
+	if c == nil {
+		return r.in(b).Cursor()
+	}
+	r.buckets[b].cursor = nil
+	return c
 }
 
 // checksum covers where a value lies as well as what it says.
@@ -75,7 +95,8 @@ func (r rows) scan(b bucket, prefix, from []byte, fn func(key, value []byte) (bo
 	if bytes.Compare(from, prefix) < 0 {
 		from = prefix
 	}
-	c := r.in(b).Cursor()
+	c := r.lend(b)
+	defer func() { r.buckets[b].cursor = c }()
 	key, sealed := c.Seek(from)
 	var written []entry
 	if r.over != nil {

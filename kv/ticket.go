@@ -2,7 +2,6 @@ package kv
 
 import (
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -30,15 +29,37 @@ func (s *Store) hashCode(code string) (h [codeHashSize]byte) {
 
 func hexText(b []byte) jsontext.Value { return jsontext.Value(`"` + hex.EncodeToString(b) + `"`) }
 
-// parts takes the writer's form apart, in the order of ticketParts, with the hashes of its code.
-func (s *Store) parts(form *record.Patch) [3]*record.Patch {
-	ticket, name, holder := record.SplitTicket(form)
-	if code, ok := formText(form, "code"); ok {
-		exact, normal := s.hashCode(code), s.hashCode(record.NormalCode(code))
-		ticket.Set("code_hash", hexText(exact[:]))
+// input is a patch made ready outside the write transaction: a ticket's form is in its parts already.
+type input struct {
+	*record.Patch
+	parts [3]*record.Patch // of a ticket's form, in the order of ticketParts
+	exact codeHash         // of its code
+	coded bool             // it sets one
+}
+
+// prepare does what a patch needs and the writer need not do.
+func (s *Store) prepare(patch *record.Patch) *input {
+	in := &input{Patch: patch}
+	if patch.Kind == record.TicketForm {
+		s.split(in)
+	}
+	return in
+}
+
+// split takes a ticket's form apart and hashes its code.
+func (s *Store) split(in *input) {
+	code, _ := formText(in.Patch, "code")
+	if in.coded = code != ""; !in.coded {
+		in.Drop("code") // null leaves it alone
+	}
+	ticket, name, holder := record.SplitTicket(in.Patch)
+	if in.coded {
+		in.exact = s.hashCode(code)
+		normal := s.hashCode(record.NormalCode(code))
+		ticket.Set("code_hash", hexText(in.exact[:]))
 		ticket.Set("normal_hash", hexText(normal[:]))
 	}
-	return [3]*record.Patch{ticket, name, holder}
+	in.parts = [3]*record.Patch{ticket, name, holder}
 }
 
 // formText is a text that the form sets; "" for null.
@@ -51,22 +72,23 @@ func formText(form *record.Patch, name string) (string, bool) {
 	return string(text), err == nil
 }
 
-func (o *op) createTicket(p Principal, id record.ID, form *record.Patch) (*stored, error) {
-	if _, given := formText(form, "code"); !given {
-		var random [10]byte
-		rand.Read(random[:])
-		form.Set("code", record.Quote(record.MakeCode(random)))
+// createTicket makes a ticket's three records; used tells that tombstones may lie under the id.
+func (o *op) createTicket(p Principal, id record.ID, used bool, in *input) (*stored, error) {
+	if !in.coded {
+		in.Set("code", record.Quote(record.MakeCode(draw10())))
+		o.store.split(in)
 	}
 	var ticket *stored
-	parts := o.store.parts(form)
 	for i, k := range ticketParts {
-		tombstone, err := o.loadAny(k, id)
-		if err != nil {
-			return nil, err
+		n := newRecord{id: id, doc: k.NewDoc()}
+		n.doc.Apply(in.parts[i])
+		if used {
+			var err error
+			if n.tombstone, err = o.loadAny(k, id); err != nil {
+				return nil, err
+			}
 		}
-		d := k.NewDoc()
-		d.Apply(parts[i])
-		st, err := o.add(p, k, newRecord{id: id, tombstone: tombstone, doc: d})
+		st, err := o.add(p, k, n)
 		if err != nil {
 			return nil, err
 		}
@@ -77,8 +99,7 @@ func (o *op) createTicket(p Principal, id record.ID, form *record.Patch) (*store
 	return ticket, nil
 }
 
-func (o *op) updateTicket(p Principal, ticket *stored, form *record.Patch) (*stored, error) {
-	parts := o.store.parts(form)
+func (o *op) updateTicket(p Principal, ticket *stored, in *input) (*stored, error) {
 	for i, k := range ticketParts {
 		before, err := o.load(k, ticket.id)
 		if err != nil {
@@ -87,7 +108,7 @@ func (o *op) updateTicket(p Principal, ticket *stored, form *record.Patch) (*sto
 		if before == nil {
 			continue // this node does not have that part
 		}
-		next, err := o.amend(p, k, before, func(d *record.Doc) { d.Apply(parts[i]) })
+		next, err := o.amend(p, k, before, func(d *record.Doc) { d.Apply(in.parts[i]) })
 		if err != nil {
 			return nil, err
 		}

@@ -68,10 +68,11 @@ func (o *op) undo(p Principal, u Undoing, id record.ID) error {
 		event: u.Event, ticket: intOf(first.body.Member("ticket_id")), codeHash: hashOf(first.body.Member("code_hash")),
 		list: textOf(first.body.Member("list")), door: u.Door,
 	}
-	more := []record.Member{{Name: "checkin_id", Value: record.Quote(record.Checkin.FormatID(id))}}
-	if u.Reason != "" {
-		more = append(more, record.Member{Name: "reason", Value: record.Quote(u.Reason)})
-	}
-	o.putFact(record.Undo, p, f, more...)
+	o.putFact(record.Undo, p, f, func(d *record.Draft) {
+		d.Text("checkin_id", record.Checkin.FormatID(id))
+		if u.Reason != "" {
+			d.Text("reason", u.Reason)
+		}
+	})
 	return nil
 }

@@ -126,7 +126,7 @@ func (w *writer) run(g *group, j *job, st *step) error {
 	w.over.reset()
 	o := &op{
 		sight: sight{rows: w.rows, store: w.store, now: g.now, lists: w.store.current()},
-		state: g.state, stamp: g.stamp, doubted: g.doubted, doors: &w.doors,
+		state: g.state, stamp: g.stamp, doubted: g.doubted, doors: &w.doors, group: g,
 	}
 	if st.err = shield(o, st.run); st.err != nil {
 		return nil
@@ -140,7 +140,7 @@ func (w *writer) run(g *group, j *job, st *step) error {
 	g.state = o.state
 	g.bytes += w.over.bytes
 	g.rows += len(w.over.entries)
-	g.lists = append(g.lists, o.lists...)
+	g.lists = append(g.lists, o.changed...)
 	j.after = append(j.after, o.after...)
 	return nil
 }

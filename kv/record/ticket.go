@@ -4,7 +4,7 @@ package record
 var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 1, Resource: "event", Class: Events, Home: "event_id",
 	scopes: []ScopeSort{ScopeEvent},
 	Fields: []Field{
-		{"event_id", Ref{"event"}, Required | Indexed, ``},
+		{"event_id", Ref{"event"}, Required, ``},
 		{"code_hash", Hash{}, ServerOnly, ``},
 		{"normal_hash", Hash{}, ServerOnly, ``},
 		{"type", Text{Max: 255}, Null, ``},
