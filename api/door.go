@@ -24,8 +24,8 @@ var (
 	)
 )
 
-// verdict is what a scanner is answered, whatever was decided; null where there is nothing to say.
-type verdict struct {
+// ruling is what a scanner is answered, whatever was decided; null where there is nothing to say.
+type ruling struct {
 	Outcome    kv.Outcome     `json:"outcome"`
 	CheckinID  *string        `json:"checkin_id"`
 	AdmittedAt jsontext.Value `json:"admitted_at"`
@@ -37,8 +37,8 @@ type verdict struct {
 	Message    string         `json:"message"`
 }
 
-func verdictOf(d kv.Decision) verdict {
-	v := verdict{
+func rulingOf(d kv.Decision) ruling {
+	v := ruling{
 		Outcome: d.Outcome, CheckinID: orNull(d.CheckinID), AdmittedAt: orNullTime(d.AdmittedAt), Door: orNull(d.Door),
 		Label: orNull(d.Label), Type: orNull(d.Type), Order: orNull(d.Order), Message: messages[d.Outcome],
 	}
@@ -130,7 +130,7 @@ func readUndo(x *exchange) (u kv.Undoing, err error) {
 // decided answers with a decision.
 func (x *exchange) decided(d kv.Decision) error {
 	x.replayed(d.Replayed)
-	body, err := json.Marshal(verdictOf(d))
+	body, err := json.Marshal(rulingOf(d))
 	if err != nil {
 		return err
 	}

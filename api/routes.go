@@ -53,10 +53,10 @@ func publicRoutes() []route {
 		{http.MethodGet, membershipsPath, member, listMemberships, memberships.describe(http.MethodGet, true)},
 		{http.MethodPost, membershipsPath, member, createMembership, memberships.describe(http.MethodPost, true)},
 		{http.MethodPost, door + "scan/", atDoor, scan, operation{
-			tag: "door", summary: "Decide a scan", form: scanForm, status: 200, reply: "verdict",
+			tag: "door", summary: "Decide a scan", form: scanForm, status: 200, reply: "ruling",
 			reads: []string{"X-Door", "Idempotency-Key"}}},
 		{http.MethodPost, door + "undo/", atDoor, undo, operation{
-			tag: "door", summary: "Take a check-in back", form: undoForm, status: 200, reply: "verdict",
+			tag: "door", summary: "Take a check-in back", form: undoForm, status: 200, reply: "ruling",
 			reads: []string{"X-Door", "Idempotency-Key"}}},
 	}
 }
