@@ -246,6 +246,7 @@ func (o *op) elsewhere(a *attempt) (bool, error) {
 			}
 		}
 	}
+	delete(events, a.Event) // here it is a normal form that several exact forms share
 	for event := range events {
 		if ok, err := o.seesEvent(a.p, event); err != nil || ok {
 			return ok, err
