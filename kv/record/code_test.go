@@ -1,0 +1,84 @@
+package record_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"doorward/kv/record"
+)
+
+func TestReadCode(t *testing.T) {
+	for _, row := range []struct {
+		text   string
+		exact  []string
+		normal []string
+	}{
+		{" K7QP-2M\n", []string{"K7QP-2M"}, []string{"K7QP2M"}},
+		{"k7qp 2m", []string{"k7qp 2m"}, []string{"K7QP2M"}},
+		{"", nil, nil}, {" \t", nil, nil}, {"--", []string{"--"}, nil},
+		{"https://e.org/t/K7QP-2M", []string{"https://e.org/t/K7QP-2M", "K7QP-2M"}, []string{"HTTPS://E.ORG/T/K7QP2M", "K7QP2M"}},
+		{"https://e.org/t/abc//?x=y#z", []string{"https://e.org/t/abc//?x=y#z", "abc"}, []string{"HTTPS://E.ORG/T/ABC//?X=Y#Z", "ABC"}},
+		{"https://e.org/t/a%20b", []string{"https://e.org/t/a%20b", "a b"}, []string{"HTTPS://E.ORG/T/A%20B", "AB"}},
+		{"https://e.org/t/a%2Fb", []string{"https://e.org/t/a%2Fb", "a/b"}, []string{"HTTPS://E.ORG/T/A%2FB", "A/B"}},
+		{"https://e.org/", []string{"https://e.org/"}, []string{"HTTPS://E.ORG/"}},
+		{"https://e.org?c=1", []string{"https://e.org?c=1"}, []string{"HTTPS://E.ORG?C=1"}},
+		{"e.org/abc", []string{"e.org/abc"}, []string{"E.ORG/ABC"}},
+		{"ａｂ１–２", []string{"ａｂ１–２"}, []string{"AB12"}},
+		{"ﬁ\u00a0é\u200b\u00ad", []string{"ﬁ\u00a0é\u200b\u00ad"}, []string{"FIÉ"}},
+	} {
+		if diff := cmp.Diff(record.CodeForms{Exact: row.exact, Normal: row.normal}, record.ReadCode(row.text)); diff != "" {
+			t.Errorf("ReadCode(%q) differs: %s", row.text, diff)
+		}
+	}
+}
+
+func TestNormalCodeIsStable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.String().Draw(t, "s")
+		once := record.NormalCode(s)
+		if twice := record.NormalCode(once); twice != once {
+			t.Errorf("NormalCode(%q) = %q, again %q", s, once, twice)
+		}
+		if spaced := record.NormalCode(" " + strings.ToLower("ab"+s) + " -"); spaced != record.NormalCode("AB"+strings.ToLower(s)) {
+			t.Errorf("case, spaces and hyphens change the normal form of %q: %q", s, spaced)
+		}
+	})
+}
+
+func TestLabel(t *testing.T) {
+	for name, want := range map[string]string{
+		"Ana Souza": "Ana S.", "Ana": "Ana", "": "", "  ": "", "Ana da Silva": "Ana S.", "Ana Maria de Souza e Silva": "Ana S.",
+		"ana  souza": "ana S.", "Ana DA": "Ana", "João d'Ávila": "João D.", "Ana E\u0301lia": "Ana É.", "Ana (Nina)": "Ana N.", "Ana 2": "Ana",
+		"Ana Souza dos": "Ana S.", "李 明": "李 明.",
+	} {
+		if got := record.Label(name); got != want {
+			t.Errorf("Label(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestPhoneTail(t *testing.T) {
+	for phone, want := range map[string]string{"+55 11 98765-4321": "4321", "123": "", "12-34": "1234", "": ""} {
+		if got := record.PhoneTail(phone); got != want {
+			t.Errorf("PhoneTail(%q) = %q, want %q", phone, got, want)
+		}
+	}
+}
+
+func TestMakeCode(t *testing.T) {
+	for _, row := range []struct {
+		random [10]byte
+		want   string
+	}{
+		{[10]byte{}, "0000000000000000"},
+		{[10]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255}, "ZZZZZZZZZZZZZZZZ"},
+		{[10]byte{0x00, 0x44, 0x32, 0x14, 0xc7, 0x42, 0x54, 0xb6, 0x35, 0xcf}, "0123456789ABCDEF"},
+	} {
+		if got := record.MakeCode(row.random); got != row.want {
+			t.Errorf("MakeCode(%x) = %s, want %s", row.random, got, row.want)
+		}
+	}
+}

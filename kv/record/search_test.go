@@ -1,0 +1,85 @@
+package record_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"doorward/kv/record"
+)
+
+func TestSearch(t *testing.T) {
+	people := map[string]string{
+		"joao":   `{"full_name":"João  Conceição da Silva","email":"JS.99@example.org","phone":"+55 (11) 98765-4321","membership_number":120}`,
+		"strauß": `{"full_name":"Jürgen Groß-Strauß","mobile_phone":"0049 171 555"}`,
+		"nfd":    `{"full_name":"Jose\u0301 Muñoz","membership_number":12}`,
+		"quote":  `{"full_name":"Ana \"Zé\" O'Neil\\x"}`,
+		"ligat":  `{"full_name":"Soﬁa Œuvrard Ærø Łukasz İpek"}`,
+		"greek":  `{"full_name":"ΟΔΥΣΣΕΥΣ 漢字"}`,
+		"blank":  `{}`,
+	}
+	for _, row := range []struct{ query, want string }{
+		{"", "blank greek joao ligat nfd quote strauß"},
+		{` , ,"" `, "blank greek joao ligat nfd quote strauß"},
+		{"joao", "joao"}, {"JOÃO", "joao"}, {"oã", "joao"}, {"conceicao", "joao"}, {"silva,joao", "joao"}, {"joao souza", ""},
+		{"da", "joao"}, {"joao da", "joao"}, {"example.org", "joao"}, {"js.99", "joao"}, {"joao example", "joao"},
+		{`"conceicao da"`, "joao"}, {`"joao conceicao"`, "joao"}, {`"da conceicao"`, ""}, {`"joao conc`, "joao"}, {`silva"joao"`, "joao"},
+		{"joaoconceicao", ""},
+		{"gross", "strauß"}, {"STRAUSS", "strauß"}, {"groß-strauß", "strauß"}, {"jurgen", "strauß"}, {"GROẞ", "strauß"},
+		{"josé", "nfd"}, {"jose\u0301", "nfd"}, {"munoz", "nfd"}, {"jose", "nfd"},
+		{"zé", "quote"}, {"o'neil", "quote"}, {`neil\x`, "quote"},
+		{"sofia", "ligat"}, {"oeuvre", ""}, {"oeuvrard", "ligat"}, {"œuv", "ligat"}, {"aero", "ligat"}, {"lukasz", "ligat"}, {"ipek", "ligat"},
+		{"οδυσσευς", "greek"}, {"οδυσσευσ", "greek"}, {"漢", "greek"},
+		{"98765", "joao"}, {"11987654321", "joao"}, {"(11)", "joao"}, {"+55 98765-4321", "joao"}, {`"11 98765"`, "joao"}, {"98765 555", ""},
+		{"171555", "strauß"}, {"９８７６５", "joao"},
+		{"120", "joao"}, {"12", "nfd"}, {"2", "joao"}, {"99", ""}, {"0120", ""}, {"joao 120", "joao"},
+		{"-", ""}, {"+", ""}, {"joao -", ""}, {"\u0301", ""}, {"...", ""}, {strings.Repeat("joao ", 70), "joao"}, {strings.Repeat("joao ", 70) + "zz", ""},
+	} {
+		s := record.ParseSearch(row.query)
+		var got []string
+		for _, name := range []string{"blank", "greek", "joao", "ligat", "nfd", "quote", "strauß"} {
+			if s.Matches(record.Person, settled(t, record.Person, people[name]).Encode()) {
+				got = append(got, name)
+			}
+		}
+		if found := strings.Join(got, " "); found != row.want {
+			t.Errorf("search %q found %q, want %q", row.query, found, row.want)
+		}
+		if s.Empty() != (row.query == "" || strings.Trim(row.query, ` ,"`) == "") {
+			t.Errorf("Empty of %q is %t", row.query, s.Empty())
+		}
+	}
+}
+
+func TestSearchAtTheDoor(t *testing.T) {
+	name := settled(t, record.HolderName, `{"event_id":7,"full_name":"Ana Souza","phone_tail":"4321"}`).Encode()
+	for query, want := range map[string]bool{"souza": true, "4321": true, "321 ana": true, "5432": false} {
+		if got := record.ParseSearch(query).Matches(record.HolderName, name); got != want {
+			t.Errorf("search %q = %t, want %t", query, got, want)
+		}
+	}
+}
+
+func TestFoldIsStable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.String().Draw(t, "s")
+		once := record.Fold(s)
+		if twice := record.Fold(once); twice != once {
+			t.Errorf("Fold(%q) = %q, folded again %q", s, once, twice)
+		}
+	})
+}
+
+func TestEveryNameIsFoundByItsOwnWords(t *testing.T) {
+	letters := rapid.StringOfN(rapid.RuneFrom([]rune("abcXYZãçÉßœñüŁø\u0301'-")), 1, 12, -1)
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(letters, 1, 5).Draw(t, "words")
+		d := record.Person.NewDoc()
+		d.Set("full_name", record.Quote("q"+strings.Join(words, " q")))
+		word := "q" + rapid.SampledFrom(words).Draw(t, "word")
+		if !record.ParseSearch(strings.ToUpper(word)).Matches(record.Person, d.Encode()) {
+			t.Errorf("%q is not found in %v", word, words)
+		}
+	})
+}
