@@ -160,3 +160,14 @@ func (l *idList) at(i int) record.ID {
 	}
 	return record.ID{}
 }
+
+// push adds an id that is larger than all others to an owned list.
+func (l *idList) push(id record.ID) {
+	last := len(l.chunks) - 1
+	if last < 0 || len(l.chunks[last].ids) == chunkSize {
+		l.chunks = append(l.chunks, &chunk{edit: l.edit})
+		last++
+	}
+	l.chunks[last].ids = append(l.chunks[last].ids, id)
+	l.n++
+}

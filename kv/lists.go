@@ -2,6 +2,7 @@ package kv
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"doorward/kv/record"
@@ -118,4 +119,41 @@ func (h homeLists) edit(edit uint64, home int64, fn func(*idList)) homeLists {
 	h[i].ids = h[i].ids.own(edit)
 	fn(h[i].ids)
 	return h
+}
+
+// buildLists reads every kind's records into lists, as transaction tx shows them. It looks at headers only: bodies are
+// checked when they are read.
+func buildLists(tx int, r rows) (*lists, error) {
+	l := &lists{tx: tx}
+	for _, k := range record.Kinds() {
+		kl := &kindLists{}
+		l.kinds[k.Number] = kl
+		c := r.in(kindBucket(k)).Cursor()
+		for key, row := c.First(); key != nil; key, row = c.Next() {
+			h, b, err := parseRow(row[:max(0, len(row)-checksumSize)])
+			if err != nil {
+				return nil, fmt.Errorf("kind %s: %w", k.Name, err)
+			}
+			id, ok := k.KeyID(key)
+			if !ok {
+				return nil, fmt.Errorf("%w: key of kind %s", ErrCorrupt, k.Name)
+			}
+			if !h.deleted {
+				kl.push(k, id, h.home(k), issued(k, b))
+			}
+		}
+	}
+	return l, nil
+}
+
+// push adds a record whose id is larger than all before it.
+func (kl *kindLists) push(k *record.Kind, id record.ID, home int64, counts bool) {
+	kl.all = kl.all.own(0)
+	kl.all.push(id)
+	if k.Home != "" {
+		kl.home = kl.home.edit(0, home, func(l *idList) { l.push(id) })
+	}
+	if counts {
+		kl.issued = kl.issued.edit(0, home, func(l *idList) { l.push(id) })
+	}
 }

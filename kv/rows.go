@@ -29,16 +29,23 @@ type bucketCache [numBuckets]struct {
 	cursor *bbolt.Cursor
 }
 
-// tailFill is how full bbolt leaves the pages of buckets that grow at their end.
-const tailFill = 0.95
+// How full bbolt leaves the pages of a bucket that it splits: where keys come in order, at the bucket's end or at the ends of
+// ranges within it, half-empty pages would stay half empty.
+const (
+	tailFill  = 0.95
+	rangeFill = 0.8
+)
 
 // in opens a bucket of the transaction. Every bucket is there: opening the file has seen to it.
 func (r rows) in(b bucket) *bbolt.Bucket {
 	at := &r.buckets[b]
 	if at.bucket == nil {
 		at.bucket = r.tx.Bucket(bucketNames[b])
-		if b == logBucket || b >= firstKindBucket {
+		switch {
+		case b == logBucket || b >= firstKindBucket:
 			at.bucket.FillPercent = tailFill
+		case b == lookupBucket:
+			at.bucket.FillPercent = rangeFill
 		}
 	}
 	return at.bucket

@@ -9,8 +9,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.etcd.io/bbolt"
-
-	"doorward/kv/record"
 )
 
 // Config says where a store lies and what it lives among. Only Dir is needed.
@@ -154,31 +152,4 @@ func (s *Store) listsOf(tx int) *lists {
 		}
 	}
 	return nil
-}
-
-// buildLists reads every kind's records into lists, as transaction tx shows them.
-func buildLists(tx int, r rows) (*lists, error) {
-	l := &lists{tx: tx}
-	for _, k := range record.Kinds() {
-		var changes []listChange
-		err := r.scan(kindBucket(k), nil, nil, func(key, row []byte) (bool, error) {
-			h, b, err := parseRow(row)
-			if err != nil {
-				return false, err
-			}
-			id, ok := k.KeyID(key)
-			if !ok {
-				return false, fmt.Errorf("%w: key of kind %s", ErrCorrupt, k.Name)
-			}
-			if !h.deleted {
-				changes = append(changes, listChange{kind: k, id: id, is: true, isHome: h.home(k), isIn: issued(k, b)})
-			}
-			return true, nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		l = l.with(tx, 0, changes)
-	}
-	return l, nil
 }
