@@ -1,0 +1,248 @@
+package kv_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// door makes a door's key for an event and logs it in.
+func door(t testing.TB, s *kv.Store, event int64) kv.Principal {
+	t.Helper()
+	return kvtest.Login(t, s, fmt.Sprintf("event:%d", event), "checkin:*")
+}
+
+func newEvent(t testing.TB, s *kv.Store, more string) int64 {
+	t.Helper()
+	return kvtest.Create(t, s, record.Event, `{"name":"Sunday","start_datetime":"2026-11-22T19:00:00Z"`+more+`}`)
+}
+
+func newTicket(t testing.TB, s *kv.Store, event int64, code, more string) int64 {
+	t.Helper()
+	return kvtest.Create(t, s, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":%q%s}`, event, code, more))
+}
+
+// scanned wants an attempt to have an outcome, and answers the decision.
+func scanned(t testing.TB, s *kv.Store, p kv.Principal, a kv.Attempt, want kv.Outcome) kv.Decision {
+	t.Helper()
+	d, err := s.CheckIn(p, a)
+	if err != nil || d.Outcome != want {
+		t.Fatalf("CheckIn(%+v) = %+v, %v, want %s", a, d, err, want)
+	}
+	return d
+}
+
+func TestCheckInReadsCodes(t *testing.T) {
+	s, _ := opened(t)
+	event, other := newEvent(t, s, ""), newEvent(t, s, "")
+	newTicket(t, s, other, "ELSEWHERE-1", "")
+	for _, code := range []string{"K7QP-2M", "a", "a/b", "ticket-9", "Ünïq-ﬁ", "twin-1", "TWIN1"} {
+		newTicket(t, s, event, code, "")
+	}
+	both := kvtest.Login(t, s, fmt.Sprintf("event:%d,%d", event, other), "checkin:*")
+	here := door(t, s, event)
+	for _, c := range []struct {
+		name, code string
+		ticket     string // the code of the ticket that is meant; "" = none
+		want       kv.Outcome
+	}{
+		{"exact", "K7QP-2M", "K7QP-2M", ""},
+		{"spaces around are trimmed", " \tK7QP-2M\n", "K7QP-2M", ""},
+		{"lower case without the hyphen is the normal form", "k7qp2m", "K7QP-2M", ""},
+		{"spaces within are dropped", "k7 qp 2m", "K7QP-2M", ""},
+		{"full width letters are folded", "Ｋ７ＱＰ２Ｍ", "K7QP-2M", ""},
+		{"a ligature is taken apart", "ünïqfi", "Ünïq-ﬁ", ""},
+		{"the last segment of a URL", "https://tickets.example/e/9/ticket-9", "ticket-9", ""},
+		{"a URL that ends with a slash and a query", "https://tickets.example/ticket-9/?utm=1#x", "ticket-9", ""},
+		{"an escaped segment", "https://tickets.example/K7QP%2D2M", "K7QP-2M", ""},
+		{"the normal form of a URL's segment", "https://tickets.example/k7qp2m", "K7QP-2M", ""},
+		{"the exact form goes before the normal one", "twin-1", "twin-1", ""},
+		{"and so does the other exact form", "TWIN1", "TWIN1", ""},
+		{"a normal form that two exact forms share means neither", "Twin 1", "", kv.UnknownCode},
+		{"what is no code", "nonsense", "", kv.UnknownCode},
+		{"a path that is no URL has no segments", "x/a", "", kv.UnknownCode},
+		{"blank", "  ", "", kv.UnknownCode},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.ticket == "" {
+				scanned(t, s, here, kv.Attempt{Event: event, Code: c.code}, c.want)
+				scanned(t, s, both, kv.Attempt{Event: event, Code: c.code}, c.want)
+				return
+			}
+			d, err := s.CheckIn(here, kv.Attempt{Event: event, Code: c.code})
+			if err != nil || d.CheckinID == "" {
+				t.Fatalf("CheckIn(%q) = %+v, %v, want an admission", c.code, d, err)
+			}
+			again := scanned(t, s, here, kv.Attempt{Event: event, Code: c.ticket}, kv.AlreadyAdmitted)
+			if again.CheckinID != d.CheckinID {
+				t.Errorf("CheckIn(%q) admitted another ticket than %q", c.code, c.ticket)
+			}
+		})
+	}
+	for _, code := range []string{"ELSEWHERE-1", "elsewhere1", "https://x.example/ELSEWHERE-1"} {
+		scanned(t, s, both, kv.Attempt{Event: event, Code: code}, kv.WrongEvent)
+		scanned(t, s, here, kv.Attempt{Event: event, Code: code}, kv.UnknownCode)
+	}
+	if _, err := s.CheckIn(here, kv.Attempt{Event: other, Code: "ELSEWHERE-1"}); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("CheckIn at an event out of scope = %v, want ErrNotFound", err)
+	}
+	healthy(t, s)
+}
+
+func TestCheckInJudgesValidityBeforeDuplication(t *testing.T) {
+	s, clock := opened(t)
+	event := newEvent(t, s, "")
+	p := door(t, s, event)
+	for state, want := range map[string]kv.Outcome{"cancelled": kv.Cancelled, "refunded": kv.Refunded, "unpaid": kv.Unpaid, "blocked": kv.Blocked} {
+		id := newTicket(t, s, event, state, "")
+		scanned(t, s, p, kv.Attempt{Event: event, Code: state}, kv.Admitted)
+		patched(t, s, record.Ticket, id, `{"state":"`+state+`"}`)
+		scanned(t, s, p, kv.Attempt{Event: event, Code: state}, want)
+		patched(t, s, record.Event, event, `{"active":false}`)
+		scanned(t, s, p, kv.Attempt{Event: event, Code: state}, kv.EventClosed)
+		patched(t, s, record.Event, event, `{"active":true,"enabled":false}`)
+		scanned(t, s, p, kv.Attempt{Event: event, Code: state}, kv.EventClosed)
+		patched(t, s, record.Event, event, `{"enabled":true}`)
+		patched(t, s, record.Ticket, id, `{"state":"valid"}`)
+		scanned(t, s, p, kv.Attempt{Event: event, Code: state}, kv.AlreadyAdmitted)
+	}
+	newTicket(t, s, event, "window", `,"valid_from":"2026-11-22T20:00:00Z","valid_until":"2026-11-22T21:00:00Z"`)
+	newTicket(t, s, event, "used", `,"valid_until":"2026-11-22T21:00:00Z"`)
+	scanned(t, s, p, kv.Attempt{Event: event, Code: "used"}, kv.Admitted)
+	for _, step := range []struct {
+		move time.Duration
+		want kv.Outcome
+	}{
+		{time.Hour - time.Microsecond, kv.NotYetValid}, {time.Microsecond, kv.Admitted}, {time.Hour, kv.AlreadyAdmitted},
+		{time.Microsecond, kv.NoLongerValid},
+	} {
+		clock.Move(step.move)
+		scanned(t, s, p, kv.Attempt{Event: event, Code: "window"}, step.want)
+	}
+	scanned(t, s, p, kv.Attempt{Event: event, Code: "used"}, kv.NoLongerValid)
+	healthy(t, s)
+}
+
+func TestCheckInUnderADoubtedClockJudgesNoWindows(t *testing.T) {
+	clock := kvtest.NewClock(sunday)
+	s := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now, Built: sunday.Add(time.Hour)})
+	event := newEvent(t, s, "")
+	p := door(t, s, event)
+	newTicket(t, s, event, "late", `,"valid_until":"2020-01-01T00:00:00Z"`)
+	newTicket(t, s, event, "early", `,"valid_from":"2030-01-01T00:00:00Z"`)
+	newTicket(t, s, event, "early2", `,"valid_from":"2030-01-01T00:00:00Z"`)
+	cancelled := newTicket(t, s, event, "gone", `,"state":"cancelled"`)
+	for _, code := range []string{"late", "early"} {
+		d := scanned(t, s, p, kv.Attempt{Event: event, Code: code}, kv.Admitted)
+		if got := fact(t, s, record.Checkin, d.CheckinID, "flags"); got != `["clock_suspect"]` {
+			t.Errorf("flags of an admission under a doubted clock = %s", got)
+		}
+	}
+	scanned(t, s, p, kv.Attempt{Event: event, Code: "gone"}, kv.Cancelled)
+	clock.Move(time.Hour)
+	scanned(t, s, p, kv.Attempt{Event: event, Code: "early2"}, kv.NotYetValid)
+	patched(t, s, record.Ticket, cancelled, `{"state":"valid"}`)
+	d := scanned(t, s, p, kv.Attempt{Event: event, Code: "gone"}, kv.Admitted)
+	if got := fact(t, s, record.Checkin, d.CheckinID, "flags"); got != `[]` {
+		t.Errorf("flags of an admission under a good clock = %s", got)
+	}
+}
+
+// fact is a member of a stored fact.
+func fact(t testing.TB, s *kv.Store, k *record.Kind, id, name string) string {
+	t.Helper()
+	at, ok := k.ParseID(id)
+	if !ok {
+		t.Fatalf("%s is no id of a %s", id, k.Name)
+	}
+	r, err := s.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: k, ID: at})
+	if err != nil {
+		t.Fatalf("retrieve %s %s: %v", k.Name, id, err)
+	}
+	return member(t, r.JSON, name)
+}
+
+func TestCheckInTellsOfTheFirstAdmission(t *testing.T) {
+	s, clock := opened(t)
+	church := kvtest.Create(t, s, record.Church, `{"name":"North"}`)
+	event := newEvent(t, s, fmt.Sprintf(`,"church_id":%d`, church))
+	newTicket(t, s, event, "K1", `,"holder_name":"Ana Souza","type":"Adult","order":"h-1"`)
+	north := door(t, s, event)
+	first := scanned(t, s, north, kv.Attempt{Event: event, Code: "K1", Door: "north"}, kv.Admitted)
+	if first.Label != "Ana S." || first.Type != "Adult" || first.Order != "h-1" || first.Holder != nil || !first.AdmittedAt.Equal(sunday) {
+		t.Errorf("admission = %+v", first)
+	}
+	clock.Move(90 * time.Second)
+	again := scanned(t, s, north, kv.Attempt{Event: event, Code: "k1", Door: "south"}, kv.AlreadyAdmitted)
+	if again.CheckinID != first.CheckinID || again.SecondsAgo != 90 || again.SameDoor || again.Door != "north" || !again.AdmittedAt.Equal(sunday) {
+		t.Errorf("second scan = %+v, want the facts of %+v", again, first)
+	}
+	office := kvtest.Login(t, s, fmt.Sprintf("church:%d", church))
+	seen := scanned(t, s, office, kv.Attempt{Event: event, Code: "K1", Door: "north"}, kv.AlreadyAdmitted)
+	if seen.Holder == nil || *seen.Holder != "Ana Souza" || !seen.SameDoor {
+		t.Errorf("second scan by the office = %+v, want the holder's name", seen)
+	}
+	unnamed := scanned(t, s, office, kv.Attempt{Event: event, Code: "no such code"}, kv.UnknownCode)
+	if unnamed.Label != "" || unnamed.CheckinID != "" {
+		t.Errorf("unknown code = %+v, want nothing told", unnamed)
+	}
+}
+
+func TestDailyListAdmitsOnceADayOfTheZone(t *testing.T) {
+	zone := time.FixedZone("BRT", -3*60*60)
+	clock := kvtest.NewClock(sunday) // 16:00 in the zone
+	s := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now, Zone: zone})
+	event := newEvent(t, s, `,"list_rule":"daily"`)
+	newTicket(t, s, event, "K1", "")
+	p := door(t, s, event)
+	for _, step := range []struct {
+		move time.Duration
+		want kv.Outcome
+		list string
+	}{
+		{0, kv.Admitted, `"2026-11-22"`},
+		{6 * time.Hour, kv.AlreadyAdmitted, ""}, // the next day in UTC, the same in the zone
+		{2 * time.Hour, kv.Admitted, `"2026-11-23"`},
+		{time.Hour, kv.AlreadyAdmitted, ""},
+		{23 * time.Hour, kv.Admitted, `"2026-11-24"`},
+	} {
+		clock.Move(step.move)
+		d := scanned(t, s, p, kv.Attempt{Event: event, Code: "K1"}, step.want)
+		if step.list != "" && fact(t, s, record.Checkin, d.CheckinID, "list") != step.list {
+			t.Errorf("list of %s = %s, want %s", d.CheckinID, fact(t, s, record.Checkin, d.CheckinID, "list"), step.list)
+		}
+	}
+	healthy(t, s)
+}
+
+// Two tickets can carry one code once replicas have written them apart from each other.
+func TestTwoTicketsOfOneCodeAdmitOnce(t *testing.T) {
+	s, _ := opened(t)
+	event := newEvent(t, s, "")
+	low := newTicket(t, s, event, "K-1", `,"type":"low"`)
+	high, err := kv.TwinTicket(s, kvtest.Parse(t, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"K-1","type":"high"}`, event), true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := door(t, s, event)
+	for _, code := range []string{"K-1", "k1"} {
+		d, err := s.CheckIn(p, kv.Attempt{Event: event, Code: code})
+		if err != nil || d.CheckinID == "" || d.Type != "low" && code == "K-1" {
+			t.Fatalf("CheckIn(%s) = %+v, %v, want the lowest ticket", code, d, err)
+		}
+	}
+	patched(t, s, record.Ticket, low, `{"code":"K-2"}`)
+	scanned(t, s, p, kv.Attempt{Event: event, Code: "K-2"}, kv.AlreadyAdmitted) // by the ticket
+	d := scanned(t, s, p, kv.Attempt{Event: event, Code: "K-1"}, kv.AlreadyAdmitted)
+	if d.Type != "high" {
+		t.Errorf("the other ticket of the code (%d) answers %+v", high.Int(), d)
+	}
+	if n := pageOf(t, s, record.Checkin).Count; n != 1 {
+		t.Errorf("%d admissions, want 1", n)
+	}
+}

@@ -1,0 +1,148 @@
+package kv
+
+import (
+	"errors"
+	"os"
+	"reflect"
+
+	"go.etcd.io/bbolt"
+
+	"doorward/kv/record"
+)
+
+// Hold stops the writer inside an operation until release is called, so that what is handed in meanwhile makes one group.
+func Hold(s *Store) (release func()) {
+	started, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = s.do(true, func(*op) error {
+			close(started)
+			<-end
+			return nil
+		})
+	}()
+	<-started
+	return func() {
+		close(end)
+		<-ended
+	}
+}
+
+// Waiting is how many jobs wait for the writer.
+func Waiting(s *Store) int {
+	q := s.writer.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.doors) + len(q.others)
+}
+
+// ErrDeliberate is what FailAfter answers.
+var ErrDeliberate = errors.New("deliberate")
+
+// FailAfter makes a record and then fails, or panics, in the same operation.
+func FailAfter(s *Store, patch *record.Patch, panics bool) error {
+	return s.do(false, func(o *op) error {
+		if _, err := o.force(patch.Kind, record.ID{}, patch); err != nil {
+			return err
+		}
+		if panics {
+			panic("deliberate")
+		}
+		return ErrDeliberate
+	})
+}
+
+// force makes a record of a patch, under the next free id where none is given, without any of the checks.
+func (o *op) force(k *record.Kind, id record.ID, patch *record.Patch) (record.ID, error) {
+	if id.IsZero() {
+		var err error
+		if id, _, err = o.vacant(k, id); err != nil {
+			return id, err
+		}
+	}
+	d := k.NewDoc()
+	d.Apply(patch)
+	d.Settle(nil, o.moment())
+	_, err := o.write(change{kind: k, id: id, is: d})
+	return id, err
+}
+
+// Do runs an empty operation, as a door or as bulk, and calls fn inside it.
+func Do(s *Store, door bool, fn func()) error {
+	return s.do(door, func(*op) error {
+		fn()
+		return nil
+	})
+}
+
+// Groups is how many groups have been committed.
+func Groups(s *Store) uint64 { return s.writer.edits }
+
+// TwinTicket makes a ticket past the check that its code is the only one of the event.
+func TwinTicket(s *Store, form *record.Patch) (id record.ID, err error) {
+	ticket, name, holder := record.SplitTicket(form)
+	exact, normal := s.hashCode(form.Text("code")), s.hashCode(record.NormalCode(form.Text("code")))
+	ticket.Set("code_hash", hexText(exact[:]))
+	ticket.Set("normal_hash", hexText(normal[:]))
+	err = s.do(false, func(o *op) (err error) {
+		for i, part := range []*record.Patch{ticket, name, holder} {
+			if id, err = o.force(ticketParts[i], id, part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return id, err
+}
+
+// BreakFile closes the file under bbolt: reads go on from the map, the next commit fails.
+func BreakFile(s *Store) error {
+	file := (*os.File)(reflect.ValueOf(s.db).Elem().FieldByName("file").UnsafePointer())
+	return file.Close()
+}
+
+// MigrateAs opens a folder's file and brings it from an earlier format to this one by the given steps.
+func MigrateAs(dir string, steps map[uint64]func(*bbolt.Tx) error) error {
+	db, err := openFile(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(migrate(db, steps), db.Close())
+}
+
+// FormatNumber is the format that this version writes.
+const FormatNumber = formatNumber
+
+// HLC is the hybrid clock's last reading.
+func HLC(s *Store) (hlc uint64) {
+	_ = s.do(true, func(o *op) error {
+		hlc = o.state.hlc
+		return nil
+	})
+	return hlc
+}
+
+// IDList is an idList with numbers for ids.
+type IDList struct{ l *idList }
+
+// Edit answers a copy that an edit may change.
+func (s IDList) Edit(n uint64) IDList { return IDList{s.l.own(n)} }
+
+func (s IDList) Insert(n int64) { s.l.insert(record.Int(n)) }
+
+func (s IDList) Remove(n int64) { s.l.remove(record.Int(n)) }
+
+func (s IDList) Rank(n int64) int { return s.l.rank(record.Int(n)) }
+
+func (s IDList) Contains(n int64) bool { return s.l.contains(record.Int(n)) }
+
+func (s IDList) At(i int) int64 { return s.l.at(i).Int() }
+
+func (s IDList) Len() int { return s.l.len() }
+
+func (s IDList) Page(offset, limit int) (ns []int64) {
+	for _, id := range s.l.page(nil, offset, limit) {
+		ns = append(ns, id.Int())
+	}
+	return ns
+}
