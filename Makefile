@@ -1,0 +1,27 @@
+# make run    build, make a demo congregation on first use, serve it
+# make test   everything, on a fresh machine
+# make bench  the benchmarks
+# make build  the program: ./doorward
+
+GO      ?= go
+DATA    ?= data
+LISTEN  ?= 127.0.0.1:8080
+SIZE    ?= s
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+BUILT   ?= $(shell date -u +%Y-%m-%dT%H:%M:%SZ)
+
+export CGO_ENABLED := 0
+
+.PHONY: run test bench build
+
+build:
+	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION) -X main.built=$(BUILT)' -o doorward ./cmd/doorward
+
+run: build
+	@GO='$(GO)' DATA='$(DATA)' LISTEN='$(LISTEN)' SIZE='$(SIZE)' bash .ci/demo
+
+test:
+	@GO='$(GO)' bash .ci/check
+
+bench:
+	$(GO) test -count=1 -run TestBench -bench . ./cmd/doorward/...

@@ -1,0 +1,137 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"doorward/api/load"
+	"doorward/kv"
+)
+
+// Control answers the command line: what the operator does to the whole store, and all of /admin/v1, without a key. It must
+// only ever be reachable by the owner of the store's folder: through a Unix socket in it, or in the process that opened it.
+//
+//	POST /control/import?kind=ticket&event=7&map=field=column&dry_run=true   body: the file    → progress, load.Report
+//	GET  /control/export?kind=person                                         → NDJSON; a failure is in the trailer X-Export-Error
+//	POST /control/demo?size=s&seed=1                                         → progress, load.DemoReport
+//	GET  /control/verify                                                     → progress, {"rows","records","damaged","damage"}
+//
+// Those with progress answer application/x-ndjson: lines {"progress":{"done":n,"total":n}}, total 0 where it is unknown, then
+// one {"result":…} or {"error":{"code","message"}}. What is wrong with the request itself is answered as /admin/v1 does.
+func (s *Server) Control() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, do := range map[string]func(*exchange, *http.Request) error{
+		"POST /control/import": controlImport,
+		"GET /control/export":  controlExport,
+		"POST /control/demo":   controlDemo,
+		"GET /control/verify":  controlVerify,
+	} {
+		mux.Handle(pattern, s.answer(func(x *exchange, r *http.Request) error {
+			x.caller, x.known = kv.Operator(), true
+			return do(x, r)
+		}))
+	}
+	mux.Handle("/", s.operator())
+	return mux
+}
+
+func controlImport(x *exchange, r *http.Request) error {
+	src, err := controlSource(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	_ = http.NewResponseController(x).EnableFullDuplex() // without it, as in HTTP/2, both directions flow anyway
+	src.Reader = r.Body
+	st := newStream(x)
+	rep, err := load.Import(r.Context(), x.store(), x.caller, src, st.progress)
+	return st.end(rep, err)
+}
+
+// controlSource reads what an import's query string says.
+func controlSource(q url.Values) (src load.Source, err error) {
+	src = load.Source{Kind: q.Get("kind"), DryRun: q.Get("dry_run") == "true", Map: map[string]string{}}
+	if text := q.Get("event"); text != "" {
+		if src.Event, err = strconv.ParseInt(text, 10, 64); err != nil || src.Event < 1 {
+			return src, fmt.Errorf("%w: --event: an id is wanted", load.ErrUsage)
+		}
+	}
+	for _, pair := range q["map"] {
+		field, column, ok := strings.Cut(pair, "=")
+		if field, column = strings.TrimSpace(field), strings.TrimSpace(column); !ok || field == "" || column == "" {
+			return src, fmt.Errorf("%w: --map: field=column is wanted", load.ErrUsage)
+		}
+		src.Map[field] = column
+	}
+	return src, nil
+}
+
+// exportError is the trailer in which an export that broke off says so.
+const exportError = "X-Export-Error"
+
+func controlExport(x *exchange, r *http.Request) error {
+	x.Header().Set("Content-Type", typeNDJSON)
+	x.Header().Set("Trailer", exportError)
+	err := load.Export(r.Context(), x.store(), x.caller, x, load.ExportOptions{Kind: r.URL.Query().Get("kind")})
+	if err == nil || x.status == 0 {
+		if err != nil {
+			x.Header().Del("Trailer")
+		}
+		return err
+	}
+	x.log(err)
+	x.Header().Set(exportError, explain(err).message)
+	return nil
+}
+
+func controlDemo(x *exchange, r *http.Request) error {
+	q := r.URL.Query()
+	st := newStream(x)
+	seed, err := strconv.ParseInt(q.Get("seed"), 10, 64)
+	if err != nil && q.Has("seed") {
+		return fmt.Errorf("%w: --seed: an integer is wanted", load.ErrUsage)
+	}
+	rep, err := load.Demo(r.Context(), x.store(), x.caller, load.DemoOptions{Size: q.Get("size"), Seed: seed, Progress: st.progress})
+	if errors.Is(err, load.ErrNotVacant) {
+		err = &kv.Conflict{Reason: load.ErrNotVacant.Error()}
+	}
+	return st.end(rep, err)
+}
+
+// verdict is what a check of the whole store found.
+type verdict struct {
+	Rows    int      `json:"rows"`
+	Records int      `json:"records"`
+	Damaged int      `json:"damaged"`
+	Damage  []string `json:"damage"`
+}
+
+func controlVerify(x *exchange, _ *http.Request) error {
+	st := newStream(x)
+	rep, err := verify(x, func(done, total int) { st.progress(int64(done), int64(total)) })
+	if rep.Damage == nil {
+		rep.Damage = []string{}
+	}
+	return st.end(verdict{rep.Rows, rep.Records, rep.Damaged, rep.Damage}, err)
+}
+
+// verify reads a file that may be damaged: an access beyond its end, or to what is no page, is damage and not our death.
+func verify(x *exchange, progress func(done, total int)) (rep kv.Report, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if v := recover(); v != nil {
+			rep.Damaged++
+			rep.Damage = append(rep.Damage, "the file's own structure is broken")
+			x.log(fmt.Errorf("verify: panic: %v", v))
+		}
+	}()
+	return x.store().Verify(x.caller, progress)
+}
+
+// progressPause is the shortest time between two lines of progress.
+const progressPause = 100 * time.Millisecond

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"doorward/api"
+	"doorward/kv"
+)
+
+// control is a line to the control handler of a store.
+type control struct {
+	client   *http.Client
+	progress *progress
+	close    func() error
+}
+
+// opening says which store a command is about.
+type opening struct {
+	*settings
+	makes bool // the store is made where there is none
+}
+
+// patience is how often a command looks for a store that another one has just opened or let go of.
+const patience = 3
+
+// dial reaches the store through serve's socket, or opens it.
+func (m *Main) dial(ctx context.Context, o opening) (*control, error) {
+	if err := m.checkFolder(o.data); err != nil {
+		return nil, err
+	}
+	if !o.makes && !hasStore(o.data) {
+		return nil, fmt.Errorf("the folder %s holds no congregation", o.data)
+	}
+	var err error
+	for range patience { // each try waits a while for the lock
+		if c, e := dialSocket(ctx, o.data); e == nil {
+			_ = c.Close() // it only showed that somebody answers
+			return m.viaSocket(o.data), nil
+		}
+		var c *control
+		if c, err = m.inProcess(o); !errors.Is(err, kv.ErrInUse) {
+			return c, err
+		}
+		if ctx.Err() != nil {
+			return nil, errStopped
+		}
+	}
+	return nil, fmt.Errorf("another doorward is at work on the folder %s; try again when it is done", o.data)
+}
+
+func (m *Main) viaSocket(dir string) *control {
+	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, dir) }}
+	return &control{client: &http.Client{Transport: t}, progress: m.newProgress(), close: func() error {
+		t.CloseIdleConnections()
+		return nil
+	}}
+}
+
+// inProcess opens the store and the handler over it.
+func (m *Main) inProcess(o opening) (*control, error) {
+	store, err := kv.Open(kv.Config{Dir: o.data, Zone: o.zone, Built: buildTime(), Logger: m.logger(slog.LevelError)})
+	if err != nil {
+		return nil, err
+	}
+	server, err := api.New(api.Config{Store: store, Version: versionText(), Logger: m.logger(slog.LevelError)})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	p := newPipes()
+	h := &http.Server{Handler: server.Control(), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = h.Serve(p) // it ends with Shutdown
+	}()
+	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx) }}
+	return &control{client: &http.Client{Transport: t}, progress: m.newProgress(), close: func() error {
+		t.CloseIdleConnections()
+		err := h.Shutdown(context.Background()) // what is being written is finished
+		<-served
+		return errors.Join(err, store.Close())
+	}}, nil
+}
+
+func (m *Main) logger(level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: level}))
+}
+
+// request is one request to the control handler.
+type request struct {
+	method string
+	path   string
+	query  url.Values
+	body   io.Reader
+	size   int64 // of the body, where it is known
+	json   bool  // the body is JSON
+}
+
+// problem is an error as the handler answers it.
+type problem struct {
+	Code    string              `json:"code,omitempty"`
+	Message string              `json:"message"`
+	Details map[string][]string `json:"-"`
+}
+
+// failure is the body of an error.
+type failure struct {
+	Error problem `json:"error"`
+}
+
+// errStopped is a command ended by a signal.
+var errStopped = errors.New("stopped")
+
+// send sends a request; an answer that is an error comes back as one.
+func (c *control) send(ctx context.Context, r request) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, r.method, "http://doorward"+r.path+"?"+r.query.Encode(), r.body)
+	if err != nil {
+		return nil, err
+	}
+	if r.size > 0 {
+		req.ContentLength = r.size
+	}
+	if r.json {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.client.Do(req)
+	switch {
+	case ctx.Err() != nil:
+		return nil, errStopped
+	case err != nil:
+		return nil, fmt.Errorf("the server did not answer: %w", err)
+	case resp.StatusCode >= http.StatusBadRequest:
+		defer func() { _ = resp.Body.Close() }() // read to its end below
+		return nil, refusal(resp)
+	}
+	return resp, nil
+}
+
+// refusal is an error answer as an error; a bad request is wrong usage.
+func refusal(resp *http.Response) error {
+	var f struct {
+		Error struct {
+			Message string          `json:"message"`
+			Details json.RawMessage `json:"details"`
+		} `json:"error"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&f); err != nil || f.Error.Message == "" {
+		return fmt.Errorf("the server answered %s", resp.Status)
+	}
+	err := errors.New(strings.TrimPrefix(lower(f.Error.Message), "wrong usage: "))
+	var faults map[string][]string
+	if json.Unmarshal(f.Error.Details, &faults) == nil && len(faults) > 0 {
+		err = errors.New(faultText(faults))
+	}
+	if resp.StatusCode == http.StatusBadRequest {
+		return usageError{err}
+	}
+	return err
+}
+
+// lower is a server's sentence as the command line prints it.
+func lower(s string) string {
+	s = strings.TrimSuffix(s, ".")
+	if len(s) > 1 && s[1] >= 'a' && s[1] <= 'z' {
+		return strings.ToLower(s[:1]) + s[1:]
+	}
+	return s
+}
+
+func faultText(faults map[string][]string) string {
+	var parts []string
+	for field, texts := range faults {
+		parts = append(parts, field+": "+strings.Join(texts, " "))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
+}
+
+// call sends a request whose answer is one JSON document.
+func (c *control) call(ctx context.Context, r request) (json.RawMessage, error) {
+	resp, err := c.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // it is read to its end
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("the server broke off: %w", err)
+	}
+	return body, nil
+}
+
+// follow sends a request whose answer is progress and one result.
+func (c *control) follow(ctx context.Context, r request) (json.RawMessage, error) {
+	resp, err := c.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
+	defer c.progress.end()
+	lines := bufio.NewReader(resp.Body)
+	for {
+		b, err := lines.ReadBytes('\n')
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, errStopped
+			}
+			return nil, errors.New("the server broke off before it was done")
+		}
+		var line struct {
+			Progress *struct{ Done, Total int64 }
+			Result   json.RawMessage
+			Error    *problem
+		}
+		if err := json.Unmarshal(bytes.TrimSpace(b), &line); err != nil {
+			return nil, fmt.Errorf("the server's answer: %w", err)
+		}
+		switch {
+		case line.Progress != nil:
+			c.progress.show(line.Progress.Done, line.Progress.Total)
+		case line.Error != nil:
+			return nil, errors.New(lower(line.Error.Message))
+		default:
+			return line.Result, nil
+		}
+	}
+}
+
+// drain is how long a server that ends waits for the requests it has begun.
+const drain = 30 * time.Second

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"doorward/kv"
+)
+
+// folderMode is the folder's: nobody but its owner may look into it.
+const folderMode = 0o700
+
+// checkFolder refuses a folder of another user, with the command to use instead, and closes one of ours to everybody else.
+func (m *Main) checkFolder(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return usageError{fmt.Errorf("--data: %w", err)}
+	case !info.IsDir():
+		return usageError{fmt.Errorf("--data %s: that is no folder", dir)}
+	}
+	if owner, ok := foreign(info); ok {
+		return usageError{fmt.Errorf("the folder %s belongs to user %s; use: sudo -u %s doorward %s",
+			dir, owner, shell([]string{owner}), shell(m.Args))}
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 && !hasStore(dir) {
+		return err // not ours alone: somebody's home, say
+	}
+	return os.Chmod(dir, folderMode)
+}
+
+func hasStore(dir string) bool {
+	_, err := os.Stat(kv.Path(dir))
+	return err == nil
+}
+
+// shell writes arguments as a shell reads them.
+func shell(args []string) string {
+	quoted := make([]string, len(args))
+	for i, a := range args {
+		quoted[i] = a
+		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$&|;<>()*?[]#~!`{}") {
+			quoted[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}

@@ -1,0 +1,24 @@
+//go:build unix
+
+package main
+
+import (
+	"io/fs"
+	"os"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// foreign tells a folder of another user, and whose it is.
+func foreign(info fs.FileInfo) (owner string, ok bool) {
+	stat, is := info.Sys().(*syscall.Stat_t)
+	if !is || int(stat.Uid) == os.Geteuid() {
+		return "", false
+	}
+	id := strconv.FormatUint(uint64(stat.Uid), 10)
+	if u, err := user.LookupId(id); err == nil {
+		return u.Username, true
+	}
+	return "#" + id, true
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const keysPath = "/admin/v1/keys/"
+
+// newKey is the request for a key.
+type newKey struct {
+	Name        string   `json:"name"`
+	Level       string   `json:"level"`
+	Permissions []string `json:"permissions"`
+	ExpiresAt   *string  `json:"expires_at"`
+	Rate        int      `json:"rate_limit,omitempty"`
+}
+
+// key is a key as the handler answers it.
+type key struct {
+	ID          int64    `json:"id"`
+	Key         string   `json:"key"`
+	Secret      string   `json:"secret,omitempty"`
+	Name        string   `json:"name"`
+	Level       string   `json:"level"`
+	Permissions []string `json:"permissions"`
+	ExpiresAt   *string  `json:"expires_at"`
+	Rate        int      `json:"rate_limit,omitempty"`
+	RevokedAt   *string  `json:"revoked_at,omitempty"`
+}
+
+func (m *Main) keysCommand(set *settings) *cobra.Command {
+	cmd := &cobra.Command{Use: "keys", Short: "Make, list and revoke the keys of integrations and doors"}
+	cmd.AddCommand(m.keysAddCommand(set), m.keysListCommand(set), m.keysRevokeCommand(set))
+	return cmd
+}
+
+func (m *Main) keysAddCommand(set *settings) *cobra.Command {
+	var k newKey
+	var expires time.Duration
+	cmd := &cobra.Command{Use: "add", Short: "Make a key and print its secret, once", Args: cobra.NoArgs}
+	asJSON := jsonFlag(cmd)
+	f := cmd.Flags()
+	f.StringVar(&k.Name, "name", "", "what the key is for")
+	f.StringVar(&k.Level, "level", "", "how much it sees: denomination, regional:1, church:3,4 or event:7")
+	f.StringSliceVar(&k.Permissions, "allow", nil, "what it may do, as people:GET,checkin:*; nothing = everything but admin and sync")
+	f.DurationVar(&expires, "expires", 0, "how long it lives, as 48h; 0 = until it is revoked")
+	f.IntVar(&k.Rate, "rate-limit", 0, "requests a minute; 0 = no limit")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if expires < 0 {
+			return usageError{fmt.Errorf("--expires: a time to come is wanted")}
+		}
+		if expires > 0 {
+			at := time.Now().Add(expires).UTC().Format(time.RFC3339)
+			k.ExpiresAt = &at
+		}
+		return m.on(cmd.Context(), opening{set, true}, func(c *control) error { return m.addKey(cmd, c, k, *asJSON) })
+	}
+	return cmd
+}
+
+func (m *Main) addKey(cmd *cobra.Command, c *control, k newKey, asJSON bool) error {
+	body, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	answer, err := c.call(cmd.Context(), request{method: http.MethodPost, path: keysPath, body: bytes.NewReader(body), json: true})
+	if err != nil {
+		return err
+	}
+	var made key
+	if err := json.Unmarshal(answer, &made); err != nil {
+		return fmt.Errorf("the server's answer: %w", err)
+	}
+	if asJSON {
+		m.printJSON(made)
+		return nil
+	}
+	fmt.Fprintf(m.Stdout, "key     %s\nsecret  %s\n\nThe secret is shown this once. A request carries both: curl -u KEY:SECRET …\n", made.Key, made.Secret)
+	return nil
+}
+
+func (m *Main) keysListCommand(set *settings) *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List the keys", Args: cobra.NoArgs}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return m.on(cmd.Context(), opening{set, false}, func(c *control) error {
+			keys, err := allKeys(cmd, c)
+			switch {
+			case err != nil:
+				return err
+			case *asJSON:
+				m.printJSON(map[string]any{"count": len(keys), "results": keys})
+				return nil
+			}
+			return m.printKeys(keys)
+		})
+	}
+	return cmd
+}
+
+// allKeys reads the list page by page.
+func allKeys(cmd *cobra.Command, c *control) ([]key, error) {
+	keys := []key{}
+	for {
+		q := url.Values{"limit": {"100"}, "offset": {strconv.Itoa(len(keys))}}
+		answer, err := c.call(cmd.Context(), request{method: http.MethodGet, path: keysPath, query: q})
+		if err != nil {
+			return nil, err
+		}
+		var page struct {
+			Count   int
+			Results []key
+		}
+		if err := json.Unmarshal(answer, &page); err != nil {
+			return nil, fmt.Errorf("the server's answer: %w", err)
+		}
+		if keys = append(keys, page.Results...); len(page.Results) == 0 || len(keys) >= page.Count {
+			return keys, nil
+		}
+	}
+}
+
+func (m *Main) printKeys(keys []key) error {
+	w := tabwriter.NewWriter(m.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tKEY\tNAME\tLEVEL\tMAY\tEXPIRES\tREVOKED")
+	for _, k := range keys {
+		may := strings.Join(k.Permissions, ",")
+		if may == "" {
+			may = "all but admin and sync"
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Key, k.Name, k.Level, may, orDash(k.ExpiresAt), orDash(k.RevokedAt))
+	}
+	return w.Flush()
+}
+
+func orDash(s *string) string {
+	if s == nil {
+		return "-"
+	}
+	return *s
+}
+
+func (m *Main) keysRevokeCommand(set *settings) *cobra.Command {
+	cmd := &cobra.Command{Use: "revoke ID", Short: "End a key from its next request on", Args: cobra.ExactArgs(1)}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil {
+			return usageError{fmt.Errorf("%s is no key's ID; keys list shows them", args[0])}
+		}
+		return m.on(cmd.Context(), opening{set, false}, func(c *control) error {
+			if _, err := c.call(cmd.Context(), request{method: http.MethodDelete, path: keysPath + args[0] + "/"}); err != nil {
+				return fmt.Errorf("key %d: %w", id, err)
+			}
+			if *asJSON {
+				m.printJSON(map[string]any{"id": id, "revoked": true})
+				return nil
+			}
+			fmt.Fprintf(m.Stdout, "key %d is revoked\n", id)
+			return nil
+		})
+	}
+	return cmd
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // a venue's machine may have no time zones of its own
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	m := &Main{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv}
+	os.Exit(m.Run(ctx))
+}
+
+// Main is the program: all that it takes from its surroundings.
+type Main struct {
+	Args   []string // without the program's name
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Env    func(name string) (string, bool)
+	Ready  func(address string) // called once serve answers, with its real address; nil = nobody waits
+}
+
+// The exit codes.
+const (
+	exitDone = iota
+	exitFailed
+	exitUsage
+)
+
+// usageError is a wrong use of the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// errSaid ends a command with exitFailed after it has said what there is to say.
+var errSaid = errors.New("failed, as said")
+
+// Run carries out the command that Args name and answers the exit code.
+func (m *Main) Run(ctx context.Context) int {
+	root, began := m.root()
+	root.SetArgs(m.Args)
+	root.SetIn(m.Stdin)
+	root.SetOut(m.Stdout)
+	root.SetErr(m.Stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errSaid):
+		return exitFailed
+	}
+	if wantsJSON(cmd) {
+		m.printJSON(failure{problem{Message: err.Error()}})
+	}
+	fmt.Fprintln(m.Stderr, "doorward:", err)
+	if usage := new(usageError); errors.As(err, usage) || !*began {
+		fmt.Fprintf(m.Stderr, "See: %s --help\n", cmd.CommandPath())
+		return exitUsage
+	}
+	return exitFailed
+}

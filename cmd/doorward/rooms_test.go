@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mayImport are the rooms, and whom each may import (design.md §1): sisters never import each other.
+var mayImport = map[string][]string{
+	"cmd":       {"api", "sync", "index", "kv", "kv/record"},
+	"api":       {"kv", "kv/record"},
+	"sync":      {"kv", "kv/record"},
+	"index":     {"kv", "kv/record"},
+	"kv":        {"kv/record"},
+	"kv/record": {},
+}
+
+// mayUse are the libraries, by the start of their paths, and the rooms that may know them.
+var mayUse = map[string][]string{
+	"github.com/blevesearch/":             {"index"},
+	"github.com/go-chi/":                  {"api", "sync"},
+	"github.com/go-json-experiment/json":  {"kv/record", "kv", "api", "sync", "index"},
+	"github.com/oklog/ulid/v2":            {"kv/record", "kv", "sync"},
+	"github.com/pelletier/go-toml/v2":     {"cmd"},
+	"github.com/prometheus/client_golang": {"kv", "api", "sync", "index", "cmd"},
+	"github.com/shopspring/decimal":       {"kv/record"},
+	"github.com/spf13/cobra":              {"cmd"},
+	"github.com/spf13/pflag":              {"cmd"},
+	"github.com/swaggest/swgui":           {"api"},
+	"github.com/xuri/excelize/v2":         {"api"},
+	"go.etcd.io/bbolt":                    {"kv"},
+	"golang.org/x/sys":                    {"kv", "cmd"},
+	"golang.org/x/term":                   {"cmd"},
+	"golang.org/x/text":                   {"kv/record", "api"},
+	"golang.org/x/time":                   {"api", "sync"},
+}
+
+// forTests are the libraries that only tests use.
+var forTests = []string{
+	"github.com/getkin/kin-openapi", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "pgregory.net/rapid",
+	"github.com/anishathalye/porcupine", "github.com/prometheus/common", "github.com/prometheus/client_model",
+}
+
+// pkg is what go list says of a package.
+type pkg struct {
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
+}
+
+// room is the room that a package of ours lies in.
+func room(path string) (string, bool) {
+	rest, ours := strings.CutPrefix(path, "doorward/")
+	if rest == "kv/record" || strings.HasPrefix(rest, "kv/record/") {
+		return "kv/record", ours
+	}
+	rest, _, _ = strings.Cut(rest, "/")
+	return rest, ours
+}
+
+// forbidden says why a room may not import a path; "" where it may.
+func forbidden(from, path string, test bool) string {
+	if to, ours := room(path); ours {
+		if to != from && !slices.Contains(mayImport[from], to) && !(test && to == "kv") {
+			return "room " + from + " may not know room " + to
+		}
+		return ""
+	}
+	if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") {
+		return "" // the standard library
+	}
+	for _, lib := range forTests {
+		if strings.HasPrefix(path, lib) && test {
+			return ""
+		}
+	}
+	for lib, rooms := range mayUse {
+		if strings.HasPrefix(path, lib) {
+			if slices.Contains(rooms, from) {
+				return ""
+			}
+			return "room " + from + " may not use " + lib
+		}
+	}
+	return "a library that no room may use; a new one gets a dated line in the README and its rooms here"
+}
+
+func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "doorward/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		from, _ := room(p.ImportPath)
+		if _, known := mayImport[from]; !known {
+			t.Errorf("%s lies in no room", p.ImportPath)
+		}
+		for _, path := range p.Imports {
+			if why := forbidden(from, path, false); why != "" {
+				t.Errorf("%s imports %s: %s", p.ImportPath, path, why)
+			}
+		}
+		for _, path := range slices.Concat(p.TestImports, p.XTestImports) {
+			if why := forbidden(from, path, true); why != "" {
+				t.Errorf("a test of %s imports %s: %s", p.ImportPath, path, why)
+			}
+		}
+	}
+}
+
+// TestRoomsRuleCatches plants what the rule is there for.
+func TestRoomsRuleCatches(t *testing.T) {
+	for _, c := range []struct {
+		from, path string
+		ok         bool
+	}{
+		{"api", "doorward/index", false}, {"sync", "doorward/api", false}, {"kv", "doorward/api", false}, {"kv/record", "doorward/kv", false},
+		{"api", "go.etcd.io/bbolt", false}, {"index", "github.com/go-chi/chi/v5", false}, {"api", "github.com/google/go-cmp/cmp", false},
+		{"api", "example.org/new", false}, {"cmd", "doorward/api/load", true}, {"api", "doorward/kv/record", true}, {"kv", "go.etcd.io/bbolt", true},
+	} {
+		if got := forbidden(c.from, c.path, false) == ""; got != c.ok {
+			t.Errorf("room %s importing %s is allowed: %v, want %v", c.from, c.path, got, c.ok)
+		}
+	}
+}

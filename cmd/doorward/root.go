@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// settings are the flags that every command with a store has.
+type settings struct {
+	data     string
+	timezone string
+	zone     *time.Location
+}
+
+// root builds the command tree. began tells, after it ran, whether a command got as far as its own work: before, an error is
+// one of usage.
+func (m *Main) root() (root *cobra.Command, began *bool) {
+	began = new(bool)
+	set := &settings{}
+	root = &cobra.Command{
+		Use:           "doorward",
+		Short:         "An offline-first congregation server",
+		Long:          "Doorward keeps a congregation's people, groups, finances and events, and checks tickets in at the door.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&set.data, "data", "", "the folder that holds the congregation")
+	flags.StringVar(&set.timezone, "timezone", "America/Sao_Paulo", "the congregation's time zone")
+	flags.String("config", "", "a TOML file with further settings, named as the flags are")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := m.configure(root, cmd); err != nil {
+			return err
+		}
+		if err := set.check(cmd); err != nil {
+			return err
+		}
+		*began = true
+		return nil
+	}
+	root.AddCommand(m.serveCommand(set), m.demoCommand(set), m.keysCommand(set), m.importCommand(set), m.exportCommand(set),
+		m.verifyCommand(set), m.versionCommand())
+	return root, began
+}
+
+// noStore marks the commands that need no folder.
+const noStore = "no store"
+
+// check reads the settings that any command with a store needs.
+func (s *settings) check(cmd *cobra.Command) (err error) {
+	if !cmd.HasParent() || cmd.HasSubCommands() || cmd.Annotations[noStore] != "" {
+		return nil
+	}
+	if s.data == "" {
+		return fmt.Errorf("--data is missing: the folder that holds the congregation")
+	}
+	if s.zone, err = time.LoadLocation(s.timezone); err != nil {
+		return fmt.Errorf("--timezone %s: no such time zone", s.timezone)
+	}
+	return nil
+}
+
+// jsonFlag gives a command the flag --json.
+func jsonFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("json", false, "print the outcome as one JSON object")
+}
+
+func wantsJSON(cmd *cobra.Command) bool {
+	f := cmd.Flags().Lookup("json")
+	return f != nil && f.Value.String() == "true"
+}
+
+// printJSON prints one JSON object.
+func (m *Main) printJSON(v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // what is printed is made here
+	}
+	fmt.Fprintf(m.Stdout, "%s\n", b)
+}
+
+// on runs do with a line to the store's control handler, which it closes.
+func (m *Main) on(ctx context.Context, o opening, do func(*control) error) (err error) {
+	c, err := m.dial(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := c.close(); err == nil {
+			err = e
+		}
+	}()
+	return do(c)
+}

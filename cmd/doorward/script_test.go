@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"doorward": main})
+}
+
+// TestScripts runs the command line as a person does. Besides the usual commands a script has:
+//
+//	serve NAME DIR [flags]       starts a server in the background; its address is then in $NAME
+//	stop NAME                    ends it as a signal does, and waits
+//	ask STATUS METHOD URL [BODY] sends a request with the key in $KEY and $SECRET; its answer is in stdout
+//	take NAME MEMBER             keeps a member of the JSON object in stdout as $NAME
+//	mode FILE MODE               checks a file's permissions
+//	give DIR UID                 hands a folder to another user
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Values[servers{}] = &running{servers: map[string]*running1{}}
+			e.Defer(func() { e.Values[servers{}].(*running).stopAll() })
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"serve": scriptServe, "stop": scriptStop, "ask": scriptAsk, "take": scriptTake, "mode": scriptMode, "give": scriptGive,
+		},
+		Condition:          func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },
+		RequireUniqueNames: true,
+	})
+}
+
+// servers is the key of a script's running servers.
+type servers struct{}
+
+type running struct{ servers map[string]*running1 }
+
+// running1 is one server of a script.
+type running1 struct {
+	stop func()
+	done chan int
+	out  *output
+}
+
+func (r *running) stopAll() {
+	for name := range r.servers {
+		r.end(name)
+	}
+}
+
+func (r *running) end(name string) int {
+	s := r.servers[name]
+	delete(r.servers, name)
+	s.stop()
+	return <-s.done
+}
+
+// output is what a server prints.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: serve NAME DIR [flags]")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &running1{stop: cancel, done: make(chan int, 1), out: &output{}}
+	ready := make(chan string, 1)
+	m := &Main{
+		Args:  append([]string{"serve", "--data", ts.MkAbs(args[1]), "--listen", "127.0.0.1:0"}, args[2:]...),
+		Stdin: strings.NewReader(""), Stdout: s.out, Stderr: s.out,
+		Env:   func(string) (string, bool) { return "", false },
+		Ready: func(address string) { ready <- address },
+	}
+	go func() { s.done <- m.Run(ctx) }()
+	select {
+	case address := <-ready:
+		if neg {
+			ts.Fatalf("serve answers, but should not")
+		}
+		ts.Setenv(args[0], address)
+		ts.Value(servers{}).(*running).servers[args[0]] = s
+	case code := <-s.done:
+		cancel()
+		_, _ = io.WriteString(ts.Stderr(), s.out.String())
+		if !neg {
+			ts.Fatalf("serve ended with %d: %s", code, s.out)
+		}
+	}
+}
+
+func scriptStop(ts *testscript.TestScript, _ bool, args []string) {
+	r := ts.Value(servers{}).(*running)
+	s := r.servers[args[0]]
+	if s == nil {
+		ts.Fatalf("no server %s", args[0])
+	}
+	code := r.end(args[0])
+	_, _ = io.WriteString(ts.Stdout(), s.out.String())
+	if code != 0 {
+		ts.Fatalf("serve ended with %d: %s", code, s.out)
+	}
+}
+
+func scriptAsk(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 3 {
+		ts.Fatalf("usage: ask STATUS METHOD URL [BODY]")
+	}
+	var body io.Reader
+	if len(args) > 3 {
+		body = strings.NewReader(args[3])
+	}
+	req, err := http.NewRequest(args[1], args[2], body)
+	ts.Check(err)
+	req.Header.Set("Content-Type", "application/json")
+	if key := ts.Getenv("KEY"); key != "" {
+		req.SetBasicAuth(key, ts.Getenv("SECRET"))
+	}
+	resp, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	_, _ = ts.Stdout().Write(answer)
+	if strconv.Itoa(resp.StatusCode) != args[0] {
+		ts.Fatalf("%s %s = %s %s, want %s", args[1], args[2], resp.Status, answer, args[0])
+	}
+}
+
+func scriptTake(ts *testscript.TestScript, _ bool, args []string) {
+	_, after, ok := strings.Cut(ts.ReadFile("stdout"), `"`+args[1]+`":`)
+	if !ok {
+		ts.Fatalf("no member %s", args[1])
+	}
+	value := strings.TrimLeft(after, `["`)
+	ts.Setenv(args[0], value[:strings.IndexAny(value, `",}]`)])
+}
+
+func scriptMode(ts *testscript.TestScript, _ bool, args []string) {
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if got := strconv.FormatUint(uint64(info.Mode().Perm()), 8); got != args[1] {
+		ts.Fatalf("mode of %s = %s, want %s", args[0], got, args[1])
+	}
+}
+
+func scriptGive(ts *testscript.TestScript, _ bool, args []string) {
+	uid, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(syscall.Chown(filepath.Clean(ts.MkAbs(args[0])), uid, uid))
+}

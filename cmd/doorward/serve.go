@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"doorward/api"
+	"doorward/kv"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/spf13/cobra"
+)
+
+// serving is what serve is told.
+type serving struct {
+	*settings
+	listen, metrics string
+	api             api.Config
+}
+
+func (m *Main) serveCommand(set *settings) *cobra.Command {
+	s := &serving{settings: set}
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Answer requests until a signal ends it", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return m.serve(cmd.Context(), s) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "the address to answer at")
+	f.StringVar(&s.metrics, "metrics-listen", "", "a second address, for /metrics alone")
+	f.StringVar(&s.api.PublicURL, "public-url", "", "where clients reach the server, if not at the address they name")
+	f.StringSliceVar(&s.api.AllowedHosts, "allowed-host", nil, "a further name that clients may use for the server")
+	f.StringSliceVar(&s.api.CORSOrigins, "cors-origin", nil, "an origin whose pages may call the server")
+	f.IntVar(&s.api.AuthFailures, "auth-failures", 20, "failed logins a minute and address before it has to wait; 0 = no limit")
+	return cmd
+}
+
+// serve opens the store, answers until ctx ends, and closes everything in the order in which nothing is lost.
+func (m *Main) serve(ctx context.Context, s *serving) (err error) {
+	if err := m.checkFolder(s.data); err != nil {
+		return err
+	}
+	log := m.logger(slog.LevelInfo)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	store, err := m.openStore(ctx, s, kv.Config{Dir: s.data, Zone: s.zone, Logger: log, Registerer: registry, Built: buildTime()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	s.api.Store, s.api.Version, s.api.Logger, s.api.Registry = store, versionText(), log, registry
+	server, err := api.New(s.api)
+	if err != nil {
+		return usageError{err}
+	}
+	f := &faces{log: log}
+	socket, err := listenSocket(s.data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeSocket(s.data, socket)) }()
+	address, err := f.open(s, server)
+	if err != nil {
+		return err
+	}
+	f.add(socket, &http.Server{Handler: server.Control()})
+	m.greet(s, store, address)
+	log.Info("serving", "address", address, "version", s.api.Version)
+	if m.Ready != nil {
+		m.Ready(address)
+	}
+	defer log.Info("stopped")
+	return f.run(ctx)
+}
+
+// openStore opens the store. A command that is at work on the folder is waited for; another server is not.
+func (m *Main) openStore(ctx context.Context, s *serving, c kv.Config) (store *kv.Store, err error) {
+	for range patience {
+		if store, err = kv.Open(c); !errors.Is(err, kv.ErrInUse) || ctx.Err() != nil {
+			return store, err
+		}
+		if conn, e := dialSocket(ctx, s.data); e == nil {
+			_ = conn.Close() // it only showed that somebody answers
+			return nil, fmt.Errorf("another doorward serves the folder %s already", s.data)
+		}
+	}
+	return nil, fmt.Errorf("another doorward is at work on the folder %s; try again when it is done", s.data)
+}
+
+// greet says where the server is and, where there is no key yet, how to make one.
+func (m *Main) greet(s *serving, store *kv.Store, address string) {
+	fmt.Fprintf(m.Stdout, "Doorward answers at http://%s/ (API documentation: http://%s/docs)\n", address, address)
+	if keys, err := store.Keys(kv.Operator()); err == nil && len(keys) == 0 {
+		fmt.Fprintf(m.Stdout, "There is no key yet. The first one is made with:\n  doorward keys add --data %s --name admin --level denomination --allow '*:*'\n",
+			shell([]string{s.data}))
+	}
+}
+
+// faces are the listeners of a server and what answers on each.
+type faces struct {
+	log       *slog.Logger
+	servers   []*http.Server
+	listeners []net.Listener
+}
+
+func (f *faces) add(l net.Listener, s *http.Server) {
+	s.ErrorLog = slog.NewLogLogger(f.log.Handler(), slog.LevelDebug)
+	f.servers, f.listeners = append(f.servers, s), append(f.listeners, l)
+}
+
+// open listens on the public addresses and answers the real one.
+func (f *faces) open(s *serving, server *api.Server) (address string, err error) {
+	l, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		return "", fmt.Errorf("--listen: %w", err)
+	}
+	f.add(l, api.HTTPServer(server.Handler()))
+	if s.metrics != "" {
+		ml, err := net.Listen("tcp", s.metrics)
+		if err != nil {
+			return "", errors.Join(fmt.Errorf("--metrics-listen: %w", err), l.Close())
+		}
+		f.add(ml, api.HTTPServer(server.Metrics()))
+		f.log.Info("metrics", "address", ml.Addr().String())
+	}
+	return l.Addr().String(), nil
+}
+
+// run serves until ctx ends or one of the listeners fails, then lets what has begun finish.
+func (f *faces) run(ctx context.Context) error {
+	failed := make(chan error, len(f.servers))
+	for i, s := range f.servers {
+		go func() {
+			if err := s.Serve(f.listeners[i]); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		}()
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	last, cancel := context.WithTimeout(context.Background(), drain)
+	defer cancel()
+	for _, s := range f.servers {
+		if e := s.Shutdown(last); e != nil {
+			err = errors.Join(err, e, s.Close())
+		}
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// socketName is the control socket's name in the folder.
+const socketName = "control.sock"
+
+// maxSocketPath is the longest path that every system takes for a socket.
+const maxSocketPath = 100
+
+// socketPath is a path to the folder's socket that is short enough to bind and dial: the plain one, or one through a link
+// that lasts until release is called.
+func socketPath(dir string) (path string, release func(), err error) {
+	none := func() {}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", none, err
+	}
+	if path = filepath.Join(abs, socketName); len(path) <= maxSocketPath {
+		return path, none, nil
+	}
+	tmp, err := os.MkdirTemp("", "doorward")
+	if err != nil {
+		return "", none, err
+	}
+	release = func() { _ = os.RemoveAll(tmp) } // a link and its folder: nothing is lost if they stay
+	link := filepath.Join(tmp, "d")
+	if err := os.Symlink(abs, link); err != nil {
+		release()
+		return "", none, err
+	}
+	return filepath.Join(link, socketName), release, nil
+}
+
+func dialSocket(ctx context.Context, dir string) (net.Conn, error) {
+	path, release, err := socketPath(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return (&net.Dialer{}).DialContext(ctx, "unix", path)
+}
+
+// listenSocket listens on the folder's socket. The caller has the store open: a socket that is there already was left by a
+// server that died.
+func listenSocket(dir string) (*net.UnixListener, error) {
+	if err := os.Remove(filepath.Join(dir, socketName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	path, release, err := socketPath(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	l.SetUnlinkOnClose(false) // the path may be gone; closeSocket removes the file
+	return l, os.Chmod(filepath.Join(dir, socketName), 0o600)
+}
+
+// closeSocket removes the socket before the store is let go of, so that nobody dials what no longer answers.
+func closeSocket(dir string, l net.Listener) error {
+	err := os.Remove(filepath.Join(dir, socketName))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if e := l.Close(); e != nil && !errors.Is(e, net.ErrClosed) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// pipes is a listener within the process.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+// Accept waits for the next dial.
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close refuses every further dial.
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+// Addr names the listener.
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.conns <- far:
+		return near, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
