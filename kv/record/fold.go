@@ -1,6 +1,7 @@
 package record
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -28,7 +29,11 @@ func appendFold(dst, s []byte) []byte {
 		default:
 			r, size := utf8.DecodeRune(s[i:])
 			if int(r) < len(latin) {
-				dst = append(dst, latin[r]...)
+				form := latin[r]
+				if strings.HasPrefix(form, " ") {
+					dst, form = appendSpace(dst), form[1:]
+				}
+				dst = append(dst, form...)
 			} else {
 				dst = foldRune(dst, s[i:i+size], r)
 			}

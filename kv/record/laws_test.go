@@ -160,6 +160,9 @@ func TestReplyFitsItsSchema(t *testing.T) {
 			if err := schemas[schemaKey{d.Kind, s, record.Reply}].VisitJSON(value, openapi3.EnableJSONSchema2020()); err != nil {
 				t.Errorf("reply %s of %s: %v", reply, d.Kind.Name, err)
 			}
+			if err := schemas[schemaKey{d.Kind, s, record.Change}].VisitJSON(value, openapi3.EnableJSONSchema2020()); s == record.Admin && err != nil {
+				t.Errorf("reply %s of %s, sent back: %v", reply, d.Kind.Name, err)
+			}
 			required := d.Kind.Schema(s, record.Reply)["required"].([]string)
 			if len(required) != len(value) {
 				t.Errorf("a reply of %s has %d members, its schema requires %d", d.Kind.Name, len(value), len(required))

@@ -18,6 +18,9 @@ func (k *Kind) Schema(s Surface, d Direction) map[string]any {
 		if f.TakesNull(s) {
 			schema = withNull(schema)
 		}
+		if s == Admin && f.Default == `""` {
+			delete(schema, "minLength") // what an absent field has can be given back
+		}
 		if f.Flags.Has(WriteOnly) && s == V1 {
 			schema["writeOnly"] = true
 		}

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -76,12 +77,17 @@ func (s *Search) Matches(k *Kind, b Body) bool {
 		return s.matchesMany(k, b)
 	}
 	missing := uint64(1)<<len(s.terms) - 1 // one bit for each term that no field has matched
+	spoken := s.spoken()
 	at := 0
 	for _, i := range k.searched {
-		if missing == 0 {
-			return true
-		}
 		f := &k.Fields[i]
+		wanted := missing & spoken
+		if !isSpoken(f.Type) {
+			wanted = missing &^ spoken
+		}
+		if wanted == 0 {
+			continue
+		}
 		v, after := find(b.Shown, at, f.Name)
 		if v == nil {
 			v = b.Member(f.Name)
@@ -89,7 +95,7 @@ func (s *Search) Matches(k *Kind, b Body) bool {
 			at = after
 		}
 		if !isNull(v) {
-			missing = s.strike(missing, f.Type, v)
+			missing &^= s.found(wanted, f.Type, v)
 		}
 	}
 	return missing == 0
@@ -97,38 +103,60 @@ func (s *Search) Matches(k *Kind, b Body) bool {
 
 // matchesMany is Matches for more terms than a word has bits.
 func (s *Search) matchesMany(k *Kind, b Body) bool {
-	for terms := s.terms; len(terms) > 0; {
-		n := min(len(terms), 64)
-		if !(&Search{terms[:n]}).Matches(k, b) {
+	for part := range slices.Chunk(s.terms, 64) {
+		if !(&Search{part}).Matches(k, b) {
 			return false
 		}
-		terms = terms[n:]
 	}
 	return true
 }
 
-// strike takes out the terms that one field's value matches.
-func (s *Search) strike(missing uint64, t Type, v jsontext.Value) uint64 {
-	var stack [512]byte
-	var text []byte
-	spoken := false
-	switch t.(type) {
-	case Phone, Integer:
-		text = appendDigits(stack[:0], v)
-	default:
-		text, spoken = appendFold(stack[:0], content(v)), true
-	}
-	_, whole := t.(Integer)
-	for i, term := range s.terms {
-		switch {
-		case term.spoken != spoken:
-		case spoken && bytes.Contains(text, term.folded),
-			!spoken && len(term.digits) > 0 && !whole && bytes.Contains(text, term.digits),
-			!spoken && whole && bytes.Equal(text, term.digits):
-			missing &^= 1 << i
+// spoken has the bits of the terms with letters.
+func (s *Search) spoken() (bits uint64) {
+	for i := range s.terms {
+		if s.terms[i].spoken {
+			bits |= 1 << i
 		}
 	}
-	return missing
+	return bits
+}
+
+// isSpoken tells the fields that terms with letters are looked for in.
+func isSpoken(t Type) bool {
+	switch t.(type) {
+	case Phone, Integer:
+		return false
+	}
+	return true
+}
+
+// found has the bits of the wanted terms that one field's value matches.
+func (s *Search) found(wanted uint64, t Type, v jsontext.Value) (bits uint64) {
+	var stack [512]byte
+	var text []byte
+	if isSpoken(t) {
+		text = appendFold(stack[:0], content(v))
+	} else {
+		text = appendDigits(stack[:0], v)
+	}
+	_, whole := t.(Integer)
+	for i := range s.terms {
+		if wanted&(1<<i) != 0 && s.terms[i].in(text, whole) {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}
+
+// in tells whether a term occurs in a field's text, or, of a number, is the whole of it.
+func (t *term) in(text []byte, whole bool) bool {
+	switch {
+	case t.spoken:
+		return bytes.Contains(text, t.folded)
+	case whole:
+		return bytes.Equal(text, t.digits)
+	}
+	return len(t.digits) > 0 && bytes.Contains(text, t.digits)
 }
 
 // content is what stands between a stored string's quotes, decoded.

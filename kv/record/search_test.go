@@ -61,6 +61,14 @@ func TestSearchAtTheDoor(t *testing.T) {
 	}
 }
 
+func TestFold(t *testing.T) {
+	for text, want := range map[string]string{"A\u00a0 ¨\t B": "a b", "ÇÃO": "cao", "ẞß": "ssss", "ﬃ": "ffi", "Ⅷ": "viii", "½": "1⁄2", "한": "한"} {
+		if got := record.Fold(text); got != record.Fold(want) {
+			t.Errorf("Fold(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestFoldIsStable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "s")
