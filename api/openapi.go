@@ -136,7 +136,7 @@ func (r *route) responses() map[string]any {
 	case r.doc.reply != "":
 		good["content"] = content("application/json", reference(r.doc.reply))
 	case r.doc.media != "":
-		good["content"] = content(r.doc.media, map[string]any{"type": "string"})
+		good["content"] = map[string]any{r.doc.media: map[string]any{}}
 	}
 	if len(r.doc.headers) > 0 {
 		headers := map[string]any{}

@@ -1,0 +1,214 @@
+package api_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"doorward/api"
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// The rows of contract.md §7.
+
+func TestAccessCredentialsAreReadGenerously(t *testing.T) {
+	s := newSite(t)
+	pair := s.auth[0] + ":" + s.auth[1]
+	padded := base64.StdEncoding.EncodeToString([]byte(pair))
+	for _, value := range []string{"Basic " + padded, "basic " + padded, "BASIC  " + padded, "Basic " + base64.RawStdEncoding.EncodeToString([]byte(pair))} {
+		s.status(s.do("GET", "/v1/people/", "", header("Authorization", value)), 200)
+	}
+	for _, plain := range []string{pair + " ", pair + ":x", s.auth[0], ":" + s.auth[1], ""} {
+		value := "Basic " + base64.StdEncoding.EncodeToString([]byte(plain))
+		s.status(s.do("GET", "/v1/people/", "", header("Authorization", value)), 401)
+	}
+}
+
+func TestAccessExpiryIsJudgedOnEveryRequest(t *testing.T) {
+	clock := kvtest.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	s := newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Clock: clock.Now}))
+	a := s.status(s.do("POST", "/admin/v1/keys/", `{"name":"short","level":"denomination","permissions":[],"expires_at":"2026-01-01T01:00:00Z"}`), 201)
+	short := *s
+	short.auth = [2]string{a.text(t, "key"), a.text(t, "secret")}
+	s.status(short.do("GET", "/v1/people/", ""), 200)
+	clock.Move(time.Hour)
+	s.status(short.do("GET", "/v1/people/", ""), 401)
+}
+
+func TestAccessRevocationCountsFromTheNextRequest(t *testing.T) {
+	s := newSite(t)
+	a := s.status(s.do("POST", "/admin/v1/keys/", `{"name":"gone","level":"denomination","permissions":[]}`), 201)
+	gone := *s
+	gone.auth = [2]string{a.text(t, "key"), a.text(t, "secret")}
+	s.status(gone.do("GET", "/v1/people/", ""), 200)
+	s.status(s.do("DELETE", "/admin/v1/keys/"+a.text(t, "id")+"/", ""), 204)
+	s.status(gone.do("GET", "/v1/people/", ""), 401)
+}
+
+func TestAccessByLevel(t *testing.T) {
+	w := newWorld(t)
+	w.create(record.Membership, fmt.Sprintf(`{"person":%d,"group_id":%d}`, w.person, w.group))
+	w.create(record.Membership, fmt.Sprintf(`{"person":%d,"group_id":%d}`, w.farPerson, w.openGroup))
+	all := []string{"people", "financial_entries", "event", "group"}
+	for level, want := range map[string][][]int64{
+		"denomination":                         {{w.person, w.farPerson, w.nomad}, {w.entry, w.farEntry}, {w.event, w.farEvent, w.openEvent}, {w.group, w.openGroup, w.farGroup}},
+		fmt.Sprintf("regional:%d", w.regional): {{w.person}, {w.entry}, {w.event, w.openEvent}, {w.group, w.openGroup}},
+		fmt.Sprintf("church:%d", w.far):        {{w.farPerson}, {w.farEntry}, {w.farEvent, w.openEvent}, {w.openGroup, w.farGroup}},
+		fmt.Sprintf("church:%d,%d", w.church, w.far): {{w.person, w.farPerson}, {w.entry, w.farEntry}, {w.event, w.farEvent, w.openEvent},
+			{w.group, w.openGroup, w.farGroup}},
+		fmt.Sprintf("event:%d", w.event): {{}, {}, {w.event}, {}},
+	} {
+		s := w.as(level)
+		for i, list := range all {
+			a := s.status(s.do("GET", "/v1/"+list+"/", ""), 200)
+			if got := a.ids(t); !slices.Equal(got, want[i]) || a.text(t, "count") != fmt.Sprint(len(want[i])) {
+				t.Errorf("%s: %s = %v, want %v", level, list, got, want[i])
+			}
+		}
+	}
+	s := w.as(fmt.Sprintf("church:%d", w.church))
+	if got := s.status(s.do("GET", membersPath(w.openGroup), ""), 200).ids(t); len(got) != 0 {
+		t.Errorf("the membership of a far person is seen: %v", got)
+	}
+	if got := s.status(s.do("GET", membersPath(w.group), ""), 200).ids(t); len(got) != 1 {
+		t.Errorf("memberships = %v, want one", got)
+	}
+}
+
+func TestAccessReferenceKinds(t *testing.T) {
+	w := newWorld(t)
+	event := w.as(fmt.Sprintf("event:%d", w.event), "checkin:*")
+	church := w.as(fmt.Sprintf("church:%d", w.church), "*:*")
+	for _, kind := range []string{"church", "regional", "role"} {
+		event.status(event.do("GET", "/admin/v1/"+kind+"/", ""), 200)
+		event.status(event.do("POST", "/admin/v1/"+kind+"/", `{"name":"x"}`), 403)
+		church.status(church.do("POST", "/admin/v1/"+kind+"/", `{"name":"x"}`), 403)
+		w.status(w.do("POST", "/admin/v1/"+kind+"/", `{"name":"x"}`), 201)
+	}
+	event.status(event.do("GET", adminPath("church", w.church), ""), 200)
+	event.status(event.do("GET", "/admin/v1/supplier/", ""), 403)
+	if a := church.status(church.do("GET", "/admin/v1/supplier/", ""), 200); len(a.ids(t)) != 1 {
+		t.Errorf("suppliers at church level = %s", a.body)
+	}
+	church.status(church.do("PATCH", adminPath("supplier", w.supplier), `{"name":"x"}`), 403)
+	whole := w.as(fmt.Sprintf("event:%d", w.event), "*:*")
+	if a := whole.status(whole.do("GET", "/admin/v1/supplier/", ""), 200); len(a.ids(t)) != 0 {
+		t.Errorf("suppliers at event level = %s", a.body)
+	}
+}
+
+func TestAccessCreatingAPersonWithoutAChurch(t *testing.T) {
+	w := newWorld(t)
+	one := w.as(fmt.Sprintf("church:%d", w.church))
+	a := one.status(one.do("POST", "/v1/people/", `{"full_name":"Cai"}`), 201)
+	if got := a.text(t, "church.id"); got != fmt.Sprint(w.church) {
+		t.Errorf("church = %s, want the key's only one", got)
+	}
+	several := w.as(fmt.Sprintf("church:%d,%d", w.church, w.far))
+	a = several.status(several.do("POST", "/v1/people/", `{"full_name":"Cai"}`), 400)
+	if got := a.text(t, "error.details.church_id.0"); got != "This field is required." {
+		t.Errorf("church_id = %q", got)
+	}
+	if a = w.status(w.do("POST", "/v1/people/", `{"full_name":"Cai"}`), 201); a.value(t, "church") != nil {
+		t.Errorf("church = %v, want null", a.value(t, "church"))
+	}
+	one.status(one.do("POST", "/v1/people/", fmt.Sprintf(`{"church_id":%d}`, w.far)), 400)
+	one.status(one.do("PATCH", personPath(w.person), fmt.Sprintf(`{"church_id":%d}`, w.far)), 400)
+	one.status(one.do("PATCH", personPath(w.person), `{"church_id":null}`), 400) // out of one's own sight
+	body := w.entryOf(w.church)
+	one.status(one.do("POST", "/v1/financial_entries/", body), 201)
+	one.status(one.do("POST", "/v1/financial_entries/", w.entryOf(w.far)), 400)
+}
+
+func TestAccessWritesOfAKindThatTheLevelDoesNotSee(t *testing.T) {
+	w := newWorld(t)
+	s := w.as(fmt.Sprintf("event:%d", w.event), "*:*")
+	s.status(s.do("POST", "/v1/people/", `{}`), 403)
+	s.status(s.do("POST", "/v1/financial_entries/", w.entryOf(w.church)), 403)
+	s.status(s.do("PATCH", personPath(w.person), `{}`), 404)
+	s.status(s.do("DELETE", entryPath(w.entry), ""), 404)
+}
+
+func TestAccessChurchlessEventsAndGroupsChangeAtDenominationOnly(t *testing.T) {
+	w := newWorld(t)
+	s := w.as(fmt.Sprintf("church:%d", w.church), "*:*")
+	for path, body := range map[string]string{adminPath("event", w.openEvent): `{"name":"x"}`, adminPath("group", w.openGroup): `{"name":"x"}`} {
+		a := s.status(s.do("PATCH", path, body), 403)
+		if got := a.text(t, "error.details.required_level"); got != "denomination" {
+			t.Errorf("PATCH %s: required_level = %q", path, got)
+		}
+		w.status(w.do("PATCH", path, body), 200)
+	}
+	s.status(s.do("POST", membersPath(w.openGroup), fmt.Sprintf(`{"person":%d}`, w.person)), 201)
+	w.ticket(w.openEvent, "OPEN", "")
+	s.status(s.do("POST", checkinPath(w.openEvent), `{"code":"OPEN"}`), 204)
+}
+
+func TestAccessByPermission(t *testing.T) {
+	w := newWorld(t)
+	w.ticket(w.event, "A1", "")
+	for permission, want := range map[string][]int{ // people GET, people POST, entry DELETE of none, checkin, scan, admin GET
+		"*:*": {200, 201, 404, 409, 200, 200}, "": {200, 201, 404, 409, 200, 403}, "people:GET": {200, 403, 403, 403, 403, 403},
+		"*:GET": {200, 403, 403, 403, 403, 200}, "people:*": {200, 201, 403, 403, 403, 403}, "*:POST": {403, 201, 403, 409, 200, 403},
+		"financial_entries:DELETE": {403, 403, 404, 403, 403, 403}, "checkin:*": {403, 403, 403, 409, 200, 403}, "event:*": {403, 403, 403, 403, 403, 403},
+		"admin:GET": {403, 403, 403, 403, 403, 200}, "admin:*": {403, 403, 403, 403, 403, 200},
+	} {
+		w.do("POST", checkinPath(w.event), `{"code":"A1"}`)
+		var s *site
+		if s = w.as("denomination"); permission != "" {
+			s = w.as("denomination", permission)
+		}
+		for i, c := range [][3]string{
+			{"GET", "/v1/people/", ""}, {"POST", "/v1/people/", `{}`}, {"DELETE", entryPath(999), ""}, {"POST", checkinPath(w.event), `{"code":"A1"}`},
+			{"POST", fmt.Sprintf("/door/v1/event/%d/scan/", w.event), `{"code":"A1"}`}, {"GET", "/admin/v1/supplier/", ""},
+		} {
+			if a := s.do(c[0], c[1], c[2]); a.status != want[i] {
+				t.Errorf("%q: %s %s = %d, want %d", permission, c[0], c[1], a.status, want[i])
+			}
+		}
+	}
+}
+
+func TestAccessOpenPagesNeedNoKey(t *testing.T) {
+	s := newSite(t)
+	for _, path := range []string{"/healthz", "/readyz", "/openapi.json", "/docs", "/docs/", "/docs/swagger-ui.css", "/metrics"} {
+		s.status(s.do("GET", path, "", anybody), 200)
+	}
+}
+
+func TestAccessMetricsFromElsewhereNeedADenominationKey(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"X-Forwarded-For", "Forwarded", "Via", "X-Real-Ip"} {
+		via := header(name, "for=192.0.2.1")
+		w.status(w.do("GET", "/metrics", "", via, anybody), 401)
+		w.status(w.do("GET", "/metrics", "", via), 200)
+		s := w.as(fmt.Sprintf("church:%d", w.church))
+		s.status(s.do("GET", "/metrics", "", via), 403)
+	}
+}
+
+func TestAccessCORSIsAnAllowList(t *testing.T) {
+	const ours = "https://app.example"
+	closed := newSite(t)
+	if a := closed.do("GET", "/v1/people/", "", header("Origin", ours)); a.header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("CORS without a list: %v", a.header)
+	}
+	s := newSite(t, func(c *api.Config) { c.CORSOrigins = []string{ours} })
+	a := s.status(s.do("GET", "/v1/people/", "", header("Origin", ours)), 200)
+	if a.header.Get("Access-Control-Allow-Origin") != ours || a.header.Get("Access-Control-Allow-Credentials") != "" {
+		t.Errorf("headers = %v", a.header)
+	}
+	if a = s.do("GET", "/v1/people/", "", header("Origin", "https://evil.example")); a.header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("another origin is let in: %v", a.header)
+	}
+	a = s.status(s.do("OPTIONS", "/v1/people/1/", "", anybody, header("Origin", ours), header("Access-Control-Request-Method", "PATCH"),
+		header("Access-Control-Request-Headers", "authorization,content-type,if-match")), 204)
+	if a.header.Get("Access-Control-Allow-Origin") != ours || a.header.Get("Access-Control-Allow-Methods") != "PATCH" || a.header.Get("Allow") == "" {
+		t.Errorf("preflight = %v", a.header)
+	}
+	s.status(s.do("GET", "/v1/people/", "", header("Origin", ours), anybody), 401)
+}

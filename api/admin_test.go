@@ -1,0 +1,175 @@
+package api_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"doorward/kv/record"
+)
+
+func TestAdminEveryKindCanBeHandled(t *testing.T) {
+	w := newWorld(t)
+	person := w.create(record.Person, `{"full_name":"Member"}`)
+	for kind, bodies := range map[string][2]string{
+		"church": {`{"name":"X"}`, `{"name":"Y"}`}, "regional": {`{"name":"X"}`, `{"name":"Y"}`}, "role": {`{"name":"X"}`, `{"name":"Y"}`},
+		"financial_account": {`{"name":"X","currency":"BRL"}`, `{"currency":"USD"}`}, "category": {`{"name":"X"}`, `{"name":"Y"}`},
+		"subcategory": {fmt.Sprintf(`{"name":"X","category_id":%d}`, w.category), `{"name":"Y"}`}, "cost_center": {`{"name":"X"}`, `{"name":"Y"}`},
+		"business_unit": {`{"name":"X"}`, `{"name":"Y"}`}, "supplier": {`{"name":"X"}`, `{"document":"9"}`}, "person": {`{}`, `{"full_name":"Y"}`},
+		"group": {`{"name":"X"}`, `{"name":"Y"}`}, "membership": {fmt.Sprintf(`{"person":%d,"group_id":%d}`, person, w.group), `{"is_approved":false}`},
+		"financial_entry": {w.entryOf(w.church), `{"interest":"1.00"}`}, "event": {`{"start_datetime":"2026-01-01T00:00:00Z"}`, `{"name":"Y"}`},
+		"ticket": {fmt.Sprintf(`{"event_id":%d}`, w.event), `{"state":"cancelled"}`},
+	} {
+		path := "/admin/v1/" + kind + "/"
+		made := w.status(w.do("POST", path, bodies[0]), 201)
+		one := path + made.text(t, "id") + "/"
+		if read := w.status(w.do("GET", one, ""), 200); read.body != made.body {
+			t.Errorf("GET %s = %s, made %s", one, read.body, made.body)
+		}
+		changed := w.status(w.do("PATCH", one, bodies[1]), 200)
+		if changed.body == made.body {
+			t.Errorf("PATCH %s changed nothing", one)
+		}
+		if list := w.status(w.do("GET", path+"?limit=100", ""), 200); !strings.Contains(list.body, changed.body) {
+			t.Errorf("GET %s lacks %s", path, changed.body)
+		}
+		w.status(w.do("DELETE", one, ""), 204)
+		w.status(w.do("GET", one, ""), 404)
+		w.status(w.do("PUT", one, `{}`), 405)
+	}
+}
+
+func TestAdminFactsAndKeysAreReadOnly(t *testing.T) {
+	w := newWorld(t)
+	ticket := w.ticket(w.event, "A1", "")
+	w.checkIn(w.event, "A1")
+	w.checkIn(w.event, "nobody")
+	id := w.do("GET", "/admin/v1/checkin/", "").text(t, "results.0.id")
+	a := w.status(w.do("GET", "/admin/v1/checkin/"+id+"/", ""), 200)
+	if a.text(t, "ticket_id") != fmt.Sprint(ticket) || a.text(t, "door") != "key of denomination" {
+		t.Errorf("fact = %s", a.body)
+	}
+	w.status(w.do("GET", "/admin/v1/checkin/"+strings.ToLower(id)+"/", ""), 404)
+	for path, want := range map[string]int{
+		fmt.Sprintf("/admin/v1/checkin/?event_id=%d", w.event): 1, fmt.Sprintf("/admin/v1/checkin/?event_id=%d", w.farEvent): 0,
+		fmt.Sprintf("/admin/v1/scan/?event_id=%d", w.event): 1, "/admin/v1/undo/": 0, "/admin/v1/api_key/": 1,
+	} {
+		if got := w.status(w.do("GET", path, ""), 200).text(t, "count"); got != fmt.Sprint(want) {
+			t.Errorf("GET %s counts %s, want %d", path, got, want)
+		}
+	}
+	if list := w.do("GET", "/admin/v1/api_key/", ""); strings.Contains(list.body, "secret") {
+		t.Errorf("a key shows its secret: %s", list.body)
+	}
+	for _, path := range []string{"/admin/v1/checkin/" + id + "/", "/admin/v1/api_key/1/"} {
+		w.status(w.do("PATCH", path, `{}`), 405)
+		w.status(w.do("DELETE", path, ""), 405)
+	}
+}
+
+func TestAdminFiltersOnIndexedFields(t *testing.T) {
+	w := newWorld(t)
+	first := w.ticket(w.event, "A1", `"external_id":"x-1","order":"7"`)
+	second := w.ticket(w.farEvent, "A1", `"external_id":"x-1"`)
+	for query, want := range map[string][]int64{
+		fmt.Sprintf("event_id=%d", w.event): {first}, "external_id=x-1": {first, second}, fmt.Sprintf("external_id=x-1&event_id=%d", w.farEvent): {second},
+		"external_id=none": {}, "order=7": {first}, fmt.Sprintf("event_id=%d&event_id=%d", w.event, w.farEvent): {first, second},
+	} {
+		if got := w.status(w.do("GET", "/admin/v1/ticket/?"+query, ""), 200).ids(t); !slices.Equal(got, want) {
+			t.Errorf("ticket?%s = %v, want %v", query, got, want)
+		}
+	}
+	w.status(w.do("GET", "/admin/v1/ticket/?event_id=999", ""), 400)
+	if got := w.do("GET", fmt.Sprintf("/admin/v1/person/?church_id=%d", w.far), "").ids(t); !slices.Equal(got, []int64{w.farPerson}) {
+		t.Errorf("person?church_id = %v", got)
+	}
+	if got := w.do("GET", "/admin/v1/person/?search=lima", "").ids(t); !slices.Equal(got, []int64{w.farPerson}) {
+		t.Errorf("person?search = %v", got)
+	}
+}
+
+func TestAdminTicketIsOneThing(t *testing.T) {
+	w := newWorld(t)
+	a := w.status(w.do("POST", "/admin/v1/ticket/", fmt.Sprintf(`{"event_id":%d,"code":"K7QP-2M","type":"Adult","holder_name":"Ana Souza",`+
+		`"email":"ana@mail.example","phone":"11987654321","person_id":%d,"order":"7","valid_from":"2026-01-01T00:00:00Z","external_id":"x"}`, w.event, w.person)), 201)
+	for name, want := range map[string]string{"code": "K7QP-2M", "holder_name": "Ana Souza", "email": "ana@mail.example", "person_id": fmt.Sprint(w.person), "state": "valid", "label": "Ana S."} {
+		if got := a.text(t, name); got != want {
+			t.Errorf("%s = %q, want %q", name, got, want)
+		}
+	}
+	if made := w.status(w.do("POST", "/admin/v1/ticket/", fmt.Sprintf(`{"event_id":%d}`, w.event)), 201); len(made.text(t, "code")) != 16 {
+		t.Errorf("code = %q, want one of 16 characters", made.text(t, "code"))
+	}
+}
+
+func TestAdminKeys(t *testing.T) {
+	w := newWorld(t)
+	a := w.status(w.do("POST", "/admin/v1/keys/", fmt.Sprintf(`{"name":"Door","level":"event:%d","permissions":["checkin:*"],"expires_at":"2099-01-01T00:00:00Z","rate_limit":5}`, w.event)), 201)
+	want := fmt.Sprintf(`{"id":2,"key":%q,"secret":%q,"name":"Door","level":"event:%d","permissions":["checkin:*"],"expires_at":"2099-01-01T00:00:00Z","rate_limit":5}`,
+		a.text(t, "key"), a.text(t, "secret"), w.event)
+	if a.body != want || len(a.text(t, "secret")) < 43 || !strings.HasPrefix(a.text(t, "key"), "dw_") {
+		t.Errorf("body = %s, want %s", a.body, want)
+	}
+	list := w.status(w.do("GET", "/admin/v1/keys/?limit=1&offset=1", ""), 200)
+	if list.text(t, "count") != "2" || list.text(t, "results.0.name") != "Door" || list.value(t, "results.0.secret") != nil || list.text(t, "previous") == "" {
+		t.Errorf("list = %s", list.body)
+	}
+	w.status(w.do("GET", "/admin/v1/keys/?offset=99999999999999999999", ""), 200)
+	w.status(w.do("DELETE", "/admin/v1/keys/2/", ""), 204)
+	if list = w.do("GET", "/admin/v1/keys/", ""); list.value(t, "results.1.revoked_at") == nil || list.value(t, "results.0.revoked_at") != nil {
+		t.Errorf("list = %s", list.body)
+	}
+	w.status(w.do("DELETE", "/admin/v1/keys/99/", ""), 404)
+	w.status(w.do("DELETE", "/admin/v1/keys/x/", "", invalid), 404)
+	bad := w.status(w.do("POST", "/admin/v1/keys/", `{"level":"world","permissions":["everything"],"rate_limit":-1,"expires_at":"soon"}`, invalid), 400)
+	for _, field := range []string{"name", "level", "permissions", "rate_limit", "expires_at"} {
+		if bad.text(t, "error.details."+field+".0") == "" {
+			t.Errorf("no fault of %s in %s", field, bad.body)
+		}
+	}
+}
+
+func TestAdminKeysLieWithinTheMakersOwn(t *testing.T) {
+	w := newWorld(t)
+	s := w.as(fmt.Sprintf("church:%d", w.church), "people:*", "admin:*")
+	for body, status := range map[string]int{
+		fmt.Sprintf(`{"name":"n","level":"church:%d","permissions":["people:GET"]}`, w.church): 201,
+		fmt.Sprintf(`{"name":"n","level":"church:%d","permissions":["people:GET"]}`, w.far):    403,
+		fmt.Sprintf(`{"name":"n","level":"church:%d","permissions":["event:GET"]}`, w.church):  403,
+		`{"name":"n","level":"denomination","permissions":["people:GET"]}`:                     403,
+		fmt.Sprintf(`{"name":"n","level":"church:%d","permissions":[]}`, w.church):             403,
+	} {
+		if a := s.do("POST", "/admin/v1/keys/", body); a.status != status {
+			t.Errorf("%s = %d, want %d: %s", body, a.status, status, a.body)
+		}
+	}
+	s.status(s.do("DELETE", "/admin/v1/keys/1/", ""), 404)
+}
+
+func TestAdminImport(t *testing.T) {
+	w := newWorld(t)
+	const csv = "code,holder_name,type\nA1,Ana Souza,Adult\nB2,Bia Lima,Child\nB2,Twice,Child\n"
+	plain := header("Content-Type", "text/csv")
+	path := fmt.Sprintf("/admin/v1/import/?kind=ticket&event=%d", w.event)
+	dry := w.status(w.do("POST", path+"&dry_run=true", csv, plain, invalid), 200)
+	if dry.text(t, "created") != "2" || w.do("GET", "/admin/v1/ticket/", "").text(t, "count") != "0" {
+		t.Errorf("dry run = %s", dry.body)
+	}
+	a := w.status(w.do("POST", path, csv, plain, invalid), 200)
+	if a.text(t, "created") != "2" || a.text(t, "rejected.0.line") == "" {
+		t.Errorf("report = %s", a.body)
+	}
+	if a = w.status(w.do("POST", path, csv, plain, invalid), 200); a.text(t, "unchanged") != "2" {
+		t.Errorf("again = %s", a.body)
+	}
+	a = w.status(w.do("POST", "/admin/v1/import/?kind=person&map=full_name%3DName", "Name\nCai\n", plain, invalid), 200)
+	if a.text(t, "created") != "1" {
+		t.Errorf("mapped = %s", a.body)
+	}
+	for _, query := range []string{"", "?kind=nothing", "?kind=checkin", "?kind=ticket&event=x", "?kind=person&map=x", "?kind=person&dry_run=maybe"} {
+		w.status(w.do("POST", "/admin/v1/import/"+query, csv, plain, invalid), 400)
+	}
+	s := w.as("denomination")
+	s.status(s.do("POST", path, csv, plain, invalid), 403)
+}
