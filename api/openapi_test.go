@@ -1,0 +1,116 @@
+package api_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+func TestOpenAPIDocumentIsValid(t *testing.T) {
+	s := newSite(t)
+	doc := s.document()
+	if doc.OpenAPI != "3.1.0" || !doc.IsOpenAPI31OrLater() {
+		t.Errorf("openapi = %s", doc.OpenAPI)
+	}
+	if err := doc.Validate(t.Context(), openapi3.IsOpenAPI31OrLater()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Everything that the public text lists must be in the document under its path.
+func TestOpenAPIDocumentHasThePublicText(t *testing.T) {
+	doc := newSite(t).document()
+	for _, line := range []string{
+		"GET /v1/financial_entries/", "POST /v1/financial_entries/", "GET /v1/financial_entries/{id}/", "PATCH /v1/financial_entries/{id}/",
+		"DELETE /v1/financial_entries/{id}/", "GET /v1/event/", "GET /v1/event/{id}/", "POST /v1/event/{id}/checkin/", "GET /v1/people/",
+		"POST /v1/people/", "GET /v1/people/{id}/", "PATCH /v1/people/{id}/", "GET /v1/group/", "GET /v1/group/{id}/",
+		"GET /v1/group/{parent_lookup_small_group_id}/memberships/", "POST /v1/group/{parent_lookup_small_group_id}/memberships/",
+	} {
+		method, path, _ := strings.Cut(line, " ")
+		if item := doc.Paths.Find(path); item == nil || item.GetOperation(method) == nil {
+			t.Errorf("%s is not in the document", line)
+		}
+	}
+	for path, names := range map[string]string{
+		"/v1/event/":  "church_id regional_id created_at_after created_at_before updated_at_after updated_at_before start_after start_before end_after end_before limit offset",
+		"/v1/people/": "church_id created_at_after created_at_before updated_at_after updated_at_before is_leader is_pastor search limit offset",
+	} {
+		for _, name := range strings.Fields(names) {
+			if doc.Paths.Find(path).Get.Parameters.GetByInAndName("query", name) == nil {
+				t.Errorf("GET %s has no parameter %s in the document", path, name)
+			}
+		}
+	}
+}
+
+// Every operation of the document answers, and nothing else does.
+func TestOpenAPIDocumentIsTheRouter(t *testing.T) {
+	s := newSite(t)
+	for path, item := range s.document().Paths.Map() {
+		real := strings.NewReplacer("{id}", "999", "{parent_lookup_small_group_id}", "999").Replace(path)
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+			known := item.GetOperation(method) != nil
+			a := s.do(method, real, "", invalid)
+			if known == (a.status == http.StatusMethodNotAllowed) {
+				t.Errorf("%s %s = %d, in the document: %v", method, path, a.status, known)
+			}
+		}
+	}
+}
+
+func TestDocsPageIsEmbedded(t *testing.T) {
+	s := newSite(t)
+	resp, err := http.Get(s.url + "/docs/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	page, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part := range strings.SplitSeq(string(page), `"`) {
+		if strings.HasSuffix(part, ".js") || strings.HasSuffix(part, ".css") || strings.HasSuffix(part, ".png") {
+			if !strings.HasPrefix(part, "/docs/") {
+				t.Errorf("the page loads %s", part)
+			}
+			s.status(s.do("GET", part, "", anybody), 200)
+		}
+	}
+	if !strings.Contains(string(page), `"/openapi.json"`) {
+		t.Error("the page does not name the document")
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	w := newWorld(t)
+	w.ticket(w.event, "A1", "")
+	w.checkIn(w.event, "A1")
+	w.do("GET", personPath(w.person), "")
+	w.do("GET", "/v1/people/12345/", "")
+	w.do("BREW", "/nowhere/"+w.auth[1], "")
+	page := w.do("GET", "/metrics", "").body
+	for _, line := range []string{
+		`http_requests_total{method="GET",route="/v1/people/{id}/",status="200"} 1`, `http_requests_total{method="GET",route="/v1/people/{id}/",status="404"} 1`,
+		`http_requests_total{method="POST",route="/v1/event/{id}/checkin/",status="204"} 1`, `http_requests_total{method="other",route="unmatched",status="404"} 1`,
+		`http_request_duration_seconds_count{method="GET",route="/v1/people/{id}/"} 2`, `http_requests_in_flight 1`, `version="test"`, "go_goroutines", "process_",
+	} {
+		if !strings.Contains(page, line) {
+			t.Errorf("/metrics lacks %s", line)
+		}
+	}
+	if strings.Contains(page, w.auth[1]) || strings.Contains(page, "12345") {
+		t.Error("/metrics holds what a client sent")
+	}
+	bare := serve(t, w.server.Metrics())
+	resp, err := http.Get(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Body.Close(); resp.StatusCode != 200 {
+		t.Errorf("the bare listener = %d", resp.StatusCode)
+	}
+}
