@@ -130,16 +130,12 @@ func (v *sight) find(p Principal, k *record.Kind, id record.ID) (*stored, error)
 
 // mayCreate answers whether p's level writes records of a kind at all.
 func mayCreate(p Principal, k *record.Kind) error {
-	switch k.Class {
-	case record.Everyones, record.Finances:
+	switch {
+	case k.Fact || k.System:
+		return ErrNotFound
+	case k.Class == record.Everyones || k.Class == record.Finances:
 		return p.CheckWhole()
-	case record.System:
-		return ErrNotFound
-	}
-	if k.Fact {
-		return ErrNotFound
-	}
-	if k.Class == record.Events {
+	case k.Class == record.Events:
 		return nil // as its event allows
 	}
 	return p.checkLevel(ChurchOf)
