@@ -22,7 +22,7 @@ type Source struct {
 }
 
 // writers is how many batches are in flight: the store commits together what waits together.
-const writers = 4
+const writers = 16
 
 // Import writes a source's rows to the store as p, each on its own: a bad one is reported with its line and blocks none.
 // progress, if not nil, is told how many rows are decided; the total is 0, since a stream's end is not known. An error means

@@ -111,9 +111,8 @@ type request struct {
 
 // problem is an error as the handler answers it.
 type problem struct {
-	Code    string              `json:"code,omitempty"`
-	Message string              `json:"message"`
-	Details map[string][]string `json:"-"`
+	Code    string `json:"code,omitempty"`
+	Message string `json:"message"`
 }
 
 // failure is the body of an error.
@@ -210,15 +209,23 @@ func (c *control) follow(ctx context.Context, r request) (json.RawMessage, error
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
-	defer c.progress.end()
-	lines := bufio.NewReader(resp.Body)
+	return follow(ctx, resp.Body, c.progress)
+}
+
+// errBrokeOff is an answer that ends before its last line.
+var errBrokeOff = errors.New("the server broke off before it was done")
+
+// follow reads lines of progress up to the result.
+func follow(ctx context.Context, r io.Reader, p *progress) (json.RawMessage, error) {
+	defer p.end()
+	lines := bufio.NewReader(r)
 	for {
 		b, err := lines.ReadBytes('\n')
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil, errStopped
-			}
-			return nil, errors.New("the server broke off before it was done")
+		switch {
+		case ctx.Err() != nil:
+			return nil, errStopped
+		case err != nil:
+			return nil, errBrokeOff
 		}
 		var line struct {
 			Progress *struct{ Done, Total int64 }
@@ -230,7 +237,7 @@ func (c *control) follow(ctx context.Context, r request) (json.RawMessage, error
 		}
 		switch {
 		case line.Progress != nil:
-			c.progress.show(line.Progress.Done, line.Progress.Total)
+			p.show(line.Progress.Done, line.Progress.Total)
 		case line.Error != nil:
 			return nil, errors.New(lower(line.Error.Message))
 		default:

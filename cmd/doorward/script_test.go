@@ -23,11 +23,13 @@ func TestMain(m *testing.M) {
 // TestScripts runs the command line as a person does. Besides the usual commands a script has:
 //
 //	serve NAME DIR [flags]       starts a server in the background; its address is then in $NAME
-//	stop NAME                    ends it as a signal does, and waits
+//	quit NAME                    ends it as a signal does, and waits
 //	ask STATUS METHOD URL [BODY] sends a request with the key in $KEY and $SECRET; its answer is in stdout
 //	take NAME MEMBER             keeps a member of the JSON object in stdout as $NAME
 //	mode FILE MODE               checks a file's permissions
 //	give DIR UID                 hands a folder to another user
+//	spoil FILE                   overwrites stretches all over a file
+//	interrupt FILE COMMAND…      runs doorward and sends it Ctrl-C once FILE holds something
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -37,7 +39,8 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": scriptServe, "stop": scriptStop, "ask": scriptAsk, "take": scriptTake, "mode": scriptMode, "give": scriptGive,
+			"serve": scriptServe, "quit": scriptQuit, "ask": scriptAsk, "take": scriptTake, "mode": scriptMode, "give": scriptGive,
+			"spoil": scriptSpoil,
 		},
 		Condition:          func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },
 		RequireUniqueNames: true,
@@ -117,7 +120,7 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func scriptStop(ts *testscript.TestScript, _ bool, args []string) {
+func scriptQuit(ts *testscript.TestScript, _ bool, args []string) {
 	r := ts.Value(servers{}).(*running)
 	s := r.servers[args[0]]
 	if s == nil {
@@ -176,4 +179,17 @@ func scriptGive(ts *testscript.TestScript, _ bool, args []string) {
 	uid, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	ts.Check(syscall.Chown(filepath.Clean(ts.MkAbs(args[0])), uid, uid))
+}
+
+func scriptSpoil(ts *testscript.TestScript, _ bool, args []string) {
+	name := ts.MkAbs(args[0])
+	info, err := os.Stat(name)
+	ts.Check(err)
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	ts.Check(err)
+	for at := int64(100 << 10); at < info.Size(); at += 50_000 {
+		_, err := f.WriteAt(bytes.Repeat([]byte{0xa5}, 700), at)
+		ts.Check(err)
+	}
+	ts.Check(f.Close())
 }

@@ -1,26 +1,89 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"os/exec"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
 
+// verifyRequest asks the control handler to check the store.
+var verifyRequest = request{method: http.MethodGet, path: "/control/verify"}
+
 func (m *Main) verifyCommand(set *settings) *cobra.Command {
 	cmd := &cobra.Command{Use: "verify", Short: "Check every stored value of a store", Args: cobra.NoArgs}
 	asJSON := jsonFlag(cmd)
+	here := cmd.Flags().Bool("here", false, "check in this process and print the handler's answer as it comes")
+	_ = cmd.Flags().MarkHidden("here") // the flag was made above
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return m.on(cmd.Context(), opening{set, false}, func(c *control) error {
-			answer, err := c.follow(cmd.Context(), request{method: http.MethodGet, path: "/control/verify"})
-			if err != nil {
-				return err
-			}
-			return m.reportVerify(answer, *asJSON)
-		})
+		ctx, o := cmd.Context(), opening{set, false}
+		if *here {
+			return m.on(ctx, o, func(c *control) error { return m.relay(ctx, c) })
+		}
+		answer, err := m.verify(ctx, o)
+		if err != nil {
+			return err
+		}
+		return m.reportVerify(answer, *asJSON)
 	}
 	return cmd
+}
+
+// verify has a running server check its own store. Where none runs a child process does: a damaged file can end its reader.
+func (m *Main) verify(ctx context.Context, o opening) (answer json.RawMessage, err error) {
+	if conn, e := dialSocket(ctx, o.data); e == nil {
+		_ = conn.Close() // it only showed that somebody answers
+		err = m.on(ctx, o, func(c *control) error {
+			answer, err = c.follow(ctx, verifyRequest)
+			return err
+		})
+		return answer, err
+	}
+	if err := m.checkFolder(o.data); err != nil {
+		return nil, err
+	}
+	return m.verifyInChild(ctx)
+}
+
+// relay copies the handler's answer to standard output.
+func (m *Main) relay(ctx context.Context, c *control) error {
+	resp, err := c.send(ctx, verifyRequest)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(m.Stdout, resp.Body)
+	return errors.Join(err, resp.Body.Close())
+}
+
+// verifyInChild runs this command again, as a child, and reads the handler's answer from it. A child that ends without one
+// died of the file.
+func (m *Main) verifyInChild(ctx context.Context) (json.RawMessage, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	child := exec.CommandContext(ctx, exe)
+	child.Args = slices.Concat(os.Args[:1], m.Args, []string{"--json", "--here"})
+	out, err := child.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := child.Start(); err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
+	answer, err := follow(ctx, out, m.newProgress())
+	_ = child.Wait() // its answer says more than its exit code
+	if errors.Is(err, errBrokeOff) {
+		return json.RawMessage(`{"rows":0,"records":0,"damaged":1,"damage":["the file's own structure is broken: reading it ended the reader"]}`), nil
+	}
+	return answer, err
 }
 
 // reportVerify prints what was found; damage makes the command fail.
@@ -41,7 +104,7 @@ func (m *Main) reportVerify(answer json.RawMessage, asJSON bool) error {
 		for _, d := range found.Damage {
 			fmt.Fprintln(m.Stdout, d)
 		}
-		fmt.Fprintf(m.Stdout, "damaged: %s of %s values\n", number(found.Damaged), number(found.Rows))
+		fmt.Fprintf(m.Stdout, "damage found: %s faults in %s values\n", number(found.Damaged), number(found.Rows))
 	}
 	if found.Damaged > 0 {
 		return errSaid
