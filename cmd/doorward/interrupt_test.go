@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// run runs a command and answers its exit code and what it printed.
+func run(ctx context.Context, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	m := &Main{Args: args, Stdin: stdin, Stdout: &out, Stderr: &errs, Env: func(string) (string, bool) { return "", false }}
+	code = m.Run(ctx)
+	return code, out.String(), errs.String()
+}
+
+// serveIn runs a server on a folder until the test ends.
+func serveIn(t *testing.T, dir string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, done := make(chan string, 1), make(chan int, 1)
+	var out output
+	m := &Main{
+		Args: []string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, Stdout: &out, Stderr: &out,
+		Env: func(string) (string, bool) { return "", false }, Ready: func(a string) { ready <- a },
+	}
+	go func() { done <- m.Run(ctx) }()
+	select {
+	case <-ready:
+	case code := <-done:
+		t.Fatalf("serve = %d: %s", code, &out)
+	}
+	t.Cleanup(func() {
+		cancel()
+		if code := <-done; code != 0 {
+			t.Errorf("serve = %d: %s", code, &out)
+		}
+	})
+}
+
+// TestAnInterruptedImportIsCompletedByTheNext: Ctrl-C in the middle leaves a valid store, alone and beside a server.
+func TestAnInterruptedImportIsCompletedByTheNext(t *testing.T) {
+	const n = 16_000
+	var file strings.Builder
+	file.WriteString("codigo;nome;tipo\n")
+	for i := range n {
+		fmt.Fprintf(&file, "CODE-%08d;Ana Souza;Adulto\n", i)
+	}
+	for _, beside := range []bool{false, true} {
+		dir, ctx := filepath.Join(t.TempDir(), "d"), context.Background()
+		event := `{"kind":"event","id":7,"name":"Festa","start_datetime":"2026-12-31T19:30:00Z"}`
+		if code, _, errs := run(ctx, strings.NewReader(event), "import", "--data", dir, "-"); code != 0 {
+			t.Fatalf("import of the event = %d: %s", code, errs)
+		}
+		if beside {
+			serveIn(t, dir)
+		}
+		tickets := []string{"import", "--data", dir, "--kind", "ticket", "--event", "7", "--json", "-"}
+		cut, stop := context.WithCancel(ctx)
+		r, w := io.Pipe()
+		go func() {
+			_, _ = io.WriteString(w, file.String()[:file.Len()/2]) // what is taken of it is in the store, but for what is on its way
+			stop()
+		}()
+		code, _, errs := run(cut, r, tickets...)
+		if code != exitFailed || !strings.Contains(errs, "what was imported so far is kept") {
+			t.Errorf("beside a server %v: interrupted import = %d: %s", beside, code, errs)
+		}
+		_ = r.Close()
+		code, out, errs := run(ctx, strings.NewReader(file.String()), tickets...)
+		var rep struct{ Created, Updated, Unchanged, Rejected any }
+		if err := json.Unmarshal([]byte(out), &rep); err != nil || code != exitDone {
+			t.Fatalf("beside a server %v: second import = %d, %v: %s", beside, code, err, errs)
+		}
+		created, unchanged := rep.Created.(float64), rep.Unchanged.(float64)
+		if unchanged == 0 || created == 0 || created+unchanged != n || rep.Updated != 0.0 {
+			t.Errorf("beside a server %v: second import = %s, want the first one's tickets unchanged and the others created", beside, out)
+		}
+		if code, out, errs := run(ctx, nil, "verify", "--data", dir, "--here"); code != exitDone || !strings.Contains(out, `"damaged":0`) {
+			t.Errorf("beside a server %v: verify = %d: %s%s", beside, code, out, errs)
+		}
+	}
+}
