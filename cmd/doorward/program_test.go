@@ -14,7 +14,7 @@ import (
 func compiled(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "doorward")
-	if out, err := exec.Command("go", "build", "-o", path, "doorward/cmd/doorward").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", path, "doorward/cmd/doorward").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return path
