@@ -132,7 +132,7 @@ func buildLists(tx int, r rows) (*lists, error) {
 		for key, row := c.First(); key != nil; key, row = c.Next() {
 			h, b, err := parseRow(row[:max(0, len(row)-checksumSize)])
 			if err != nil {
-				return nil, fmt.Errorf("kind %s: %w", k.Name, err)
+				continue // damaged: whoever reads it is told, and the others are served
 			}
 			id, ok := k.KeyID(key)
 			if !ok {

@@ -129,6 +129,7 @@ func (w *writer) run(g *group, j *job, st *step) error {
 		state: g.state, stamp: g.stamp, doubted: g.doubted, doors: &w.doors, group: g,
 	}
 	if st.err = shield(o, st.run); st.err != nil {
+		w.store.noteCorrupt(st.err)
 		return nil
 	}
 	if len(w.over.entries) == 0 {
