@@ -2,6 +2,7 @@ package kv
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,6 +12,26 @@ type job struct {
 	steps []step
 	after []func() // run once the group is committed, before the answer
 	done  chan error
+	taken atomic.Bool // by the writer, or back by the caller who waited too long
+}
+
+// patience is how long a caller waits for the writer to begin.
+const patience = 10 * time.Second
+
+// wait waits for the job's answer. A job that the writer has not begun in time is taken back: ErrBusy, and nothing of it
+// will ever be done.
+func (j *job) wait() error {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case err := <-j.done:
+		return err
+	case <-late.C:
+	}
+	if j.taken.CompareAndSwap(false, true) {
+		return ErrBusy
+	}
+	return <-j.done
 }
 
 // step is one operation and what it answered.
@@ -55,10 +76,12 @@ func (q *queue) push(j *job) bool {
 func (q *queue) wait() *job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.doors) == 0 && len(q.others) == 0 && !q.closed {
+	for {
+		if j := q.take(true); j != nil || q.closed {
+			return j
+		}
 		q.arrived.Wait()
 	}
-	return q.take(true)
 }
 
 // next answers a job that is waiting already, doors first; nil where there is none, or only others and those are not wanted.
@@ -69,21 +92,27 @@ func (q *queue) next(others bool) *job {
 }
 
 func (q *queue) take(others bool) *job {
-	if len(q.doors) > 0 {
+	if j := shift(&q.doors); j != nil {
 		q.lastDoor = time.Now()
-		return shift(&q.doors)
+		return j
 	}
-	if others && len(q.others) > 0 {
+	if others {
 		return shift(&q.others)
 	}
 	return nil
 }
 
+// shift takes the first job that its caller has not taken back.
 func shift(jobs *[]*job) *job {
-	j := (*jobs)[0]
-	(*jobs)[0] = nil
-	*jobs = (*jobs)[1:]
-	return j
+	for len(*jobs) > 0 {
+		j := (*jobs)[0]
+		(*jobs)[0] = nil
+		*jobs = (*jobs)[1:]
+		if j.taken.CompareAndSwap(false, true) {
+			return j
+		}
+	}
+	return nil
 }
 
 // doorWithin tells whether a door has been served within the given time.

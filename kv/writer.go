@@ -199,7 +199,7 @@ func (s *Store) do(door bool, run func(*op) error) error {
 	if !s.writer.queue.push(j) {
 		return ErrStopped
 	}
-	if err := <-j.done; err != nil {
+	if err := j.wait(); err != nil {
 		return err
 	}
 	return j.steps[0].err
