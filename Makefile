@@ -24,4 +24,4 @@ test:
 	@GO='$(GO)' bash .ci/check
 
 bench:
-	$(GO) test -count=1 -run TestBench -bench . ./cmd/doorward/...
+	DOORWARD_BENCH=1 $(GO) test -count=1 -timeout 30m -run '^TestBench$$' -v ./kv

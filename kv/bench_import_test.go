@@ -1,0 +1,131 @@
+package kv_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"doorward/api/load"
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// How often a door scans while an import runs, how many tickets it has, and how long it is watched alone.
+const (
+	benchScans   = 10 * time.Millisecond
+	benchScanned = 40_000
+	benchAlone   = 2 * time.Second
+)
+
+// benchImport measures an import of tickets with no door beside it, then a door with and without an import beside it.
+func benchImport(t *testing.T, b *bench) {
+	var alone []pair
+	for i := range 5 {
+		s, event := freshStore(t)
+		alone = append(alone, pair{ours: importTickets(t, s, event, "alone", i)})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.table.add(line{name: "import, tickets a second", unit: "/s", pairs: alone, atLeast: 20_000, bare: true})
+
+	s, event := freshStore(t)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d := &scanner{store: s, event: event, who: kvtest.Login(t, s, fmt.Sprintf("event:%d", event), "checkin:*")}
+	upsert(t, s, record.Ticket, benchScanned, func(i int) string {
+		return fmt.Sprintf(`{"event_id":%d,"code":%q,"holder_name":"Ana Souza"}`, event, d.code(i))
+	})
+	var beside []pair
+	var rates []pair
+	for i := range 5 {
+		idle := d.watch(t, func() { <-time.After(benchAlone) })
+		busy := d.watch(t, func() { rates = append(rates, pair{ours: importTickets(t, s, event, "beside", i)}) })
+		beside = append(beside, pair{quantile(busy, 0.99), quantile(idle, 0.99)})
+	}
+	b.table.add(line{name: "check-in p99 beside an import, against idle", unit: "ms", pairs: beside, atMost: 5, orUnder: 10})
+	b.table.add(line{name: "import beside 100 scans a second", unit: "/s", pairs: rates})
+}
+
+// freshStore is a fresh store with one event.
+func freshStore(t testing.TB) (*kv.Store, int64) {
+	t.Helper()
+	s, err := kv.Open(kv.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, kvtest.Create(t, s, record.Event, `{"name":"Conferência","start_datetime":"2026-11-22T19:00:00Z"}`)
+}
+
+// importTickets imports a CSV file of benchTickets rows and answers rows a second.
+func importTickets(t testing.TB, s *kv.Store, event int64, prefix string, round int) float64 {
+	t.Helper()
+	var csv bytes.Buffer
+	csv.WriteString("code,holder_name,type,email,phone,order,external_id\n")
+	for i := range benchTickets {
+		fmt.Fprintf(&csv, "%s%d%08d,Ana Souza %06d,Adult,ana.%06d@example.org,+55 11 98888-%04d,P-%05d,%s-%d-%d\n",
+			prefix, round, i, i, i, i%10000, i/4, prefix, round, i)
+	}
+	start := time.Now()
+	rep, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Reader: &csv, Kind: "ticket", Event: event}, nil)
+	took := time.Since(start)
+	if err != nil || rep.Created != benchTickets {
+		t.Fatalf("import: %d created, %d rejected, %v", rep.Created, len(rep.Rejected), err)
+	}
+	return benchTickets / took.Seconds()
+}
+
+// scanner scans one ticket after another.
+type scanner struct {
+	store *kv.Store
+	event int64
+	who   kv.Principal
+	next  int
+}
+
+func (d *scanner) code(i int) string { return fmt.Sprintf("DOORWARD%08d", i) }
+
+// watch scans at a steady pace, whether or not the answers come, while something else runs, and answers how long each scan
+// took from the moment it was due.
+func (d *scanner) watch(t testing.TB, run func()) (took []time.Duration) {
+	t.Helper()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		run()
+	}()
+	var mu sync.Mutex
+	var scans sync.WaitGroup
+	defer scans.Wait()
+	tick := time.NewTicker(benchScans)
+	defer tick.Stop()
+	for {
+		select {
+		case <-over:
+			scans.Wait()
+			return took
+		case due := <-tick.C:
+			if d.next == benchScanned {
+				continue
+			}
+			code := d.code(d.next)
+			d.next++
+			scans.Go(func() {
+				got, err := d.store.CheckIn(d.who, kv.Attempt{Event: d.event, Code: code, Door: "north"})
+				if err != nil || got.Outcome != kv.Admitted {
+					t.Errorf("scan of %s: %s, %v", code, got.Outcome, err)
+				}
+				mu.Lock()
+				took = append(took, time.Since(due))
+				mu.Unlock()
+			})
+		}
+	}
+}

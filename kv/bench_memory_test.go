@@ -1,0 +1,109 @@
+package kv_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// benchIdle tells what the filled store takes in memory and on disk.
+func benchIdle(t *testing.T, b *bench) {
+	debug.FreeOSMemory()
+	b.table.tell("anonymous memory, idle", " MiB", anonymous())
+	info, err := os.Stat(kv.Path(b.dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, of := float64(info.Size()), jsonSize(t, b.store)
+	b.table.tell("file", " MiB", size/(1<<20))
+	b.table.tell("bytes of file a byte of JSON", "", size/of)
+}
+
+// anonymous is the process's anonymous memory in MiB; 0 where the system does not tell.
+func anonymous() float64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(status, []byte("RssAnon:"))
+	var kib float64
+	if _, err := fmt.Sscan(string(rest), &kib); err != nil {
+		return 0
+	}
+	return kib / 1024
+}
+
+// peak watches the anonymous memory until it is told to stop, and answers the most it saw in MiB.
+func peak() (stop func() float64) {
+	end, most := make(chan struct{}), make(chan float64)
+	go func() {
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		top := 0.0
+		for {
+			select {
+			case <-tick.C:
+				top = max(top, anonymous())
+			case <-end:
+				most <- top
+				return
+			}
+		}
+	}()
+	return func() float64 {
+		close(end)
+		return <-most
+	}
+}
+
+// jsonSize is the size of all records as replies print them: on /v1, and tickets, which it does not show, on /admin/v1.
+func jsonSize(t testing.TB, s *kv.Store) (n float64) {
+	t.Helper()
+	for _, k := range []*record.Kind{record.Church, record.Role, record.Event, record.Person} {
+		q := kv.Query{Surface: record.V1, Kind: k, Limit: 100}
+		for {
+			page, err := s.List(kv.Operator(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += float64(len(page.Results))
+			if q.Offset += q.Limit; q.Offset >= page.Count {
+				break
+			}
+		}
+	}
+	err := s.Export(kv.Operator(), record.Ticket, func(json []byte) error {
+		n += float64(len(json))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// benchStart tells how long opening the store takes. It comes last, since it closes the store.
+func benchStart(t *testing.T, b *bench) {
+	var took []time.Duration
+	for range 5 {
+		if err := b.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		s, err := kv.Open(b.config(b.dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, time.Since(start))
+		b.store = s
+	}
+	slices.Sort(took)
+	b.table.tell("cold start, pages cached", " ms", quantile(took, 0.5))
+}
