@@ -164,7 +164,7 @@ func fact(t testing.TB, s *kv.Store, k *record.Kind, id, name string) string {
 	if err != nil {
 		t.Fatalf("retrieve %s %s: %v", k.Name, id, err)
 	}
-	return member(t, r.JSON, name)
+	return member(r.JSON, name)
 }
 
 func TestCheckInTellsOfTheFirstAdmission(t *testing.T) {

@@ -1,0 +1,187 @@
+package kv_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// within tells whether a level lies within a caller's: an event without a church is nobody's but the denomination's.
+func (w world) within(c caller, l kv.Level) bool {
+	if c.whole() {
+		return true
+	}
+	for _, id := range l.IDs {
+		ok := c.level.Name == l.Name && slices.Contains(c.level.IDs, id)
+		if c.level.Name == kv.RegionalOf || c.level.Name == kv.ChurchOf {
+			_, church := w[record.Church][id]
+			event := w[record.Event][id]
+			ok = ok || l.Name == kv.ChurchOf && c.level.Name == kv.RegionalOf && church && w.owns(c, id) ||
+				l.Name == kv.EventOf && event["church_id"] != 0 && w.owns(c, event["church_id"])
+		}
+		if !ok {
+			return false
+		}
+	}
+	return l.Name != kv.Denomination
+}
+
+// covers tells whether a caller may do all that another may.
+func (c caller) covers(other caller) bool {
+	for _, resource := range resources {
+		for _, method := range []string{"GET", "POST", "PATCH", "PUT", "DELETE"} {
+			if other.allows(resource, method) && !c.allows(resource, method) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// plain tells a list of permissions without wildcards: of those the store must not refuse any that the maker has.
+func (c caller) plain() bool {
+	return len(c.permissions) > 0 && !slices.ContainsFunc(c.permissions, func(p string) bool { return strings.Contains(p, "*") })
+}
+
+func TestNoKeyMakesALargerOne(t *testing.T) {
+	drawnStore(t, func(t *rapid.T, w world, s *kv.Store) {
+		for range 12 {
+			maker, made := drawnCaller(t, "maker"), drawnCaller(t, "made")
+			if len(maker.permissions) > 0 && rapid.Bool().Draw(t, "admin") {
+				maker.permissions = append(maker.permissions, "admin:POST")
+			}
+			p := maker.login(t, s)
+			k, secret, err := s.AddKey(p, made.spec(t))
+			within := w.within(maker, made.level) && maker.covers(made)
+			switch {
+			case !maker.allows("admin", "POST") || !within:
+				if kindOf(err) != "forbidden" {
+					t.Fatalf("%v makes %v: %v, want forbidden", maker, made, err)
+				}
+				continue
+			case err != nil && (made.plain() || maker.permissions[0] == "*:*"):
+				t.Fatalf("%v makes %v: %v, want a key", maker, made, err)
+			case err != nil:
+				continue // each method is there, but not the wildcard
+			}
+			q, err := s.Login(k.Key, secret)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compareSight(t, s, p, q)
+		}
+	})
+}
+
+// compareSight wants everything that one principal sees to be seen by another.
+func compareSight(t *rapid.T, s *kv.Store, larger, smaller kv.Principal) {
+	for _, k := range record.Kinds() {
+		q := kv.Query{Surface: record.Admin, Kind: k, Limit: 1000}
+		if k.Resource != "" && k.Resource != "admin" {
+			q.Surface = record.V1
+		}
+		page, err := s.List(smaller, q)
+		if err != nil {
+			continue
+		}
+		for _, id := range page.IDs {
+			if _, err := s.Retrieve(larger, kv.Target{Surface: q.Surface, Kind: k, ID: id}); err != nil {
+				t.Errorf("a key sees %s %s, which its maker does not: %v", k.Name, k.FormatID(id), err)
+			}
+		}
+	}
+}
+
+func TestKeysAreListedAndRevokedWithinTheirMaker(t *testing.T) {
+	s, _ := opened(t)
+	loaded(t, s, row(t, record.Regional, 1, `{"name":"R"}`), row(t, record.Church, 1, `{"name":"A","regional_id":1}`),
+		row(t, record.Church, 2, `{"name":"B"}`), row(t, record.Event, 7, `{"name":"E","start_datetime":"2026-11-22T19:00:00Z","church_id":1}`))
+	levels := []string{"denomination", "regional:1", "church:1", "church:2", "event:7", "event:8"}
+	for _, level := range levels {
+		kvtest.Key(t, s, level, "people:GET")
+	}
+	kvtest.Key(t, s, "church:1", "*:*")
+	for level, want := range map[string]string{
+		"denomination": "denomination regional:1 church:1 church:2 event:7 event:8 church:1 X",
+		"regional:1":   "regional:1 church:1 event:7 church:1 X", "church:1": "church:1 event:7 church:1 X", "church:2": "church:2 X", "event:7": "event:7 X",
+	} {
+		p := kvtest.Login(t, s, level, "admin:*", "people:*")
+		keys, err := s.Keys(p)
+		if err != nil {
+			t.Fatalf("Keys(%s): %v", level, err)
+		}
+		var got []string
+		for _, k := range keys {
+			if k.Name == "key of "+k.Level.String() && k.ID <= int64(len(levels)+1) {
+				got = append(got, k.Level.String())
+			}
+		}
+		if text := strings.Join(append(got, "X"), " "); text != want {
+			t.Errorf("Keys(%s) = %s, want %s", level, text, want)
+		}
+	}
+	church := kvtest.Login(t, s, "church:1", "admin:*", "people:*")
+	for id, want := range map[int64]string{1: "not found", 2: "not found", 4: "not found", 99: "not found", 7: "forbidden", 3: "ok", 5: "ok"} {
+		if err := s.RevokeKey(church, id); kindOf(err) != want {
+			t.Errorf("church:1 revokes key %d: %v, want %s", id, err, want)
+		}
+	}
+	if err := s.RevokeKey(kvtest.Login(t, s, "denomination", "people:*"), 1); kindOf(err) != "forbidden" {
+		t.Errorf("revoking without admin:DELETE = %v, want forbidden", err)
+	}
+}
+
+func TestLogin(t *testing.T) {
+	clock := kvtest.NewClock(sunday)
+	c := kv.Config{Dir: folder(t), Clock: clock.Now}
+	s := reopenable(t, c)
+	k, secret, err := s.AddKey(kv.Operator(), kv.KeySpec{Name: "door", Level: kv.Level{Name: kv.EventOf, IDs: []int64{7}}, Expires: sunday.Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, otherSecret := kvtest.Key(t, s, "denomination")
+	for _, pair := range [][2]string{{k.Key, otherSecret}, {other, secret}, {k.Key, ""}, {"", secret}, {"dw_nobody", secret}, {k.Key, secret + "x"}} {
+		if _, err := s.Login(pair[0], pair[1]); !errors.Is(err, kv.ErrBadLogin) {
+			t.Errorf("Login(%q, %q) = %v, want ErrBadLogin", pair[0], pair[1], err)
+		}
+	}
+	closed(t, s)
+	s = kvtest.OpenConfig(t, c)
+	p, err := s.Login(k.Key, secret)
+	if err != nil || p.Key() != k.ID || p.Name() != "door" {
+		t.Errorf("Login after a restart = %+v, %v", p, err)
+	}
+	clock.Move(time.Hour - time.Microsecond)
+	if _, err := s.Login(k.Key, secret); err != nil {
+		t.Errorf("Login a moment before the key expires: %v", err)
+	}
+	clock.Move(time.Microsecond)
+	if _, err := s.Login(k.Key, secret); !errors.Is(err, kv.ErrBadLogin) {
+		t.Errorf("Login with an expired key = %v, want ErrBadLogin", err)
+	}
+	keys, err := s.Keys(kv.Operator())
+	if err != nil || len(keys) != 2 {
+		t.Fatalf("Keys = %+v, %v", keys, err)
+	}
+	for range 2 { // twice is no error
+		if err := s.RevokeKey(kv.Operator(), keys[1].ID); err != nil {
+			t.Errorf("RevokeKey: %v", err)
+		}
+		if _, err := s.Login(other, otherSecret); !errors.Is(err, kv.ErrBadLogin) {
+			t.Errorf("Login with a revoked key = %v, want ErrBadLogin", err)
+		}
+	}
+	for _, line := range exported(t, s) {
+		if strings.Contains(line, secret) || strings.Contains(line, "secret") {
+			t.Errorf("an export tells a secret: %s", line)
+		}
+	}
+}
