@@ -21,8 +21,9 @@ type Source struct {
 	DryRun bool              // decide everything, write nothing
 }
 
-// writers is how many batches are in flight: the store commits together what waits together.
-const writers = 16
+// writers is how many batches are in flight: the store commits together what waits together, and the more rows share a
+// commit the fewer pages each costs.
+const writers = 32
 
 // Import writes a source's rows to the store as p, each on its own: a bad one is reported with its line and blocks none.
 // progress, if not nil, is told how many rows are decided; the total is 0, since a stream's end is not known. An error means

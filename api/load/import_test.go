@@ -190,9 +190,6 @@ func TestImportOfAFileWithBrokenRows(t *testing.T) {
 			t.Errorf("dry run %v: the store holds %d tickets", dry, got)
 		}
 	}
-	if rep := mustImport(t, s, source(false)); rep.Unchanged != n-n/100 || rep.Created+rep.Updated != 0 {
-		t.Errorf("second time: created %d, updated %d, unchanged %d, want all unchanged", rep.Created, rep.Updated, rep.Unchanged)
-	}
 }
 
 func count(t testing.TB, s *kv.Store, k *record.Kind) int {
@@ -205,7 +202,7 @@ func count(t testing.TB, s *kv.Store, k *record.Kind) int {
 }
 
 func TestImportThatIsStoppedIsCompletedByTheNext(t *testing.T) {
-	const n = 20_000
+	const n = 12_000
 	file, _ := broken(n)
 	s := congregation(t)
 	ctx, stop := context.WithCancel(context.Background())

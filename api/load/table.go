@@ -14,7 +14,6 @@ type tableDrafts struct {
 	rows  table
 	ly    *layout
 	cells cellReader
-	close func() error
 }
 
 func (t *tableDrafts) ignored() []string { return t.ly.ignored }

@@ -45,7 +45,7 @@ func serveIn(t *testing.T, dir string) {
 
 // TestAnInterruptedImportIsCompletedByTheNext: Ctrl-C in the middle leaves a valid store, alone and beside a server.
 func TestAnInterruptedImportIsCompletedByTheNext(t *testing.T) {
-	const n = 16_000
+	const n = 12_000
 	var file strings.Builder
 	file.WriteString("codigo;nome;tipo\n")
 	for i := range n {
