@@ -13,13 +13,13 @@ import (
 const maxBody = 1 << 20
 
 // readBody reads a request's JSON; an empty body is an empty object.
-func (x *exchange) readBody() ([]byte, error) {
+func readBody(x *exchange) ([]byte, error) {
 	r := x.request
 	if r.ContentLength == 0 {
 		return []byte("{}"), nil
 	}
 	if !isJSON(r.Header) {
-		return x.onlyEmpty()
+		return onlyEmpty(x)
 	}
 	if r.ContentLength > maxBody {
 		return nil, errTooLarge
@@ -38,7 +38,7 @@ func (x *exchange) readBody() ([]byte, error) {
 }
 
 // onlyEmpty takes a body of the wrong type, or of none, if it turns out to be empty.
-func (x *exchange) onlyEmpty() ([]byte, error) {
+func onlyEmpty(x *exchange) ([]byte, error) {
 	if x.request.ContentLength > 0 {
 		return nil, errMediaType
 	}
@@ -73,8 +73,8 @@ func isJSON(h http.Header) bool {
 }
 
 // readPatch reads a request's body as a record of a kind. Faults of single fields stay in the patch.
-func (x *exchange) readPatch(k *record.Kind, o record.ParseOptions) (*record.Patch, []byte, error) {
-	body, err := x.readBody()
+func readPatch(x *exchange, k *record.Kind, o record.ParseOptions) (*record.Patch, []byte, error) {
+	body, err := readBody(x)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,8 +84,8 @@ func (x *exchange) readPatch(k *record.Kind, o record.ParseOptions) (*record.Pat
 }
 
 // readForm reads a request's body as a form: a kind that is not stored. Its faults stay in the patch, for more to be added.
-func (x *exchange) readForm(k *record.Kind) (*record.Patch, []byte, error) {
-	return x.readPatch(k, record.ParseOptions{Surface: record.Admin, Create: true})
+func readForm(x *exchange, k *record.Kind) (*record.Patch, []byte, error) {
+	return readPatch(x, k, record.ParseOptions{Surface: record.Admin, Create: true})
 }
 
 // sound is the error of a form that has faults.

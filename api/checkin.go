@@ -47,14 +47,14 @@ func checkIn(x *exchange) error {
 	}
 	a, err := readCheckIn(x)
 	if err != nil {
-		return x.unlessMissing(record.Event, id, err)
+		return unlessMissing(x, record.Event, id, err)
 	}
 	a.Event = id.Int()
 	d, err := x.store().CheckIn(x.caller, a)
 	if err != nil {
 		return err
 	}
-	x.replayed(d.Replayed)
+	markReplayed(x, d.Replayed)
 	if d.Outcome != kv.Admitted {
 		return &notAdmitted{d}
 	}
@@ -66,13 +66,13 @@ func checkIn(x *exchange) error {
 
 // readCheckIn reads the body and headers of a check-in.
 func readCheckIn(x *exchange) (a kv.Attempt, err error) {
-	form, _, err := x.readForm(checkinForm)
+	form, _, err := readForm(x, checkinForm)
 	if err != nil {
 		return a, err
 	}
 	a.Code = form.Text("code")
-	a.Door = x.storedHeader("X-Door", maxDoor, &form.Faults)
-	a.Nonce = x.idempotencyKey(&form.Faults)
+	a.Door = storedHeader(x, "X-Door", maxDoor, &form.Faults)
+	a.Nonce = idempotencyKey(x, &form.Faults)
 	return a, sound(form)
 }
 

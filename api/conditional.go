@@ -39,7 +39,7 @@ func tags(values []string) []string {
 }
 
 // unchanged tells whether If-None-Match names the reply.
-func (x *exchange) unchanged(tag string) bool {
+func unchanged(x *exchange, tag string) bool {
 	given := x.request.Header["If-None-Match"]
 	return len(given) > 0 && slices.ContainsFunc(tags(given), func(t string) bool {
 		return t == "*" || strings.TrimPrefix(t, "W/") == tag
@@ -56,7 +56,7 @@ func revisionOf(tag string) (revision string, ok bool) {
 }
 
 // ifMatch is the revision that a change is conditional on: "" for any. Of several the one that the record has now counts.
-func (x *exchange) ifMatch(t kv.Target) (string, error) {
+func ifMatch(x *exchange, t kv.Target) (string, error) {
 	given := tags(x.request.Header["If-Match"])
 	if len(given) == 0 || slices.Contains(given, "*") {
 		return "", nil
@@ -84,7 +84,7 @@ const (
 )
 
 // storedHeader reads a header of limited length; an empty one counts as absent.
-func (x *exchange) storedHeader(name string, limit int, faults *record.Faults) string {
+func storedHeader(x *exchange, name string, limit int, faults *record.Faults) string {
 	v := strings.TrimSpace(x.request.Header.Get(name))
 	switch {
 	case !utf8.ValidString(v):
@@ -98,17 +98,17 @@ func (x *exchange) storedHeader(name string, limit int, faults *record.Faults) s
 }
 
 // idempotencyKey is the value of Idempotency-Key or its alias.
-func (x *exchange) idempotencyKey(faults *record.Faults) string {
-	if v := x.storedHeader("Idempotency-Key", maxIdempotency, faults); v != "" {
+func idempotencyKey(x *exchange, faults *record.Faults) string {
+	if v := storedHeader(x, "Idempotency-Key", maxIdempotency, faults); v != "" {
 		return v
 	}
-	return x.storedHeader("X-Idempotency-Key", maxIdempotency, faults)
+	return storedHeader(x, "X-Idempotency-Key", maxIdempotency, faults)
 }
 
 // once is what makes a create happen once; nil without an Idempotency-Key. The same key means another thing to another api
 // key, method or path.
-func (x *exchange) once(body []byte, faults *record.Faults) *kv.Once {
-	value := x.idempotencyKey(faults)
+func once(x *exchange, body []byte, faults *record.Faults) *kv.Once {
+	value := idempotencyKey(x, faults)
 	if value == "" {
 		return nil
 	}
@@ -116,8 +116,8 @@ func (x *exchange) once(body []byte, faults *record.Faults) *kv.Once {
 	return &kv.Once{Key: sha256.Sum256([]byte(name)), Body: sha256.Sum256(body)}
 }
 
-// replayed marks an answer that was given before.
-func (x *exchange) replayed(again bool) {
+// markReplayed marks an answer that was given before.
+func markReplayed(x *exchange, again bool) {
 	if again {
 		x.Header()["Idempotency-Replayed"] = yes
 	}

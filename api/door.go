@@ -72,28 +72,28 @@ func scan(x *exchange) error {
 	}
 	a, err := readScan(x)
 	if err != nil {
-		return x.unlessMissing(record.Event, id, err)
+		return unlessMissing(x, record.Event, id, err)
 	}
 	a.Event = id.Int()
 	d, err := x.store().CheckIn(x.caller, a)
 	if err != nil {
 		return err
 	}
-	return x.decided(d)
+	return answerDecision(x, d)
 }
 
 // readScan reads a scan: door and nonce of the body count before those of the headers.
 func readScan(x *exchange) (a kv.Attempt, err error) {
-	form, _, err := x.readForm(scanForm)
+	form, _, err := readForm(x, scanForm)
 	if err != nil {
 		return a, err
 	}
 	a = kv.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce")}
 	if a.Door == "" {
-		a.Door = x.storedHeader("X-Door", maxDoor, &form.Faults)
+		a.Door = storedHeader(x, "X-Door", maxDoor, &form.Faults)
 	}
 	if a.Nonce == "" {
-		a.Nonce = x.idempotencyKey(&form.Faults)
+		a.Nonce = idempotencyKey(x, &form.Faults)
 	}
 	return a, sound(form)
 }
@@ -106,30 +106,30 @@ func undo(x *exchange) error {
 	}
 	u, err := readUndo(x)
 	if err != nil {
-		return x.unlessMissing(record.Event, id, err)
+		return unlessMissing(x, record.Event, id, err)
 	}
 	u.Event = id.Int()
 	d, err := x.store().Undo(x.caller, u)
 	if err != nil {
 		return err
 	}
-	return x.decided(d)
+	return answerDecision(x, d)
 }
 
 func readUndo(x *exchange) (u kv.Undoing, err error) {
-	form, body, err := x.readForm(undoForm)
+	form, body, err := readForm(x, undoForm)
 	if err != nil {
 		return u, err
 	}
 	u = kv.Undoing{CheckinID: form.Text("checkin_id"), Reason: form.Text("reason")}
-	u.Door = x.storedHeader("X-Door", maxDoor, &form.Faults)
-	u.Once = x.once(body, &form.Faults)
+	u.Door = storedHeader(x, "X-Door", maxDoor, &form.Faults)
+	u.Once = once(x, body, &form.Faults)
 	return u, sound(form)
 }
 
-// decided answers with a decision.
-func (x *exchange) decided(d kv.Decision) error {
-	x.replayed(d.Replayed)
+// answerDecision answers with a decision.
+func answerDecision(x *exchange, d kv.Decision) error {
+	markReplayed(x, d.Replayed)
 	body, err := json.Marshal(rulingOf(d))
 	if err != nil {
 		return err

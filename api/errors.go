@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -138,8 +139,8 @@ type outcomeDetails struct {
 
 // fail answers with an error. The cause of an internal one goes to the log, here and nowhere else.
 func (x *exchange) fail(err error) {
-	if errors.Is(err, errGone) {
-		return
+	if errors.Is(err, errGone) || errors.Is(err, context.Canceled) && x.request.Context().Err() != nil {
+		return // nobody is there to be told
 	}
 	p := explain(err)
 	if p.status == http.StatusInternalServerError {
@@ -151,7 +152,7 @@ func (x *exchange) fail(err error) {
 	if x.status != 0 {
 		return // too late to say anything
 	}
-	x.errorHeaders(err, p.status)
+	errorHeaders(x, err, p.status)
 	body, err := envelope(p)
 	if err != nil {
 		x.log(err)
@@ -160,7 +161,7 @@ func (x *exchange) fail(err error) {
 }
 
 // errorHeaders writes the headers that go with an error.
-func (x *exchange) errorHeaders(err error, status int) {
+func errorHeaders(x *exchange, err error, status int) {
 	h := x.Header()
 	var wrong *wrongMethod
 	var wait *throttled

@@ -19,12 +19,22 @@ type exchange struct {
 	server  *Server
 	request *http.Request
 	route   *route // nil where none matched
-	caller  kv.Principal
-	known   bool   // caller is set
-	id      string // the request's id
-	status  int    // 0 = nothing answered yet
+	who
+	trace
+	status int    // 0 = nothing answered yet
+	buffer []byte // for a reply that is put together
+}
+
+// who is the caller, once known.
+type who struct {
+	caller kv.Principal
+	known  bool
+}
+
+// trace is how a request is told from others in logs and metrics.
+type trace struct {
+	id      string
 	started time.Time
-	buffer  []byte // for a reply that is put together
 }
 
 // maxBuffer is the largest buffer that is kept for the next request.
@@ -94,7 +104,7 @@ func newTraces() *traces {
 // begin starts an exchange, with the client's request id where it is a decent one.
 func (t *traces) begin(s *Server, w http.ResponseWriter, r *http.Request) *exchange {
 	x := t.pool.Get().(*exchange)
-	*x = exchange{ResponseWriter: w, server: s, request: r, started: time.Now(), buffer: x.buffer[:0]}
+	*x = exchange{ResponseWriter: w, server: s, request: r, trace: trace{started: time.Now()}, buffer: x.buffer[:0]}
 	h := w.Header()
 	if given := r.Header["X-Request-Id"]; len(given) == 1 && printable(given[0]) {
 		x.id, h["X-Request-Id"] = given[0], given[:1:1]

@@ -20,7 +20,7 @@ func (s *Server) answer(do func(*exchange, *http.Request) error) http.Handler {
 		x := s.traces.begin(s, w, r)
 		defer func() {
 			if v := recover(); v != nil {
-				x.recovered(v)
+				recovered(x, v)
 			}
 			s.metrics.observe(x)
 			s.metrics.inFlight.Dec()
@@ -34,7 +34,7 @@ func (s *Server) answer(do func(*exchange, *http.Request) error) http.Handler {
 }
 
 // recovered answers for a handler that panicked.
-func (x *exchange) recovered(v any) {
+func recovered(x *exchange, v any) {
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}

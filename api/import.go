@@ -25,17 +25,18 @@ func importRecords(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	moving := &moving{control: http.NewResponseController(x), reader: http.MaxBytesReader(x.ResponseWriter, x.request.Body, maxImport)}
-	src.Reader = moving
-	rep, err := load.Import(x.request.Context(), x.store(), x.caller, src, func(_, _ int64) { moving.extend() })
+	body := &moving{control: http.NewResponseController(x), reader: http.MaxBytesReader(x.ResponseWriter, x.request.Body, maxImport)}
+	src.Reader = body
+	rep, err := load.Import(x.request.Context(), x.store(), x.caller, src, nil)
+	body.deadline(time.Now().Add(importPause)) // for the answer
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(rep)
+	answer, err := json.Marshal(rep)
 	if err != nil {
 		return err
 	}
-	return x.reply(http.StatusOK, body)
+	return x.reply(http.StatusOK, answer)
 }
 
 // importSource reads the query string: kind, event, map and dry_run.
@@ -82,26 +83,28 @@ func readMap(q query, faults *record.Faults) map[string]string {
 	return names
 }
 
-// moving is a body that may take as long as it likes, if only it moves.
+// moving is a body that may take as long as it likes, if only it moves. Once it has been read the time is ours.
 type moving struct {
 	control *http.ResponseController
 	reader  io.Reader
 	until   time.Time
 }
 
-// Read extends the time that is left.
+// Read gives the client another pause.
 func (m *moving) Read(b []byte) (int, error) {
-	m.extend()
-	return m.reader.Read(b)
+	if now := time.Now(); m.until.Sub(now) < importPause-time.Second {
+		m.until = now.Add(importPause)
+		m.deadline(m.until)
+	}
+	n, err := m.reader.Read(b)
+	if err != nil {
+		m.deadline(time.Time{})
+	}
+	return n, err
 }
 
-// extend moves the connection's deadlines, at most once a second. A connection without deadlines needs none.
-func (m *moving) extend() {
-	now := time.Now()
-	if m.until.Sub(now) > importPause-time.Second {
-		return
-	}
-	m.until = now.Add(importPause)
-	_ = m.control.SetReadDeadline(m.until)
-	_ = m.control.SetWriteDeadline(m.until)
+// deadline sets both of the connection's. A connection that has none needs none.
+func (m *moving) deadline(t time.Time) {
+	_ = m.control.SetReadDeadline(t)
+	_ = m.control.SetWriteDeadline(t)
 }

@@ -73,7 +73,7 @@ func listKeys(x *exchange) error {
 
 // createKey answers POST of a key. The answer holds a secret, so it is never kept for an Idempotency-Key.
 func createKey(x *exchange) error {
-	form, _, err := x.readForm(keyForm)
+	form, _, err := readForm(x, keyForm)
 	if err != nil {
 		return err
 	}

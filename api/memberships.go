@@ -37,7 +37,7 @@ func createMembership(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	patch, body, err := x.readPatch(record.Membership, record.ParseOptions{Surface: record.V1, Create: true})
+	patch, body, err := readPatch(x, record.Membership, record.ParseOptions{Surface: record.V1, Create: true})
 	if err != nil {
 		return err
 	}

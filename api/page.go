@@ -59,13 +59,13 @@ func envelopeOf(x *exchange, q query, s span, count int, results []byte) []byte 
 	dst = strconv.AppendInt(dst, int64(count), 10)
 	dst = append(dst, `,"next":`...)
 	if s.offset+s.limit < count {
-		dst = x.appendLink(dst, q, span{s.limit, s.offset + s.limit})
+		dst = appendLink(x, dst, q, span{s.limit, s.offset + s.limit})
 	} else {
 		dst = append(dst, "null"...)
 	}
 	dst = append(dst, `,"previous":`...)
 	if s.offset > 0 {
-		dst = x.appendLink(dst, q, span{s.limit, s.offset - s.limit})
+		dst = appendLink(x, dst, q, span{s.limit, s.offset - s.limit})
 	} else {
 		dst = append(dst, "null"...)
 	}
@@ -76,7 +76,7 @@ func envelopeOf(x *exchange, q query, s span, count int, results []byte) []byte 
 }
 
 // appendLink appends the address of another part of the list that was asked for, as a JSON string.
-func (x *exchange) appendLink(dst []byte, q query, s span) []byte {
+func appendLink(x *exchange, dst []byte, q query, s span) []byte {
 	offset := ""
 	if s.offset > 0 {
 		offset = strconv.Itoa(s.offset)

@@ -38,7 +38,7 @@ func (c *collection) retrieve(x *exchange) error {
 	}
 	tag := entityTag(rep)
 	x.Header()["Etag"] = []string{tag}
-	if x.unchanged(tag) {
+	if unchanged(x, tag) {
 		x.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -47,7 +47,7 @@ func (c *collection) retrieve(x *exchange) error {
 
 // create answers POST to the list.
 func (c *collection) create(x *exchange) error {
-	patch, body, err := x.readPatch(c.form, record.ParseOptions{Surface: c.surface, Create: true})
+	patch, body, err := readPatch(x, c.form, record.ParseOptions{Surface: c.surface, Create: true})
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,8 @@ func (c *collection) create(x *exchange) error {
 
 // store writes a new record and answers with it.
 func (c *collection) store(x *exchange, patch *record.Patch, body []byte) error {
-	once := x.once(body, &patch.Faults)
-	rep, err := x.store().Create(x.caller, kv.Target{Surface: c.surface, Kind: c.kind, Once: once}, patch)
+	t := kv.Target{Surface: c.surface, Kind: c.kind, Once: once(x, body, &patch.Faults)}
+	rep, err := x.store().Create(x.caller, t, patch)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (c *collection) store(x *exchange, patch *record.Patch, body []byte) error 
 	if c.path != "" {
 		h["Location"] = []string{x.address(c.path + c.kind.FormatID(rep.ID) + "/")}
 	}
-	x.replayed(rep.Replayed)
+	markReplayed(x, rep.Replayed)
 	return x.reply(http.StatusCreated, rep.JSON)
 }
 
@@ -76,11 +76,11 @@ func (c *collection) update(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	patch, _, err := x.readPatch(c.form, record.ParseOptions{Surface: c.surface})
+	patch, _, err := readPatch(x, c.form, record.ParseOptions{Surface: c.surface})
 	if err != nil {
-		return x.unlessMissing(c.kind, t.ID, err)
+		return unlessMissing(x, c.kind, t.ID, err)
 	}
-	if t.IfMatch, err = x.ifMatch(t); err != nil {
+	if t.IfMatch, err = ifMatch(x, t); err != nil {
 		return err
 	}
 	rep, err := x.store().Update(x.caller, t, patch)
@@ -97,7 +97,7 @@ func (c *collection) remove(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if t.IfMatch, err = x.ifMatch(t); err != nil {
+	if t.IfMatch, err = ifMatch(x, t); err != nil {
 		return err
 	}
 	if err := x.store().Delete(x.caller, t); err != nil {
@@ -107,7 +107,7 @@ func (c *collection) remove(x *exchange) error {
 }
 
 // unlessMissing is what is wrong with a request's body, unless the record that it is about is missing: that is said first.
-func (x *exchange) unlessMissing(k *record.Kind, id record.ID, fault error) error {
+func unlessMissing(x *exchange, k *record.Kind, id record.ID, fault error) error {
 	if err := x.store().Sees(x.caller, k, id); errors.Is(err, kv.ErrNotFound) {
 		return err
 	}
