@@ -46,7 +46,8 @@ func controlImport(x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_ = http.NewResponseController(x).EnableFullDuplex() // without it, as in HTTP/2, both directions flow anyway
+	x.Header().Set("Connection", "close")                // net/http does not reuse one whose body was left half read in full duplex
+	_ = http.NewResponseController(x).EnableFullDuplex() // where it is not known, as in HTTP/2, both directions flow anyway
 	src.Reader = r.Body
 	st := newStream(x)
 	rep, err := load.Import(r.Context(), x.store(), x.caller, src, st.progress)

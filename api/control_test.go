@@ -1,0 +1,115 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"doorward/api"
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// control serves the control handler of an empty store.
+func control(t *testing.T) (*kv.Store, string) {
+	t.Helper()
+	store := kvtest.Open(t)
+	server, err := api.New(api.Config{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(server.Control())
+	t.Cleanup(s.Close)
+	return store, s.URL
+}
+
+func TestControlNeedsNoKey(t *testing.T) {
+	_, url := control(t)
+	for _, path := range []string{"/admin/v1/keys/", "/admin/v1/church/", "/control/export"} {
+		resp, err := http.Get(url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("GET %s = %s, want 200", path, resp.Status)
+		}
+	}
+}
+
+func TestControlAnswersInLines(t *testing.T) {
+	store, url := control(t)
+	kvtest.Create(t, store, record.Role, `{"name":"Pastora"}`)
+	for name, c := range map[string]struct {
+		path, body string
+		status     int
+		last       string // what the last line holds
+	}{
+		"an import":                        {"/control/import?kind=church", "name\nCentral\n", 200, `{"result":{"created":1,`},
+		"a row that is refused":            {"/control/import?kind=church", "name;regional_id\nNorte;99\n", 200, `"rejected":[{"line":2,"column":"regional_id","reason":"Invalid pk - object does not exist."}]`},
+		"a header that is wrong":           {"/control/import?kind=church", "xyz\nCentral\n", 200, `{"error":{"code":"INVALID_REQUEST","message":"`},
+		"a kind that is none":              {"/control/import?kind=parish", "name\nCentral\n", 400, `there is no kind “parish”`},
+		"a map that is none":               {"/control/import?kind=church&map=name", "name\nCentral\n", 400, `field=column is wanted`},
+		"a demo of no size":                {"/control/demo?size=huge", "", 400, `--size`},
+		"a demo in a store that is in use": {"/control/demo?size=s", "", 409, `the store holds records already`},
+	} {
+		resp, err := http.Post(url+c.path, "application/octet-stream", strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(body)), "\n")
+		last := lines[len(lines)-1]
+		if resp.StatusCode != c.status || !strings.Contains(strings.ToLower(last), strings.ToLower(c.last)) || !json.Valid([]byte(last)) {
+			t.Errorf("%s = %s, last line %s, want %d and a line with %s", name, resp.Status, last, c.status, c.last)
+		}
+		if c.status == 200 && resp.Header.Get("Content-Type") != "application/x-ndjson" {
+			t.Errorf("%s: Content-Type = %s, want lines", name, resp.Header.Get("Content-Type"))
+		}
+	}
+}
+
+// TestControlTellsProgressWhileTheFileComes: the answer's lines come while the request is still being sent.
+func TestControlTellsProgressWhileTheFileComes(t *testing.T) {
+	_, url := control(t)
+	r, w := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		_, _ = io.WriteString(w, "name\n")
+		for i := 0; ctx.Err() == nil; i++ { // until progress was seen
+			_, _ = fmt.Fprintf(w, "Igreja %d\n", i)
+		}
+		_ = w.Close()
+	}()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/control/import?kind=church", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	seen, last := 0, ""
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); last = lines.Text() {
+		if strings.HasPrefix(lines.Text(), `{"progress":{"done":`) {
+			seen++
+			cancel()
+		}
+	}
+	if seen == 0 || !strings.HasPrefix(last, `{"result":{"created":`) {
+		t.Errorf("saw %d lines of progress, last line %s, want some and a result", seen, last)
+	}
+}
