@@ -91,7 +91,7 @@ func BenchUncounted(s *Store, p Principal, q Query) (results []byte, err error) 
 			return errors.New("the query's matches are no whole list")
 		}
 		ids := m.lists[0].page(make([]record.ID, 0, q.Limit), q.Offset, q.Limit)
-		results, err = v.showAll(q, ids)
+		results, err = v.showAll(nil, q, ids)
 		return err
 	})
 	return results, err

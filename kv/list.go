@@ -16,6 +16,8 @@ type Query struct {
 	Where         []Where // all must hold; each field is Indexed, or "updated_at"
 	Search        *record.Search
 	Offset, Limit int
+	Head          func(dst []byte, count int) []byte // writes what stands before the results; nil = nothing
+	Into          []byte                             // memory to build the page on; may be nil
 }
 
 // Where is one condition. Either In is set, or From and To, both inclusive, nil = open.
@@ -28,7 +30,7 @@ type Where struct {
 // Page is what a list answers.
 type Page struct {
 	Count   int    // all matches
-	Results []byte // the page's records: a JSON array
+	Results []byte // what Head wrote, and the page's records: a JSON array
 	IDs     []record.ID
 }
 
@@ -47,31 +49,30 @@ func (s *Store) List(p Principal, q Query) (page Page, err error) {
 			return err
 		}
 		page.Count, page.IDs = matches.count(), matches.page(q.Offset, q.Limit)
-		page.Results, err = v.showAll(q, page.IDs)
+		dst := slices.Grow(q.Into[:0], 1024+len(page.IDs)*pageRow)
+		if q.Head != nil {
+			dst = q.Head(dst, page.Count)
+		}
+		page.Results, err = v.showAll(dst, q, page.IDs)
 		return err
 	})
 	return page, err
 }
 
-func (v *sight) showAll(q Query, ids []record.ID) ([]byte, error) {
-	dst := make([]byte, 0, 64+len(ids)*2048)
+// pageRow is about what a record takes in a page.
+const pageRow = 1536
+
+func (v *sight) showAll(dst []byte, q Query, ids []record.ID) ([]byte, error) {
+	v.memo = make(record.Memo)
 	dst = append(dst, '[')
-	for i, id := range ids {
-		st, err := v.load(q.Kind, id)
-		if err != nil {
-			return nil, err
-		}
-		if st == nil {
-			return nil, ErrCorrupt // the lists of this View name it
-		}
-		if i > 0 {
+	err := v.each(q.Kind, ids, func(st *stored) (err error) {
+		if st.id != ids[0] {
 			dst = append(dst, ',')
 		}
-		if dst, err = v.show(dst, q.Surface, q.Kind, st); err != nil {
-			return nil, err
-		}
-	}
-	return append(dst, ']'), nil
+		dst, err = v.show(dst, q.Surface, q.Kind, st)
+		return err
+	})
+	return append(dst, ']'), err
 }
 
 // checkChoices refuses filters that name a record which p does not see.
@@ -225,24 +226,18 @@ func (v *sight) sift(p Principal, q Query, m *matches) error {
 	}
 	all := m.everything()
 	m.ids, m.exact = make([]record.ID, 0, min(len(all), 1024)), true
-	for _, id := range all {
-		st, err := v.load(q.Kind, id)
-		if err != nil {
-			return err
-		}
-		if st == nil || searching && !q.Search.Matches(q.Kind, st.body) {
-			continue
+	return v.each(q.Kind, all, func(st *stored) error {
+		if searching && !q.Search.Matches(q.Kind, st.body) {
+			return nil
 		}
 		if q.Kind == record.Membership {
-			if ok, err := v.sees(p, q.Kind, st); err != nil {
+			if ok, err := v.sees(p, q.Kind, st); err != nil || !ok {
 				return err
-			} else if !ok {
-				continue
 			}
 		}
-		m.ids = append(m.ids, id)
-	}
-	return nil
+		m.ids = append(m.ids, st.id)
+		return nil
+	})
 }
 
 // where answers the ids that fulfil one condition, sorted.

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -15,17 +16,7 @@ type sight struct {
 	store *Store
 	now   time.Time
 	lists *lists
-	refs  map[refKey]refBody // bodies of referred records, read once a sight
-}
-
-type refKey struct {
-	kind byte
-	id   record.ID
-}
-
-type refBody struct {
-	body record.Body
-	ok   bool
+	memo  record.Memo // referred records as replies show them; nil = each is shown afresh
 }
 
 // stored is a record as it lies in the store.
@@ -57,7 +48,7 @@ func (s *Store) view(fn func(*sight) error) error {
 // load reads a live record; nil where there is none.
 func (v *sight) load(k *record.Kind, id record.ID) (*stored, error) {
 	st, err := v.loadAny(k, id)
-	if st == nil || st.deleted {
+	if err != nil || st == nil || st.deleted {
 		return nil, err
 	}
 	return st, nil
@@ -71,38 +62,71 @@ func (v *sight) loadAny(k *record.Kind, id record.ID) (*stored, error) {
 	if err != nil || row == nil {
 		return nil, err
 	}
-	h, b, err := parseRow(row)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", k.Name, err)
-	}
-	st := &stored{header: h, id: id, body: b}
-	if h.version != k.Version && !h.deleted {
-		d, err := st.decode(k)
-		if err != nil {
-			return nil, err
-		}
-		st.body = d.Encode()
+	st := &stored{id: id}
+	if err := st.read(k, row); err != nil {
+		return nil, err
 	}
 	return st, nil
 }
 
+// read takes a row apart.
+func (st *stored) read(k *record.Kind, row []byte) (err error) {
+	if st.header, st.body, err = parseRow(row); err != nil {
+		return fmt.Errorf("%s: %w", k.Name, err)
+	}
+	if st.version != k.Version && !st.deleted {
+		d, err := st.decode(k)
+		if err != nil {
+			return err
+		}
+		st.body = d.Encode()
+	}
+	return nil
+}
+
+// each loads the live records of ascending ids out of a View, walking where they lie side by side. The record is fn's only
+// until it answers.
+func (v *sight) each(k *record.Kind, ids []record.ID, fn func(*stored) error) error {
+	var st stored
+	var buf [16]byte
+	b := kindBucket(k)
+	c := v.lend(b)
+	defer func() { v.buckets[b].cursor = c }()
+	var key, sealed []byte
+	for _, id := range ids {
+		want := k.AppendID(buf[:0], id)
+		if key != nil {
+			key, sealed = c.Next()
+		}
+		if !bytes.Equal(key, want) {
+			key, sealed = c.Seek(want)
+		}
+		if !bytes.Equal(key, want) {
+			return fmt.Errorf("%w: kind %s lacks a listed record", ErrCorrupt, k.Name)
+		}
+		row, err := unseal(b, key, sealed)
+		if err != nil {
+			return err
+		}
+		st.id = id
+		if err := st.read(k, row); err != nil {
+			return err
+		}
+		if err := fn(&st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ref answers a referred record's body for a reply.
 func (v *sight) ref(k *record.Kind, id record.ID) (record.Body, bool) {
-	key := refKey{k.Number, id}
-	if r, ok := v.refs[key]; ok {
-		return r.body, r.ok
-	}
-	var r refBody
 	st, err := v.load(k, id)
 	v.store.noteCorrupt(err)
-	if st != nil {
-		r = refBody{st.body, true}
+	if st == nil {
+		return record.Body{}, false
 	}
-	if v.refs == nil {
-		v.refs = make(map[refKey]refBody)
-	}
-	v.refs[key] = r
-	return r.body, r.ok
+	return st.body, true
 }
 
 // show appends a record's reply.
@@ -116,7 +140,7 @@ func (v *sight) show(dst []byte, s record.Surface, k *record.Kind, st *stored) (
 func (v *sight) showAs(dst []byte, s record.Surface, k *record.Kind, st *stored) []byte {
 	rv := record.View{
 		ID: st.id, Body: st.body, UpdatedAt: st.updated(), UpdatedBy: st.updatedBy,
-		Now: v.now, Zone: v.store.zone, Ref: v.ref,
+		Now: v.now, Zone: v.store.zone, Ref: v.ref, Memo: v.memo,
 	}
 	if k == record.Event {
 		rv.Count = func(string) int { return v.lists.kind(record.Ticket).issued.of(st.id.Int()).len() }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
@@ -31,8 +32,31 @@ func (t Nested) derive(dst []byte, _ string, v *View) []byte {
 	return t.appendRecord(dst, id, v)
 }
 
-// appendRecord appends one referred record; the keys of one that is gone are null.
+// Memo keeps the referred records that replies have shown already, as they were printed: good for one state of the store.
+type Memo map[memoKey][]byte
+
+type memoKey struct {
+	kind string
+	id   int64
+}
+
+// appendRecord appends one referred record.
 func (t Nested) appendRecord(dst []byte, id jsontext.Value, v *View) []byte {
+	if v.Memo == nil || isNull(id) {
+		return t.printRecord(dst, id, v)
+	}
+	key := memoKey{t.Kind, integerOf(id)}
+	if printed, ok := v.Memo[key]; ok {
+		return append(dst, printed...)
+	}
+	start := len(dst)
+	dst = t.printRecord(dst, id, v)
+	v.Memo[key] = bytes.Clone(dst[start:])
+	return dst
+}
+
+// printRecord prints one referred record; the keys of one that is gone are null.
+func (t Nested) printRecord(dst []byte, id jsontext.Value, v *View) []byte {
 	var body Body
 	if isNull(id) {
 		id = jsontext.Value("null")

@@ -14,6 +14,7 @@ type View struct {
 	Now       time.Time
 	Zone      *time.Location
 	Ref       func(k *Kind, id ID) (Body, bool) // a referred record's body; false where it is gone
+	Memo      Memo                              // shared by the replies of one state; nil = none
 	Count     func(what string) int             // records counted elsewhere: "issued" = an event's tickets in state valid or unpaid
 }
 
