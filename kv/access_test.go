@@ -56,8 +56,9 @@ func drawnStore(t *testing.T, law func(t *rapid.T, w world, s *kv.Store)) {
 }
 
 func TestKeysReadWhatTheContractSays(t *testing.T) {
+	t.Parallel()
 	drawnStore(t, func(t *rapid.T, w world, s *kv.Store) {
-		for range 6 {
+		for range 4 {
 			c := drawnCaller(t, "level")
 			p := c.login(t, s)
 			for _, k := range tables {

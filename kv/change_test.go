@@ -21,6 +21,7 @@ var written = map[*record.Kind]string{
 }
 
 func TestKeysChangeWhatTheContractSays(t *testing.T) {
+	t.Parallel()
 	drawnStore(t, func(t *rapid.T, w world, s *kv.Store) {
 		for range 3 {
 			c := drawnCaller(t, "level")

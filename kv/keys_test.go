@@ -52,6 +52,7 @@ func (c caller) plain() bool {
 }
 
 func TestNoKeyMakesALargerOne(t *testing.T) {
+	t.Parallel()
 	drawnStore(t, func(t *rapid.T, w world, s *kv.Store) {
 		for range 12 {
 			maker, made := drawnCaller(t, "maker"), drawnCaller(t, "made")

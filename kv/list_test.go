@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 // TestListsAgreeWithANaiveOracle draws creates, patches, moves, deletes and restarts, and compares every page at every offset,
 // of all churches and of several, as the denomination and as a church see them.
 func TestListsAgreeWithANaiveOracle(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		c := kv.Config{Dir: folder(t)}
 		s := reopenable(t, c)
@@ -118,6 +120,32 @@ func (w world) checkIssued(t *rapid.T, s *kv.Store) {
 			t.Errorf("issued_tickets of event %d = %s, want %d", id, got, n)
 		}
 	}
+}
+
+// TestMembershipsFollowTheirPerson from church to church, in lists and in single.
+func TestMembershipsFollowTheirPerson(t *testing.T) {
+	s, _ := opened(t)
+	loaded(t, s, row(t, record.Church, 1, `{"name":"A"}`), row(t, record.Church, 2, `{"name":"B"}`), row(t, record.Group, 1, `{"name":"G"}`),
+		row(t, record.Person, 1, `{"full_name":"Ana","church_id":1}`), row(t, record.Membership, 1, `{"person":1,"group_id":1}`))
+	keys := map[int64]kv.Principal{1: kvtest.Login(t, s, "church:1"), 2: kvtest.Login(t, s, "church:2")}
+	before, err := s.Retrieve(kv.Operator(), target(record.Membership, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, church := range []int64{2, 0, 1} {
+		patched(t, s, record.Person, 1, strings.Replace(fmt.Sprintf(`{"church_id":%d}`, church), ":0", ":null", 1))
+		for id, p := range keys {
+			page, err := s.List(p, kv.Query{Kind: record.Membership, Limit: 10})
+			if err != nil || (page.Count == 1) != (id == church) || (s.Sees(p, record.Membership, record.Int(1)) == nil) != (id == church) {
+				t.Errorf("church %d lists %d memberships of a person in church %d, %v", id, page.Count, church, err)
+			}
+		}
+	}
+	after, err := s.Retrieve(kv.Operator(), target(record.Membership, 1))
+	if err != nil || after.Revision != before.Revision {
+		t.Errorf("a membership that followed has revision %s, %v, want %s as before", after.Revision, err, before.Revision)
+	}
+	healthy(t, s)
 }
 
 // TestIssuedTicketsFollowTheState counts valid and unpaid tickets, and no others.

@@ -8,7 +8,7 @@ import (
 
 // TestMain draws fewer cases than rapid does by itself: each has a store, on a disk, of its own.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "25"); err != nil {
+	if err := flag.Set("rapid.checks", "20"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

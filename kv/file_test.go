@@ -1,0 +1,226 @@
+package kv_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.etcd.io/bbolt"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+func TestNewStoreIsItsOwnersAlone(t *testing.T) {
+	dir := folder(t)
+	s := reopenable(t, kv.Config{Dir: dir})
+	realm, node := s.Realm(), s.Node()
+	closed(t, s)
+	for path, want := range map[string]os.FileMode{dir: 0o700, kv.Path(dir): 0o600} {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("mode of %s = %v, %v, want %v", path, info.Mode().Perm(), err, want)
+		}
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(names) != 1 {
+		t.Errorf("a new store's folder holds %v, want the one file", names)
+	}
+	s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	if s.Realm() != realm || s.Node() != node || len(realm) != 26 || realm == node {
+		t.Errorf("realm and node are %s and %s after a restart, were %s and %s", s.Realm(), s.Node(), realm, node)
+	}
+}
+
+// A crash while a store is made leaves a temporary file and no store; the next start makes one.
+func TestHalfMadeStoreIsNone(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "new-1.db"), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	healthy(t, kvtest.OpenConfig(t, kv.Config{Dir: dir}))
+}
+
+func TestSecondOpenIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := folder(t)
+	kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, kv.ErrInUse) {
+		t.Errorf("second Open = %v, want ErrInUse", err)
+	}
+}
+
+func TestFileOfAnotherProgramIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	tampered(t, dir, func(tx *bbolt.Tx) error {
+		_, err := tx.CreateBucket([]byte("theirs"))
+		return err
+	})
+	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, kv.ErrCorrupt) {
+		t.Errorf("Open = %v, want ErrCorrupt", err)
+	}
+}
+
+// tampered changes a closed store's file behind its back.
+func tampered(t testing.TB, dir string, fn func(tx *bbolt.Tx) error) {
+	t.Helper()
+	db, err := bbolt.Open(kv.Path(dir), 0o600, &bbolt.Options{PageSize: 8 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Update(fn), db.Close()); err != nil {
+		t.Fatalf("tamper: %v", err)
+	}
+}
+
+// sealed is a value with the checksum that doc.go draws, which covers the bucket's number and the key.
+func sealed(number byte, key, value []byte) []byte {
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	for _, part := range [][]byte{{number}, key, value} {
+		_, _ = sum.Write(part) // never fails
+	}
+	return binary.BigEndian.AppendUint32(bytes.Clone(value), sum.Sum32())
+}
+
+func putFormat(tx *bbolt.Tx, format byte) error {
+	key := []byte("format")
+	return tx.Bucket([]byte("meta")).Put(key, sealed(0, key, []byte{format}))
+}
+
+func TestNewerFormatIsRefusedAndLeftAlone(t *testing.T) {
+	dir := folder(t)
+	closed(t, reopenable(t, kv.Config{Dir: dir}))
+	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.FormatNumber+1) })
+	for range 2 {
+		if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, kv.ErrNewerFormat) {
+			t.Errorf("Open = %v, want ErrNewerFormat", err)
+		}
+	}
+}
+
+func TestMigrationRunsOnceAndStampsTheFormat(t *testing.T) {
+	dir := folder(t)
+	closed(t, reopenable(t, kv.Config{Dir: dir}))
+	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.FormatNumber-1) })
+	if _, err := kv.Open(kv.Config{Dir: dir}); err == nil {
+		t.Error("Open of an older format without a migration = nil")
+	}
+	runs := 0
+	failing := map[uint64]func(*bbolt.Tx) error{kv.FormatNumber - 1: func(*bbolt.Tx) error { return kv.ErrDeliberate }}
+	if err := kv.MigrateAs(dir, failing); !errors.Is(err, kv.ErrDeliberate) {
+		t.Errorf("a migration that fails = %v", err)
+	}
+	counting := map[uint64]func(*bbolt.Tx) error{kv.FormatNumber - 1: func(tx *bbolt.Tx) error {
+		runs++
+		return nil
+	}}
+	for range 2 {
+		if err := kv.MigrateAs(dir, counting); err != nil {
+			t.Errorf("migrate: %v", err)
+		}
+	}
+	if runs != 1 {
+		t.Errorf("the migration ran %d times, want once", runs)
+	}
+	healthy(t, kvtest.OpenConfig(t, kv.Config{Dir: dir}))
+}
+
+// flipped turns one bit of a stored value; at counts from its end where negative.
+func flipped(t testing.TB, dir, bucket string, key []byte, at int) {
+	t.Helper()
+	tampered(t, dir, func(tx *bbolt.Tx) error {
+		b := tx.Bucket([]byte(bucket))
+		value := bytes.Clone(b.Get(key))
+		if at < 0 {
+			at += len(value)
+		}
+		value[at] ^= 4
+		return b.Put(key, value)
+	})
+}
+
+func key8(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+// TestDamagedValuesAreReportedAndNeverServed flips a bit of a person's record: header, body or checksum.
+func TestDamagedValuesAreReportedAndNeverServed(t *testing.T) {
+	for _, at := range []int{0, 20, 60, 200, -1} {
+		registry := prometheus.NewRegistry()
+		c := kv.Config{Dir: folder(t), Registerer: registry}
+		s := reopenable(t, c)
+		for range 3 {
+			kvtest.Create(t, s, record.Person, `{"full_name":"Ana Souza","email":"ana@example.org"}`)
+		}
+		closed(t, s)
+		flipped(t, c.Dir, "kind:person", key8(2), at)
+		s = kvtest.OpenConfig(t, c)
+		if _, err := s.Retrieve(kv.Operator(), target(record.Person, 2)); !errors.Is(err, kv.ErrCorrupt) {
+			t.Errorf("Retrieve of a record with byte %d turned = %v, want ErrCorrupt", at, err)
+		}
+		if n := gauge(t, registry, "doorward_store_corrupt_reads_total"); n == 0 {
+			t.Error("doorward_store_corrupt_reads_total = 0 after a damaged read")
+		}
+		if _, err := s.Update(kv.Operator(), target(record.Person, 2), kvtest.Parse(t, record.Person, `{"full_name":"Eva"}`, false)); !errors.Is(err, kv.ErrCorrupt) {
+			t.Errorf("Update = %v, want ErrCorrupt", err)
+		}
+		for _, id := range []int64{1, 3} {
+			if _, err := s.Retrieve(kv.Operator(), target(record.Person, id)); err != nil {
+				t.Errorf("Retrieve of a neighbour: %v", err)
+			}
+		}
+		r, err := s.Verify(kv.Operator(), nil)
+		if err != nil || r.Damaged == 0 || !strings.Contains(strings.Join(r.Damage, "\n"), "kind:person") {
+			t.Errorf("Verify = %+v, %v, want damage in bucket kind:person", r, err)
+		}
+		if id := kvtest.Create(t, s, record.Person, `{"full_name":"Eva"}`); id != 4 {
+			t.Errorf("the next person has id %d, want 4", id)
+		}
+	}
+}
+
+// TestWritesReportDamageToo: a check-in that meets a damaged ticket says so in the metric.
+func TestWritesReportDamageToo(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	c := kv.Config{Dir: folder(t), Registerer: registry}
+	s := reopenable(t, c)
+	event := newEvent(t, s, "")
+	newTicket(t, s, event, "K1", "")
+	newTicket(t, s, event, "K2", "")
+	closed(t, s)
+	flipped(t, c.Dir, "kind:ticket", key8(1), 60)
+	s = kvtest.OpenConfig(t, c)
+	before := gauge(t, registry, "doorward_store_corrupt_reads_total")
+	if _, err := s.CheckIn(kv.Operator(), kv.Attempt{Event: event, Code: "K1"}); !errors.Is(err, kv.ErrCorrupt) {
+		t.Errorf("check-in of a damaged ticket = %v, want ErrCorrupt", err)
+	}
+	if n := gauge(t, registry, "doorward_store_corrupt_reads_total"); n != before+1 {
+		t.Errorf("doorward_store_corrupt_reads_total = %v, want %v", n, before+1)
+	}
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K2"}, kv.Admitted)
+}
+
+// TestDamagedKeyLocksOutNobodyElse: the store starts, and the other keys log in.
+func TestDamagedKeyLocksOutNobodyElse(t *testing.T) {
+	for _, at := range []int{0, 40, -1} {
+		c := kv.Config{Dir: folder(t)}
+		s := reopenable(t, c)
+		bad, badSecret := kvtest.Key(t, s, "denomination")
+		good, goodSecret := kvtest.Key(t, s, "event:7")
+		closed(t, s)
+		flipped(t, c.Dir, "kind:api_key", key8(1), at)
+		s = kvtest.OpenConfig(t, c)
+		kvtest.Key(t, s, "event:8")
+		if _, err := s.Login(good, goodSecret); err != nil {
+			t.Errorf("Login with the other key: %v", err)
+		}
+		if _, err := s.Login(bad, badSecret); !errors.Is(err, kv.ErrBadLogin) {
+			t.Errorf("Login with a damaged key = %v, want ErrBadLogin", err)
+		}
+	}
+}

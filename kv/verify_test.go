@@ -1,0 +1,205 @@
+package kv_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+	"pgregory.net/rapid"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// TestVerifyFindsNothingInAHealthyStore draws what a store goes through.
+func TestVerifyFindsNothingInAHealthyStore(t *testing.T) {
+	t.Parallel()
+	drawnStore(t, func(t *rapid.T, w world, s *kv.Store) {
+		for _, id := range slices.Sorted(maps.Keys(w[record.Ticket])) {
+			f := w[record.Ticket][id]
+			d, err := s.CheckIn(kv.Operator(), kv.Attempt{Event: f["event_id"], Code: fmt.Sprintf("CODE-%d", id), Door: "north", Nonce: "n"})
+			if err != nil && !errors.Is(err, kv.ErrKeyReused) {
+				t.Fatal(err)
+			}
+			if rapid.Bool().Draw(t, "undo") && d.CheckinID != "" {
+				if _, err := s.Undo(kv.Operator(), kv.Undoing{Event: f["event_id"], CheckinID: d.CheckinID}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := s.CheckIn(kv.Operator(), kv.Attempt{Event: f["event_id"], Code: "nonsense"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 20 {
+			w.step(t, s)
+		}
+		told := 0
+		r, err := s.Verify(kv.Operator(), func(done, total int) {
+			if told = done; done > total {
+				t.Errorf("progress says %d of %d", done, total)
+			}
+		})
+		live := 0
+		for _, k := range record.Kinds() {
+			page, err := s.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: k})
+			if err != nil {
+				t.Fatal(err)
+			}
+			live += page.Count
+		}
+		if err != nil || r.Damaged != 0 || r.Records != live || told != r.Rows {
+			t.Errorf("Verify = %+v, %v (told %d rows), want %d records and no damage", r, err, told, live)
+		}
+	})
+}
+
+// TestVerifyNamesWhatIsWrong damages a store in one way at a time, with good checksums where it can.
+func TestVerifyNamesWhatIsWrong(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		want string // in one of the sentences
+		harm func(tx *bbolt.Tx) error
+	}{
+		{"a log row is missing", "no row in the log", func(tx *bbolt.Tx) error { return deleteWhere(tx, "log", is(10)) }},
+		{"a log row speaks of an older change", "not its record's latest change", func(tx *bbolt.Tx) error {
+			b := tx.Bucket([]byte("log"))
+			value := bytes.Clone(find(b, is(10)))
+			value = value[:len(value)-4]
+			value[len(value)-1] ^= 1
+			return putWhere(tx, "log", 1, is(10), value)
+		}},
+		{"a lookup row is missing", "lacks a lookup row", func(tx *bbolt.Tx) error { return deleteWhere(tx, "lookup", is(10)) }},
+		{"a lookup row dangles", "does not lead back", func(tx *bbolt.Tx) error {
+			key := append([]byte("\x0achurch_id\x00\x80\x00\x00\x00\x00\x00\x00\x07"), key8(1)...)
+			return tx.Bucket([]byte("lookup")).Put(key, sealed(2, key, nil))
+		}},
+		{"a lookup row of a kind there is none of", "kind 200", func(tx *bbolt.Tx) error {
+			key := append([]byte("\xc8x\x00"), key8(1)...)
+			return tx.Bucket([]byte("lookup")).Put(key, sealed(2, key, nil))
+		}},
+		{"a code row is missing", "lacks a lookup row", func(tx *bbolt.Tx) error { return deleteWhere(tx, "code", is('e')) }},
+		{"an admission row is missing", "lacks a lookup row", func(tx *bbolt.Tx) error { return deleteWhere(tx, "admission", is('t')) }},
+		{"an admission without its check-in", "does not lead back", func(tx *bbolt.Tx) error { return deleteWhere(tx, "kind:checkin", func([]byte) bool { return true }) }},
+		{"a body does not hash to its revision", "does not hash", func(tx *bbolt.Tx) error {
+			b := tx.Bucket([]byte("kind:person"))
+			value := bytes.Replace(b.Get(key8(1)), []byte("Ana"), []byte("Eva"), 1)
+			return putWhere(tx, "kind:person", 42, is(0), value[:len(value)-4])
+		}},
+		{"a kept answer's bit is turned", "bucket once:", func(tx *bbolt.Tx) error { return flipWhere(tx, "once") }},
+		{"a lookup's bit is turned", "bucket lookup:", func(tx *bbolt.Tx) error { return flipWhere(tx, "lookup") }},
+		{"a bit of the log is turned", "bucket log:", func(tx *bbolt.Tx) error { return flipWhere(tx, "log") }},
+		{"a row strays into another bucket", "bucket once_expiry: a value fails", func(tx *bbolt.Tx) error {
+			key, value := tx.Bucket([]byte("lookup")).Cursor().First()
+			return tx.Bucket([]byte("once_expiry")).Put(bytes.Clone(key), bytes.Clone(value))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := folder(t)
+			s := reopenable(t, kv.Config{Dir: dir})
+			kvtest.Create(t, s, record.Church, `{"name":"A"}`)
+			event := newEvent(t, s, "")
+			newTicket(t, s, event, "K1", "")
+			once := &kv.Once{Key: [32]byte{1}, Body: [32]byte{2}}
+			_, err := s.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, Once: once},
+				kvtest.Parse(t, record.Person, `{"full_name":"Ana","church_id":1}`, true))
+			if err != nil {
+				t.Fatal(err)
+			}
+			scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K1"}, kv.Admitted)
+			healthy(t, s)
+			closed(t, s)
+			tampered(t, dir, c.harm)
+			s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
+			r, err := s.Verify(kv.Operator(), nil)
+			all := strings.Join(r.Damage, "\n")
+			if err != nil || r.Damaged == 0 || r.Damaged != len(r.Damage) || !strings.Contains(all, c.want) {
+				t.Errorf("Verify = %+v, %v, want a sentence with %q", r, err, c.want)
+			}
+			if strings.Contains(all, "Ana") || strings.Contains(all, "K1") {
+				t.Errorf("Verify tells what a record says: %s", all)
+			}
+		})
+	}
+}
+
+// is finds keys that begin with a byte; log keys are found by the kind in their value.
+func is(first byte) func([]byte) bool { return func(row []byte) bool { return row[0] == first } }
+
+// at is the first row of which the key, or in the log the value, fulfils a condition.
+func at(b *bbolt.Bucket, named bool, ok func([]byte) bool) (key, value []byte) {
+	c := b.Cursor()
+	for key, value = c.First(); key != nil; key, value = c.Next() {
+		if named && ok(value) || !named && ok(key) {
+			return bytes.Clone(key), value
+		}
+	}
+	return nil, nil
+}
+
+func find(b *bbolt.Bucket, ok func([]byte) bool) []byte {
+	_, value := at(b, true, ok)
+	return value
+}
+
+func deleteWhere(tx *bbolt.Tx, bucket string, ok func([]byte) bool) error {
+	b := tx.Bucket([]byte(bucket))
+	key, _ := at(b, bucket == "log", ok)
+	if key == nil {
+		return fmt.Errorf("bucket %s has no such row", bucket)
+	}
+	return b.Delete(key)
+}
+
+func putWhere(tx *bbolt.Tx, bucket string, number byte, ok func([]byte) bool, value []byte) error {
+	b := tx.Bucket([]byte(bucket))
+	key, _ := at(b, bucket == "log", ok)
+	return b.Put(key, sealed(number, key, value))
+}
+
+func flipWhere(tx *bbolt.Tx, bucket string) error {
+	b := tx.Bucket([]byte(bucket))
+	key, value := b.Cursor().Last()
+	value = bytes.Clone(value)
+	value[len(value)/2] ^= 1
+	return b.Put(bytes.Clone(key), value)
+}
+
+// TestVerifyDrawnFlips turns one drawn bit of one drawn value: it is always found.
+func TestVerifyDrawnFlips(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		dir := t.TempDir()
+		s := reopenable(t, kv.Config{Dir: dir})
+		drawnWorld(r).fill(t, s)
+		closed(t, s)
+		var turned string
+		tampered(t, dir, func(tx *bbolt.Tx) error {
+			name := rapid.SampledFrom([]string{"log", "lookup", "code", "admission", "kind:person", "kind:ticket", "kind:event", "kind:holder"}).Draw(r, "bucket")
+			b := tx.Bucket([]byte(name))
+			keys := [][]byte{}
+			_ = b.ForEach(func(key, _ []byte) error { keys = append(keys, bytes.Clone(key)); return nil })
+			if len(keys) == 0 {
+				return nil
+			}
+			key := rapid.SampledFrom(keys).Draw(r, "key")
+			value := bytes.Clone(b.Get(key))
+			value[rapid.IntRange(0, len(value)-1).Draw(r, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(r, "bit")
+			turned = name + " " + hex.EncodeToString(key)
+			return b.Put(key, value)
+		})
+		s = reopenable(t, kv.Config{Dir: dir})
+		defer closed(t, s)
+		report, err := s.Verify(kv.Operator(), nil)
+		bucket, _, found := strings.Cut(turned, " ")
+		if err != nil || found && !strings.Contains(strings.Join(report.Damage, "\n"), "bucket "+bucket+": a value fails its checksum") {
+			r.Errorf("Verify after %s was damaged = %+v, %v", turned, report, err)
+		}
+	})
+}
