@@ -84,8 +84,8 @@ func median(list []float64) float64 {
 	return list[len(list)/2]
 }
 
-// bare starts a peer.
-func bare(b *testing.B, method, path string, h http.HandlerFunc) string {
+// startPeer starts a peer.
+func startPeer(b *testing.B, method, path string, h http.HandlerFunc) string {
 	r := chi.NewRouter()
 	r.Method(method, path, h)
 	srv := httptest.NewServer(r)
@@ -99,7 +99,7 @@ func benchReads(b *testing.B, path, pattern string) {
 		s.create(record.Person, fmt.Sprintf(`{"full_name":"Ana Souza %d","email":"ana%d@mail.example","birthday":"1990-01-01"}`, i, i))
 	}
 	body := []byte(s.do("GET", path, "").body)
-	peer := bare(b, "GET", pattern, func(w http.ResponseWriter, _ *http.Request) {
+	peer := startPeer(b, "GET", pattern, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if _, err := w.Write(body); err != nil {
 			b.Error(err)
@@ -128,7 +128,7 @@ func benchCheckin(b *testing.B, connections int) {
 	w := settle(newSiteOver(b, kvtest.Open(b), func(c *api.Config) { c.AuthFailures = 20 }))
 	const tickets = 60_000
 	stock(b, w, tickets)
-	peer := bare(b, "POST", "/v1/event/{id}/checkin/", func(rw http.ResponseWriter, r *http.Request) {
+	peer := startPeer(b, "POST", "/v1/event/{id}/checkin/", func(rw http.ResponseWriter, r *http.Request) {
 		key, secret, _ := r.BasicAuth()
 		p, err := w.store.Login(key, secret)
 		if err != nil {

@@ -68,7 +68,7 @@ func listKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.reply(http.StatusOK, envelopeOf(x, q, s, len(keys), results))
+	return x.reply(http.StatusOK, append(append(appendHead(x.buffer, x, q, s, len(keys)), results...), '}'))
 }
 
 // createKey answers POST of a key. The answer holds a secret, so it is never kept for an Idempotency-Key.

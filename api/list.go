@@ -19,13 +19,15 @@ func (c *collection) page(x *exchange, own ...kv.Where) error {
 	where, faults := readFilters(c.filters, q, x.store().Zone())
 	ask := kv.Query{
 		Surface: c.surface, Kind: c.kind, Where: append(own, where...),
-		Search: c.search(q), Offset: s.offset, Limit: s.limit,
+		Search: c.search(q), Offset: s.offset, Limit: s.limit, Into: x.buffer,
+		Head: func(dst []byte, count int) []byte { return appendHead(dst, x, q, s, count) },
 	}
 	page, err := x.store().List(x.caller, ask)
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}
-	return x.reply(http.StatusOK, envelopeOf(x, q, s, page.Count, page.Results))
+	x.buffer = append(page.Results, '}')
+	return x.reply(http.StatusOK, x.buffer)
 }
 
 // search is what a list of people is searched for; nil for nothing.

@@ -53,30 +53,27 @@ func natural(text string) int {
 	return min(n, farOffset)
 }
 
-// envelopeOf puts a list's reply together: count, next, previous, results.
-func envelopeOf(x *exchange, q query, s span, count int, results []byte) []byte {
-	dst := append(x.buffer[:0], `{"count":`...)
+// appendHead begins a list's reply: count, next, previous, and the name of the results, which the caller appends.
+func appendHead(dst []byte, x *exchange, q query, s span, count int) []byte {
+	dst = append(dst, `{"count":`...)
 	dst = strconv.AppendInt(dst, int64(count), 10)
 	dst = append(dst, `,"next":`...)
 	if s.offset+s.limit < count {
-		dst = appendLink(x, dst, q, span{s.limit, s.offset + s.limit})
+		dst = appendLink(dst, x, q, span{s.limit, s.offset + s.limit})
 	} else {
 		dst = append(dst, "null"...)
 	}
 	dst = append(dst, `,"previous":`...)
 	if s.offset > 0 {
-		dst = appendLink(x, dst, q, span{s.limit, s.offset - s.limit})
+		dst = appendLink(dst, x, q, span{s.limit, s.offset - s.limit})
 	} else {
 		dst = append(dst, "null"...)
 	}
-	dst = append(dst, `,"results":`...)
-	dst = append(append(dst, results...), '}')
-	x.buffer = dst
-	return dst
+	return append(dst, `,"results":`...)
 }
 
 // appendLink appends the address of another part of the list that was asked for, as a JSON string.
-func appendLink(x *exchange, dst []byte, q query, s span) []byte {
+func appendLink(dst []byte, x *exchange, q query, s span) []byte {
 	offset := ""
 	if s.offset > 0 {
 		offset = strconv.Itoa(s.offset)
