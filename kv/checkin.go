@@ -3,6 +3,8 @@ package kv
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -206,10 +208,15 @@ func (o *op) ticketByCode(a *attempt) (*stored, error) {
 
 // ticketByNormalForm wants all tickets of the form to have one exact form; then it is the lowest.
 func (o *op) ticketByNormalForm(hash []byte, event int64) (*stored, error) {
-	ids, err := o.ticketsOf(normalForm, hash, event)
-	if err != nil {
-		return nil, err
+	var ids []record.ID
+	for _, form := range codeForms {
+		found, err := o.ticketsOf(form, hash, event)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
 	}
+	slices.SortFunc(ids, record.ID.Compare)
 	var first *stored
 	for _, id := range ids {
 		st, err := o.load(record.Ticket, id)
@@ -231,20 +238,20 @@ func (o *op) ticketByNormalForm(hash []byte, event int64) (*stored, error) {
 // elsewhere tells whether a reading is the code of another event that p sees.
 func (o *op) elsewhere(a *attempt) (bool, error) {
 	events := map[int64]bool{}
-	for _, form := range []byte{exactForm, normalForm} {
-		hashes := a.exact
-		if form == normalForm {
-			hashes = a.normal
-		}
+	note := func(form byte, hashes []codeHash) error {
 		for i := range hashes {
 			err := o.scan(codeBucket, codePrefix(nil, form, hashes[i][:]), nil, func(key, _ []byte) (bool, error) {
 				events[int64(binary.BigEndian.Uint64(key[1+codeHashSize:]))] = true
 				return true, nil
 			})
 			if err != nil {
-				return false, err
+				return err
 			}
 		}
+		return nil
+	}
+	if err := errors.Join(note(exactForm, a.exact), note(exactForm, a.normal), note(normalForm, a.normal)); err != nil {
+		return false, err
 	}
 	delete(events, a.Event) // here it is a normal form that several exact forms share
 	for event := range events {

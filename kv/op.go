@@ -20,6 +20,7 @@ type op struct {
 	group   *group // as the operations before this one have left it
 	changed []listChange
 	after   []func()
+	scratch []byte // for a row that is put together
 }
 
 // change is one record as it was and as it shall be.
@@ -66,8 +67,10 @@ func (o *op) place(k *record.Kind, before, next *stored) {
 		o.delete(logBucket, seqKey(before.seq))
 	}
 	var key [16]byte
-	o.put(logBucket, seqKey(next.seq), appendLog(make([]byte, 0, 64), k, next))
-	o.put(kindBucket(k), k.AppendID(key[:0], next.id), appendRow(make([]byte, 0, 128+len(next.body.Shown)+len(next.body.Hidden)), &next.header, next.body))
+	o.scratch = appendLog(o.scratch[:0], k, next)
+	o.put(logBucket, binary.BigEndian.AppendUint64(key[:0], next.seq), o.scratch)
+	o.scratch = appendRow(o.scratch[:0], &next.header, next.body)
+	o.put(kindBucket(k), k.AppendID(key[:0], next.id), o.scratch)
 	c := listChange{kind: k, id: next.id, is: !next.deleted, isHome: next.home(k), isIn: issued(k, next.body)}
 	if before != nil && !before.deleted {
 		c.was, c.wasHome, c.wasIn = true, before.home(k), issued(k, before.body)

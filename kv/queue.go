@@ -12,6 +12,7 @@ type job struct {
 	steps []step
 	after []func() // run once the group is committed, before the answer
 	done  chan error
+	next  int         // the step to run; those before it are in a group already
 	taken atomic.Bool // by the writer, or back by the caller who waited too long
 }
 
@@ -113,6 +114,14 @@ func shift(jobs *[]*job) *job {
 		}
 	}
 	return nil
+}
+
+// putBack returns a job that the writer has begun: it is the next of the others.
+func (q *queue) putBack(j *job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	j.taken.Store(false)
+	q.others = append([]*job{j}, q.others...)
 }
 
 // doorWithin tells whether a door has been served within the given time.

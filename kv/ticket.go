@@ -160,11 +160,14 @@ func (v *sight) showTicket(dst []byte, ticket *stored) ([]byte, error) {
 	return v.showAs(dst, record.Admin, record.TicketForm, &latest), nil
 }
 
-// Code rows lead from a code's hash to tickets: form, hash, event, ticket. Exact rows of one event are unique.
+// Code rows lead from a code's hash to tickets: form, hash, event, ticket. Exact rows of one event are unique. A code that is
+// its own normal form has the exact row alone.
 const (
 	exactForm  = 'e'
 	normalForm = 'n'
 )
+
+var codeForms = [...]byte{exactForm, normalForm}
 
 var hashFields = map[byte]string{exactForm: "code_hash", normalForm: "normal_hash"}
 
@@ -180,7 +183,10 @@ func codeKeys(k *record.Kind, id record.ID, d *record.Doc) [][]byte {
 		return nil
 	}
 	var keys [][]byte
-	for _, form := range []byte{exactForm, normalForm} {
+	for _, form := range codeForms {
+		if form == normalForm && string(d.Value("normal_hash")) == string(d.Value("code_hash")) {
+			continue // the exact row says it
+		}
 		hash, err := hex.DecodeString(d.Text(hashFields[form]))
 		if err != nil || len(hash) != codeHashSize {
 			continue // a ticket without a code cannot be scanned

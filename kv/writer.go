@@ -27,6 +27,7 @@ type writer struct {
 	arena   arena
 	over    overlay
 	rows    rows
+	op      op // the one that runs; reused
 	edits   uint64
 	doors   doorMemory
 }
@@ -59,8 +60,9 @@ func (w *writer) serve(first *job) {
 		first.done <- cause.err
 		return
 	}
-	g := &group{jobs: []*job{first}}
+	g := &group{}
 	if err := w.begin(g); err != nil {
+		g.jobs = append(g.jobs, first)
 		w.stop(err, g)
 		return
 	}
@@ -101,32 +103,55 @@ func (w *writer) begin(g *group) (err error) {
 // fill runs jobs until none waits or the group is large enough.
 func (w *writer) fill(g *group, j *job) error {
 	for {
-		start := time.Now()
-		for i := range j.steps {
-			if err := w.run(g, j, &j.steps[i]); err != nil {
-				return err
-			}
+		whole, err := w.runJob(g, j)
+		if whole {
+			g.jobs = append(g.jobs, j)
 		}
-		if !j.door {
-			g.bulk += time.Since(start)
+		if err != nil {
+			return err
 		}
 		if g.bytes >= groupBytes {
 			return nil
 		}
-		others := g.bulk < bulkPatience || !w.queue.doorWithin(doorsAbout)
-		if j = w.queue.next(others); j == nil {
+		if j = w.queue.next(!w.doorsFirst(g)); j == nil {
 			return nil
 		}
-		g.jobs = append(g.jobs, j)
 	}
+}
+
+// doorsFirst tells that bulk work has had its time in this group, and doors are about.
+func (w *writer) doorsFirst(g *group) bool {
+	return g.bulk >= bulkPatience && w.queue.doorWithin(doorsAbout)
+}
+
+// runJob runs a job's steps. Where doors want the group closed it puts the job back with the steps that are left, and whole
+// is false: the last of its groups answers it.
+func (w *writer) runJob(g *group, j *job) (whole bool, err error) {
+	for j.next < len(j.steps) {
+		start := time.Now()
+		if err := w.run(g, j, &j.steps[j.next]); err != nil {
+			return true, err
+		}
+		j.next++
+		if j.door {
+			continue
+		}
+		g.bulk += time.Since(start)
+		if j.next < len(j.steps) && w.doorsFirst(g) {
+			w.queue.putBack(j)
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // run runs one operation. What it answers goes to its step; only a failure of the store itself is returned.
 func (w *writer) run(g *group, j *job, st *step) error {
 	w.over.reset()
-	o := &op{
+	o := &w.op // the last one's answer has been taken
+	*o = op{
 		sight: sight{rows: w.rows, store: w.store, now: g.now, lists: w.store.current()},
-		state: g.state, stamp: g.stamp, doubted: g.doubted, doors: &w.doors, group: g,
+		state: g.state, stamp: g.stamp, doubted: g.doubted, doors: &w.doors, group: g, changed: o.changed[:0], scratch: o.scratch,
 	}
 	if st.err = shield(o, st.run); st.err != nil {
 		w.store.noteCorrupt(st.err)
