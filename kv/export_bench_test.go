@@ -3,6 +3,7 @@ package kv
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -80,6 +81,7 @@ func BenchUncounted(s *Store, p Principal, q Query) (results []byte, err error) 
 		return nil, err
 	}
 	err = s.view(func(v *sight) error {
+		v.reader = p
 		if err := v.checkChoices(p, q); err != nil {
 			return err
 		}
@@ -91,7 +93,7 @@ func BenchUncounted(s *Store, p Principal, q Query) (results []byte, err error) 
 			return errors.New("the query's matches are no whole list")
 		}
 		ids := m.lists[0].page(make([]record.ID, 0, q.Limit), q.Offset, q.Limit)
-		results, err = v.showAll(nil, q, ids)
+		results, err = v.showAll(slices.Grow(q.Into[:0], 1024+len(ids)*pageRow), q, ids)
 		return err
 	})
 	return results, err
