@@ -41,6 +41,7 @@ func (s *Store) List(p Principal, q Query) (page Page, err error) {
 		return Page{}, err
 	}
 	err = s.view(func(v *sight) error {
+		v.reader = p
 		if err := v.checkChoices(p, q); err != nil {
 			return err
 		}

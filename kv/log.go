@@ -69,6 +69,7 @@ func (s *Store) Export(p Principal, k *record.Kind, fn func(json []byte) error) 
 	for {
 		var page [][]byte
 		err := s.view(func(v *sight) error {
+			v.reader = p
 			all := v.lists.kind(k).all
 			for _, id := range all.page(nil, all.rank(last), exportPage+1) {
 				if id == last {

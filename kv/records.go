@@ -30,6 +30,7 @@ func (s *Store) Retrieve(p Principal, t Target) (r Reply, err error) {
 		return Reply{}, err
 	}
 	err = s.view(func(v *sight) error {
+		v.reader = p
 		st, err := v.find(p, t.Kind, t.ID)
 		if err != nil {
 			return err
@@ -56,8 +57,9 @@ func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err
 	if err := mayCreate(p, t.Kind); err != nil {
 		return Reply{}, err
 	}
-	in := s.prepare(patch)
+	in := s.prepareNew(p, patch)
 	err = s.do(false, func(o *op) error {
+		o.reader = p
 		r, err = o.once(t.Once, func() (Reply, error) {
 			st, err := o.create(p, t.Kind, record.ID{}, in)
 			if err != nil {
@@ -77,6 +79,7 @@ func (s *Store) Update(p Principal, t Target, patch *record.Patch) (r Reply, err
 	}
 	in := s.prepare(patch)
 	err = s.do(false, func(o *op) error {
+		o.reader = p
 		before, err := o.findForChange(p, t)
 		if err != nil {
 			return err
@@ -148,28 +151,22 @@ func (o *op) create(p Principal, k *record.Kind, id record.ID, in *input) (*stor
 	if k == record.Ticket {
 		return o.createTicket(p, id, before != nil, in)
 	}
-	d := k.NewDoc()
-	d.Apply(in.Patch)
-	return o.add(p, k, newRecord{id: id, tombstone: before, doc: d})
+	return o.add(p, k, newRecord{id: id, tombstone: before, made: compose(p, k, in.Patch, o.moment())})
 }
 
-// newRecord is a record about to be made; tombstone is what lies under its id, or nil.
+// newRecord is a record about to be stored; tombstone is what lies under its id, or nil.
 type newRecord struct {
+	made
 	id        record.ID
 	tombstone *stored
-	doc       *record.Doc
 }
 
-// add settles a new record, checks that it is the only one of its sort, and writes it.
+// add checks that a new record is the only one of its sort, and writes it.
 func (o *op) add(p Principal, k *record.Kind, n newRecord) (*stored, error) {
-	if p.key != 0 {
-		n.doc.Set("created_by", record.Number(p.key))
-	}
-	n.doc.Settle(nil, o.moment())
 	if err := o.unique(k, n.id, n.doc); err != nil {
 		return nil, err
 	}
-	return o.write(change{kind: k, id: n.id, before: n.tombstone, is: n.doc, author: p.key})
+	return o.write(change{kind: k, id: n.id, before: n.tombstone, is: n.doc, author: p.key, made: &n.made})
 }
 
 // update lays a patch over one record, or over a ticket's three.

@@ -13,10 +13,11 @@ import (
 // sight is one consistent state of the store: of a View, or of the write transaction with an operation's own writes.
 type sight struct {
 	rows
-	store *Store
-	now   time.Time
-	lists *lists
-	memo  record.Memo // referred records as replies show them; nil = each is shown afresh
+	store  *Store
+	now    time.Time
+	lists  *lists
+	memo   record.Memo // referred records as replies show them; nil = each is shown afresh
+	reader Principal   // whom replies are for: the zero one sees only what everybody sees
 }
 
 // stored is a record as it lies in the store.
@@ -119,11 +120,15 @@ func (v *sight) each(k *record.Kind, ids []record.ID, fn func(*stored) error) er
 	return nil
 }
 
-// ref answers a referred record's body for a reply.
+// ref answers a referred record's body for a reply; one that the reader does not see is as if it were gone.
 func (v *sight) ref(k *record.Kind, id record.ID) (record.Body, bool) {
+	seen := false
 	st, err := v.load(k, id)
+	if st != nil {
+		seen, err = v.sees(v.reader, k, st)
+	}
 	v.store.noteCorrupt(err)
-	if st == nil {
+	if !seen {
 		return record.Body{}, false
 	}
 	return st.body, true
