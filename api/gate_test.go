@@ -51,6 +51,21 @@ func machineAddrs(t *testing.T) []string {
 	return list
 }
 
+func TestRequestIDIsEchoedOrMade(t *testing.T) {
+	s := newSite(t)
+	if got := s.do("GET", "/healthz", "", header("X-Request-Id", "abc-123")).header.Get("X-Request-Id"); got != "abc-123" {
+		t.Errorf("X-Request-Id = %q, want the one sent", got)
+	}
+	seen := map[string]bool{}
+	for _, sent := range []string{"", "with space", strings.Repeat("x", 129), "é"} {
+		got := s.do("GET", "/v1/none/", "", header("X-Request-Id", sent)).header.Get("X-Request-Id")
+		if got == "" || got == sent || seen[got] {
+			t.Errorf("X-Request-Id of %.10q = %q, want a new one", sent, got)
+		}
+		seen[got] = true
+	}
+}
+
 // A store that panics would be a bug; the server outlives it. Nothing here can make the store panic, so the recovery is shown on
 // a handler of a sister room.
 func TestRequestPanicIsAnInternalErrorLoggedOnce(t *testing.T) {
