@@ -200,3 +200,22 @@ func TestDistance(t *testing.T) {
 		}
 	}
 }
+
+// TestABrokenRowBlocksNoOther: whatever broken rows stand between good ones, every good one is read, with its line, and every
+// broken one is reported.
+func TestABrokenRowBlocksNoOther(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		broken := []string{`"a;b;c`, `a;"b;c`, `a;b;"c`, `a"x;b;c`, `a;b"x;c`, `a;"b"x;c`, `a;b`, `a;b;c;d`, "a;b\x00;c", `a;b;c"`}
+		rows := rapid.SliceOfN(rapid.SampledFrom(append(broken, "d;e;f", "d;e;f", `"d";"e";"f"`)), 1, 12).Draw(t, "rows")
+		got := readAll(strings.Join(rows, "\n")+"\n", ';', 3)
+		if len(got) != len(rows) {
+			t.Fatalf("%d rows of %q: %q", len(got), rows, got)
+		}
+		for i, r := range rows {
+			good := strings.ContainsRune(r, 'f')
+			if want := strconv.Itoa(i+1) + ":d|e|f"; good != (got[i] == want) {
+				t.Fatalf("row %d of %q = %q", i+1, rows, got[i])
+			}
+		}
+	})
+}

@@ -43,7 +43,12 @@ func (m *Main) importCommand(set *settings) *cobra.Command {
 			return usageError{err}
 		}
 		defer func() { _ = body.Close() }() // it was only read
-		return m.on(cmd.Context(), opening{set, true}, func(c *control) error {
+		o, tidy, err := trial(opening{set, true}, im.dryRun)
+		if err != nil {
+			return err
+		}
+		defer tidy()
+		return m.on(cmd.Context(), o, func(c *control) error {
 			r := request{method: http.MethodPost, path: "/control/import", query: im.query(), body: body, size: size}
 			answer, err := c.follow(cmd.Context(), r)
 			if errors.Is(err, errStopped) {
@@ -56,6 +61,17 @@ func (m *Main) importCommand(set *settings) *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// trial lets a dry run for a folder without a store have one elsewhere, until tidy is called.
+func trial(o opening, dryRun bool) (_ opening, tidy func(), err error) {
+	if !dryRun || hasStore(o.data) {
+		return o, func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "doorward")
+	set := *o.settings
+	set.data = dir
+	return opening{&set, true}, func() { _ = os.RemoveAll(dir) }, err // what stays there is an empty store
 }
 
 // source opens what is imported.
