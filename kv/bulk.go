@@ -49,12 +49,14 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 	if err := p.Check("admin", "POST"); err != nil {
 		return nil, err
 	}
+	author := p
+	author.key = 0 // imports have no author (contract.md §9)
 	results := make([]RowResult, len(rows))
 	steps := make([]step, len(rows))
 	for i := range rows {
-		in := s.prepare(rows[i].Patch)
+		in := s.prepareNew(author, rows[i].Patch)
 		steps[i].run = func(o *op) (err error) {
-			results[i], err = o.upsert(p, rows[i], in)
+			results[i], err = o.upsert(author, rows[i], in)
 			if err == nil && dryRun {
 				err = errDryRun
 			}
@@ -88,17 +90,15 @@ func (o *op) upsert(p Principal, row Row, in *input) (RowResult, error) {
 	if err != nil {
 		return RowResult{}, err
 	}
-	author := p
-	author.key = 0 // imports have no author (contract.md §9)
 	if before == nil {
-		st, err := o.create(author, k, row.ID, in)
+		st, err := o.create(p, k, row.ID, in)
 		if err != nil {
 			return RowResult{}, err
 		}
 		return RowResult{Fate: Created, ID: st.id}, nil
 	}
 	seq := o.state.seq
-	st, err := o.update(author, k, before, in)
+	st, err := o.update(p, k, before, in)
 	if err != nil {
 		return RowResult{}, err
 	}

@@ -116,7 +116,7 @@ func (s *Store) AddKey(p Principal, spec KeySpec) (k Key, secret string, err err
 		}
 		k.ID = id.Int()
 		o.after = append(o.after, s.reloadLogins)
-		_, err = o.add(p, record.APIKey, newRecord{id: id, doc: k.doc(sha256.Sum256([]byte(secret)))})
+		_, err = o.add(p, record.APIKey, newRecord{id: id, made: finish(p, k.doc(sha256.Sum256([]byte(secret))), o.moment())})
 		return err
 	})
 	if err != nil {

@@ -31,6 +31,7 @@ type change struct {
 	was    *record.Doc // of before, if it is live
 	is     *record.Doc // nil: deleted
 	author int64       // api key, 0 = none
+	made   *made       // of a new one, what is made of it already; nil = nothing
 }
 
 // write stores a change: record, revision, lookups and log row. It answers the record as it is stored now.
@@ -40,23 +41,33 @@ func (o *op) write(c change) (*stored, error) {
 		return nil, err
 	}
 	next := &stored{id: c.id, header: header{version: c.kind.Version, updatedAt: o.stamp, updatedBy: c.author}}
-	var canonical []byte
 	if c.is == nil {
 		next.deleted = true
 		next.scopes = c.before.scopes
 	} else {
-		next.body = c.is.Encode()
-		canonical = c.is.Canonical()
 		copy(next.scopes[:], c.kind.Scopes(c.id, c.is, home))
+	}
+	next.fill(c)
+	o.moveLookups(c, next.updatedAt)
+	o.place(c.kind, c.before, next)
+	return next, nil
+}
+
+// fill sets body and revision.
+func (st *stored) fill(c change) {
+	if c.made != nil && c.before == nil {
+		st.body, st.revision = c.made.body, c.made.revision
+		return
+	}
+	var canonical []byte
+	if c.is != nil {
+		st.body, canonical = c.is.Encode(), c.is.Canonical()
 	}
 	var parent record.Revision
 	if c.before != nil {
 		parent = c.before.revision
 	}
-	next.revision, next.parent = record.Next(parent, next.deleted, canonical), parent.Hash
-	o.moveLookups(c, next.updatedAt)
-	o.place(c.kind, c.before, next)
-	return next, nil
+	st.revision, st.parent = record.Next(parent, st.deleted, canonical), parent.Hash
 }
 
 // place puts a record's row, moves its row in the log to the end, and notes what the lists must learn.

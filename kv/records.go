@@ -49,6 +49,21 @@ func (s *Store) Sees(p Principal, k *record.Kind, id record.ID) error {
 	})
 }
 
+// Permits answers whether the principal's level allows a change of a record or, where the target names none, a create, whatever
+// the body says: nil, ErrNotFound or *Forbidden.
+func (s *Store) Permits(p Principal, t Target) error {
+	if t.ID.IsZero() {
+		return mayCreate(p, t.Kind)
+	}
+	return s.view(func(v *sight) error {
+		st, err := v.find(p, t.Kind, t.ID)
+		if err != nil {
+			return err
+		}
+		return v.mayChange(p, t.Kind, st)
+	})
+}
+
 // Create makes a record. The patch's faults, with those that only the store can see added, come back as record.Faults.
 func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err error) {
 	if err := p.checkKind(t.Surface, t.Kind, "POST"); err != nil {

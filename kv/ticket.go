@@ -33,8 +33,16 @@ func hexText(b []byte) jsontext.Value { return jsontext.Value(`"` + hex.EncodeTo
 type input struct {
 	*record.Patch
 	parts [3]*record.Patch // of a ticket's form, in the order of ticketParts
+	made  [3]made          // what those make where there is no ticket yet
 	exact codeHash         // of its code
 	coded bool             // it sets one
+}
+
+// made is a new record ready to be stored.
+type made struct {
+	doc      *record.Doc
+	body     record.Body
+	revision record.Revision
 }
 
 // prepare does what a patch needs and the writer need not do.
@@ -46,6 +54,41 @@ func (s *Store) prepare(patch *record.Patch) *input {
 	return in
 }
 
+// prepareNew is prepare for a patch that may make a record.
+func (s *Store) prepareNew(p Principal, patch *record.Patch) *input {
+	in := s.prepare(patch)
+	if patch.Kind != record.TicketForm || len(patch.Faults) > 0 {
+		return in
+	}
+	whole := in
+	if !in.coded { // what is there keeps its code, what is new gets one
+		whole = &input{Patch: patch.Project(record.TicketForm, nil)}
+		whole.Set("code", record.Quote(record.MakeCode(draw10())))
+		s.split(whole)
+	}
+	now := record.Moment{Now: s.clock(), Zone: s.zone}
+	for i, k := range ticketParts {
+		in.made[i] = compose(p, k, whole.parts[i], now)
+	}
+	return in
+}
+
+// compose is the record that a patch of a kind makes.
+func compose(p Principal, k *record.Kind, patch *record.Patch, now record.Moment) made {
+	d := k.NewDoc()
+	d.Apply(patch)
+	return finish(p, d, now)
+}
+
+// finish gives a new record its origin, and what follows from its fields.
+func finish(p Principal, d *record.Doc, now record.Moment) made {
+	if p.key != 0 {
+		d.Set("created_by", record.Number(p.key))
+	}
+	d.Settle(nil, now)
+	return made{doc: d, body: d.Encode(), revision: record.Next(record.Revision{}, false, d.Canonical())}
+}
+
 // split takes a ticket's form apart and hashes its code.
 func (s *Store) split(in *input) {
 	code, _ := formText(in.Patch, "code")
@@ -55,7 +98,10 @@ func (s *Store) split(in *input) {
 	ticket, name, holder := record.SplitTicket(in.Patch)
 	if in.coded {
 		in.exact = s.hashCode(code)
-		normal := s.hashCode(record.NormalCode(code))
+		normal := in.exact
+		if form := record.NormalCode(code); form != code {
+			normal = s.hashCode(form)
+		}
 		ticket.Set("code_hash", hexText(in.exact[:]))
 		ticket.Set("normal_hash", hexText(normal[:]))
 	}
@@ -74,14 +120,9 @@ func formText(form *record.Patch, name string) (string, bool) {
 
 // createTicket makes a ticket's three records; used tells that tombstones may lie under the id.
 func (o *op) createTicket(p Principal, id record.ID, used bool, in *input) (*stored, error) {
-	if !in.coded {
-		in.Set("code", record.Quote(record.MakeCode(draw10())))
-		o.store.split(in)
-	}
 	var ticket *stored
 	for i, k := range ticketParts {
-		n := newRecord{id: id, doc: k.NewDoc()}
-		n.doc.Apply(in.parts[i])
+		n := newRecord{id: id, made: in.made[i]}
 		if used {
 			var err error
 			if n.tombstone, err = o.loadAny(k, id); err != nil {
