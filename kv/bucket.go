@@ -15,9 +15,12 @@ const (
 	onceBucket                     // idempotency key → the kept answer
 	onceExpiryBucket               // time, idempotency key → nothing
 	namedBuckets                   // how many the above are
+)
 
-	firstKindBucket bucket = 32 // plus a kind's number
-	numBuckets             = 64
+// Kinds have the numbers from here on: 32 plus a kind's own.
+const (
+	firstKindBucket = bucket(32)
+	numBuckets      = 64
 )
 
 // bucketNames are the buckets' names in the file; nil where there is no such bucket.

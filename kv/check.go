@@ -142,7 +142,7 @@ func (o *op) unreferred(k *record.Kind, id record.ID) error {
 				return err
 			}
 			if len(ids) > 0 {
-				counts[other.Name] += len(ids)
+				counts[writersName(other)] += len(ids)
 			}
 		}
 	}
@@ -152,18 +152,26 @@ func (o *op) unreferred(k *record.Kind, id record.ID) error {
 		}
 	}
 	if k == record.Ticket {
-		used, err := o.has(admissionBucket, ticketAdmissions(nil, id.Int()))
+		err := o.scan(admissionBucket, ticketAdmissions(nil, id.Int()), nil, func(_, _ []byte) (bool, error) {
+			counts[record.Checkin.Name]++
+			return true, nil
+		})
 		if err != nil {
 			return err
-		}
-		if used {
-			counts[record.Checkin.Name]++
 		}
 	}
 	if len(counts) == 0 {
 		return nil
 	}
 	return &Conflict{Reason: "other records refer to this one", Counts: counts}
+}
+
+// writersName is what a kind is called by those who write it: the parts of a ticket are the ticket.
+func writersName(k *record.Kind) string {
+	if k == record.HolderName || k == record.Holder {
+		return record.Ticket.Name
+	}
+	return k.Name
 }
 
 // refersTo is the kind that a field's values name; "" where they name none.

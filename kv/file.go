@@ -12,6 +12,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // formatNumber is what this version writes. A file of an earlier format goes through migrations.
@@ -61,7 +62,7 @@ func openFile(dir string) (*bbolt.DB, error) {
 		return nil, err
 	}
 	db, err := bbolt.Open(path, 0o600, boltOptions(info.Size()))
-	if errors.Is(err, bbolt.ErrTimeout) {
+	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, ErrInUse
 	}
 	return db, err

@@ -144,15 +144,6 @@ func (r rows) scan(b bucket, prefix, from []byte, fn func(key, value []byte) (bo
 	}
 }
 
-// has tells whether any key starts with prefix.
-func (r rows) has(b bucket, prefix []byte) (found bool, err error) {
-	err = r.scan(b, prefix, nil, func(_, _ []byte) (bool, error) {
-		found = true
-		return false, nil
-	})
-	return found, err
-}
-
 // flush moves a successful operation's rows into the transaction.
 func (r rows) flush() error {
 	for i := range r.over.entries {
