@@ -49,7 +49,7 @@ func (c *collection) retrieve(x *exchange) error {
 func (c *collection) create(x *exchange) error {
 	patch, body, err := readPatch(x, c.form, record.ParseOptions{Surface: c.surface, Create: true})
 	if err != nil {
-		return err
+		return unlessForbidden(x, kv.Target{Kind: c.kind}, err)
 	}
 	return c.store(x, patch, body)
 }
@@ -78,7 +78,7 @@ func (c *collection) update(x *exchange) error {
 	}
 	patch, _, err := readPatch(x, c.form, record.ParseOptions{Surface: c.surface})
 	if err != nil {
-		return unlessMissing(x, c.kind, t.ID, err)
+		return unlessForbidden(x, t, err)
 	}
 	if t.IfMatch, err = ifMatch(x, t); err != nil {
 		return err
@@ -104,6 +104,16 @@ func (c *collection) remove(x *exchange) error {
 		return err
 	}
 	return x.done()
+}
+
+// unlessForbidden is what is wrong with a request's body, unless the caller may not make or change the record, or it is missing:
+// that is said first.
+func unlessForbidden(x *exchange, t kv.Target, fault error) error {
+	err := x.store().Permits(x.caller, t)
+	if errors.Is(err, kv.ErrForbidden) || errors.Is(err, kv.ErrNotFound) {
+		return err
+	}
+	return fault
 }
 
 // unlessMissing is what is wrong with a request's body, unless the record that it is about is missing: that is said first.
