@@ -17,6 +17,7 @@ type sight struct {
 	now    time.Time
 	lists  *lists
 	memo   record.Memo // referred records as replies show them; nil = each is shown afresh
+	shown  record.View // of the record that is shown last
 	reader Principal   // whom replies are for: the zero one sees only what everybody sees
 }
 
@@ -143,14 +144,15 @@ func (v *sight) show(dst []byte, s record.Surface, k *record.Kind, st *stored) (
 }
 
 func (v *sight) showAs(dst []byte, s record.Surface, k *record.Kind, st *stored) []byte {
-	rv := record.View{
-		ID: st.id, Body: st.body, UpdatedAt: st.updated(), UpdatedBy: st.updatedBy,
-		Now: v.now, Zone: v.store.zone, Ref: v.ref, Memo: v.memo,
+	rv := &v.shown
+	if rv.Ref == nil {
+		*rv = record.View{Now: v.now, Zone: v.store.zone, Ref: v.ref, Memo: v.memo}
 	}
+	rv.ID, rv.Body, rv.UpdatedAt, rv.UpdatedBy = st.id, st.body, st.updated(), st.updatedBy
 	if k == record.Event {
 		rv.Count = func(string) int { return v.lists.kind(record.Ticket).issued.of(st.id.Int()).len() }
 	}
-	return k.Show(dst, s, &rv)
+	return k.Show(dst, s, rv)
 }
 
 // reply is a record as a surface shows it, on memory of its own.

@@ -171,9 +171,19 @@ func integers(list jsontext.Value) []int64 {
 	return out
 }
 
-// integerOf reads a stored integer; 0 for anything else.
-func integerOf(v jsontext.Value) int64 {
-	n, _ := integer(v)
+// integerOf reads a stored integer; 0 for anything else. Replies read many, nearly all of them short ids.
+func integerOf(v jsontext.Value) (n int64) {
+	if len(v) <= 18 {
+		for _, c := range v {
+			if c < '0' || c > '9' {
+				n, _ = integer(v)
+				return n
+			}
+			n = n*10 + int64(c-'0')
+		}
+		return n
+	}
+	n, _ = integer(v)
 	return n
 }
 
