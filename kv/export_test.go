@@ -52,6 +52,14 @@ func FailAfter(s *Store, patch *record.Patch, panics bool) error {
 	})
 }
 
+// Force makes a record under an id without telling the counter of ids, as what comes from a replica does.
+func Force(s *Store, patch *record.Patch, id int64) error {
+	return s.do(false, func(o *op) error {
+		_, err := o.force(patch.Kind, record.Int(id), patch)
+		return err
+	})
+}
+
 // force makes a record of a patch, under the next free id where none is given, without any of the checks.
 func (o *op) force(k *record.Kind, id record.ID, patch *record.Patch) (record.ID, error) {
 	if id.IsZero() {

@@ -1,0 +1,196 @@
+package kv_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// fates is what became of rows, as one text.
+func fates(t testing.TB, s *kv.Store, dryRun bool, rows ...kv.Row) string {
+	t.Helper()
+	results, err := s.Upsert(kv.Operator(), rows, dryRun)
+	if err != nil {
+		t.Fatalf("upsert: %v", err)
+	}
+	var all []string
+	for _, r := range results {
+		if (r.Err != nil) != (r.Fate == kv.Rejected) {
+			t.Errorf("fate %s with error %v", r.Fate, r.Err)
+		}
+		all = append(all, string(r.Fate))
+	}
+	return strings.Join(all, " ")
+}
+
+func TestRowsFindTheirRecord(t *testing.T) {
+	s, _ := opened(t)
+	loaded(t, s, row(t, record.Church, 1, `{"name":"A"}`), row(t, record.Event, 7, `{"name":"E","start_datetime":"2026-11-22T19:00:00Z"}`),
+		row(t, record.Event, 8, `{"name":"F","start_datetime":"2026-11-22T19:00:00Z"}`))
+	for _, c := range []struct {
+		name string
+		row  kv.Row
+		want string
+		id   int64 // of the record that the row must have found or made; 0 = any
+	}{
+		{"a new external_id", row(t, record.Ticket, 0, `{"event_id":7,"external_id":"x","code":"A1"}`), "created", 1},
+		{"the same row", row(t, record.Ticket, 0, `{"event_id":7,"external_id":"x","code":"A1"}`), "unchanged", 1},
+		{"another code under the external_id", row(t, record.Ticket, 0, `{"event_id":7,"external_id":"x","code":"A2"}`), "updated", 1},
+		{"the external_id in another event", row(t, record.Ticket, 0, `{"event_id":8,"external_id":"x","code":"A1"}`), "created", 2},
+		{"the external_id goes before the id", row(t, record.Ticket, 2, `{"event_id":7,"external_id":"x","type":"T"}`), "updated", 1},
+		{"the id goes before the code", row(t, record.Ticket, 2, `{"event_id":8,"code":"B1"}`), "updated", 2},
+		{"event and code", row(t, record.Ticket, 0, `{"event_id":8,"code":"B1"}`), "unchanged", 2},
+		{"a code of another event", row(t, record.Ticket, 0, `{"event_id":7,"code":"B1"}`), "created", 3},
+		{"a code that another ticket has", row(t, record.Ticket, 3, `{"event_id":7,"code":"A2"}`), "rejected", 0},
+		{"a ticket without a code gets one", row(t, record.Ticket, 0, `{"event_id":7}`), "created", 4},
+		{"a ticket of no event", row(t, record.Ticket, 0, `{"code":"Z"}`), "rejected", 0},
+		{"a church's external_id", row(t, record.Church, 0, `{"name":"B","external_id":"x"}`), "created", 2},
+		{"and again", row(t, record.Church, 0, `{"name":"C","external_id":"x"}`), "updated", 2},
+		{"a missing reference", row(t, record.Person, 0, `{"full_name":"Ana","church_id":9}`), "rejected", 0},
+		{"a kind that is not imported", row(t, record.Holder, 0, `{"event_id":7,"code":"Q"}`), "rejected", 0},
+		{"a fact", row(t, record.Checkin, 0, `{"event_id":7,"hlc":"0000000000000001","at":"2026-01-01T00:00:00Z"}`), "rejected", 0},
+	} {
+		results, err := s.Upsert(kv.Operator(), []kv.Row{c.row}, false)
+		if err != nil || string(results[0].Fate) != c.want || c.id != 0 && results[0].ID.Int() != c.id {
+			t.Errorf("%s: %+v, %v, want %s of %d", c.name, results, err, c.want, c.id)
+		}
+	}
+	healthy(t, s)
+}
+
+func TestGivenIdsRaiseTheMark(t *testing.T) {
+	c := kv.Config{Dir: folder(t)}
+	s := reopenable(t, c)
+	loaded(t, s, row(t, record.Church, 40, `{"name":"A"}`), row(t, record.Church, 12, `{"name":"B"}`))
+	if id := kvtest.Create(t, s, record.Church, `{"name":"C"}`); id != 41 {
+		t.Errorf("the next id = %d, want 41", id)
+	}
+	if err := s.Delete(kv.Operator(), target(record.Church, 41)); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, s)
+	s = kvtest.OpenConfig(t, c)
+	if id := kvtest.Create(t, s, record.Church, `{"name":"D"}`); id != 42 {
+		t.Errorf("the next id after a delete and a restart = %d, want 42", id)
+	}
+	if got := fates(t, s, false, row(t, record.Church, 41, `{"name":"back"}`), row(t, record.Church, kv.MaxGivenID, `{"name":"E"}`),
+		row(t, record.Church, kv.MaxGivenID+1, `{"name":"F"}`), row(t, record.Church, record.MaxID, `{"name":"G"}`)); got != "created created rejected rejected" {
+		t.Errorf("fates of given ids = %s", got)
+	}
+	results, err := s.Upsert(kv.Operator(), []kv.Row{row(t, record.Church, kv.MaxGivenID+1, `{"name":"F"}`)}, false)
+	if err != nil || kindOf(results[0].Err) != "faults" {
+		t.Errorf("an id beyond 2^31-1 = %+v, %v, want faults", results, err)
+	}
+	if id := kvtest.Create(t, s, record.Church, `{"name":"H"}`); id != kv.MaxGivenID+1 {
+		t.Errorf("the id after the largest given one = %d, want %d", id, int64(kv.MaxGivenID)+1)
+	}
+	r, err := s.Retrieve(kv.Operator(), target(record.Church, 41))
+	if err != nil || !strings.HasPrefix(r.Revision, "3-") {
+		t.Errorf("revision of a record made again = %s, %v, want the third generation", r.Revision, err)
+	}
+	healthy(t, s)
+}
+
+func TestMintingSkipsIdsInUse(t *testing.T) {
+	s, _ := opened(t)
+	for _, id := range []int64{2, 3} {
+		if err := kv.Force(s, kvtest.Parse(t, record.Church, `{"name":"theirs"}`, true), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []int64{1, 4, 5} {
+		if id := kvtest.Create(t, s, record.Church, `{"name":"ours"}`); id != want {
+			t.Errorf("the next id = %d, want %d", id, want)
+		}
+	}
+	healthy(t, s)
+}
+
+func TestBadRowBlocksNone(t *testing.T) {
+	s, _ := opened(t)
+	rows := []kv.Row{
+		row(t, record.Church, 0, `{"name":"A"}`), row(t, record.Church, 0, `{"name":"B","regional_id":9}`),
+		row(t, record.Church, 0, `{}`), row(t, record.Church, 0, `{"name":7.5e3000}`), row(t, record.Church, 0, `{"name":"C"}`),
+	}
+	if got := fates(t, s, false, rows...); !strings.HasPrefix(got, "created rejected rejected") || !strings.HasSuffix(got, "created") {
+		t.Errorf("fates = %s", got)
+	}
+	if _, err := s.Upsert(kv.Operator(), slices.Repeat(rows, 21), false); err == nil {
+		t.Error("more than a hundred rows are taken")
+	}
+	reader := kvtest.Login(t, s, "denomination", "admin:GET")
+	if _, err := s.Upsert(reader, rows, false); kindOf(err) != "forbidden" {
+		t.Errorf("Upsert without admin:POST = %v, want forbidden", err)
+	}
+	church := kvtest.Login(t, s, "church:1", "*:*")
+	results, err := s.Upsert(church, []kv.Row{
+		row(t, record.Person, 0, `{"full_name":"Ana","church_id":1}`), row(t, record.Person, 0, `{"full_name":"Eva","church_id":2}`),
+		row(t, record.Church, 0, `{"name":"mine"}`),
+	}, false)
+	if err != nil || results[0].Fate != kv.Created || kindOf(results[1].Err) != "faults" || kindOf(results[2].Err) != "forbidden" {
+		t.Errorf("a church's import = %+v, %v", results, err)
+	}
+	r, err := s.Retrieve(kv.Operator(), target(record.Person, results[0].ID.Int()))
+	if by := member(r.JSON, "created_by") + member(r.JSON, "updated_by"); err != nil || by != "nullnull" {
+		t.Errorf("author of an imported record = %s, %v, want none", by, err)
+	}
+}
+
+// TestUpsertLaw: a dry run changes nothing and foretells the run; the same rows again are unchanged and change nothing.
+func TestUpsertLaw(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		s := reopenable(t, kv.Config{Dir: folder(t)})
+		defer closed(t, s)
+		drawnWorld(r).fill(t, s)
+		rows := drawnRows(r, t)
+		before, seq := exported(t, s), s.Seq()
+		dry := fates(t, s, true, rows...)
+		if got := exported(t, s); !slices.Equal(got, before) || s.Seq() != seq {
+			r.Fatalf("a dry run changed something")
+		}
+		first := fates(t, s, false, rows...)
+		if first != dry {
+			r.Fatalf("a run makes %s, the dry run foretold %s", first, dry)
+		}
+		after, seq := exported(t, s), s.Seq()
+		want := strings.NewReplacer("created", "unchanged", "updated", "unchanged").Replace(first)
+		if got := fates(t, s, false, rows...); got != want || s.Seq() != seq || !slices.Equal(exported(t, s), after) {
+			r.Fatalf("the same rows again are %s, want %s and nothing changed", got, want)
+		}
+		if report, err := s.Verify(kv.Operator(), nil); err != nil || report.Damaged > 0 {
+			r.Errorf("Verify = %+v, %v", report, err)
+		}
+	})
+}
+
+// drawnRows are rows that do not fight over a record: those of one kind name theirs in one way.
+func drawnRows(r *rapid.T, t *testing.T) (rows []kv.Row) {
+	w := drawnWorld(r)
+	for _, k := range []*record.Kind{record.Person, record.Group, record.FinancialEntry, record.Ticket} {
+		by := rapid.SampledFrom([]string{"id", "external_id", "code"}).Draw(r, "key")
+		for n := range int64(len(w[k])) {
+			body, id := w[k][n+1].body(k, true), int64(0)
+			switch {
+			case by == "id":
+				id = n*2 + 1
+			case by == "code" && k == record.Ticket:
+				body = fmt.Sprintf(`{"code":"CODE-%d",%s`, n*2, body[1:])
+			default:
+				body = fmt.Sprintf(`{"external_id":"x%d",%s`, n, body[1:])
+			}
+			if k == record.Ticket && by != "code" {
+				body = fmt.Sprintf(`{"code":"NEW-%d",%s`, n, body[1:])
+			}
+			rows = append(rows, row(t, k, id, body))
+		}
+	}
+	return rows
+}

@@ -1,0 +1,109 @@
+package kv_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+func TestDeleteCountsWhatRefers(t *testing.T) {
+	s, _ := opened(t)
+	loaded(t, s, row(t, record.Regional, 1, `{"name":"R"}`), row(t, record.Church, 1, `{"name":"A","regional_id":1}`),
+		row(t, record.Group, 1, `{"name":"G"}`), row(t, record.Person, 1, `{"full_name":"Ana","church_id":1}`),
+		row(t, record.Person, 2, `{"full_name":"Eva","church_id":1}`), row(t, record.Membership, 1, `{"person":1,"group_id":1}`),
+		row(t, record.Event, 1, `{"name":"E","start_datetime":"2026-11-22T19:00:00Z","church_id":1,"regional_id":1}`),
+		row(t, record.Ticket, 1, `{"event_id":1,"code":"K1","person_id":1}`), row(t, record.Ticket, 2, `{"event_id":1,"code":"K2"}`))
+	first := scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "K1"}, kv.Admitted)
+	undone(t, s, kv.Operator(), 1, first.CheckinID)
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "K1"}, kv.Admitted)
+	for _, c := range []struct {
+		kind *record.Kind
+		want map[string]int
+	}{
+		{record.Regional, map[string]int{"church": 1, "event": 1}},
+		{record.Church, map[string]int{"person": 2, "event": 1}},
+		{record.Group, map[string]int{"membership": 1}},
+		{record.Person, map[string]int{"membership": 1, "ticket": 1}},
+		{record.Event, map[string]int{"ticket": 2}},
+		{record.Ticket, map[string]int{"checkin": 2}},
+	} {
+		conflict := &kv.Conflict{}
+		err := s.Delete(kv.Operator(), target(c.kind, 1))
+		if !errors.As(err, &conflict) || !maps.Equal(conflict.Counts, c.want) {
+			t.Errorf("delete of a %s = %v, counting %v, want %v", c.kind.Name, err, conflict.Counts, c.want)
+		}
+	}
+	healthy(t, s)
+}
+
+func TestDeletedTicketFreesItsCode(t *testing.T) {
+	s, _ := opened(t)
+	event := newEvent(t, s, "")
+	ticket := newTicket(t, s, event, "K1", `,"holder_name":"Ana","external_id":"x"`)
+	form := kvtest.Parse(t, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"K1"}`, event), true)
+	if _, err := s.Create(kv.Operator(), target(record.Ticket, 0), form); !errors.Is(err, kv.ErrConflict) {
+		t.Errorf("a second ticket of the code = %v, want a conflict", err)
+	}
+	if err := s.Delete(kv.Operator(), target(record.Ticket, ticket)); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []*record.Kind{record.Ticket, record.HolderName, record.Holder} {
+		if _, err := s.Retrieve(kv.Operator(), target(k, ticket)); !errors.Is(err, kv.ErrNotFound) {
+			t.Errorf("%s of a deleted ticket = %v, want ErrNotFound", k.Name, err)
+		}
+	}
+	if err := s.Delete(kv.Operator(), target(record.Ticket, ticket)); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("second delete = %v, want ErrNotFound", err)
+	}
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K1"}, kv.UnknownCode)
+	again := newTicket(t, s, event, "K1", `,"external_id":"x"`)
+	if d := scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K1"}, kv.Admitted); again == ticket || d.Label != "" {
+		t.Errorf("the new ticket %d of the code answers %+v", again, d)
+	}
+	healthy(t, s)
+}
+
+func TestChangedCodeLeavesTheOldOne(t *testing.T) {
+	s, _ := opened(t)
+	event := newEvent(t, s, "")
+	ticket := newTicket(t, s, event, "K1", "")
+	patched(t, s, record.Ticket, ticket, `{"code":"K2"}`)
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "k1"}, kv.UnknownCode)
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "k2"}, kv.Admitted)
+	patched(t, s, record.Ticket, ticket, `{"code":"K3"}`)
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K3"}, kv.AlreadyAdmitted)
+	newTicket(t, s, event, "K2", "") // the code that was let in, on another ticket: it has been used
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K2"}, kv.AlreadyAdmitted)
+	healthy(t, s)
+}
+
+func TestIfMatchWantsTheRevisionThatIsThere(t *testing.T) {
+	s, _ := opened(t)
+	id := kvtest.Create(t, s, record.Church, `{"name":"A"}`)
+	first, err := s.Retrieve(kv.Operator(), target(record.Church, id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := target(record.Church, id)
+	to.IfMatch = first.Revision
+	second, err := s.Update(kv.Operator(), to, kvtest.Parse(t, record.Church, `{"name":"B"}`, false))
+	if err != nil || !strings.HasPrefix(second.Revision, "2-") {
+		t.Fatalf("update at the right revision = %+v, %v", second, err)
+	}
+	if _, err := s.Update(kv.Operator(), to, kvtest.Parse(t, record.Church, `{"name":"C"}`, false)); !errors.Is(err, kv.ErrStale) {
+		t.Errorf("update at an old revision = %v, want ErrStale", err)
+	}
+	if err := s.Delete(kv.Operator(), to); !errors.Is(err, kv.ErrStale) {
+		t.Errorf("delete at an old revision = %v, want ErrStale", err)
+	}
+	to.IfMatch = second.Revision
+	if err := s.Delete(kv.Operator(), to); err != nil {
+		t.Errorf("delete at the right revision: %v", err)
+	}
+}
