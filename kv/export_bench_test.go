@@ -44,6 +44,7 @@ func BenchRows(s *Store, call func(*Store) error) (rows []BenchRow, err error) {
 			return err
 		}
 	}
+	j.taken.Store(false) // the real writer is to take it once more
 	if !s.writer.queue.push(j) {
 		return nil, ErrStopped
 	}
