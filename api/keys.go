@@ -31,7 +31,7 @@ type keyView struct {
 	Level       string         `json:"level"`
 	Permissions []string       `json:"permissions"`
 	ExpiresAt   jsontext.Value `json:"expires_at"`
-	Rate        int            `json:"rate_limit"`
+	Rate        int            `json:"rate_limit,omitzero"`
 }
 
 // listedKey is a key in the list of them.

@@ -21,8 +21,8 @@ const (
 	benchHome    = 95_000 // of them in one church
 	benchTickets = 50_000
 	benchClients = 64
-	benchRounds  = 11
-	benchRound   = 400 * time.Millisecond
+	benchRounds  = 25
+	benchRound   = 200 * time.Millisecond
 )
 
 // bench is the store that everything is measured on. Its event keeps a list for each day, and its clock is moved a day on for

@@ -40,8 +40,8 @@ type RowResult struct {
 var errDryRun = errors.New("dry run")
 
 // Upsert writes up to MaxRows rows, each on its own: a bad one is rejected and blocks none. A row finds its record by
-// external_id within its event or kind, else by id, else, a ticket, by event and code. dryRun decides all and writes nothing;
-// its rows do not see each other. The error is the store's own, not a row's.
+// external_id within its event or kind, else by id, else, a ticket, by event and code; a record that has no external_id yet
+// takes a row's. dryRun decides all and writes nothing; its rows do not see each other. The error is the store's own, not a row's.
 func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error) {
 	if len(rows) > MaxRows {
 		return nil, errors.New("too many rows for one operation")
@@ -126,7 +126,7 @@ func (o *op) existing(p Principal, row Row, in *input) (*stored, error) {
 	}
 	if ok, err := o.sees(p, row.Kind, st); err != nil || !ok {
 		if err == nil {
-			err = &Conflict{Reason: "another record has this key"}
+			err = &Conflict{Reason: "another record has this key", Field: in.keyField(row)}
 		}
 		return nil, err
 	}
@@ -138,25 +138,55 @@ func (o *op) existingID(row Row, in *input) (record.ID, error) {
 	if v, ok := row.Patch.Value("event_id"); ok {
 		event = intOf(v)
 	}
-	if ext, ok := formText(row.Patch, "external_id"); ok && ext != "" {
-		return o.byExternalID(row.Kind, event, ext)
+	ext, _ := formText(row.Patch, "external_id")
+	if ext == "" {
+		return o.otherKey(row, in, event)
 	}
-	if !row.ID.IsZero() {
+	if id, err := o.byExternalID(row.Kind, event, ext); err != nil || !id.IsZero() {
+		return id, err
+	}
+	id, err := o.otherKey(row, in, event)
+	if err != nil || id.IsZero() {
+		return id, err
+	}
+	st, err := o.load(row.Kind, id)
+	if err != nil || st == nil || textOf(st.body.Member("external_id")) != "" {
+		return record.ID{}, err // another one's: creating it will say what collides
+	}
+	return id, nil // it was imported before it had an external_id
+}
+
+// otherKey finds the record that a row means by what else it may be known by.
+func (o *op) otherKey(row Row, in *input, event int64) (record.ID, error) {
+	switch {
+	case !row.ID.IsZero():
 		return row.ID, nil
-	}
-	if row.Kind == record.Membership {
+	case row.Kind == record.Membership:
 		group, _ := row.Patch.Value("group_id")
 		person, _ := row.Patch.Value("person")
 		return o.membership(intOf(group), intOf(person))
-	}
-	if row.Kind == record.Ticket && in.coded {
+	case row.Kind == record.Ticket && in.coded:
 		ids, err := o.ticketsOf(exactForm, in.exact[:], event)
-		if len(ids) > 0 {
-			return ids[0], err
+		if err != nil || len(ids) == 0 {
+			return record.ID{}, err
 		}
-		return record.ID{}, err
+		return ids[0], nil
 	}
 	return record.ID{}, nil
+}
+
+// keyField is the field that a row's record is known by.
+func (in *input) keyField(row Row) string {
+	ext, _ := formText(in.Patch, "external_id")
+	switch {
+	case ext != "":
+		return "external_id"
+	case !row.ID.IsZero():
+		return "id"
+	case in.coded:
+		return "code"
+	}
+	return "person"
 }
 
 // Vacant tells a store that holds no records but keys.

@@ -50,6 +50,8 @@ func TestRowsFindTheirRecord(t *testing.T) {
 		{"a code of another event", row(t, record.Ticket, 0, `{"event_id":7,"code":"B1"}`), "created", 3},
 		{"a code that another ticket has", row(t, record.Ticket, 3, `{"event_id":7,"code":"A2"}`), "rejected", 0},
 		{"a ticket without a code gets one", row(t, record.Ticket, 0, `{"event_id":7}`), "created", 4},
+		{"a ticket that has no external_id yet", row(t, record.Ticket, 0, `{"event_id":7,"code":"B1","external_id":"y"}`), "updated", 3},
+		{"a new external_id for another's code", row(t, record.Ticket, 0, `{"event_id":7,"code":"B1","external_id":"z"}`), "rejected", 0},
 		{"a ticket of no event", row(t, record.Ticket, 0, `{"code":"Z"}`), "rejected", 0},
 		{"a church's external_id", row(t, record.Church, 0, `{"name":"B","external_id":"x"}`), "created", 2},
 		{"and again", row(t, record.Church, 0, `{"name":"C","external_id":"x"}`), "updated", 2},

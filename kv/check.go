@@ -69,7 +69,7 @@ func (o *op) unique(k *record.Kind, id record.ID, d *record.Doc) error {
 			return err
 		}
 		if !other.IsZero() && other != id {
-			return &Conflict{Reason: "another record has this external_id"}
+			return &Conflict{Reason: "another record has this external_id", Field: "external_id"}
 		}
 	}
 	switch k {
@@ -86,7 +86,7 @@ func (o *op) uniqueMembership(id record.ID, d *record.Doc) error {
 	if err != nil || other.IsZero() || other == id {
 		return err
 	}
-	return &Conflict{Reason: "the person is in the group already"}
+	return &Conflict{Reason: "the person is in the group already", Field: "person"}
 }
 
 // membership finds a person's membership of a group; the zero id for none.

@@ -43,6 +43,7 @@ func (f *Forbidden) Is(target error) bool { return target == ErrForbidden }
 // Conflict says what a write collides with.
 type Conflict struct {
 	Reason string         // one sentence
+	Field  string         // the field that collides; "" where it is none
 	Counts map[string]int // on delete: kind → how many records refer to this one; otherwise nil
 }
 

@@ -71,6 +71,9 @@ func openFile(dir string) (*bbolt.DB, error) {
 // createFile makes an empty store under a temporary name and links it into place, so that no crash leaves half of one and
 // of two that try one wins.
 func createFile(dir, path string) error {
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return err
+	}
 	tmp, err := os.CreateTemp(dir, "new-*.db")
 	if err != nil {
 		return err
@@ -86,7 +89,11 @@ func createFile(dir, path string) error {
 	if err := errors.Join(db.Update(fillFile), db.Sync(), db.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+	err = os.Link(tmp.Name(), path)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = os.Rename(tmp.Name(), path) // a file system without hard links
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return syncDir(dir)

@@ -224,7 +224,7 @@ func (o *op) vacant(k *record.Kind, id record.ID) (record.ID, *stored, error) {
 	if !id.IsZero() {
 		st, err := o.loadAny(k, id)
 		if err == nil && st != nil && !st.deleted {
-			err = &Conflict{Reason: "the id is in use"}
+			err = &Conflict{Reason: "the id is in use", Field: "id"}
 		}
 		o.state.use(k, id)
 		return id, st, err

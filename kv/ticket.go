@@ -263,7 +263,7 @@ func (o *op) uniqueCode(id record.ID, d *record.Doc) error {
 	}
 	for _, other := range others {
 		if other != id {
-			return &Conflict{Reason: "another ticket of the event has this code"}
+			return &Conflict{Reason: "another ticket of the event has this code", Field: "code"}
 		}
 	}
 	return nil

@@ -159,17 +159,6 @@ func settable(f *record.Field) bool {
 	return !f.Flags.Has(record.ServerOnly) && f.Name != nameID
 }
 
-// unique is the field that records of the kind collide in.
-func (f form) unique() string {
-	switch f.kind {
-	case record.Ticket:
-		return nameCode
-	case record.Membership:
-		return "person"
-	}
-	return nameExternal
-}
-
 // refers names the kinds that the form's fields refer to.
 func (f form) refers() (names []string) {
 	for i := range f.table.Fields {

@@ -83,7 +83,7 @@ func rejection(it *item, err error) Rejection {
 	case errors.As(err, &faults):
 		return ofFaults(it.line, faults, it.column)
 	case errors.As(err, &conflict):
-		return Rejection{Line: it.line, Column: it.column(it.form.unique()), Reason: reason(conflict.Reason)}
+		return Rejection{Line: it.line, Column: it.column(conflict.Field), Reason: reason(conflict.Reason)}
 	}
 	return Rejection{Line: it.line, Reason: reason(err.Error())}
 }
