@@ -97,6 +97,9 @@ func (o *op) upsert(p Principal, row Row, in *input) (RowResult, error) {
 		}
 		return RowResult{Fate: Created, ID: st.id}, nil
 	}
+	if err := p.Check("admin", "PATCH"); err != nil {
+		return RowResult{}, err
+	}
 	seq := o.state.seq
 	st, err := o.update(p, k, before, in)
 	if err != nil {

@@ -1,6 +1,7 @@
 package kv_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -195,4 +196,16 @@ func drawnRows(r *rapid.T, t *testing.T) (rows []kv.Row) {
 		}
 	}
 	return rows
+}
+
+func TestAnImportChangesOnlyWithThePermissionToChange(t *testing.T) {
+	s := kvtest.Open(t)
+	kvtest.Create(t, s, record.Church, `{"name":"Old","external_id":"x"}`)
+	p := kvtest.Login(t, s, "denomination", "admin:POST")
+	results, err := s.Upsert(p, []kv.Row{
+		row(t, record.Church, 0, `{"name":"New","external_id":"x"}`), row(t, record.Church, 0, `{"name":"Another","external_id":"y"}`),
+	}, false)
+	if err != nil || !errors.Is(results[0].Err, kv.ErrForbidden) || results[1].Fate != kv.Created {
+		t.Errorf("Upsert with admin:POST alone = %+v, %v, want a change forbidden and a create done", results, err)
+	}
 }

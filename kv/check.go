@@ -128,9 +128,10 @@ func (o *op) byExternalID(k *record.Kind, event int64, ext string) (record.ID, e
 	return record.ID{}, nil
 }
 
-// unreferred answers a *Conflict that counts the records which refer to one.
-func (o *op) unreferred(k *record.Kind, id record.ID) error {
+// unreferred answers a *Conflict where records refer to one; it counts those that p sees.
+func (o *op) unreferred(p Principal, k *record.Kind, id record.ID) error {
 	counts := map[string]int{}
+	referred := false
 	for _, other := range record.Kinds() {
 		for i := range other.Fields {
 			f := &other.Fields[i]
@@ -141,8 +142,13 @@ func (o *op) unreferred(k *record.Kind, id record.ID) error {
 			if err != nil {
 				return err
 			}
-			if len(ids) > 0 {
-				counts[writersName(other)] += len(ids)
+			referred = referred || len(ids) > 0
+			n, err := o.countSeen(p, other, ids)
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				counts[writersName(other)] += n
 			}
 		}
 	}
@@ -160,10 +166,32 @@ func (o *op) unreferred(k *record.Kind, id record.ID) error {
 			return err
 		}
 	}
-	if len(counts) == 0 {
+	if len(counts) == 0 && !referred {
 		return nil
 	}
 	return &Conflict{Reason: "other records refer to this one", Counts: counts}
+}
+
+// countSeen counts the records that p sees.
+func (o *op) countSeen(p Principal, k *record.Kind, ids []record.ID) (n int, err error) {
+	if p.whole() {
+		return len(ids), nil
+	}
+	for _, id := range ids {
+		st, err := o.load(k, id)
+		if err != nil {
+			return 0, err
+		}
+		if st == nil {
+			continue
+		}
+		if ok, err := o.sees(p, k, st); err != nil {
+			return 0, err
+		} else if ok {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // writersName is what a kind is called by those who write it: the parts of a ticket are the ticket.

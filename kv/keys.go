@@ -106,6 +106,9 @@ func (s *Store) AddKey(p Principal, spec KeySpec) (k Key, secret string, err err
 	if faults := k.faults(); len(faults) > 0 {
 		return Key{}, "", faults
 	}
+	if err := p.outlast(k); err != nil {
+		return Key{}, "", err
+	}
 	err = s.do(false, func(o *op) error {
 		if err := o.within(p, k); err != nil {
 			return err

@@ -186,3 +186,39 @@ func TestLogin(t *testing.T) {
 		}
 	}
 }
+
+func TestAKeyMakesNoKeyThatOutlastsIt(t *testing.T) {
+	clock := kvtest.NewClock(time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC))
+	s := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now})
+	until := clock.Now().Add(48 * time.Hour)
+	all, err := kv.ParsePermission("*:*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, secret, err := s.AddKey(kv.Operator(), kv.KeySpec{Name: "guest", Level: kv.Level{Name: kv.Denomination},
+		Permissions: []kv.Permission{all}, Expires: until, Rate: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Login(k.Key, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		expires time.Time
+		rate    int
+		want    error
+	}{
+		"as long and as fast": {until, 60, nil},
+		"shorter and slower":  {until.Add(-time.Hour), 1, nil},
+		"longer":              {until.Add(time.Second), 60, kv.ErrForbidden},
+		"for ever":            {time.Time{}, 60, kv.ErrForbidden},
+		"faster":              {until, 61, kv.ErrForbidden},
+		"without a limit":     {until, 0, kv.ErrForbidden},
+	} {
+		_, _, err := s.AddKey(p, kv.KeySpec{Name: name, Level: kv.Level{Name: kv.Denomination}, Permissions: []kv.Permission{all}, Expires: c.expires, Rate: c.rate})
+		if !errors.Is(err, c.want) {
+			t.Errorf("AddKey of a key that is good %s = %v, want %v", name, err, c.want)
+		}
+	}
+}

@@ -31,7 +31,7 @@ func (s *Store) loadLogins() error {
 		return v.eachKey(func(k Key, hash [sha256.Size]byte) {
 			if k.Revoked.IsZero() {
 				logins[k.Key] = login{hash: hash, expires: k.Expires, principal: Principal{
-					key: k.ID, name: k.Name, level: k.Level, permissions: k.Permissions, rate: k.Rate}}
+					key: k.ID, name: k.Name, level: k.Level, permissions: k.Permissions, rate: k.Rate, expires: k.Expires}}
 			}
 		})
 	})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"doorward/kv/record"
 )
@@ -16,6 +17,7 @@ type Principal struct {
 	level       Level
 	permissions []Permission
 	rate        int
+	expires     time.Time // zero = never
 	operator    bool
 }
 

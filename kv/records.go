@@ -119,7 +119,7 @@ func (s *Store) Delete(p Principal, t Target) error {
 		if err != nil {
 			return err
 		}
-		if err := o.unreferred(t.Kind, t.ID); err != nil {
+		if err := o.unreferred(p, t.Kind, t.ID); err != nil {
 			return err
 		}
 		if t.Kind == record.Ticket {

@@ -1,7 +1,9 @@
 package kv
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"doorward/kv/record"
 )
@@ -31,6 +33,30 @@ func (o *op) within(p Principal, k Key) error {
 		}
 	}
 	return nil
+}
+
+// outlast refuses a key that would be good for longer, or for more requests, than p.
+func (p Principal) outlast(k Key) error {
+	longer := !p.expires.IsZero() && (k.Expires.IsZero() || k.Expires.After(p.expires))
+	faster := p.rate > 0 && (k.Rate == 0 || k.Rate > p.rate)
+	if !longer && !faster {
+		return nil
+	}
+	return &Forbidden{
+		CurrentScopes: []string{}, RequiredLevel: lasting(k.Level, k.Expires, k.Rate), CurrentLevel: lasting(p.level, p.expires, p.rate),
+	}
+}
+
+// lasting is a level with the bounds of a key on it.
+func lasting(l Level, expires time.Time, rate int) string {
+	text := l.String()
+	if !expires.IsZero() {
+		text += " until " + expires.UTC().Format(time.RFC3339)
+	}
+	if rate > 0 {
+		text += fmt.Sprintf(" at %d a minute", rate)
+	}
+	return text
 }
 
 func (p Principal) lacks(want Permission) error {
