@@ -63,8 +63,9 @@ func (r rows) lend(b bucket) *bbolt.Cursor {
 
 // checksum covers where a value lies as well as what it says.
 func checksum(b bucket, key, value []byte) uint32 {
-	at := [1]byte{byte(b)}
-	return crc32.Update(crc32.Update(crc32.Update(0, castagnoli, at[:]), castagnoli, key), castagnoli, value)
+	var at [64]byte
+	place := append(append(at[:0], byte(b)), key...)
+	return crc32.Update(crc32.Update(0, castagnoli, place), castagnoli, value)
 }
 
 // unseal checks a stored value and takes its checksum off.

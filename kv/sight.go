@@ -30,6 +30,11 @@ type stored struct {
 
 // view runs fn on the latest committed state.
 func (s *Store) view(fn func(*sight) error) error {
+	cache := s.caches.Get().(*bucketCache)
+	defer func() {
+		*cache = bucketCache{}
+		s.caches.Put(cache)
+	}()
 	for {
 		again := false
 		err := s.db.View(func(tx *bbolt.Tx) error {
@@ -38,7 +43,7 @@ func (s *Store) view(fn func(*sight) error) error {
 				again = true // several commits have passed since the View was opened
 				return nil
 			}
-			return fn(&sight{rows: rows{tx: tx, buckets: &bucketCache{}}, store: s, now: s.clock(), lists: l})
+			return fn(&sight{rows: rows{tx: tx, buckets: cache}, store: s, now: s.clock(), lists: l})
 		})
 		if !again {
 			s.noteCorrupt(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +36,7 @@ type Store struct {
 	versions atomic.Pointer[[]*lists]
 	logins   atomic.Pointer[map[string]login]
 	seq      atomic.Uint64
+	caches   sync.Pool // of *bucketCache, for Views
 }
 
 // Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
@@ -53,6 +55,7 @@ func Open(c Config) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	s := &Store{db: db, clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, ended: make(chan struct{})}
+	s.caches.New = func() any { return new(bucketCache) }
 	if err := s.start(c); err != nil {
 		_ = db.Close() // the first error is the one to tell
 		return nil, fmt.Errorf("open store: %w", err)

@@ -13,6 +13,11 @@ type deriver interface {
 	derive(dst []byte, name string, v *View) []byte
 }
 
+// A sourced deriver shows nothing but what one stored value, and the records that it names, make of it.
+type sourced interface {
+	source() (field string)
+}
+
 // Nested shows the record that a stored id names: {"id":…} and Keys. Without an id it is null, or, where Always, an object
 // of nulls.
 type Nested struct {
@@ -23,6 +28,8 @@ type Nested struct {
 }
 
 func (Nested) parse(jsontext.Value, *time.Location) (jsontext.Value, string) { return nil, "" }
+
+func (t Nested) source() string { return t.ID }
 
 func (t Nested) derive(dst []byte, _ string, v *View) []byte {
 	id := v.Body.reference(t.ID)
@@ -96,6 +103,8 @@ type NestedList struct {
 
 func (NestedList) parse(jsontext.Value, *time.Location) (jsontext.Value, string) { return nil, "" }
 
+func (t NestedList) source() string { return t.IDs }
+
 func (t NestedList) derive(dst []byte, _ string, v *View) []byte {
 	one := Nested{Kind: t.Kind, Keys: t.Keys}
 	dst = append(dst, '[')
@@ -149,7 +158,15 @@ func (Counted) schema(d Direction) map[string]any { return Integer{Max: maxCount
 const maxCount = 1<<31 - 1
 
 // updatedAt and updatedBy are the stamps of this store, which keeps them beside the body.
-func updatedAt(dst []byte, v *View) []byte { return appendTime(dst, v.UpdatedAt) }
+func updatedAt(dst []byte, v *View) []byte {
+	if v.Memo == nil {
+		return appendTime(dst, v.UpdatedAt)
+	}
+	if v.stamp == nil || !v.stampOf.Equal(v.UpdatedAt) {
+		v.stamp, v.stampOf = appendTime(v.stamp[:0], v.UpdatedAt), v.UpdatedAt
+	}
+	return append(dst, v.stamp...)
+}
 
 func updatedBy(dst []byte, v *View) []byte {
 	if v.UpdatedBy == 0 {

@@ -57,9 +57,9 @@ var Person = table(Kind{Name: "person", Number: 10, Version: 1, Resource: "peopl
 		{"profile_change_date", Date{}, ReadOnly | Filled, ``},
 
 		{"church_id", Ref{"church"}, Null | WriteOnly | Indexed, ``},
+		{"role_ids", Refs{"role"}, Hidden | Indexed, `[]`},
 		{"location_type", Choice{"national", "international"}, Null | WriteOnly, ``},
 		{"location", Object{}, Null | WriteOnly, ``},
-		{"role_ids", Refs{"role"}, Hidden | Indexed, `[]`},
 		{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
 		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
 

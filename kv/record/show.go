@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 )
@@ -16,6 +17,10 @@ type View struct {
 	Ref       func(k *Kind, id ID) (Body, bool) // a referred record's body; false where it is gone
 	Memo      Memo                              // shared by the replies of one state; nil = none
 	Count     func(what string) int             // records counted elsewhere: "issued" = an event's tickets in state valid or unpaid
+
+	recent  []recent // by derived field; only with a Memo
+	stamp   []byte   // stampOf as it was printed, only with a Memo
+	stampOf time.Time
 }
 
 // Show appends the record's reply on a surface: {"id":…, stored members, nested and derived ones}. Admin shows the hidden
@@ -33,15 +38,40 @@ func (k *Kind) Show(dst []byte, s Surface, v *View) []byte {
 	if s == Admin {
 		dst = k.appendHidden(dst, v.Body.Hidden)
 	}
-	for _, i := range k.derived {
+	for n, i := range k.derived {
 		f := &k.Fields[i]
 		if !f.Shown(s) || s == Admin && f.Stored() {
 			continue
 		}
 		dst = append(append(dst, ','), k.labels[i]...)
-		dst = f.Type.(deriver).derive(dst, f.Name, v)
+		dst = v.derive(dst, n, f)
 	}
 	return append(dst, '}')
+}
+
+// recent is what a field showed last, and the stored value that it was made of.
+type recent struct{ source, text []byte }
+
+// derive appends what the nth derived field shows. In a page the records that lie side by side often name the same church:
+// what was printed for the last one is good for this one.
+func (v *View) derive(dst []byte, n int, f *Field) []byte {
+	d := f.Type.(deriver)
+	from, named := f.Type.(sourced)
+	if !named || v.Memo == nil {
+		return d.derive(dst, f.Name, v)
+	}
+	for len(v.recent) <= n {
+		v.recent = append(v.recent, recent{})
+	}
+	last := &v.recent[n]
+	source := v.Body.reference(from.source())
+	if source != nil && bytes.Equal(source, last.source) {
+		return append(dst, last.text...)
+	}
+	start := len(dst)
+	dst = d.derive(dst, f.Name, v)
+	*last = recent{source, dst[start:len(dst):len(dst)]}
+	return dst
 }
 
 // appendHidden appends the second run without its secrets, and without unknown members that a made one would stand beside.
