@@ -124,6 +124,13 @@ func (q *queue) putBack(j *job) {
 	q.others = append([]*job{j}, q.others...)
 }
 
+// doorWaits tells whether a door is waiting.
+func (q *queue) doorWaits() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.doors) > 0
+}
+
 // doorWithin tells whether a door has been served within the given time.
 func (q *queue) doorWithin(d time.Duration) bool {
 	q.mu.Lock()

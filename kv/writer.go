@@ -29,6 +29,7 @@ type writer struct {
 	rows    rows
 	op      op // the one that runs; reused
 	edits   uint64
+	owed    bool // the group before had doors alone
 	doors   doorMemory
 }
 
@@ -45,7 +46,8 @@ type group struct {
 	lists   []listChange
 	bytes   int
 	rows    int
-	bulk    time.Duration
+	bulk    time.Duration // spent on other jobs than doors'
+	door    bool          // holds a door's job
 }
 
 func (w *writer) loop() {
@@ -114,14 +116,16 @@ func (w *writer) fill(g *group, j *job) error {
 			return nil
 		}
 		if j = w.queue.next(!w.doorsFirst(g)); j == nil {
+			w.owed = g.bulk == 0
 			return nil
 		}
 	}
 }
 
-// doorsFirst tells that bulk work has had its time in this group, and doors are about.
+// doorsFirst tells that this group takes no more bulk work because doors are about: it has had its time, or a door is in the
+// group already, whose commit then stays small. Of two such groups the second owes the others their time.
 func (w *writer) doorsFirst(g *group) bool {
-	return g.bulk >= bulkPatience && w.queue.doorWithin(doorsAbout)
+	return (g.bulk >= bulkPatience || g.door && !w.owed) && w.queue.doorWithin(doorsAbout)
 }
 
 // runJob runs a job's steps. Where doors want the group closed it puts the job back with the steps that are left, and whole
@@ -134,10 +138,11 @@ func (w *writer) runJob(g *group, j *job) (whole bool, err error) {
 		}
 		j.next++
 		if j.door {
+			g.door = true
 			continue
 		}
 		g.bulk += time.Since(start)
-		if j.next < len(j.steps) && w.doorsFirst(g) {
+		if j.next < len(j.steps) && (w.doorsFirst(g) || w.queue.doorWaits()) {
 			w.queue.putBack(j)
 			return false, nil
 		}
