@@ -50,7 +50,7 @@ func (v *sight) seesMembership(p Principal, st *stored) (bool, error) {
 	if err != nil || !ok {
 		return false, err
 	}
-	group, err := v.load(record.Group, member(st.body, "group_id"))
+	group, err := v.loadRef(record.Group, member(st.body, "group_id"))
 	if err != nil || group == nil {
 		return false, err
 	}
@@ -81,7 +81,7 @@ func (v *sight) holdsChurch(p Principal, church int64) (bool, error) {
 	case p.level.Name == ChurchOf:
 		return p.level.has(church), nil
 	case p.level.Name == RegionalOf:
-		st, err := v.load(record.Church, record.Int(church))
+		st, err := v.loadRef(record.Church, record.Int(church))
 		return err == nil && st != nil && p.level.has(member(st.body, "regional_id").Int()), err
 	}
 	return false, nil

@@ -64,7 +64,7 @@ func (s *Store) List(p Principal, q Query) (page Page, err error) {
 const pageRow = 1536
 
 func (v *sight) showAll(dst []byte, q Query, ids []record.ID) ([]byte, error) {
-	v.memo = make(record.Memo)
+	v.page = new(record.Page)
 	dst = append(dst, '[')
 	err := v.each(q.Kind, ids, func(st *stored) (err error) {
 		if st.id != ids[0] {

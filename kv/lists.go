@@ -12,6 +12,7 @@ import (
 // event, and of tickets those that count as issued. They are derived: rebuilt at start, published with each commit.
 type lists struct {
 	tx    int // the transaction whose state they show
+	refs  *refCache
 	kinds [numBuckets]*kindLists
 }
 
@@ -60,9 +61,12 @@ func (l *lists) kind(k *record.Kind) *kindLists {
 
 // with is the lists after some changes, as transaction tx will show them.
 func (l *lists) with(tx int, edit uint64, changes []listChange) *lists {
-	next := &lists{tx: tx, kinds: l.kinds}
+	next := &lists{tx: tx, kinds: l.kinds, refs: l.refs}
 	for i := range changes {
 		c := &changes[i]
+		if cached(c.kind) && next.refs == l.refs {
+			next.refs = newRefCache()
+		}
 		kl := next.kinds[c.kind.Number]
 		if kl == nil || kl.edit != edit {
 			kl = kl.clone(edit)
@@ -124,7 +128,7 @@ func (h homeLists) edit(edit uint64, home int64, fn func(*idList)) homeLists {
 // buildLists reads every kind's records into lists, as transaction tx shows them. It looks at headers only: bodies are
 // checked when they are read.
 func buildLists(tx int, r rows) (*lists, error) {
-	l := &lists{tx: tx}
+	l := &lists{tx: tx, refs: newRefCache()}
 	for _, k := range record.Kinds() {
 		kl := &kindLists{}
 		l.kinds[k.Number] = kl

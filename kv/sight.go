@@ -16,9 +16,9 @@ type sight struct {
 	store  *Store
 	now    time.Time
 	lists  *lists
-	memo   record.Memo // referred records as replies show them; nil = each is shown afresh
-	shown  record.View // of the record that is shown last
-	reader Principal   // whom replies are for: the zero one sees only what everybody sees
+	page   *record.Page // what the replies of a page share; nil = each is shown by itself
+	shown  record.View  // of the record that is shown last
+	reader Principal    // whom replies are for: the zero one sees only what everybody sees
 }
 
 // stored is a record as it lies in the store.
@@ -129,7 +129,7 @@ func (v *sight) each(k *record.Kind, ids []record.ID, fn func(*stored) error) er
 // ref answers a referred record's body for a reply; one that the reader does not see is as if it were gone.
 func (v *sight) ref(k *record.Kind, id record.ID) (record.Body, bool) {
 	seen := false
-	st, err := v.load(k, id)
+	st, err := v.loadRef(k, id)
 	if st != nil {
 		seen, err = v.sees(v.reader, k, st)
 	}
@@ -151,7 +151,7 @@ func (v *sight) show(dst []byte, s record.Surface, k *record.Kind, st *stored) (
 func (v *sight) showAs(dst []byte, s record.Surface, k *record.Kind, st *stored) []byte {
 	rv := &v.shown
 	if rv.Ref == nil {
-		*rv = record.View{Now: v.now, Zone: v.store.zone, Ref: v.ref, Memo: v.memo}
+		*rv = record.View{Now: v.now, Zone: v.store.zone, Ref: v.ref, Page: v.page}
 	}
 	rv.ID, rv.Body, rv.UpdatedAt, rv.UpdatedBy = st.id, st.body, st.updated(), st.updatedBy
 	if k == record.Event {

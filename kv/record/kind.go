@@ -128,11 +128,12 @@ func (f *Field) null() jsontext.Value {
 
 // layout is what a table says, in the forms that the hot paths read it in. Numbers are indexes into Fields.
 type layout struct {
-	names                  map[string]int
-	labels                 []string // each field's name as it stands before its value: "full_name":
-	shown, hidden, derived []int    // the first run, the second, and what is made for a reply
-	sorted                 []int    // stored fields by the bytes of their names
-	searched               []int
+	names         map[string]int
+	labels        []string // each field's name as it stands before its value: "full_name":
+	shown, hidden []int    // the first run and the second
+	derived       []maker  // what is made for a reply
+	sorted        []int    // stored fields by the bytes of their names
+	searched      []int
 }
 
 // table completes a kind.
@@ -158,7 +159,7 @@ func table(k Kind) *Kind {
 func (k *Kind) place(i int, f *Field) {
 	_, made := f.Type.(deriver)
 	if made {
-		k.derived = append(k.derived, i)
+		k.derived = append(k.derived, k.maker(i))
 	}
 	switch {
 	case !f.Stored():

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bytes"
 	"strconv"
 	"time"
 
@@ -11,11 +10,6 @@ import (
 // A deriver is a type whose value on /v1 is made when it is asked for.
 type deriver interface {
 	derive(dst []byte, name string, v *View) []byte
-}
-
-// A sourced deriver shows nothing but what one stored value, and the records that it names, make of it.
-type sourced interface {
-	source() (field string)
 }
 
 // Nested shows the record that a stored id names: {"id":…} and Keys. Without an id it is null, or, where Always, an object
@@ -29,8 +23,6 @@ type Nested struct {
 
 func (Nested) parse(jsontext.Value, *time.Location) (jsontext.Value, string) { return nil, "" }
 
-func (t Nested) source() string { return t.ID }
-
 func (t Nested) derive(dst []byte, _ string, v *View) []byte {
 	id := v.Body.reference(t.ID)
 	if isNull(id) && !t.Always {
@@ -39,31 +31,8 @@ func (t Nested) derive(dst []byte, _ string, v *View) []byte {
 	return t.appendRecord(dst, id, v)
 }
 
-// Memo keeps the referred records that replies have shown already, as they were printed: good for one state of the store.
-type Memo map[memoKey][]byte
-
-type memoKey struct {
-	kind string
-	id   int64
-}
-
-// appendRecord appends one referred record.
+// appendRecord appends one referred record; the keys of one that is gone are null.
 func (t Nested) appendRecord(dst []byte, id jsontext.Value, v *View) []byte {
-	if v.Memo == nil || isNull(id) {
-		return t.printRecord(dst, id, v)
-	}
-	key := memoKey{t.Kind, integerOf(id)}
-	if printed, ok := v.Memo[key]; ok {
-		return append(dst, printed...)
-	}
-	start := len(dst)
-	dst = t.printRecord(dst, id, v)
-	v.Memo[key] = bytes.Clone(dst[start:])
-	return dst
-}
-
-// printRecord prints one referred record; the keys of one that is gone are null.
-func (t Nested) printRecord(dst []byte, id jsontext.Value, v *View) []byte {
 	var body Body
 	if isNull(id) {
 		id = jsontext.Value("null")
@@ -102,8 +71,6 @@ type NestedList struct {
 }
 
 func (NestedList) parse(jsontext.Value, *time.Location) (jsontext.Value, string) { return nil, "" }
-
-func (t NestedList) source() string { return t.IDs }
 
 func (t NestedList) derive(dst []byte, _ string, v *View) []byte {
 	one := Nested{Kind: t.Kind, Keys: t.Keys}
@@ -159,13 +126,14 @@ const maxCount = 1<<31 - 1
 
 // updatedAt and updatedBy are the stamps of this store, which keeps them beside the body.
 func updatedAt(dst []byte, v *View) []byte {
-	if v.Memo == nil {
+	p := v.Page
+	if p == nil {
 		return appendTime(dst, v.UpdatedAt)
 	}
-	if v.stamp == nil || !v.stampOf.Equal(v.UpdatedAt) {
-		v.stamp, v.stampOf = appendTime(v.stamp[:0], v.UpdatedAt), v.UpdatedAt
+	if p.stamp == nil || !p.stampOf.Equal(v.UpdatedAt) {
+		p.stamp, p.stampOf = appendTime(p.stamp[:0], v.UpdatedAt), v.UpdatedAt
 	}
-	return append(dst, v.stamp...)
+	return append(dst, p.stamp...)
 }
 
 func updatedBy(dst []byte, v *View) []byte {

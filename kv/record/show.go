@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bytes"
 	"strconv"
 	"time"
 )
@@ -15,12 +14,8 @@ type View struct {
 	Now       time.Time
 	Zone      *time.Location
 	Ref       func(k *Kind, id ID) (Body, bool) // a referred record's body; false where it is gone
-	Memo      Memo                              // shared by the replies of one state; nil = none
+	Page      *Page                             // shared by the replies of a page; nil = none
 	Count     func(what string) int             // records counted elsewhere: "issued" = an event's tickets in state valid or unpaid
-
-	recent  []recent // by derived field; only with a Memo
-	stamp   []byte   // stampOf as it was printed, only with a Memo
-	stampOf time.Time
 }
 
 // Show appends the record's reply on a surface: {"id":…, stored members, nested and derived ones}. Admin shows the hidden
@@ -38,40 +33,66 @@ func (k *Kind) Show(dst []byte, s Surface, v *View) []byte {
 	if s == Admin {
 		dst = k.appendHidden(dst, v.Body.Hidden)
 	}
-	for n, i := range k.derived {
-		f := &k.Fields[i]
+	for n := range k.derived {
+		m := &k.derived[n]
+		f := &k.Fields[m.field]
 		if !f.Shown(s) || s == Admin && f.Stored() {
 			continue
 		}
-		dst = append(append(dst, ','), k.labels[i]...)
-		dst = v.derive(dst, n, f)
+		dst = append(append(dst, ','), k.labels[m.field]...)
+		dst = v.derive(dst, n, m, f.Name)
 	}
 	return append(dst, '}')
 }
 
-// recent is what a field showed last, and the stored value that it was made of.
-type recent struct{ source, text []byte }
+// maker is a derived field: what makes it, and the stored field that it is made of alone; "" where there is more to it.
+type maker struct {
+	deriver
+	field  int
+	source string
+}
 
-// derive appends what the nth derived field shows. In a page the records that lie side by side often name the same church:
-// what was printed for the last one is good for this one.
-func (v *View) derive(dst []byte, n int, f *Field) []byte {
-	d := f.Type.(deriver)
-	from, named := f.Type.(sourced)
-	if !named || v.Memo == nil {
-		return d.derive(dst, f.Name, v)
+func (k *Kind) maker(i int) maker {
+	m := maker{deriver: k.Fields[i].Type.(deriver), field: i}
+	switch t := k.Fields[i].Type.(type) {
+	case Nested:
+		m.source = t.ID
+	case NestedList:
+		m.source = t.IDs
 	}
-	for len(v.recent) <= n {
-		v.recent = append(v.recent, recent{})
+	return m
+}
+
+// derive appends what the nth derived field shows.
+func (v *View) derive(dst []byte, n int, m *maker, name string) []byte {
+	if m.source == "" || v.Page == nil {
+		return m.deriver.derive(dst, name, v)
 	}
-	last := &v.recent[n]
-	source := v.Body.reference(from.source())
-	if source != nil && bytes.Equal(source, last.source) {
-		return append(dst, last.text...)
+	source := v.Body.reference(m.source)
+	shown := v.Page.field(n)
+	if text, ok := shown[string(source)]; ok {
+		return append(dst, text...)
 	}
 	start := len(dst)
-	dst = d.derive(dst, f.Name, v)
-	*last = recent{source, dst[start:len(dst):len(dst)]}
+	dst = m.deriver.derive(dst, name, v)
+	shown[string(source)] = dst[start:len(dst):len(dst)]
 	return dst
+}
+
+// Page is what the replies of one page share, whose records name the same few churches and roles: good for one state of the
+// store, as long as the memory that the replies are on.
+type Page struct {
+	shown   []map[string][]byte // by derived field: what it showed for a stored value
+	stamp   []byte              // stampOf as it was printed
+	stampOf time.Time
+}
+
+// field is what the nth derived field has shown.
+func (p *Page) field(n int) map[string][]byte {
+	for len(p.shown) <= n {
+		p.shown = append(p.shown, make(map[string][]byte))
+	}
+	return p.shown[n]
 }
 
 // appendHidden appends the second run without its secrets, and without unknown members that a made one would stand beside.
