@@ -55,26 +55,19 @@ func revisionOf(tag string) (revision string, ok bool) {
 	return revision, revision != ""
 }
 
-// ifMatch is the revision that a change is conditional on: "" for any. Of several the one that the record has now counts.
-func ifMatch(x *exchange, t kv.Target) (string, error) {
+// ifMatch are the revisions that a change is conditional on; nil for any. A weak tag names none, so alone it never matches.
+func ifMatch(x *exchange) []string {
 	given := tags(x.request.Header["If-Match"])
 	if len(given) == 0 || slices.Contains(given, "*") {
-		return "", nil
+		return nil
 	}
-	var revisions []string
+	revisions := make([]string, 0, len(given))
 	for _, tag := range given {
 		if revision, ok := revisionOf(tag); ok {
 			revisions = append(revisions, revision)
 		}
 	}
-	if len(revisions) == 1 {
-		return revisions[0], nil
-	}
-	rep, err := x.store().Retrieve(x.caller, t)
-	if err == nil && !slices.Contains(revisions, rep.Revision) {
-		err = kv.ErrStale
-	}
-	return rep.Revision, err
+	return revisions
 }
 
 // The longest values of the headers that we store.

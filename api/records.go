@@ -80,9 +80,7 @@ func (c *collection) update(x *exchange) error {
 	if err != nil {
 		return unlessForbidden(x, t, err)
 	}
-	if t.IfMatch, err = ifMatch(x, t); err != nil {
-		return err
-	}
+	t.IfMatch = ifMatch(x)
 	rep, err := x.store().Update(x.caller, t, patch)
 	if err != nil {
 		return err
@@ -97,9 +95,7 @@ func (c *collection) remove(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if t.IfMatch, err = ifMatch(x, t); err != nil {
-		return err
-	}
+	t.IfMatch = ifMatch(x)
 	if err := x.store().Delete(x.caller, t); err != nil {
 		return err
 	}

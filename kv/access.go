@@ -128,6 +128,12 @@ func (v *sight) find(p Principal, k *record.Kind, id record.ID) (*stored, error)
 	return st, nil
 }
 
+// seesHolders tells whether a decision at a door may name the ticket's holder: to church level and above, if the key reads
+// events besides.
+func (p Principal) seesHolders() bool {
+	return p.level.Name != EventOf && (p.Check(record.Event.Resource, "GET") == nil || p.Check("admin", "GET") == nil)
+}
+
 // mayCreate answers whether p's level writes records of a kind at all.
 func mayCreate(p Principal, k *record.Kind) error {
 	switch {

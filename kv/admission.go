@@ -148,7 +148,7 @@ func (o *op) describe(d *Decision, a *attempt, ticket *stored) error {
 	d.Label = textOf(ticket.body.Member("label"))
 	d.Type = textOf(ticket.body.Member("type"))
 	d.Order = textOf(ticket.body.Member("order"))
-	if a.p.level.Name == EventOf {
+	if !a.p.seesHolders() {
 		return nil
 	}
 	name, err := o.load(record.HolderName, ticket.id)

@@ -1,6 +1,8 @@
 package kv
 
 import (
+	"errors"
+
 	"doorward/kv/record"
 )
 
@@ -38,7 +40,11 @@ func (o *op) mayPoint(p Principal, k *record.Kind, ref record.Pointer) (bool, er
 		if ok, err := o.sees(p, ref.Kind, st); err != nil || !ok {
 			return false, err
 		}
-		return o.mayChangeEvent(p, ref.ID.Int()) == nil, nil
+		err := o.mayChangeEvent(p, ref.ID.Int())
+		if errors.Is(err, ErrForbidden) || errors.Is(err, ErrNotFound) {
+			return false, nil
+		}
+		return err == nil, err
 	}
 	return o.sees(p, ref.Kind, st)
 }
@@ -153,8 +159,10 @@ func (o *op) unreferred(p Principal, k *record.Kind, id record.ID) error {
 		}
 	}
 	if k == record.Event {
-		if n := o.ticketsLeft(id.Int()); n > 0 {
-			counts[record.Ticket.Name] = n
+		for _, other := range ofEvents {
+			if n := o.leftIn(other, id.Int()); n > 0 {
+				counts[other.Name] = n
+			}
 		}
 	}
 	if k == record.Ticket {
@@ -223,11 +231,14 @@ func require(patch *record.Patch) {
 	}
 }
 
-// ticketsLeft counts an event's tickets, those of the group that is being formed too.
-func (o *op) ticketsLeft(event int64) int {
-	n := o.lists.kind(record.Ticket).home.of(event).len()
+// ofEvents are the kinds that keep an event: its tickets, and what happened at its doors.
+var ofEvents = []*record.Kind{record.Ticket, record.Checkin, record.Scan, record.Undo}
+
+// leftIn counts an event's records of a kind, those of the group that is being formed too.
+func (o *op) leftIn(k *record.Kind, event int64) int {
+	n := o.lists.kind(k).home.of(event).len()
 	for _, c := range o.group.lists {
-		if c.kind != record.Ticket {
+		if c.kind != k {
 			continue
 		}
 		if c.was && c.wasHome == event {

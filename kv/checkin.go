@@ -95,7 +95,7 @@ func (s *Store) CheckIn(p Principal, a Attempt) (d Decision, err error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	s.metrics.checkins.WithLabelValues(string(d.Outcome)).Inc()
+	s.metrics.decided(d)
 	return d, nil
 }
 

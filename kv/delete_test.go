@@ -30,7 +30,7 @@ func TestDeleteCountsWhatRefers(t *testing.T) {
 		{record.Church, map[string]int{"person": 2, "event": 1}},
 		{record.Group, map[string]int{"membership": 1}},
 		{record.Person, map[string]int{"membership": 1, "ticket": 1}},
-		{record.Event, map[string]int{"ticket": 2}},
+		{record.Event, map[string]int{"ticket": 2, "checkin": 2, "undo": 1}},
 		{record.Ticket, map[string]int{"checkin": 2}},
 	} {
 		conflict := &kv.Conflict{}
@@ -91,7 +91,7 @@ func TestIfMatchWantsTheRevisionThatIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := target(record.Church, id)
-	to.IfMatch = first.Revision
+	to.IfMatch = []string{first.Revision}
 	second, err := s.Update(kv.Operator(), to, kvtest.Parse(t, record.Church, `{"name":"B"}`, false))
 	if err != nil || !strings.HasPrefix(second.Revision, "2-") {
 		t.Fatalf("update at the right revision = %+v, %v", second, err)
@@ -102,8 +102,36 @@ func TestIfMatchWantsTheRevisionThatIsThere(t *testing.T) {
 	if err := s.Delete(kv.Operator(), to); !errors.Is(err, kv.ErrStale) {
 		t.Errorf("delete at an old revision = %v, want ErrStale", err)
 	}
-	to.IfMatch = second.Revision
+	to.IfMatch = []string{"1-0", second.Revision}
 	if err := s.Delete(kv.Operator(), to); err != nil {
 		t.Errorf("delete at the right revision: %v", err)
+	}
+}
+
+func TestATicketsRevisionSpeaksOfAllItsParts(t *testing.T) {
+	s := kvtest.Open(t)
+	kvtest.Create(t, s, record.Event, `{"name":"E","start_datetime":"2026-11-22T19:00:00Z"}`)
+	kvtest.Create(t, s, record.Ticket, `{"event_id":1,"code":"K1","email":"one@example.org"}`)
+	to := target(record.Ticket, 1)
+	first, err := s.Retrieve(kv.Operator(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to.IfMatch = []string{first.Revision}
+	for i, want := range []error{nil, kv.ErrStale} {
+		body := fmt.Sprintf(`{"email":"%d@example.org"}`, i)
+		if _, err := s.Update(kv.Operator(), to, kvtest.Parse(t, record.Ticket, body, false)); !errors.Is(err, want) {
+			t.Errorf("change %d of the e-mail on the first revision = %v, want %v", i+1, err, want)
+		}
+	}
+}
+
+func TestAnEventThatOnlyFactsAreOfIsKept(t *testing.T) {
+	s := kvtest.Open(t)
+	kvtest.Create(t, s, record.Event, `{"name":"E","start_datetime":"2026-11-22T19:00:00Z"}`)
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "nobody's"}, kv.UnknownCode)
+	conflict := &kv.Conflict{}
+	if err := s.Delete(kv.Operator(), target(record.Event, 1)); !errors.As(err, &conflict) || conflict.Counts["scan"] != 1 {
+		t.Errorf("delete of an event with a refusal = %v, %v", err, conflict.Counts)
 	}
 }

@@ -28,9 +28,13 @@ type Forbidden struct {
 	CurrentScopes []string // never nil
 	RequiredLevel string
 	CurrentLevel  string
+	Reason        string // one sentence, where level and permissions do not say it; otherwise ""
 }
 
 func (f *Forbidden) Error() string {
+	if f.Reason != "" {
+		return fmt.Sprintf("%v: %s", ErrForbidden, f.Reason)
+	}
 	if f.RequiredScope != "" {
 		return fmt.Sprintf("%v: needs %s", ErrForbidden, f.RequiredScope)
 	}

@@ -197,7 +197,7 @@ func (s *Store) Keys(p Principal) (keys []Key, err error) {
 	return keys, err
 }
 
-// RevokeKey ends a key from the next request on. ErrNotFound for one that is not within p; revoking twice is no error.
+// RevokeKey ends a key from the next request on. ErrNotFound for one that is not within p, or is revoked already.
 func (s *Store) RevokeKey(p Principal, id int64) error {
 	if err := p.Check("admin", "DELETE"); err != nil {
 		return err
@@ -218,7 +218,7 @@ func (s *Store) RevokeKey(p Principal, id int64) error {
 			return orNotFound(err)
 		}
 		if !k.Revoked.IsZero() {
-			return nil
+			return ErrNotFound
 		}
 		if err := o.within(p, k); err != nil {
 			return err

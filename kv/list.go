@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 
 	"doorward/kv/record"
 )
@@ -271,6 +272,9 @@ func (v *sight) where(k *record.Kind, w Where, m *matches) ([]record.ID, error) 
 
 // holding answers the ids that hold one value. What holds none has no row: null is everything but what has one.
 func (v *sight) holding(k *record.Kind, field []byte, value any, m *matches) ([]record.ID, error) {
+	if text, ok := value.(string); ok && strings.IndexByte(text, 0) >= 0 {
+		return nil, nil // no stored text has one; in a key it would end the value
+	}
 	if value != nil {
 		return v.lookupRange(k, appendValue(bytes.Clone(field), value), nil, nil)
 	}

@@ -54,7 +54,7 @@ func TestLogHasOneLiveRowPerRecord(t *testing.T) {
 				r.Fatalf("%s %s has two live rows", ch.Kind.Name, ch.Kind.FormatID(ch.ID))
 			}
 			dead[at] = true
-			reply, err := s.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: ch.Kind, ID: ch.ID})
+			reply, err := s.Retrieve(kv.Operator(), kv.Target{Surface: record.V1, Kind: ch.Kind, ID: ch.ID})
 			switch {
 			case ch.Deleted && kindOf(err) != "not found", !ch.Deleted && (err != nil || reply.Revision != ch.Revision.String()):
 				r.Fatalf("row %+v, but the record is %s, %v", ch, reply.Revision, err)

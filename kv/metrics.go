@@ -71,6 +71,13 @@ func (m *metrics) committed(jobs int, took time.Duration) {
 	m.group.Observe(float64(jobs))
 }
 
+// decided counts a decision; the same answer again is none.
+func (m *metrics) decided(d Decision) {
+	if !d.Replayed {
+		m.checkins.WithLabelValues(string(d.Outcome)).Inc()
+	}
+}
+
 // unregister lets another store of the same process take the names.
 func (m *metrics) unregister() {
 	if m.registerer == nil {

@@ -3,6 +3,7 @@ package kv
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"doorward/kv/record"
 )
@@ -12,7 +13,7 @@ type Target struct {
 	Surface record.Surface // V1 or Admin: decides the permission that is needed and the shape of the reply
 	Kind    *record.Kind   // record.Ticket on Admin takes and shows the form of record.TicketForm
 	ID      record.ID      // zero for Create and List
-	IfMatch string         // a revision; "" = whatever is there
+	IfMatch []string       // revisions, one of which the record must have; nil = whatever is there
 	Once    *Once          // nil = no Idempotency-Key
 }
 
@@ -146,10 +147,14 @@ func (o *op) findForChange(p Principal, t Target) (*stored, error) {
 	if err := o.mayChange(p, t.Kind, st); err != nil {
 		return nil, err
 	}
-	if t.IfMatch != "" && t.IfMatch != st.revision.String() {
-		return nil, ErrStale
+	if t.IfMatch == nil {
+		return st, nil
 	}
-	return st, nil
+	revision, err := o.revisionOf(t.Surface, t.Kind, st)
+	if err == nil && !slices.Contains(t.IfMatch, revision) {
+		err = ErrStale
+	}
+	return st, err
 }
 
 // create makes one record, or a ticket's three, under a given id or the next free one.

@@ -162,6 +162,18 @@ func (v *sight) showAs(dst []byte, s record.Surface, k *record.Kind, st *stored)
 
 // reply is a record as a surface shows it, on memory of its own.
 func (v *sight) reply(s record.Surface, k *record.Kind, st *stored) (Reply, error) {
+	revision, err := v.revisionOf(s, k, st)
+	if err != nil {
+		return Reply{}, err
+	}
 	json, err := v.show(nil, s, k, st)
-	return Reply{ID: st.id, JSON: json, Revision: st.revision.String()}, err
+	return Reply{ID: st.id, JSON: json, Revision: revision}, err
+}
+
+// revisionOf names the state of what a surface shows as one record.
+func (v *sight) revisionOf(s record.Surface, k *record.Kind, st *stored) (string, error) {
+	if k == record.Ticket && s == record.Admin {
+		return v.ticketRevision(st)
+	}
+	return st.revision.String(), nil
 }

@@ -201,6 +201,24 @@ func (v *sight) showTicket(dst []byte, ticket *stored) ([]byte, error) {
 	return v.showAs(dst, record.Admin, record.TicketForm, &latest), nil
 }
 
+// ticketRevision names the state of a ticket's parts together: a change of any makes another.
+func (v *sight) ticketRevision(ticket *stored) (string, error) {
+	all := record.Revision{}
+	h := sha256.New()
+	for _, k := range ticketParts {
+		part, err := v.load(k, ticket.id)
+		if err != nil {
+			return "", err
+		}
+		if part != nil {
+			all.Generation += part.revision.Generation
+			h.Write(part.revision.Hash[:])
+		}
+	}
+	copy(all.Hash[:], h.Sum(nil))
+	return all.String(), nil
+}
+
 // Code rows lead from a code's hash to tickets: form, hash, event, ticket. Exact rows of one event are unique. A code that is
 // its own normal form has the exact row alone.
 const (

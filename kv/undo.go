@@ -46,7 +46,7 @@ func (s *Store) Undo(p Principal, u Undoing) (d Decision, err error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	s.metrics.checkins.WithLabelValues(string(Undone)).Inc()
+	s.metrics.decided(d)
 	return d, nil
 }
 

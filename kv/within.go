@@ -1,9 +1,7 @@
 package kv
 
 import (
-	"fmt"
 	"slices"
-	"time"
 
 	"doorward/kv/record"
 )
@@ -43,20 +41,9 @@ func (p Principal) outlast(k Key) error {
 		return nil
 	}
 	return &Forbidden{
-		CurrentScopes: []string{}, RequiredLevel: lasting(k.Level, k.Expires, k.Rate), CurrentLevel: lasting(p.level, p.expires, p.rate),
+		CurrentScopes: []string{}, RequiredLevel: k.Level.String(), CurrentLevel: p.level.String(),
+		Reason: "a key makes none that is good for longer, or for more requests a minute, than itself",
 	}
-}
-
-// lasting is a level with the bounds of a key on it.
-func lasting(l Level, expires time.Time, rate int) string {
-	text := l.String()
-	if !expires.IsZero() {
-		text += " until " + expires.UTC().Format(time.RFC3339)
-	}
-	if rate > 0 {
-		text += fmt.Sprintf(" at %d a minute", rate)
-	}
-	return text
 }
 
 func (p Principal) lacks(want Permission) error {
