@@ -133,11 +133,10 @@ func (f filter) single(w *kv.Where, text string, zone *time.Location) (fault str
 // moment reads a bound: a date-time, or a date, which means its first or its last microsecond.
 func moment(text string, end bool, zone *time.Location) (time.Time, bool) {
 	if day, ok := record.ParseDate(text); ok {
-		y, m, d := day.Date()
 		if end {
-			return time.Date(y, m, d+1, 0, 0, 0, 0, zone).Add(-time.Microsecond), true
+			return dayStart(day.AddDate(0, 0, 1), zone).Add(-time.Microsecond), true
 		}
-		return time.Date(y, m, d, 0, 0, 0, 0, zone), true
+		return dayStart(day, zone), true
 	}
 	if t, ok := record.ParseDateTime(text, zone); ok {
 		return t, true
@@ -146,4 +145,21 @@ func moment(text string, end bool, zone *time.Location) (time.Time, bool) {
 		return record.ParseDateTime(text[:i]+"+"+text[i+1:], zone)
 	}
 	return time.Time{}, false
+}
+
+// dayStart is the first instant of a local day, given as its midnight in UTC. Where clocks are set at midnight that may be another
+// hour, or the first of two midnights.
+func dayStart(day time.Time, zone *time.Location) time.Time {
+	for t := day.Add(-24 * time.Hour).In(zone); ; { // no zone is so far ahead
+		_, offset := t.Zone()
+		start := day.Add(-time.Duration(offset) * time.Second)
+		if start.Before(t) {
+			start = t
+		}
+		_, end := t.ZoneBounds()
+		if end.IsZero() || start.Before(end) {
+			return start
+		}
+		t = end
+	}
 }
