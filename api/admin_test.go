@@ -81,6 +81,13 @@ func TestAdminFiltersOnIndexedFields(t *testing.T) {
 		}
 	}
 	w.status(w.do("GET", "/admin/v1/ticket/?event_id=999", ""), 400)
+	for _, query := range []string{"ticket/?external_id", "api_key/?key", "person/?external_id"} {
+		a := w.status(w.do("GET", "/admin/v1/"+query+"=x-1%00&x=1", ""), 400)
+		name := query[strings.IndexByte(query, '?')+1:]
+		if got := a.text(t, "error.details."+name+".0"); got != record.TextNUL {
+			t.Errorf("%s with NUL: %q", query, got)
+		}
+	}
 	if got := w.do("GET", fmt.Sprintf("/admin/v1/person/?church_id=%d", w.far), "").ids(t); !slices.Equal(got, []int64{w.farPerson}) {
 		t.Errorf("person?church_id = %v", got)
 	}

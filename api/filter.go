@@ -93,6 +93,9 @@ func (f filter) read(q query, zone *time.Location, faults *record.Faults) (w kv.
 // value is one of a filter's alternatives.
 func (f filter) value(text string) (v any, fault string) {
 	if f.sort == byText {
+		if strings.IndexByte(text, 0) >= 0 {
+			return nil, record.TextNUL
+		}
 		return text, ""
 	}
 	if f.sort == byIDOrNull && text == "null" {
