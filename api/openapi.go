@@ -16,7 +16,7 @@ import (
 type operation struct {
 	tag     string // "" = not in the document
 	summary string
-	query   []queryParameter
+	query   []parameterDoc
 	form    *record.Kind // the body; nil = none
 	surface record.Surface
 	change  bool     // the form is a PATCH: nothing of it is required
@@ -31,11 +31,12 @@ type operation struct {
 // anything is a body of no certain type.
 const anything = "*/*"
 
-// queryParameter is one parameter of the query string.
-type queryParameter struct {
-	name   string
-	schema map[string]any
-	text   string
+// parameterDoc is what the document says of one parameter.
+type parameterDoc struct {
+	name     string
+	schema   map[string]any
+	text     string
+	required bool
 }
 
 // openapi answers GET of the document.
@@ -84,7 +85,8 @@ func (r *route) describe() map[string]any {
 		op["description"] = "Needs the permission " + r.needs.resource + ":" + r.method + "."
 	}
 	if r.doc.form != nil {
-		op["requestBody"] = map[string]any{"content": content("application/json", reference(r.doc.formName()))}
+		_, required := r.doc.formSchema()["required"]
+		op["requestBody"] = map[string]any{"required": required, "content": content("application/json", reference(r.doc.formName()))}
 	}
 	if r.doc.media == anything {
 		op["requestBody"] = map[string]any{"content": content(anything, map[string]any{})}
@@ -95,29 +97,33 @@ func (r *route) describe() map[string]any {
 // parameters are the operation's parameters: of the path, the query string, the headers.
 func (r *route) parameters() []any {
 	var list []any
-	add := func(in, name, text string, schema map[string]any) {
-		p := map[string]any{"in": in, "name": name, "required": in == "path", "schema": schema}
-		if text != "" {
-			p["description"] = text
+	add := func(in string, q parameterDoc) {
+		p := map[string]any{"in": in, "name": q.name, "required": q.required, "schema": q.schema}
+		if q.text != "" {
+			p["description"] = q.text
 		}
 		list = append(list, p)
 	}
 	for segment := range strings.SplitSeq(r.path, "/") {
 		if name, ok := strings.CutPrefix(segment, "{"); ok {
-			add("path", strings.TrimSuffix(name, "}"), "", r.idSchema())
+			name = strings.TrimSuffix(name, "}")
+			add("path", parameterDoc{name: name, schema: r.idSchema(name), required: true})
 		}
 	}
 	for _, q := range r.doc.query {
-		add("query", q.name, q.text, q.schema)
+		add("query", q)
 	}
 	for _, name := range r.doc.reads {
-		add("header", name, "", map[string]any{"type": "string"})
+		add("header", parameterDoc{name: name, schema: map[string]any{"type": "string"}})
 	}
 	return list
 }
 
-// idSchema is the schema of the id in the path.
-func (r *route) idSchema() map[string]any {
+// idSchema is the schema of the id in the path, by the parameter's name. The contract calls the group of memberships a string.
+func (r *route) idSchema(name string) map[string]any {
+	if name == groupParameter {
+		return map[string]any{"type": "string"}
+	}
 	if r.doc.form == nil && strings.HasPrefix(r.path, "/admin/v1/") {
 		name := strings.Split(strings.TrimPrefix(r.path, "/admin/v1/"), "/")[0]
 		if k, ok := record.ByName(name); ok && k.ULID {
@@ -157,7 +163,10 @@ func (r *route) responses() map[string]any {
 
 // errors are the statuses of the errors that a route can answer.
 func (r *route) errors() []int {
-	list := []int{421, 429, 431, 500, 503}
+	list := []int{429, 431, 500, 503}
+	if !hostless("", r.path) {
+		list = append(list, 421)
+	}
 	if r.path == "/metrics" || !r.needs.open {
 		list = append(list, 401, 403)
 	}
@@ -186,6 +195,14 @@ func (o *operation) formName() string {
 	return o.form.Name + "_create"
 }
 
+// formSchema is the body's schema.
+func (o *operation) formSchema() map[string]any {
+	if o.change {
+		return o.form.Schema(o.surface, record.Change)
+	}
+	return o.form.Schema(o.surface, record.Create)
+}
+
 // describe is what the document says of a method on a collection, on its list or on one of its records.
 func (c *collection) describe(method string, onList bool) operation {
 	name, tag := c.kind.Name, c.kind.Name
@@ -201,7 +218,10 @@ func (c *collection) describe(method string, onList bool) operation {
 		o.summary, o.reads = "Retrieve a "+name, []string{"If-None-Match"}
 	case method == http.MethodPost:
 		o.summary, o.form, o.status, o.reads = "Create a "+name, c.form, 201, []string{"Idempotency-Key"}
-		o.headers = append(o.headers, "Location", "Idempotency-Replayed")
+		o.headers = append(o.headers, "Idempotency-Replayed")
+		if c.path != "" {
+			o.headers = append(o.headers, "Location")
+		}
 	case method == http.MethodPatch:
 		o.summary, o.form, o.change, o.reads = "Change a "+name, c.form, true, []string{"If-Match"}
 	default:
@@ -211,17 +231,17 @@ func (c *collection) describe(method string, onList bool) operation {
 }
 
 // parameters are the query string of a collection's list.
-func (c *collection) parameters() []queryParameter {
-	list := []queryParameter{
-		{"limit", map[string]any{"type": "integer"}, "Results a page: 10 if not given, at most 100."},
-		{"offset", map[string]any{"type": "integer"}, "Results before the page."},
+func (c *collection) parameters() []parameterDoc {
+	list := []parameterDoc{
+		{name: "limit", schema: map[string]any{"type": "integer"}, text: "Results a page: 10 if not given, at most 100."},
+		{name: "offset", schema: map[string]any{"type": "integer"}, text: "Results before the page."},
 	}
 	for _, f := range c.filters {
-		list = append(list, queryParameter{f.name, f.schema(), ""})
+		list = append(list, parameterDoc{name: f.name, schema: f.schema()})
 	}
 	if c.kind == record.Person {
-		list = append(list, queryParameter{"search", map[string]any{"type": "string"},
-			"Terms, all of which a name, e-mail, phone or membership number must match."})
+		list = append(list, parameterDoc{name: "search", schema: map[string]any{"type": "string"},
+			text: "Terms, all of which a name, e-mail, phone or membership number must match."})
 	}
 	return list
 }
@@ -247,11 +267,7 @@ func components(table []route) map[string]any {
 	for i := range table {
 		o := &table[i].doc
 		if o.form != nil {
-			direction := record.Create
-			if o.change {
-				direction = record.Change
-			}
-			schemas[o.formName()] = o.form.Schema(o.surface, direction)
+			schemas[o.formName()] = o.formSchema()
 		}
 	}
 	for _, c := range slices.Concat([]*collection{entries, events, people, groups, memberships}, adminCollections()) {

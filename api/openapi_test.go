@@ -61,6 +61,45 @@ func TestOpenAPIDocumentIsTheRouter(t *testing.T) {
 	}
 }
 
+// What the document says of an operation is what its route does.
+func TestOpenAPIDocumentSaysWhatRoutesDo(t *testing.T) {
+	paths := newSite(t).document().Paths
+	const members = "/v1/group/{parent_lookup_small_group_id}/memberships/"
+	if h := paths.Find(members).Post.Responses.Value("201").Value.Headers; h["Location"] != nil || h["ETag"] == nil {
+		t.Errorf("a membership's headers = %v, want ETag and no Location", h)
+	}
+	if h := paths.Find("/v1/people/").Post.Responses.Value("201").Value.Headers; h["Location"] == nil {
+		t.Error("a person's headers lack Location")
+	}
+	for _, op := range []*openapi3.Operation{paths.Find(members).Get, paths.Find(members).Post} {
+		if p := op.Parameters.GetByInAndName("path", "parent_lookup_small_group_id"); !p.Required || !p.Schema.Value.Type.Is("string") {
+			t.Errorf("the group's id is %v, want a string", p.Schema.Value.Type)
+		}
+	}
+	for name, required := range map[string]bool{"kind": true, "event": false, "map": false, "dry_run": false} {
+		if p := paths.Find("/admin/v1/import/").Post.Parameters.GetByInAndName("query", name); p.Required != required {
+			t.Errorf("import's parameter %s is required: %v", name, p.Required)
+		}
+	}
+	for path, judged := range map[string]bool{"/healthz": false, "/readyz": false, "/metrics": false, "/openapi.json": true, "/v1/people/": true} {
+		if listed := paths.Find(path).Get.Responses.Value("421") != nil; listed != judged {
+			t.Errorf("GET %s lists 421: %v", path, listed)
+		}
+	}
+	for _, c := range []struct {
+		op       *openapi3.Operation
+		required bool
+	}{
+		{paths.Find("/v1/financial_entries/").Post, true}, {paths.Find("/v1/financial_entries/{id}/").Patch, false}, {paths.Find("/v1/people/").Post, false},
+		{paths.Find(members).Post, true}, {paths.Find("/v1/event/{id}/checkin/").Post, true}, {paths.Find("/admin/v1/keys/").Post, true},
+		{paths.Find("/admin/v1/ticket/").Post, true}, {paths.Find("/admin/v1/ticket/{id}/").Patch, false},
+	} {
+		if got := c.op.RequestBody.Value.Required; got != c.required {
+			t.Errorf("%s: the body is required: %v, want %v", c.op.Summary, got, c.required)
+		}
+	}
+}
+
 func TestDocsPageIsEmbedded(t *testing.T) {
 	s := newSite(t)
 	resp, err := http.Get(s.url + "/docs/")

@@ -34,11 +34,11 @@ func ownSchemas() map[string]any {
 }
 
 // importParameters are the query string of an import.
-var importParameters = []queryParameter{
-	{"kind", map[string]any{"type": "string"}, "The kind of the records."},
-	{"event", map[string]any{"type": "integer"}, "The event of the tickets."},
-	{"map", map[string]any{"type": "string"}, "field=column pairs between commas."},
-	{"dry_run", map[string]any{"type": "boolean"}, "Decide everything and write nothing."},
+var importParameters = []parameterDoc{
+	{name: "kind", schema: map[string]any{"type": "string"}, text: "The kind of the records.", required: true},
+	{name: "event", schema: map[string]any{"type": "integer"}, text: "The event of the tickets."},
+	{name: "map", schema: map[string]any{"type": "string"}, text: "field=column pairs between commas."},
+	{name: "dry_run", schema: map[string]any{"type": "boolean"}, text: "Decide everything and write nothing."},
 }
 
 // page is the schema of a list's envelope.
