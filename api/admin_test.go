@@ -180,3 +180,22 @@ func TestAdminImport(t *testing.T) {
 	s := w.as("denomination")
 	s.status(s.do("POST", path, csv, plain, invalid), 403)
 }
+
+// An import is many transactions, so nothing could keep the promise of an Idempotency-Key.
+func TestAdminImportTakesNoIdempotencyKey(t *testing.T) {
+	w := newWorld(t)
+	const path, csv = "/admin/v1/import/?kind=church", "name\nCentral\n"
+	plain := header("Content-Type", "text/csv")
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		a := w.status(w.do("POST", path, csv, plain, header(name, "k"), invalid), 400)
+		want := `{"Idempotency-Key":["An import takes no such key: its rows are known again by their external_id, id or code."]}`
+		if got := a.text(t, "error.details"); a.text(t, "error.code") != "VALIDATION_ERROR" || got != want {
+			t.Errorf("%s: %s, want details %s", name, a.body, want)
+		}
+		a = w.status(w.do("POST", "/admin/v1/import/", csv, plain, header(name, "k"), invalid), 400)
+		if a.text(t, "error.details.kind.0") == "" || a.text(t, "error.details.Idempotency-Key.0") == "" {
+			t.Errorf("query and header are not both at fault: %s", a.body)
+		}
+	}
+	w.status(w.do("POST", path, csv, plain, header("Idempotency-Key", " "), invalid), 200)
+}

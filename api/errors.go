@@ -23,6 +23,9 @@ var (
 	errGone       = errors.New("the client went away")
 )
 
+// textImportOnce is what this room finds wrong with a header, besides the sentences in record's table.
+const textImportOnce = "An import takes no such key: its rows are known again by their external_id, id or code."
+
 // wrongMethod is the error of a method that a path does not know.
 type wrongMethod struct{ allow string }
 

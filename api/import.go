@@ -39,7 +39,8 @@ func importRecords(x *exchange) error {
 	return x.reply(http.StatusOK, answer)
 }
 
-// importSource reads the query string: kind, event, map and dry_run.
+// importSource reads the query string: kind, event, map and dry_run. An import is many transactions, so an Idempotency-Key, whose
+// promise could not be kept, is refused.
 func importSource(x *exchange) (src load.Source, err error) {
 	q := parseQuery(x.request.URL.RawQuery)
 	var faults record.Faults
@@ -60,6 +61,9 @@ func importSource(x *exchange) (src load.Source, err error) {
 		}
 	}
 	src.Map = readMap(q, &faults)
+	if idempotencyKey(x, &faults) != "" {
+		faults.Add("Idempotency-Key", textImportOnce)
+	}
 	if len(faults) > 0 {
 		return src, faults
 	}
