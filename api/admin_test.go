@@ -137,6 +137,25 @@ func TestAdminKeys(t *testing.T) {
 	}
 }
 
+func TestAdminKeysMustSayWhatTheyPermit(t *testing.T) {
+	s := newSite(t)
+	for body, want := range map[string]string{
+		`{"name":"n","level":"denomination"}`:                                      record.TextRequired,
+		`{"name":"n","level":"denomination","permissions":null}`:                   record.TextNull,
+		`{"name":"n","level":"denomination","permissions":["people:GET","x","y"]}`: "“x” is not a valid value.",
+	} {
+		a := s.status(s.do("POST", "/admin/v1/keys/", body, invalid), 400)
+		if got := a.text(t, "error.details.permissions.0"); got != want {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+	a := s.status(s.do("POST", "/admin/v1/keys/", `{"name":"n","level":"world","permissions":[]}`, invalid), 400)
+	if got := a.text(t, "error.details"); got != `{"level":["“world” is not a valid value."]}` {
+		t.Errorf("details = %s", got)
+	}
+	s.status(s.do("POST", "/admin/v1/keys/", `{"name":"n","level":"denomination","permissions":[]}`), 201)
+}
+
 func TestAdminKeysLieWithinTheMakersOwn(t *testing.T) {
 	w := newWorld(t)
 	s := w.as(fmt.Sprintf("church:%d", w.church), "people:*", "admin:*")

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -17,7 +16,7 @@ import (
 var keyForm = record.Form("key_form",
 	record.Field{Name: "name", Type: record.Text{Min: 1, Max: 255}, Flags: record.Required},
 	record.Field{Name: "level", Type: record.Text{Min: 1, Max: 4096}, Flags: record.Required},
-	record.Field{Name: "permissions", Type: record.Texts{}},
+	record.Field{Name: "permissions", Type: record.Texts{}, Flags: record.Required},
 	record.Field{Name: "expires_at", Type: record.DateTime{}, Flags: record.Null},
 	record.Field{Name: "rate_limit", Type: record.Integer{Min: 0, Max: 1_000_000}},
 )
@@ -100,13 +99,13 @@ func keySpec(form *record.Patch) kv.KeySpec {
 	if level := form.Text("level"); level != "" {
 		var err error
 		if spec.Level, err = kv.ParseLevel(level); err != nil {
-			form.Faults.Add("level", "Use denomination, regional:1, church:3,4 or event:7.")
+			form.Faults.Add("level", record.InvalidFilter(level))
 		}
 	}
 	for _, s := range texts(form, "permissions") {
 		p, err := kv.ParsePermission(s)
 		if err != nil {
-			form.Faults.Add("permissions", fmt.Sprintf("%q is not a permission, as people:GET is.", s))
+			form.Faults.Add("permissions", record.InvalidFilter(s))
 		}
 		spec.Permissions = append(spec.Permissions, p)
 	}

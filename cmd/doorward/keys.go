@@ -52,7 +52,7 @@ func (m *Main) keysAddCommand(set *settings) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&k.Name, "name", "", "what the key is for")
 	f.StringVar(&k.Level, "level", "", "how much it sees: denomination, regional:1, church:3,4 or event:7")
-	f.StringSliceVar(&k.Permissions, "allow", nil, "what it may do, as people:GET,checkin:*; nothing = everything but admin and sync")
+	f.StringSliceVar(&k.Permissions, "allow", []string{}, "what it may do, as people:GET,checkin:*; nothing = everything but admin and sync")
 	f.DurationVar(&expires, "expires", 0, "how long it lives, as 48h; 0 = until it is revoked")
 	f.IntVar(&k.Rate, "rate-limit", 0, "requests a minute; 0 = no limit")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
