@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"doorward/api"
+	"doorward/kv/record"
 )
 
 // What is judged before a route is known, and what a sister room gets of it.
@@ -33,6 +34,27 @@ func TestRequestHostMustBeOurs(t *testing.T) {
 		}
 		for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
 			s.status(s.do("GET", path, "", host(h), anybody), 200)
+		}
+	}
+}
+
+// What a link repeats of the Host has been judged to its last character.
+func TestRequestHostMustBeWellFormed(t *testing.T) {
+	s := newSite(t)
+	s.create(record.Role, `{"name":"A"}`)
+	s.create(record.Role, `{"name":"B"}`)
+	for _, h := range []string{
+		"127.0.0.1:evil%22", "localhost:evil", "localhost:+80", "localhost:-1", "localhost:0", "localhost:65536", "localhost:8_0", "localhost:80:80", "localhost:80/x",
+		"[::1", "[::1]x", "[::1]x:80", "[::1]:x", "::1", "::1]", "localhost]", "[localhost]", "[127.0.0.1]", "[::1%evil%22]:80", "[::1]]",
+	} {
+		if a := s.do("GET", "/admin/v1/role/?limit=1", "", host(h)); a.status != 421 {
+			t.Errorf("Host %s = %d %s, want 421", h, a.status, a.body)
+		}
+	}
+	for _, h := range []string{"localhost", "localhost:1", "localhost:65535", "localhost:", "127.0.0.1:080", "[::1]", "[::1]:8080", "[0:0::1]", "LocalHost.:80"} {
+		a := s.status(s.do("GET", "/admin/v1/role/?limit=1", "", host(h)), 200)
+		if want := "http://" + h + "/admin/v1/role/?limit=1&offset=1"; a.text(t, "next") != want {
+			t.Errorf("Host %s: next = %s, want %s", h, a.text(t, "next"), want)
 		}
 	}
 }

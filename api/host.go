@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -40,7 +41,27 @@ func newHosts(base *url.URL, allowed []string) *hosts {
 	return h
 }
 
-// bareHost is a Host without port, brackets and the dot of a full name, in lower case.
+// splitHost reads a request's Host: a name in lower case without the dot of a full one, or an address without brackets. ok is false
+// where it is malformed, because a link repeats all of it.
+func splitHost(host string) (name string, ok bool) {
+	name, port, _ := strings.Cut(host, ":")
+	if inner, bracketed := strings.CutPrefix(host, "["); bracketed {
+		name, port, ok = strings.Cut(inner, "]")
+		addr, err := netip.ParseAddr(name)
+		if !ok || err != nil || !addr.Is6() || addr.Zone() != "" || port != "" && port[0] != ':' {
+			return "", false
+		}
+		port = strings.TrimPrefix(port, ":")
+	}
+	if port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return "", false
+		}
+	}
+	return strings.ToLower(strings.TrimSuffix(name, ".")), true
+}
+
+// bareHost is a setting's host without port, brackets and the dot of a full name, in lower case.
 func bareHost(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -51,7 +72,10 @@ func bareHost(host string) string {
 
 // allow tells whether a request's Host is one of ours.
 func (h *hosts) allow(r *http.Request) bool {
-	name := bareHost(r.Host)
+	name, ok := splitHost(r.Host)
+	if !ok {
+		return false
+	}
 	if h.names[name] {
 		return true
 	}
@@ -59,7 +83,7 @@ func (h *hosts) allow(r *http.Request) bool {
 	if err != nil {
 		return false
 	}
-	addr = addr.Unmap().WithZone("")
+	addr = addr.Unmap()
 	return addr.IsLoopback() || addr == localAddr(r) || h.ours(addr)
 }
 
