@@ -1,10 +1,8 @@
 package api_test
 
 import (
-	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -271,23 +269,5 @@ func TestRequestAnswersAreCompactUnescapedJSON(t *testing.T) {
 	e := w.do("PATCH", personPath(w.person), `{"gender":"<&>"}`, invalid)
 	if want := `"<&>\" is not a valid choice.`; !strings.Contains(e.body, want) {
 		t.Errorf("body = %s, want %s in it", e.body, want)
-	}
-}
-
-func TestRequestBeyondMaxHeaderBytesIsAnsweredByNetHTTP(t *testing.T) {
-	s := newSite(t)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n", strings.Repeat("a", 80<<10))
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != 431 {
-		t.Errorf("status = %d, want 431", resp.StatusCode)
 	}
 }
