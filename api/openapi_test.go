@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"doorward/api"
+
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
@@ -121,6 +123,19 @@ func TestDocsPageIsEmbedded(t *testing.T) {
 	}
 	if !strings.Contains(string(page), `"/openapi.json"`) {
 		t.Error("the page does not name the document")
+	}
+}
+
+func TestDocsUnknownPathsAre404InJSON(t *testing.T) {
+	s := newSite(t, func(c *api.Config) { c.PublicURL = "http://localhost/doorward" })
+	for _, name := range []string{"nope.js", "index.html", "x/index.html", "swagger-ui.css/", "swagger-ui.css.gz", "x/", "."} {
+		a := s.status(s.do("GET", "/doorward/docs/"+name, "", anybody), 404)
+		if a.body != `{"error":{"code":"NOT_FOUND","message":"Not found."}}` || a.header.Get("Content-Type") != "application/json" {
+			t.Errorf("GET /docs/%s = %s %s", name, a.header.Get("Content-Type"), a.body)
+		}
+	}
+	for _, name := range []string{"", "swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"} {
+		s.status(s.do("GET", "/doorward/docs/"+name, "", anybody), 200)
 	}
 }
 

@@ -2,9 +2,11 @@ package api
 
 import (
 	"net/http"
+	"strings"
 
 	"doorward/kv/record"
 
+	"github.com/swaggest/swgui/v5/static"
 	"github.com/swaggest/swgui/v5emb"
 )
 
@@ -72,6 +74,13 @@ func siteRoutes(prefix string) []route {
 		pages.ServeHTTP(x, x.request)
 		return nil
 	}
+	assets := docsAssets()
+	asset := func(x *exchange) error {
+		if !assets[x.request.PathValue(asterisk)] {
+			return errNoRoute
+		}
+		return docs(x)
+	}
 	return []route{
 		{http.MethodGet, "/healthz", open, healthz, operation{
 			tag: "health", summary: "The process lives", status: 200, reply: "health"}},
@@ -83,8 +92,18 @@ func siteRoutes(prefix string) []route {
 			tag: "documentation", summary: "This document", status: 200, reply: "document"}},
 		{http.MethodGet, "/docs", open, docs, operation{
 			tag: "documentation", summary: "This document as a page", status: 200, media: "text/html"}},
-		{http.MethodGet, "/docs/" + asterisk, open, docs, operation{}},
+		{http.MethodGet, "/docs/" + asterisk, open, asset, operation{}},
 	}
+}
+
+// docsAssets are the names of the files that the documentation's page is made of. Most lie compressed.
+func docsAssets() map[string]bool {
+	names := map[string]bool{}
+	files, _ := static.FS.ReadDir(".") // embedded: it is there
+	for _, f := range files {
+		names[strings.TrimSuffix(f.Name(), ".gz")] = true
+	}
+	return names
 }
 
 // onList is the route of a method on a collection's list.
