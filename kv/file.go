@@ -40,7 +40,7 @@ type identity struct {
 
 func boltOptions(size int64) *bbolt.Options {
 	return &bbolt.Options{
-		Timeout: lockPatience, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, PageSize: 8 << 10,
+		Timeout: lockPatience, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, PageSize: filePageSize,
 		InitialMmapSize: int(max(1<<30, 2*size)),
 	}
 }
@@ -59,6 +59,9 @@ func openFile(dir string) (*bbolt.DB, error) {
 		info, err = os.Stat(path)
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := guardFile(path); err != nil {
 		return nil, err
 	}
 	db, err := bbolt.Open(path, 0o600, boltOptions(info.Size()))

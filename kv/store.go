@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,15 +51,31 @@ func Open(c Config) (*Store, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	db, err := openFile(c.Dir)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	s, err := open(c)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s := &Store{db: db, clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, ended: make(chan struct{})}
+	return s, nil
+}
+
+// open is Open with its defaults set. A file that was cut short makes bbolt reach beyond its end, or say by a panic what it
+// found: both are damage, and nothing has been written.
+func open(c Config) (s *Store, err error) {
+	defer func() {
+		if found := recover(); found != nil {
+			s, err = nil, fmt.Errorf("%w: the structure of %s is broken: %v", ErrCorrupt, Path(c.Dir), found)
+		}
+	}()
+	db, err := openFile(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s = &Store{db: db, clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, ended: make(chan struct{})}
 	s.caches.New = func() any { return new(bucketCache) }
 	if err := s.start(c); err != nil {
 		_ = db.Close() // the first error is the one to tell
-		return nil, fmt.Errorf("open store: %w", err)
+		return nil, err
 	}
 	return s, nil
 }
