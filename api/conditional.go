@@ -46,19 +46,20 @@ func unchanged(x *exchange, tag string) bool {
 	})
 }
 
-// revisionOf is the revision in an entity tag; ok is false for a weak tag, which never matches a revision.
+// revisionOf is the revision in a strong entity tag; ok is false for a weak or malformed one, which never matches a revision.
 func revisionOf(tag string) (revision string, ok bool) {
-	if strings.HasPrefix(tag, "W/") {
-		return "", false
-	}
-	revision, _, _ = strings.Cut(strings.Trim(tag, `"`), ".")
-	return revision, revision != ""
+	tag, opened := strings.CutPrefix(tag, `"`)
+	tag, closed := strings.CutSuffix(tag, `"`)
+	revision, _, _ = strings.Cut(tag, ".")
+	return revision, opened && closed && revision != ""
 }
 
-// ifMatch are the revisions that a change is conditional on; nil for any. A weak tag names none, so alone it never matches.
+// ifMatch are the revisions that a change is conditional on; nil for any. A header that is not blank and names no revision gives
+// none, which no record has.
 func ifMatch(x *exchange) []string {
-	given := tags(x.request.Header["If-Match"])
-	if len(given) == 0 || slices.Contains(given, "*") {
+	values := x.request.Header["If-Match"]
+	given := tags(values)
+	if strings.TrimSpace(strings.Join(values, "")) == "" || slices.Contains(given, "*") {
 		return nil
 	}
 	revisions := make([]string, 0, len(given))
