@@ -79,7 +79,7 @@ func explain(err error) problem {
 	case errors.As(err, &syntax):
 		return problem{400, "INVALID_REQUEST", syntax.Error(), nil}
 	case errors.As(err, &forbidden):
-		return problem{403, "FORBIDDEN", "The key is not permitted to do this.", permissionDetails(forbidden)}
+		return problem{403, "FORBIDDEN", forbiddenText(forbidden), permissionDetails(forbidden)}
 	case errors.As(err, &conflict):
 		return problem{409, "CONFLICT", sentence(conflict.Reason), countDetails(conflict.Counts)}
 	case errors.Is(err, load.ErrUsage), errors.Is(err, load.ErrSource):
@@ -99,6 +99,14 @@ func explain(err error) problem {
 		}
 	}
 	return problem{500, "INTERNAL_ERROR", "Something went wrong on our side.", nil}
+}
+
+// forbiddenText is the reason where there is one besides a level or a permission that is wanting.
+func forbiddenText(f *kv.Forbidden) string {
+	if f.Reason == "" {
+		return "The key is not permitted to do this."
+	}
+	return sentence(f.Reason)
 }
 
 // permissionDetails says what was wanting: a permission or a level.

@@ -75,6 +75,25 @@ func TestErrorForbiddenTellsWhatIsWanting(t *testing.T) {
 	}
 }
 
+// Where neither level nor permissions say what is wanting, the message does.
+func TestErrorForbiddenGivesItsReason(t *testing.T) {
+	s := newSite(t)
+	k, secret, err := s.store.AddKey(operator, kv.KeySpec{
+		Name: "slow", Level: kv.Level{Name: kv.Denomination}, Permissions: []kv.Permission{{Resource: "*", Method: "*"}}, Rate: 9,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := *s
+	slow.auth = [2]string{k.Key, secret}
+	a := s.status(slow.do("POST", "/admin/v1/keys/", `{"name":"n","level":"denomination","permissions":["*:*"]}`), 403)
+	want := `{"error":{"code":"FORBIDDEN","message":"A key makes none that is good for longer, or for more requests a minute, than itself.",` +
+		`"details":{"required_level":"denomination","current_level":"denomination"}}}`
+	if !same(a.body, want) {
+		t.Errorf("body = %s\nwant   %s", a.body, want)
+	}
+}
+
 func TestErrorConflicts(t *testing.T) {
 	w := newWorld(t)
 	body := fmt.Sprintf(`{"person":%d}`, w.person)
