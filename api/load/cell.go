@@ -1,8 +1,10 @@
 package load
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"doorward/kv/record"
 
@@ -33,7 +35,7 @@ func (c *cellReader) value(name string, f *record.Field, cell string) (v jsontex
 	case record.Date:
 		cell, fault = c.date(cell)
 	case record.DateTime:
-		cell, fault = c.moment(cell)
+		cell, fault = c.moment(name, cell)
 	case record.Money, record.Double:
 		cell = c.number(cell)
 	case record.Bool:
@@ -78,11 +80,21 @@ func (c *cellReader) date(cell string) (string, string) {
 	return "", faultDate
 }
 
-func (c *cellReader) moment(cell string) (string, string) {
+// lastMoments are the fields in which a date alone means that the whole day is within.
+var lastMoments = []string{"valid_until", "end_datetime", "subscription_deadline"}
+
+func (c *cellReader) moment(name, cell string) (string, string) {
+	last := slices.Contains(lastMoments, name)
 	if c.workbook {
 		if t, ok := serial(cell, c.from1904); ok {
+			if last && t.Equal(t.Truncate(24*time.Hour)) {
+				return t.Format("2006-01-02T") + dayEnd, ""
+			}
 			return t.Format("2006-01-02T15:04:05"), ""
 		}
+	}
+	if date, rest, ok := datePart(cell); ok && rest == "" && last {
+		return date + "T" + dayEnd, ""
 	}
 	if m, ok := moment(cell); ok {
 		return m, ""

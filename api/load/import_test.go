@@ -86,6 +86,8 @@ func TestImportCopesWithTicketFiles(t *testing.T) {
 		"a phone with an apostrophe":       {file: "codigo;nome;tipo;telefone\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;'+55 21 99999-0000\n", want: with("phone", "+55 21 99999-0000")},
 		"a cancelled ticket":               {file: "codigo;nome;tipo;status\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;Estornado\n", want: with("state", "refunded")},
 		"a day-first time":                 {file: "codigo;nome;tipo;valido ate\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;31/12/2026 19:30\n", want: with("valid_until", "2026-12-31T19:30:00Z")},
+		"a last day":                       {file: "codigo;nome;tipo;valido ate\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;31/12/2026\n", want: with("valid_until", "2026-12-31T23:59:59.999999Z")},
+		"a first day":                      {file: "codigo;nome;tipo;valido de\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;31/12/2026\n", want: with("valid_from", "2026-12-31T00:00:00Z")},
 		"a row's own event":                {file: "codigo;nome;tipo;event_id\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;8\n", want: with("event_id", 8.0)},
 		"NDJSON":                           {file: `{"code":"K7QP-2M9D-4RSX-1","holder_name":"José Conceição","type":"Adulto"}`, want: one},
 	} {

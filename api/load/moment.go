@@ -11,6 +11,9 @@ import (
 // A written date is day first (31/12/2026, 31-12-2026, 31.12.2026) or year first (2026-12-31); a month-first one is refused,
 // since most of its fellows would be misread in silence.
 
+// dayEnd is the last moment of a day.
+const dayEnd = "23:59:59.999999"
+
 const (
 	faultDate   = "not a date; 31/12/2026 and 2026-12-31 are understood, the day stands before the month"
 	faultMoment = "not a date and time; 31/12/2026 19:30 and 2026-12-31 19:30 are understood, the day stands before the month"
