@@ -125,7 +125,7 @@ var errStopped = errors.New("stopped")
 
 // send sends a request; an answer that is an error comes back as one.
 func (c *control) send(ctx context.Context, r request) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, r.method, "http://doorward"+r.path+"?"+r.query.Encode(), r.body)
+	req, err := http.NewRequestWithContext(ctx, r.method, "http://doorward"+r.path+"?"+r.query.Encode(), closable(r.body))
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +146,20 @@ func (c *control) send(ctx context.Context, r request) (*http.Response, error) {
 		return nil, refusal(resp)
 	}
 	return resp, nil
+}
+
+// closable makes a body whose Close ends a Read that waits, as one of standard input may for ever: without it a command that is
+// stopped would wait for its input to end.
+func closable(body io.Reader) io.Reader {
+	if body == nil {
+		return nil
+	}
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, body)
+		_ = w.CloseWithError(err) // never fails
+	}()
+	return r
 }
 
 // refusal is an error answer as an error; a bad request is wrong usage.

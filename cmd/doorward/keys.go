@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -39,7 +40,10 @@ type key struct {
 }
 
 func (m *Main) keysCommand(set *settings) *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Make, list and revoke the keys of integrations and doors"}
+	cmd := &cobra.Command{
+		Use: "keys", Short: "Make, list and revoke the keys of integrations and doors", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	cmd.AddCommand(m.keysAddCommand(set), m.keysListCommand(set), m.keysRevokeCommand(set))
 	return cmd
 }
@@ -81,12 +85,32 @@ func (m *Main) addKey(cmd *cobra.Command, c *control, k newKey, asJSON bool) err
 	if err := json.Unmarshal(answer, &made); err != nil {
 		return fmt.Errorf("the server's answer: %w", err)
 	}
-	if asJSON {
-		m.printJSON(made)
-		return nil
+	if err := m.printKey(made, asJSON); err != nil {
+		return takeBack(context.WithoutCancel(cmd.Context()), c, made.ID, err)
 	}
-	fmt.Fprintf(m.Stdout, "key     %s\nsecret  %s\n\nThe secret is shown this once. A request carries both: curl -u KEY:SECRET …\n", made.Key, made.Secret)
 	return nil
+}
+
+func (m *Main) printKey(k key, asJSON bool) error {
+	if asJSON {
+		return m.printJSON(k)
+	}
+	_, err := fmt.Fprintf(m.Stdout, "key     %s\nsecret  %s\n\nThe secret is shown this once. A request carries both: curl -u KEY:SECRET …\n",
+		k.Key, k.Secret)
+	return err
+}
+
+// takeBack revokes a key whose secret nobody has seen.
+func takeBack(ctx context.Context, c *control, id int64, cause error) error {
+	if err := c.revoke(ctx, id); err != nil {
+		return fmt.Errorf("%w; the secret of key %d is lost, and the key could not be revoked: %w", cause, id, err)
+	}
+	return fmt.Errorf("%w; key %d, whose secret is lost, is revoked again", cause, id)
+}
+
+func (c *control) revoke(ctx context.Context, id int64) error {
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: keysPath + strconv.FormatInt(id, 10) + "/"})
+	return err
 }
 
 func (m *Main) keysListCommand(set *settings) *cobra.Command {
@@ -99,8 +123,7 @@ func (m *Main) keysListCommand(set *settings) *cobra.Command {
 			case err != nil:
 				return err
 			case *asJSON:
-				m.printJSON(map[string]any{"count": len(keys), "results": keys})
-				return nil
+				return m.printJSON(map[string]any{"count": len(keys), "results": keys})
 			}
 			return m.printKeys(keys)
 		})
@@ -159,12 +182,11 @@ func (m *Main) keysRevokeCommand(set *settings) *cobra.Command {
 			return usageError{fmt.Errorf("%s is no key's ID; keys list shows them", args[0])}
 		}
 		return m.on(cmd.Context(), opening{set, false}, func(c *control) error {
-			if _, err := c.call(cmd.Context(), request{method: http.MethodDelete, path: keysPath + args[0] + "/"}); err != nil {
+			if err := c.revoke(cmd.Context(), id); err != nil {
 				return fmt.Errorf("key %d: %w", id, err)
 			}
 			if *asJSON {
-				m.printJSON(map[string]any{"id": id, "revoked": true})
-				return nil
+				return m.printJSON(map[string]any{"id": id, "revoked": true})
 			}
 			fmt.Fprintf(m.Stdout, "key %d is revoked\n", id)
 			return nil

@@ -136,7 +136,9 @@ func (m *Main) reportImport(answer json.RawMessage, asJSON bool) error {
 		return fmt.Errorf("the server's answer: %w", err)
 	}
 	if asJSON {
-		m.printJSON(answer)
+		if err := m.printJSON(answer); err != nil {
+			return err
+		}
 	} else {
 		fmt.Fprintf(m.Stdout, "created %s, updated %s, unchanged %s, rejected %s\n",
 			number(rep.Created), number(rep.Updated), number(rep.Unchanged), number(int64(len(rep.Rejected))))
@@ -192,7 +194,7 @@ func export(ctx context.Context, c *control, kind string, w io.Writer) error {
 		if ctx.Err() != nil {
 			return errStopped
 		}
-		return fmt.Errorf("export: %w", err)
+		return err
 	}
 	if text := resp.Trailer.Get("X-Export-Error"); text != "" {
 		return errors.New(lower(text))
@@ -244,8 +246,7 @@ func (m *Main) demoCommand(set *settings) *cobra.Command {
 				return fmt.Errorf("the server's answer: %w", err)
 			}
 			if *asJSON {
-				m.printJSON(rep)
-				return nil
+				return m.printJSON(rep)
 			}
 			fmt.Fprintf(m.Stdout, "made %s records: %s people, %s tickets\nevent %d is open; codes to try: %s\n", number(int64(rep.Records)),
 				number(int64(rep.People)), number(int64(rep.Tickets)), rep.Event, strings.Join(rep.Codes, " "))

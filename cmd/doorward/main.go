@@ -45,12 +45,22 @@ var errSaid = errors.New("failed, as said")
 
 // Run carries out the command that Args name and answers the exit code.
 func (m *Main) Run(ctx context.Context) int {
+	out := &stdout{w: m.Stdout}
+	checked := *m
+	checked.Stdout = out
+	return checked.run(ctx, out)
+}
+
+func (m *Main) run(ctx context.Context, out *stdout) int {
 	root, began := m.root()
 	root.SetArgs(m.Args)
 	root.SetIn(m.Stdin)
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	if out.err != nil && (err == nil || errors.Is(err, errSaid)) {
+		err = out.err
+	}
 	switch {
 	case err == nil:
 		return exitDone
@@ -58,7 +68,7 @@ func (m *Main) Run(ctx context.Context) int {
 		return exitFailed
 	}
 	if wantsJSON(cmd) {
-		m.printJSON(failure{problem{Message: err.Error()}})
+		_ = m.printJSON(failure{problem{Message: err.Error()}}) // the error follows on standard error too
 	}
 	fmt.Fprintln(m.Stderr, "doorward:", err)
 	if usage := new(usageError); errors.As(err, usage) || !*began {

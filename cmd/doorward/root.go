@@ -78,12 +78,13 @@ func wantsJSON(cmd *cobra.Command) bool {
 }
 
 // printJSON prints one JSON object.
-func (m *Main) printJSON(v any) {
+func (m *Main) printJSON(v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // what is printed is made here
 	}
-	fmt.Fprintf(m.Stdout, "%s\n", b)
+	_, err = fmt.Fprintf(m.Stdout, "%s\n", b)
+	return err
 }
 
 // on runs do with a line to the store's control handler, which it closes.

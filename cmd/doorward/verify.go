@@ -97,7 +97,9 @@ func (m *Main) reportVerify(answer json.RawMessage, asJSON bool) error {
 	}
 	switch {
 	case asJSON:
-		m.printJSON(answer)
+		if err := m.printJSON(answer); err != nil {
+			return err
+		}
 	case found.Damaged == 0:
 		fmt.Fprintf(m.Stdout, "no damage: %s values, %s records\n", number(found.Rows), number(found.Records))
 	default:
