@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"doorward/kv/record"
 )
 
 // headerRows is how many rows from the top are looked at for the header.
@@ -200,7 +202,8 @@ func (ly *layout) column(i int) string {
 }
 
 // check finds what the header lacks: columns that the map names, and columns without which no row can be written. A file
-// that names its records by id or external_id may leave everything else out.
+// that names its records by id or external_id may leave everything else out; one of tickets by an external_id that the map
+// names, since a title that merely sounds like one may stand over the codes.
 func (ly *layout) check(src *Source) error {
 	for field, title := range src.Map {
 		if len(ly.find(title)) == 0 {
@@ -227,11 +230,13 @@ func (ly *layout) check(src *Source) error {
 }
 
 func (ly *layout) missing(src *Source) (missing []string) {
-	if ly.fed(nameID) || ly.fed(nameExternal) {
+	ticket := ly.form.kind == record.Ticket
+	if ly.fed(nameID) || ly.fed(nameExternal) && (!ticket || src.Map[nameExternal] != "" && src.Event != 0) {
 		return nil
 	}
 	for _, f := range ly.form.table.Fields {
-		if ly.form.needs(f.Name) && !ly.fed(f.Name) && (f.Name != nameEvent || src.Event == 0) {
+		given := ly.fed(f.Name) || f.Name == nameEvent && src.Event != 0 || f.Name == nameCode && src.Map[nameExternal] != ""
+		if ly.form.needs(f.Name) && !given {
 			missing = append(missing, f.Name)
 		}
 	}

@@ -2,7 +2,12 @@ package load
 
 import (
 	"strings"
+
+	"doorward/kv/record"
 )
+
+// faultBlank refuses a blank code: one made here would be another at every further import of the file.
+const faultBlank = "This field may not be blank."
 
 // table is a file of rows and columns. next answers io.EOF after the last row.
 type table interface {
@@ -39,6 +44,9 @@ func (t *tableDrafts) read(row cells) (draft, *Rejection) {
 		if feed.name == nameID {
 			d.id = cell
 			continue
+		}
+		if cell == "" && feed.name == nameCode && d.form.kind == record.Ticket {
+			return d, &Rejection{row.line, t.ly.column(at), faultBlank}
 		}
 		v, fault := t.cells.value(feed.name, d.form.field(feed.name), cell)
 		switch {

@@ -57,3 +57,10 @@ func TestImportOfTicketDatesInAWorkbook(t *testing.T) {
 	told{rows: [][]any{{"Código", "Válido de", "Válido até"}, {"A-1", day, day}},
 		want: []m{{"code": "A-1", "valid_from": "2026-12-31T00:00:00Z", "valid_until": "2026-12-31T23:59:59.999999Z"}}}.check(t, "a day")
 }
+
+func TestImportOfTicketCodes(t *testing.T) {
+	for _, title := range []string{"Nº ingresso", "N. do ingresso", "Número do ingresso", "Barcode #", "Ticket code", "Código", "code"} {
+		told{text: title + ";Nome\nA-1;Ana\n;Bia\nA-3;Caio\n", want: []m{{"code": "A-1", "holder_name": "Ana"}, {"code": "A-3", "holder_name": "Caio"}},
+			reject: []load.Rejection{{Line: 3, Column: title, Reason: "This field may not be blank."}}}.check(t, title)
+	}
+}

@@ -17,7 +17,7 @@ var titles = []struct {
 	{"external_id", "external id|id externo|codigo externo|uuid|id do ingresso|ticket id|id da inscricao|registration id"},
 	{"event_id", "event id|id do evento|evento id|id evento|codigo do evento"},
 	{"code", "codigo|ticket code|code|barcode|bar code|codigo de barras|codigo do ingresso|codigo ingresso|n do ingresso|" +
-		"numero do ingresso|ticket number|ticket no|qr code|qrcode|codigo qr|voucher|localizador"},
+		"n ingresso|n de ingresso|no do ingresso|numero do ingresso|numero ingresso|numero de ingresso|ticket number|ticket no|qr code|qrcode|codigo qr|voucher|localizador"},
 	{"type", "tipo|tipo de ingresso|tipo do ingresso|tipo ingresso|ingresso|ticket type|ticket|lote|categoria|setor|modalidade"},
 	{"state", "situacao|status|estado|ticket status|ticket state|status do ingresso|situacao do ingresso|estado do ingresso|" +
 		"payment status|status do pagamento|estado do pagamento|situacao do pagamento|pagamento"},
