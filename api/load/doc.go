@@ -15,6 +15,13 @@
 // reason, and blocks none of the others; no reason repeats what the row holds. An import that is cut off leaves what it has
 // written; the same file again finds that unchanged and goes on. A dry run decides everything and writes nothing.
 //
+// A row's record is found by the row's external_id, its id or a ticket's code. A row that has none of them (not of tickets
+// and memberships) is given an external_id made of what it holds (content.go), so that the same command completes an import:
+//
+//	file:  ++ 32 hex digits of SHA-256 over the kind, the fields in the table's order, and which row of that content it is
+//
+// Two rows that hold the same are two records and stay two. A row that is changed in the file is another record.
+//
 // An export is NDJSON, one record a line:
 //
 //	{"kind":"church","id":1,"name":"Central",…}

@@ -41,7 +41,7 @@ func Import(ctx context.Context, s *kv.Store, p kv.Principal, src Source, progre
 	defer cancel(nil)
 	im := &importer{
 		ctx: ctx, cancel: cancel, store: s, who: p, dry: src.DryRun, in: in, progress: progress,
-		maker: maker{event: src.Event, zone: s.Zone(), seen: newSeen(src.DryRun)},
+		maker: maker{event: src.Event, zone: s.Zone(), seen: newSeen(src.DryRun), named: contents{}},
 		ready: make(chan *batch, writers), done: make(chan *batch, writers),
 	}
 	im.run()

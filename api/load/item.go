@@ -37,7 +37,8 @@ type draft struct {
 type maker struct {
 	event int64
 	zone  *time.Location
-	seen  *seen // nil = every row is known to be another
+	seen  *seen    // nil = every row is known to be another
+	named contents // nil with seen
 }
 
 func (it *item) reject(field, why string) *item {
@@ -74,6 +75,7 @@ func (m *maker) item(d draft) *item {
 	}
 	it.row.Kind, it.row.Patch = d.form.kind, patch
 	if m.seen != nil {
+		m.named.name(it)
 		if field, first := m.seen.before(it); first > 0 {
 			return it.reject(field, fmt.Sprintf("the same %s stands in line %d", field, first))
 		}
