@@ -125,7 +125,10 @@ var errStopped = errors.New("stopped")
 
 // send sends a request; an answer that is an error comes back as one.
 func (c *control) send(ctx context.Context, r request) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, r.method, "http://doorward"+r.path+"?"+r.query.Encode(), closable(r.body))
+	if !r.json {
+		r.body = closable(r.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, "http://doorward"+r.path+"?"+r.query.Encode(), r.body)
 	if err != nil {
 		return nil, err
 	}

@@ -67,28 +67,39 @@ func (m *Main) keysAddCommand(set *settings) *cobra.Command {
 			at := time.Now().Add(expires).UTC().Format(time.RFC3339)
 			k.ExpiresAt = &at
 		}
-		return m.on(cmd.Context(), opening{set, true}, func(c *control) error { return m.addKey(cmd, c, k, *asJSON) })
+		ctx, o := cmd.Context(), opening{set, true}
+		if err := m.rehearse(ctx, o, func(c *control) error { _, err := c.makeKey(ctx, k); return err }); err != nil {
+			return err
+		}
+		return m.on(ctx, o, func(c *control) error { return m.addKey(ctx, c, k, *asJSON) })
 	}
 	return cmd
 }
 
-func (m *Main) addKey(cmd *cobra.Command, c *control, k newKey, asJSON bool) error {
-	body, err := json.Marshal(k)
+func (m *Main) addKey(ctx context.Context, c *control, k newKey, asJSON bool) error {
+	made, err := c.makeKey(ctx, k)
 	if err != nil {
 		return err
-	}
-	answer, err := c.call(cmd.Context(), request{method: http.MethodPost, path: keysPath, body: bytes.NewReader(body), json: true})
-	if err != nil {
-		return err
-	}
-	var made key
-	if err := json.Unmarshal(answer, &made); err != nil {
-		return fmt.Errorf("the server's answer: %w", err)
 	}
 	if err := m.printKey(made, asJSON); err != nil {
-		return takeBack(context.WithoutCancel(cmd.Context()), c, made.ID, err)
+		return takeBack(context.WithoutCancel(ctx), c, made.ID, err)
 	}
 	return nil
+}
+
+func (c *control) makeKey(ctx context.Context, k newKey) (made key, err error) {
+	body, err := json.Marshal(k)
+	if err != nil {
+		return key{}, err
+	}
+	answer, err := c.call(ctx, request{method: http.MethodPost, path: keysPath, body: bytes.NewReader(body), json: true})
+	if err != nil {
+		return key{}, err
+	}
+	if err := json.Unmarshal(answer, &made); err != nil {
+		return key{}, fmt.Errorf("the server's answer: %w", err)
+	}
+	return made, nil
 }
 
 func (m *Main) printKey(k key, asJSON bool) error {

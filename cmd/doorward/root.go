@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,6 +86,30 @@ func (m *Main) printJSON(v any) error {
 	}
 	_, err = fmt.Fprintf(m.Stdout, "%s\n", b)
 	return err
+}
+
+// rehearse runs do on a store elsewhere, where the folder has none: what is wrong with a command must not leave a store behind.
+func (m *Main) rehearse(ctx context.Context, o opening, do func(*control) error) error {
+	if hasStore(o.data) {
+		return nil
+	}
+	if err := m.checkFolder(o.data); err != nil {
+		return err
+	}
+	o, tidy, err := trial(o)
+	if err != nil {
+		return err
+	}
+	defer tidy()
+	return m.on(ctx, o, do)
+}
+
+// trial is a store elsewhere, until tidy is called.
+func trial(o opening) (_ opening, tidy func(), err error) {
+	dir, err := os.MkdirTemp("", "doorward")
+	set := *o.settings
+	set.data = dir
+	return opening{&set, true}, func() { _ = os.RemoveAll(dir) }, err // what stays there is of no use to anybody
 }
 
 // on runs do with a line to the store's control handler, which it closes.

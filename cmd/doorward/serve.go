@@ -47,6 +47,11 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	log := m.logger(slog.LevelInfo)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	f := &faces{log: log}
+	defer f.close() // where nothing came of serving
+	if err := m.prepare(ctx, s, f); err != nil {
+		return err
+	}
 	store, err := m.openStore(ctx, s, kv.Config{Dir: s.data, Zone: s.zone, Logger: log, Registerer: registry, Built: buildTime()})
 	if err != nil {
 		return err
@@ -57,16 +62,13 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	if err != nil {
 		return usageError{err}
 	}
-	f := &faces{log: log}
 	socket, err := listenSocket(s.data)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeSocket(s.data, socket)) }()
-	address, err := f.open(s, server)
-	if err != nil {
-		return err
-	}
+	f.answer(server)
+	address := f.listeners[0].Addr().String()
 	f.add(socket, &http.Server{Handler: server.Control()})
 	m.greet(s, store, address)
 	log.Info("serving", "address", address, "version", s.api.Version)
@@ -77,6 +79,46 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	return f.run(ctx)
 }
 
+// prepare finds what would keep serve from serving, before there is a store: its settings, its addresses, another server.
+func (m *Main) prepare(ctx context.Context, s *serving, f *faces) error {
+	if conn, err := dialSocket(ctx, s.data); err == nil {
+		_ = conn.Close() // it only showed that somebody answers
+		return errServed(s.data)
+	}
+	if !hasStore(s.data) {
+		o, tidy, err := trial(opening{s.settings, true})
+		if err != nil {
+			return err
+		}
+		defer tidy()
+		if err := s.check(o.data); err != nil {
+			return err
+		}
+	}
+	if err := f.listen("--listen", s.listen); err != nil || s.metrics == "" {
+		return err
+	}
+	return f.listen("--metrics-listen", s.metrics)
+}
+
+// check tries the settings on a store in another folder.
+func (s *serving) check(dir string) error {
+	store, err := kv.Open(kv.Config{Dir: dir, Zone: s.zone, Built: buildTime()})
+	if err != nil {
+		return err
+	}
+	c := s.api
+	c.Store = store
+	if _, err = api.New(c); err != nil {
+		err = usageError{err}
+	}
+	return errors.Join(err, store.Close())
+}
+
+func errServed(dir string) error {
+	return fmt.Errorf("another doorward serves the folder %s already", dir)
+}
+
 // openStore opens the store. A command that is at work on the folder is waited for; another server is not.
 func (m *Main) openStore(ctx context.Context, s *serving, c kv.Config) (store *kv.Store, err error) {
 	for range patience {
@@ -85,7 +127,7 @@ func (m *Main) openStore(ctx context.Context, s *serving, c kv.Config) (store *k
 		}
 		if conn, e := dialSocket(ctx, s.data); e == nil {
 			_ = conn.Close() // it only showed that somebody answers
-			return nil, fmt.Errorf("another doorward serves the folder %s already", s.data)
+			return nil, errServed(s.data)
 		}
 	}
 	return nil, fmt.Errorf("another doorward is at work on the folder %s; try again when it is done", s.data)
@@ -112,22 +154,39 @@ func (f *faces) add(l net.Listener, s *http.Server) {
 	f.servers, f.listeners = append(f.servers, s), append(f.listeners, l)
 }
 
-// open listens on the public addresses and answers the real one.
-func (f *faces) open(s *serving, server *api.Server) (address string, err error) {
-	l, err := net.Listen("tcp", s.listen)
+// listen takes an address, which nobody is answered at yet.
+func (f *faces) listen(flag, address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
 	if err != nil {
-		return "", fmt.Errorf("--listen: %w", err)
+		return usageError{fmt.Errorf("%s: host:port is wanted: %w", flag, err)}
 	}
-	f.add(l, api.HTTPServer(server.Handler()))
-	if s.metrics != "" {
-		ml, err := net.Listen("tcp", s.metrics)
-		if err != nil {
-			return "", errors.Join(fmt.Errorf("--metrics-listen: %w", err), l.Close())
-		}
-		f.add(ml, api.HTTPServer(server.Metrics()))
-		f.log.Info("metrics", "address", ml.Addr().String())
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
 	}
-	return l.Addr().String(), nil
+	f.listeners = append(f.listeners, l)
+	return nil
+}
+
+// answer gives the public addresses their servers.
+func (f *faces) answer(server *api.Server) {
+	public := f.listeners
+	f.listeners = nil
+	for i, h := range []http.Handler{server.Handler(), server.Metrics()}[:len(public)] {
+		f.add(public[i], api.HTTPServer(h))
+	}
+	if len(public) > 1 {
+		f.log.Info("metrics", "address", public[1].Addr().String())
+	}
+}
+
+func (f *faces) close() {
+	for _, l := range f.listeners {
+		_ = l.Close() // most are closed
+	}
 }
 
 // run serves until ctx ends or one of the listeners fails, then lets what has begun finish.
