@@ -29,11 +29,17 @@ func TestMain(m *testing.M) {
 //	mode FILE MODE               checks a file's permissions
 //	give DIR UID                 hands a folder to another user
 //	spoil FILE                   overwrites stretches all over a file
-//	interrupt FILE COMMAND…      runs doorward and sends it Ctrl-C once FILE holds something
+//
+// $REPO is the folder of the whole project.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
+			repo, err := filepath.Abs("../..")
+			if err != nil {
+				return err
+			}
+			e.Setenv("REPO", repo)
 			e.Values[servers{}] = &running{servers: map[string]*running1{}}
 			e.Defer(func() { e.Values[servers{}].(*running).stopAll() })
 			return nil
