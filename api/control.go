@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 
 	"doorward/api/load"
@@ -56,18 +55,14 @@ func controlImport(x *exchange, r *http.Request) error {
 
 // controlSource reads what an import's query string says.
 func controlSource(q url.Values) (src load.Source, err error) {
-	src = load.Source{Kind: q.Get("kind"), DryRun: q.Get("dry_run") == "true", Map: map[string]string{}}
+	src = load.Source{Kind: q.Get("kind"), DryRun: q.Get("dry_run") == "true"}
 	if text := q.Get("event"); text != "" {
 		if src.Event, err = strconv.ParseInt(text, 10, 64); err != nil || src.Event < 1 {
 			return src, fmt.Errorf("%w: --event: an id is wanted", load.ErrUsage)
 		}
 	}
-	for _, pair := range q["map"] {
-		field, column, ok := strings.Cut(pair, "=")
-		if field, column = strings.TrimSpace(field), strings.TrimSpace(column); !ok || field == "" || column == "" {
-			return src, fmt.Errorf("%w: --map: field=column is wanted", load.ErrUsage)
-		}
-		src.Map[field] = column
+	if src.Map, err = columnMap(q["map"]); err != nil {
+		return src, fmt.Errorf("%w: --map: %w", load.ErrUsage, err)
 	}
 	return src, nil
 }

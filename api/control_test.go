@@ -57,6 +57,9 @@ func TestControlAnswersInLines(t *testing.T) {
 		"a header that is wrong":           {"/control/import?kind=church", "xyz\nCentral\n", 200, `{"error":{"code":"INVALID_REQUEST","message":"`},
 		"a kind that is none":              {"/control/import?kind=parish", "name\nCentral\n", 400, `there is no kind “parish”`},
 		"a map that is none":               {"/control/import?kind=church&map=name", "name\nCentral\n", 400, `field=column is wanted`},
+		"a field mapped twice":             {"/control/import?kind=church&map=name%3DA&map=name%3DB", "name\nCentral\n", 400, `name is given two columns`},
+		"a title with a comma":             {"/control/import?kind=church&map=name%3DName,%20full", "\"Name, full\"\nLeste\n", 200, `{"result":{"created":1,`},
+		"two pairs in one":                 {"/control/import?kind=church&map=name%3DA,external_id%3DB", "A;B\nOeste;1\n", 200, `{"result":{"created":1,`},
 		"a demo of no size":                {"/control/demo?size=huge", "", 400, `--size`},
 		"a demo in a store that is in use": {"/control/demo?size=s", "", 409, `the store holds records already`},
 	} {

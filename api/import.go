@@ -1,6 +1,8 @@
 package api
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -60,7 +62,9 @@ func importSource(x *exchange) (src load.Source, err error) {
 			faults.Add("dry_run", record.TextNotBool)
 		}
 	}
-	src.Map = readMap(q, &faults)
+	if src.Map, err = columnMap(q.all("map")); err != nil {
+		faults.Add("map", err.Error())
+	}
 	if idempotencyKey(x, &faults) != "" {
 		faults.Add("Idempotency-Key", textImportOnce)
 	}
@@ -70,21 +74,32 @@ func importSource(x *exchange) (src load.Source, err error) {
 	return src, nil
 }
 
-// readMap reads field=column pairs between commas.
-func readMap(q query, faults *record.Faults) map[string]string {
-	names := map[string]string{}
-	for _, text := range q.all("map") {
-		for pair := range strings.SplitSeq(text, ",") {
-			field, column, ok := strings.Cut(pair, "=")
-			field, column = strings.TrimSpace(field), strings.TrimSpace(column)
-			if !ok || field == "" || column == "" {
-				faults.Add("map", record.InvalidFilter(pair))
+// columnMap reads pairs field=column, one a text or several between commas. A comma with no = behind it, up to the next one,
+// belongs to the column's title.
+func columnMap(texts []string) (map[string]string, error) {
+	var pairs []string
+	for _, text := range texts {
+		for i, part := range strings.Split(text, ",") {
+			if i > 0 && !strings.Contains(part, "=") {
+				pairs[len(pairs)-1] += "," + part
 				continue
 			}
-			names[field] = column
+			pairs = append(pairs, part)
 		}
 	}
-	return names
+	columns := map[string]string{}
+	for _, pair := range pairs {
+		field, column, ok := strings.Cut(pair, "=")
+		field, column = strings.TrimSpace(field), strings.TrimSpace(column)
+		switch _, twice := columns[field]; {
+		case !ok || field == "" || column == "":
+			return nil, errors.New("field=column is wanted")
+		case twice:
+			return nil, fmt.Errorf("%s is given two columns", field)
+		}
+		columns[field] = column
+	}
+	return columns, nil
 }
 
 // moving is a body that may take as long as it likes, if only it moves. Once it has been read the time is ours.

@@ -142,24 +142,10 @@ func (im *importing) query() url.Values {
 	if im.dryRun {
 		q.Set("dry_run", "true")
 	}
-	for _, text := range im.maps {
-		for _, pair := range pairs(text) {
-			q.Add("map", pair)
-		}
+	if len(im.maps) > 0 {
+		q["map"] = im.maps
 	}
 	return q
-}
-
-// pairs parts "a=b,c=d"; a comma in a column's title is one without an = behind it.
-func pairs(text string) (out []string) {
-	for part := range strings.SplitSeq(text, ",") {
-		if len(out) > 0 && !strings.Contains(part, "=") {
-			out[len(out)-1] += "," + part
-			continue
-		}
-		out = append(out, part)
-	}
-	return out
 }
 
 // reportImport prints what became of a file's rows; rows refused make the command fail.
