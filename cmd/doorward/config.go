@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -21,7 +20,7 @@ func (m *Main) configure(root, cmd *cobra.Command) error {
 		if f.Changed || f.Name == "help" || f.Name == "config" || err != nil {
 			return
 		}
-		if v, ok := m.Env(variable(f.Name)); ok {
+		if v := m.env(f.Name); v != "" {
 			if e := cmd.Flags().Set(f.Name, v); e != nil {
 				err = fmt.Errorf("%s: %w", variable(f.Name), e)
 			}
@@ -36,6 +35,12 @@ func (m *Main) configure(root, cmd *cobra.Command) error {
 	return err
 }
 
+// env is a flag's value in the environment; an empty one counts as none.
+func (m *Main) env(flag string) string {
+	v, _ := m.Env(variable(flag))
+	return v
+}
+
 // variable is a flag's name in the environment: DOORWARD_METRICS_LISTEN.
 func variable(flag string) string {
 	return "DOORWARD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
@@ -44,8 +49,8 @@ func variable(flag string) string {
 // readConfig reads the file of --config; a name in it that no command has is an error.
 func (m *Main) readConfig(root, cmd *cobra.Command) (map[string][]string, error) {
 	path := cmd.Flags().Lookup("config").Value.String()
-	if v, ok := m.Env(variable("config")); ok && path == "" {
-		path = v
+	if path == "" {
+		path = m.env("config")
 	}
 	if path == "" {
 		return nil, nil
@@ -58,36 +63,72 @@ func (m *Main) readConfig(root, cmd *cobra.Command) (map[string][]string, error)
 	if err := toml.Unmarshal(text, &file); err != nil {
 		return nil, fmt.Errorf("--config %s: %w", path, err)
 	}
-	known := flagNames(root)
+	known := map[string]*pflag.Flag{}
+	collectFlags(root, known)
 	values := map[string][]string{}
 	for name, v := range file {
-		if !slices.Contains(known, name) {
+		if known[name] == nil {
 			return nil, fmt.Errorf("--config %s: there is no setting %q", path, name)
 		}
-		values[name] = asTexts(v)
+		texts, ok := asTexts(v, known[name].Value.Type())
+		if !ok {
+			return nil, fmt.Errorf("--config %s: %s: %s is wanted", path, name, wanted(known[name].Value.Type()))
+		}
+		values[name] = texts
 	}
 	return values, nil
 }
 
-func flagNames(cmd *cobra.Command) (names []string) {
-	add := func(f *pflag.Flag) { names = append(names, f.Name) }
+func collectFlags(cmd *cobra.Command, into map[string]*pflag.Flag) {
+	add := func(f *pflag.Flag) { into[f.Name] = f }
 	cmd.Flags().VisitAll(add)
 	cmd.PersistentFlags().VisitAll(add)
 	for _, c := range cmd.Commands() {
-		names = append(names, flagNames(c)...)
+		collectFlags(c, into)
 	}
-	return names
 }
 
-// asTexts is a value of the file as a flag takes it; a list is given once for each.
-func asTexts(v any) []string {
-	list, ok := v.([]any)
-	if !ok {
-		return []string{fmt.Sprint(v)}
+// asTexts is a value of the file as a flag of a type takes it; a list is given once for each.
+func asTexts(v any, flag string) (texts []string, ok bool) {
+	list, many := v.([]any)
+	if !many {
+		list = []any{v}
+	} else if !isList(flag) {
+		return nil, false
 	}
-	texts := make([]string, len(list))
-	for i, x := range list {
-		texts[i] = fmt.Sprint(x)
+	for _, x := range list {
+		switch x.(type) {
+		case bool:
+			ok = flag == "bool"
+		case int64:
+			ok = flag == "int" || flag == "int64"
+		case string:
+			ok = flag == "string" || flag == "duration" || isList(flag)
+		default:
+			ok = false
+		}
+		if !ok {
+			return nil, false
+		}
+		texts = append(texts, fmt.Sprint(x))
 	}
-	return texts
+	return texts, true
+}
+
+// isList tells the flags that may be given more than once.
+func isList(flag string) bool { return flag == "stringSlice" || flag == "stringArray" }
+
+// wanted names what the file writes for a flag of a type.
+func wanted(flag string) string {
+	switch flag {
+	case "bool":
+		return "true or false"
+	case "int", "int64":
+		return "a number"
+	case "duration":
+		return "a time as \"48h\""
+	case "string":
+		return "a text between quotes"
+	}
+	return "a list of texts"
 }
