@@ -22,6 +22,9 @@ const (
 	nameKind     = "kind"
 	nameEvent    = "event_id"
 	nameCode     = "code"
+	nameState    = "state"
+	nameHolder   = "holder_name"
+	nameFull     = "full_name"
 )
 
 // forms are the kinds that can be imported, each after those it refers to.
@@ -121,16 +124,30 @@ func (f form) field(name string) *record.Field {
 	return nil
 }
 
-// words are the plain titles under which a field is looked for, best first: its name, then what people call it.
-func words(field string) []string {
-	out := []string{plain(field)}
+// ranks are the plain titles under which a field is looked for, the best first. A name with an underscore is nobody's word
+// for anything else.
+func ranks(field string) (out [][]string) {
+	if strings.Contains(field, "_") {
+		out = append(out, []string{plain(field)})
+	}
 	for _, t := range titles {
 		if t.field == field && t.words != "" {
-			out = append(out, strings.Split(t.words, "|")...)
+			for rank := range strings.SplitSeq(t.words, ";") {
+				out = append(out, strings.Split(rank, "|"))
+			}
 		}
+	}
+	if !strings.Contains(field, "_") {
+		if len(out) == 0 {
+			out = [][]string{nil}
+		}
+		out[0] = append(out[0], plain(field))
 	}
 	return out
 }
+
+// words are all of them.
+func words(field string) []string { return slices.Concat(ranks(field)...) }
 
 // known are the columns that a file may have.
 func (f form) known() []string {

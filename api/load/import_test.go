@@ -117,6 +117,8 @@ func TestImportRefusesAWrongHeaderOnce(t *testing.T) {
 			"the header in line 1 has no column for code; nearest is “Codgio” for code; say --map 'code=Codgio' if that is the one", load.ErrSource},
 		"an external_id by its title alone": {load.Source{Reader: strings.NewReader("ID do ingresso;Codgio\nA;B\n"), Kind: "ticket", Event: 7},
 			"has no column for code; nearest is “Codgio” for code", load.ErrSource},
+		"two columns for one field": {load.Source{Reader: strings.NewReader("Código;Localizador\nA;B\n"), Kind: "ticket", Event: 7},
+			"two columns for code, “Código” and “Localizador”: say which with --map 'code=Código'", load.ErrSource},
 		"nothing recognised": {load.Source{Reader: strings.NewReader("Maria;21;Rua\nJoana;22;Rua\n"), Kind: "ticket", Event: 7},
 			"no header in the first 50 rows names a column of kind ticket; the columns are event_id, code, type, ", load.ErrSource},
 		"no event": {load.Source{Reader: strings.NewReader("codigo;nome\nA;B\n"), Kind: "ticket"},

@@ -1,6 +1,8 @@
 package load
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"doorward/kv/record"
@@ -39,26 +41,91 @@ func (t *tableDrafts) read(row cells) (draft, *Rejection) {
 	}
 	d.body = append(make([]byte, 0, 256), '{')
 	for i := range t.ly.feeds {
-		feed := &t.ly.feeds[i]
-		at, cell := first(feed.columns, row.texts)
-		if feed.name == nameID {
-			d.id = cell
-			continue
+		if r := t.feed(&d, row, &t.ly.feeds[i]); r != nil {
+			return d, r
 		}
-		if cell == "" && feed.name == nameCode && d.form.kind == record.Ticket {
-			return d, &Rejection{row.line, t.ly.column(at), faultBlank}
-		}
-		v, fault := t.cells.value(feed.name, d.form.field(feed.name), cell)
-		switch {
-		case fault != "":
-			return d, &Rejection{row.line, t.ly.column(at), fault}
-		case v != nil:
-			d.event = d.event || feed.name == nameEvent
-			d.body = appendMember(d.body, feed.name, v)
+	}
+	if len(t.ly.flags) > 0 {
+		if r := t.flag(&d, row); r != nil {
+			return d, r
 		}
 	}
 	d.body = append(d.body, '}')
 	return d, nil
+}
+
+// feed puts one field's value into the draft.
+func (t *tableDrafts) feed(d *draft, row cells, feed *feed) *Rejection {
+	if feed.name == nameState && len(t.ly.flags) > 0 {
+		return nil // flag reads it
+	}
+	at, cell := first(feed.columns, row.texts)
+	if feed.name == nameID {
+		d.id = cell
+		return nil
+	}
+	if feed.joined {
+		cell = joined(feed.columns, row.texts)
+	}
+	if cell == "" && feed.name == nameCode && d.form.kind == record.Ticket {
+		return &Rejection{row.line, t.ly.column(at), faultBlank}
+	}
+	v, fault := t.cells.value(feed.name, d.form.field(feed.name), cell)
+	switch {
+	case fault != "":
+		return &Rejection{row.line, t.ly.column(at), fault}
+	case v != nil:
+		d.event = d.event || feed.name == nameEvent
+		d.body = appendMember(d.body, feed.name, v)
+	}
+	return nil
+}
+
+// flag puts a ticket's state into the draft: the worst that its state column and its yes/no columns say. A blank cell says
+// nothing.
+func (t *tableDrafts) flag(d *draft, row cells) *Rejection {
+	worst := -1
+	for _, f := range t.ly.feeds {
+		if f.name != nameState {
+			continue
+		}
+		at, cell := first(f.columns, row.texts)
+		v, fault := t.cells.value(nameState, d.form.field(nameState), cell)
+		if v == nil && fault == "" {
+			continue
+		}
+		if worst = slices.Index(severity, strings.Trim(string(v), `"`)); worst < 0 {
+			return &Rejection{row.line, t.ly.column(at), cmp.Or(fault, "Is not a valid choice.")}
+		}
+	}
+	for _, f := range t.ly.flags {
+		at, cell := first([]int{f.column}, row.texts)
+		if cell == "" {
+			continue
+		}
+		switch said := strings.ToLower(truth(cell)); said {
+		case f.when:
+			worst = max(worst, slices.Index(severity, f.state))
+		case "true", "false":
+			worst = max(worst, 0)
+		default:
+			return &Rejection{row.line, t.ly.column(at), "neither yes nor no"}
+		}
+	}
+	if worst >= 0 {
+		d.body = appendMember(d.body, nameState, record.Quote(severity[worst]))
+	}
+	return nil
+}
+
+func joined(columns []int, texts []string) string {
+	var parts []string
+	for _, c := range columns {
+		if _, cell := first([]int{c}, texts); cell != "" {
+			parts = append(parts, cell)
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // first is the first of some columns whose cell is not blank.

@@ -11,35 +11,36 @@ import (
 // stands with several fields means the first of them that the kind has.
 var titles = []struct {
 	field string
-	words string // separated by bars
+	words string // separated by bars; by semicolons where those before outrank those behind
 }{
 	{"id", ""},
-	{"external_id", "external id|id externo|codigo externo|uuid|id do ingresso|ticket id|id da inscricao|registration id"},
+	{"external_id", "external id|id externo|codigo externo;uuid;id do ingresso|ticket id|id da inscricao|registration id"},
 	{"event_id", "event id|id do evento|evento id|id evento|codigo do evento"},
-	{"code", "codigo|ticket code|code|barcode|bar code|codigo de barras|codigo do ingresso|codigo ingresso|n do ingresso|" +
+	{"code", "codigo|ticket code|code|barcode|barcode number|bar code|codigo de barras|codigo do ingresso|codigo ingresso|n do ingresso|" +
 		"n ingresso|n de ingresso|no do ingresso|numero do ingresso|numero ingresso|numero de ingresso|ticket number|ticket no|qr code|qrcode|codigo qr|voucher|localizador"},
-	{"type", "tipo|tipo de ingresso|tipo do ingresso|tipo ingresso|ingresso|ticket type|ticket|lote|categoria|setor|modalidade"},
-	{"state", "situacao|status|estado|ticket status|ticket state|status do ingresso|situacao do ingresso|estado do ingresso|" +
-		"payment status|status do pagamento|estado do pagamento|situacao do pagamento|pagamento"},
-	{"holder_name", "nome|name|holder|holder name|full name|nome completo|participante|nome do participante|titular|attendee|" +
-		"attendee name|nome do titular|inscrito|nome do inscrito|cliente|portador|convidado|guest"},
-	{"full_name", "nome|name|nome completo|full name|membro|nome do membro|pessoa"},
-	{"name", "nome|titulo|title|descricao"},
+	{"type", "tipo|tipo de ingresso|tipo do ingresso|tipo ingresso|ingresso|ticket type|ticket;categoria|modalidade;setor;lote"},
+	{"state", "ticket status|ticket state|attendee status|status do participante|status do ingresso|situacao do ingresso|" +
+		"estado do ingresso;situacao|status|estado|payment status|status do pagamento|estado do pagamento|situacao do pagamento|pagamento"},
+	{"holder_name", "holder|holder name|participante|nome do participante|titular|nome do titular|attendee|attendee name|" +
+		"inscrito|nome do inscrito|portador|nome do portador|convidado|nome do convidado|guest|guest name;" +
+		"nome|name|full name|nome completo;cliente|nome do cliente|comprador|nome do comprador|buyer|buyer name"},
+	{"full_name", "nome|name|nome completo|full name|nome do membro;pessoa"},
+	{"name", "nome;titulo|title;descricao"},
 	{"email", "e mail|mail|correio eletronico|email do participante|e mail do participante|email address|endereco de e mail"},
-	{"phone", "telefone|fone|tel|phone number|telefone do participante|celular|mobile|whatsapp|contato"},
-	{"mobile_phone", "celular|telefone celular|mobile|mobile phone|cell|cell phone|cellphone|whatsapp"},
-	{"order", "pedido|order id|order number|numero do pedido|n do pedido|codigo do pedido|compra|n da compra|reserva|familia|household"},
+	{"phone", "telefone|fone|tel|phone number|telefone do participante;celular|mobile;whatsapp;contato"},
+	{"mobile_phone", "celular|telefone celular|mobile|mobile phone|cell|cell phone|cellphone;whatsapp"},
+	{"order", "pedido|order id|order number|numero do pedido|n do pedido|codigo do pedido|compra|n da compra;reserva;familia|household"},
 	{"valid_from", "valido de|valido a partir de|inicio da validade|not before"},
-	{"valid_until", "valido ate|validade|vencimento|expira em|fim da validade|expires|valid to"},
+	{"valid_until", "valido ate;validade|vencimento|expira em|fim da validade|expires|valid to"},
 	{"person_id", "person id|id da pessoa|id pessoa|id do membro"},
 	{"person", "person id|id da pessoa|id pessoa|id do membro"},
 	{"church_id", "id da igreja|id igreja|igreja id|codigo da igreja|church id"},
 	{"regional_id", "id da regional|id regional|regional id|codigo da regional"},
 	{"group_id", "id do grupo|id grupo|grupo id|group id"},
-	{"document", "documento|cnpj|cpf cnpj|cnpj cpf"},
+	{"document", "cnpj|cpf cnpj|cnpj cpf;documento"},
 	{"currency", "moeda"},
 	{"gender", "genero|sexo|sex"},
-	{"birthday", "nascimento|data de nascimento|data nascimento|aniversario|birth date|date of birth|birthdate"},
+	{"birthday", "nascimento|data de nascimento|data nascimento|birth date|date of birth|birthdate;aniversario"},
 	{"rg_state", "uf do rg|estado do rg|orgao uf"},
 	{"is_pastor", "pastor"},
 	{"is_leader", "lider|leader"},
@@ -59,11 +60,11 @@ var titles = []struct {
 	{"is_active", "ativo|ativa|active"},
 	{"is_approved", "aprovado|aprovada|approved"},
 	{"transaction_type", "tipo|tipo de lancamento|tipo de transacao"},
-	{"base_amount", "valor|valor base|amount|value|total"},
+	{"base_amount", "valor|valor base|amount|value;total"},
 	{"paid_amount", "valor pago|amount paid"},
 	{"penalty", "multa"},
 	{"admin_fee", "taxa|taxa administrativa|taxa de administracao"},
-	{"description", "descricao|historico"},
+	{"description", "descricao;historico"},
 	{"due_date", "vencimento|data de vencimento"},
 	{"accrual_date", "competencia|data de competencia"},
 	{"payment_date", "pagamento|data de pagamento|data do pagamento|paid at"},
@@ -75,12 +76,23 @@ var titles = []struct {
 	{"subscription_deadline", "inscricoes ate|prazo de inscricao|fim das inscricoes"},
 }
 
+// flagTitles are the titles of yes/no columns that say a ticket's state.
+var flagTitles = []struct{ state, when, words string }{
+	{"cancelled", "true", "cancelado|cancelada|cancelled|canceled|anulado|anulada"},
+	{"refunded", "true", "reembolsado|reembolsada|estornado|estornada|refunded"},
+	{"blocked", "true", "bloqueado|bloqueada|blocked"},
+	{"unpaid", "false", "pago|paga|paid"},
+}
+
+// severity orders the states of a ticket: of several the last counts.
+var severity = []string{"valid", "unpaid", "blocked", "refunded", "cancelled"}
+
 // choices are the words by which people mean a choice of a field, in plain form.
 var choices = map[string]map[string]string{
 	"state": alias(
 		"valid", "valido|valida|ativo|ativa|active|pago|paga|paid|confirmado|confirmada|confirmed|aprovado|aprovada|approved|"+
-			"emitido|issued|ok|complete|completed|concluido|cortesia|gratuito|free",
-		"cancelled", "cancelado|cancelada|canceled|cancelled|anulado|void|voided",
+			"emitido|issued|ok|complete|completed|concluido|cortesia|gratuito|free|attending|checked in",
+		"cancelled", "cancelado|cancelada|canceled|cancelled|anulado|void|voided|not attending|deleted|transferred",
 		"refunded", "reembolsado|reembolsada|estornado|estornada|devolvido|refund|chargeback",
 		"unpaid", "pendente|pending|aguardando|aguardando pagamento|nao pago|em aberto|awaiting payment|awaiting|not paid|a pagar",
 		"blocked", "bloqueado|bloqueada|suspenso|suspended"),
@@ -110,10 +122,11 @@ func alias(pairs ...string) map[string]string {
 	return m
 }
 
-// truths are the words for yes and no that a spreadsheet has beyond those that every body may use.
+// truths are the words for yes and no.
 var truths = map[string]string{
 	"sim": "true", "s": "true", "verdadeiro": "true", "x": "true", "v": "true",
 	"nao": "false", "n": "false", "falso": "false",
+	"true": "true", "yes": "true", "y": "true", "1": "true", "false": "false", "no": "false", "0": "false",
 }
 
 // plain is a text's form for comparison: lower case, no accents, one space for whatever is neither letter nor digit.
