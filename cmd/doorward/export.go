@@ -1,13 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -22,6 +22,9 @@ func (m *Main) exportCommand(set *settings) *cobra.Command {
 		return m.on(cmd.Context(), opening{set, false}, func(c *control) error {
 			write := func(w io.Writer) error { return export(cmd.Context(), c, kind, w) }
 			if len(args) == 0 || args[0] == "-" {
+				if c.progress.sharesTerminal(m.Stdout) {
+					c.progress = &progress{}
+				}
 				return write(m.Stdout)
 			}
 			return writeFile(args[0], write)
@@ -40,39 +43,43 @@ func export(ctx context.Context, c *control, kind string, w io.Writer) error {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
-	if _, err := io.Copy(w, resp.Body); err != nil {
-		if ctx.Err() != nil {
-			return errStopped
-		}
-		return err
-	}
-	if text := resp.Trailer.Get("X-Export-Error"); text != "" {
+	defer c.progress.end()
+	records := &lineCounter{w: w, progress: c.progress}
+	_, err = io.Copy(records, resp.Body)
+	switch text := resp.Trailer.Get("X-Export-Error"); {
+	case ctx.Err() != nil:
+		return errStopped
+	case records.err != nil:
+		return records.err
+	case err != nil:
+		return errBrokeOff
+	case text != "":
 		return errors.New(lower(text))
 	}
 	return nil
 }
 
-// writeFile makes a file that is whole or not there: a temporary name, fsync, rename, fsync of the folder.
-func writeFile(name string, write func(io.Writer) error) (err error) {
-	dir := filepath.Dir(name)
-	tmp, err := os.CreateTemp(dir, ".doorward-*")
-	if err != nil {
-		return err
+// lineCounter writes, keeps the first error, and shows how many lines have gone by.
+type lineCounter struct {
+	w        io.Writer
+	err      error
+	progress *progress
+	lines    int64
+	shown    time.Time
+}
+
+// showPause is the shortest time between two numbers on the terminal.
+const showPause = 100 * time.Millisecond
+
+// Write writes what holds some lines.
+func (l *lineCounter) Write(b []byte) (n int, err error) {
+	if n, err = l.w.Write(b); err != nil {
+		l.err = err
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(tmp.Name()) // the first error is the one to tell
-		}
-	}()
-	if err = errors.Join(write(tmp), tmp.Sync(), tmp.Close()); err != nil {
-		return err
+	l.lines += int64(bytes.Count(b[:n], []byte{'\n'}))
+	if now := time.Now(); now.Sub(l.shown) >= showPause {
+		l.shown = now
+		l.progress.show(l.lines, 0)
 	}
-	if err = os.Rename(tmp.Name(), name); err != nil {
-		return err
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return n, err
 }

@@ -25,6 +25,15 @@ func (m *Main) newProgress() *progress {
 	return p
 }
 
+// sharesTerminal tells whether the output would stand between the numbers.
+func (p *progress) sharesTerminal(w io.Writer) bool {
+	if s, ok := w.(*stdout); ok {
+		w = s.w
+	}
+	f, ok := w.(*os.File)
+	return p.w != nil && ok && term.IsTerminal(int(f.Fd()))
+}
+
 func (p *progress) show(done, total int64) {
 	if p.w == nil || time.Since(p.from) < time.Second {
 		return

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// writeFile makes a file that is whole or not there, and replaces one that is there: a temporary name, fsync, rename, fsync of
+// the folder. What is no file, as a pipe, is written to. Errors name the file as the caller does.
+func writeFile(name string, write func(io.Writer) error) error {
+	real := name
+	if info, err := os.Stat(name); err == nil {
+		switch {
+		case info.IsDir():
+			return fmt.Errorf("%s is a folder", name)
+		case !info.Mode().IsRegular():
+			return writeInto(name, write)
+		}
+		if real, err = filepath.EvalSymlinks(name); err != nil {
+			return err
+		}
+	}
+	return named(name, replaceFile(real, write))
+}
+
+func writeInto(name string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+func replaceFile(name string, write func(io.Writer) error) (err error) {
+	dir := filepath.Dir(name)
+	tmp, err := os.CreateTemp(dir, ".doorward-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp.Name()) // the first error is the one to tell
+		}
+	}()
+	if err = write(tmp); err == nil {
+		err = tmp.Sync()
+	}
+	if e := tmp.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	if err = os.Rename(tmp.Name(), name); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// named tells an error of the file system by the name that a person gave.
+func named(name string, err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return fmt.Errorf("%s: %w", name, path.Err)
+	case errors.As(err, &link):
+		return fmt.Errorf("%s: %w", name, link.Err)
+	}
+	return err
+}
