@@ -199,7 +199,7 @@ func lower(s string) string {
 func faultText(faults map[string][]string) string {
 	var parts []string
 	for field, texts := range faults {
-		parts = append(parts, field+": "+strings.Join(texts, " "))
+		parts = append(parts, field+": "+strings.TrimSuffix(strings.Join(texts, " "), "."))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, "; ")

@@ -25,8 +25,8 @@ func (m *Main) checkFolder(dir string) error {
 		return usageError{fmt.Errorf("--data %s: that is no folder", dir)}
 	}
 	if owner, ok := foreign(info); ok {
-		return usageError{fmt.Errorf("the folder %s belongs to user %s; use: sudo -u %s doorward %s",
-			dir, owner, shell([]string{owner}), shell(m.Args))}
+		return usageError{fmt.Errorf("the folder %s belongs to user %s; use: sudo -u %s %s %s",
+			dir, owner, shell([]string{owner}), shell([]string{m.Name}), shell(m.Args))}
 	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil

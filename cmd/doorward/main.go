@@ -14,12 +14,13 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	m := &Main{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv}
+	m := &Main{Name: os.Args[0], Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv}
 	os.Exit(m.Run(ctx))
 }
 
 // Main is the program: all that it takes from its surroundings.
 type Main struct {
+	Name   string   // how the program was called; "" = doorward
 	Args   []string // without the program's name
 	Stdin  io.Reader
 	Stdout io.Writer
@@ -47,6 +48,9 @@ var errSaid = errors.New("failed, as said")
 func (m *Main) Run(ctx context.Context) int {
 	out := &stdout{w: m.Stdout}
 	checked := *m
+	if checked.Name == "" {
+		checked.Name = "doorward"
+	}
 	checked.Stdout = out
 	return checked.run(ctx, out)
 }

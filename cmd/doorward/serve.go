@@ -137,8 +137,8 @@ func (m *Main) openStore(ctx context.Context, s *serving, c kv.Config) (store *k
 func (m *Main) greet(s *serving, store *kv.Store, address string) {
 	fmt.Fprintf(m.Stdout, "Doorward answers at http://%s/ (API documentation: http://%s/docs)\n", address, address)
 	if keys, err := store.Keys(kv.Operator()); err == nil && len(keys) == 0 {
-		fmt.Fprintf(m.Stdout, "There is no key yet. The first one is made with:\n  doorward keys add --data %s --name admin --level denomination --allow '*:*'\n",
-			shell([]string{s.data}))
+		fmt.Fprintf(m.Stdout, "There is no key yet. The first one is made with:\n  %s keys add --data %s --name admin --level denomination --allow '*:*'\n",
+			shell([]string{m.Name}), shell([]string{s.data}))
 	}
 }
 
