@@ -1,6 +1,7 @@
 package load
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,8 +26,11 @@ func (c *cellReader) value(name string, f *record.Field, cell string) (v jsontex
 	if cell == "" {
 		return nil, ""
 	}
-	if c.workbook && spoiled(cell) {
-		return nil, "the workbook has an error value here"
+	switch {
+	case spoiled(cell):
+		return nil, "an error value of a spreadsheet"
+	case (slices.Contains(codeNames, name) || slices.Contains(personNames, name)) && scientific.MatchString(cell):
+		return nil, "a number in scientific notation: a spreadsheet has cut its digits off"
 	}
 	if f == nil {
 		return record.Quote(cell), ""
@@ -59,13 +63,24 @@ func unquote(cell string) string {
 	return cell
 }
 
-// spoiled tells the errors that a formula leaves in a workbook.
+// Fields whose values are read as they are shown, digit by digit, and those of names.
+var (
+	codeNames   = []string{nameCode, nameExternal, "phone", "mobile_phone", "order", "cpf", "rg", "document"}
+	personNames = []string{nameHolder, nameFull, "name"}
+)
+
+// scientific is how a spreadsheet shows a number that is too long for its cell: 9,00001E+16.
+var scientific = regexp.MustCompile(`^-?\d+([.,]\d+E[+-]?|E[+-])\d+$`)
+
+// errorValues are what a formula leaves that cannot be worked out, in English and in Portuguese.
+var errorValues = []string{
+	"#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#FIELD!", "#GETTING_DATA",
+	"#N/D", "#VALOR!", "#NOME?", "#NULO!", "#NÚM!", "#DESPEJAR!",
+}
+
+// spoiled tells the errors that a formula leaves in a spreadsheet.
 func spoiled(cell string) bool {
-	switch cell {
-	case "#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!":
-		return true
-	}
-	return false
+	return cell != "" && cell[0] == '#' && slices.Contains(errorValues, strings.ToUpper(cell))
 }
 
 func (c *cellReader) date(cell string) (string, string) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"doorward/kv/record"
 )
@@ -39,6 +40,9 @@ func (t *tableDrafts) read(row cells) (draft, *Rejection) {
 	if row.fault != "" {
 		return d, &Rejection{row.line, t.ly.column(row.at), row.fault}
 	}
+	if at, fault := t.stray(row.texts); fault != "" {
+		return d, &Rejection{row.line, t.ly.column(at), fault}
+	}
 	d.body = append(make([]byte, 0, 256), '{')
 	for i := range t.ly.feeds {
 		if r := t.feed(&d, row, &t.ly.feeds[i]); r != nil {
@@ -53,6 +57,37 @@ func (t *tableDrafts) read(row cells) (draft, *Rejection) {
 	d.body = append(d.body, '}')
 	return d, nil
 }
+
+// stray tells rows that hold no record: the header once more, and a line of totals.
+func (t *tableDrafts) stray(texts []string) (at int, fault string) {
+	filled, titled := 0, 0
+	for i, cell := range texts {
+		if cell = strings.TrimSpace(cell); cell == "" {
+			continue
+		}
+		filled++
+		if i < len(t.ly.titles) && cell == t.ly.titles[i] {
+			titled++
+		}
+	}
+	if titled > 0 && titled == filled && (titled > 1 || len(t.ly.titles) == 1) {
+		return t.ly.feeds[0].columns[0], "the header once more"
+	}
+	if filled > 2 || len(t.ly.titles) <= filled {
+		return 0, ""
+	}
+	if at := slices.IndexFunc(texts, isTotal); at >= 0 && !slices.ContainsFunc(slices.Delete(slices.Clone(texts), at, at+1), isWord) {
+		return at, "a line of totals"
+	}
+	return 0, ""
+}
+
+func isTotal(cell string) bool {
+	p := plain(cell)
+	return p == "total" || strings.HasPrefix(p, "total ") || strings.HasPrefix(p, "subtotal")
+}
+
+func isWord(cell string) bool { return strings.ContainsFunc(cell, unicode.IsLetter) }
 
 // feed puts one field's value into the draft.
 func (t *tableDrafts) feed(d *draft, row cells, feed *feed) *Rejection {

@@ -1,6 +1,8 @@
 package load_test
 
 import (
+	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +10,7 @@ import (
 	"doorward/api/load"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
 )
 
 // told is a ticket file and what becomes of it: its tickets by "code field=value", or rejections.
@@ -97,5 +100,53 @@ func TestImportTakesTheMoreSpecificTitle(t *testing.T) {
 			want: []m{{"code": "A-1", "state": "unpaid"}, {"code": "A-2", "state": "cancelled"}}},
 	} {
 		c.check(t, name)
+	}
+}
+
+func TestImportRefusesWhatIsNoTicket(t *testing.T) {
+	const cut = "a number in scientific notation: a spreadsheet has cut its digits off"
+	const spoiled = "an error value of a spreadsheet"
+	one := []m{{"code": "A-1", "holder_name": "Ana"}}
+	for name, c := range map[string]told{
+		"the header again": {text: "Código;Nome\nA-1;Ana\nCódigo;Nome\n", want: one,
+			reject: []load.Rejection{{Line: 3, Column: "Código", Reason: "the header once more"}}},
+		"totals": {text: "Código;Nome;Tipo\nA-1;Ana;\nTotal;;\nTotal de ingressos;1;\n;Total: 1;\n", want: one,
+			reject: []load.Rejection{{Line: 3, Column: "Código", Reason: "a line of totals"}, {Line: 4, Column: "Código", Reason: "a line of totals"},
+				{Line: 5, Column: "Nome", Reason: "a line of totals"}}},
+		"error values": {text: "Código;Nome\nA-1;Ana\n#N/D;Bia\nA-2;#NOME?\n#ref!;Caio\n", want: one,
+			reject: []load.Rejection{{Line: 3, Column: "Código", Reason: spoiled}, {Line: 4, Column: "Nome", Reason: spoiled}, {Line: 5, Column: "Código", Reason: spoiled}}},
+		"scientific notation": {text: "Código;Nome;Telefone\nA-1;Ana;\n9,00001E+16;Bia;\nA-3;Caio;5.51199E+12\nA-4;1E+05;\n", want: one,
+			reject: []load.Rejection{{Line: 3, Column: "Código", Reason: cut}, {Line: 4, Column: "Telefone", Reason: cut}, {Line: 5, Column: "Nome", Reason: cut}}},
+		"a code that looks like it": {text: "Código;Nome\n12E4;Ana\n", want: []m{{"code": "12E4", "holder_name": "Ana"}}},
+		"a workbook's": {rows: [][]any{{"Código", "Nome"}, {"A-1", "Ana"}, {"Código", "Nome"}, {"Total"}, {90000112345678912.0, "Bia"}, {90000112345678912, "Bia"}, {true, "Caio"}},
+			want: one, reject: []load.Rejection{{Line: 3, Column: "Código", Reason: "the header once more"}, {Line: 4, Column: "Código", Reason: "a line of totals"},
+				{Line: 5, Column: "Código", Reason: cut}, {Line: 6, Column: "Código", Reason: cut}, {Line: 7, Column: "Código", Reason: "yes or no, where a code is wanted"}}},
+	} {
+		c.check(t, name)
+	}
+}
+
+func TestImportOfCodesAsCellsShowThem(t *testing.T) {
+	f := excelize.NewFile()
+	format := "000000"
+	style, err := f.NewStyle(&excelize.Style{CustomNumFmt: &format})
+	for _, e := range []error{err,
+		f.SetSheetRow("Sheet1", "A1", &[]any{"Código", "Telefone", "Pedido"}),
+		f.SetSheetRow("Sheet1", "A2", &[]any{42, 5511999990000, 12}), f.SetSheetRow("Sheet1", "A4", &[]any{"K-1", "11 9", 13}),
+		f.SetCellStyle("Sheet1", "A2", "A4", style), f.SetCellStyle("Sheet1", "C2", "C4", style)} {
+		if e != nil {
+			t.Fatal(e)
+		}
+	}
+	var b bytes.Buffer
+	if err := errors.Join(f.Write(&b), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := congregation(t)
+	mustImport(t, s, load.Source{Reader: &b, Kind: "ticket", Event: 7})
+	want := []m{{"code": "000042", "phone": "5511999990000", "order": "000012", "state": "valid", "event_id": 7.0},
+		{"code": "K-1", "phone": "11 9", "order": "000013", "state": "valid", "event_id": 7.0}}
+	if diff := cmp.Diff(want, tickets(t, s)); diff != "" {
+		t.Errorf("tickets differ (-want +got):\n%s", diff)
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,7 +41,7 @@ func openWorkbook(r io.Reader, src *Source) (drafts, func() error, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, w.close())
 	}
-	return d, func() error { return errors.Join(d.rows.(*sheet).rows.Close(), w.close()) }, nil
+	return d, func() error { return errors.Join(d.rows.(*sheet).close(), w.close()) }, nil
 }
 
 func spool(r io.Reader) (*workbook, error) {
@@ -112,6 +114,14 @@ func (w *workbook) lay(name string, ly *layout) (*tableDrafts, error) {
 	}
 	d := &tableDrafts{rows: s, ly: ly, cells: cellReader{workbook: true, words: map[string]string{}}}
 	d.cells.from1904 = props.Date1904 != nil && *props.Date1904
+	if s.shown, err = w.file.Rows(name); err != nil {
+		return nil, errors.Join(fmt.Errorf("read the workbook: %w", err), s.close())
+	}
+	for _, f := range ly.feeds {
+		if slices.Contains(codeNames, f.name) {
+			s.codes = append(s.codes, f.columns...)
+		}
+	}
 	return d, skipTo(s, ly.line)
 }
 
@@ -125,8 +135,18 @@ func (w *workbook) sheet(name string) (*sheet, error) {
 
 // sheet is the table of one sheet.
 type sheet struct {
-	rows *excelize.Rows
-	line int
+	rows  *excelize.Rows
+	shown *excelize.Rows // the same as the cells are shown; nil while the header is looked for
+	codes []int          // the columns that are read as they are shown
+	line  int
+}
+
+func (s *sheet) close() error {
+	err := s.rows.Close()
+	if s.shown != nil {
+		err = errors.Join(err, s.shown.Close())
+	}
+	return err
 }
 
 func (s *sheet) next() (cells, error) {
@@ -136,19 +156,47 @@ func (s *sheet) next() (cells, error) {
 		if err != nil {
 			return cells{line: s.line, fault: "the workbook is damaged here"}, nil
 		}
+		at, fault, err := s.display(texts)
+		if err != nil {
+			return cells{line: s.line, fault: "the workbook is damaged here"}, nil
+		}
 		blank := true
 		for i, t := range texts {
 			texts[i] = whole(t)
 			blank = blank && strings.TrimSpace(t) == ""
 		}
 		if !blank {
-			return cells{line: s.line, texts: texts}, nil
+			return cells{line: s.line, texts: texts, at: at, fault: fault}, nil
 		}
 	}
 	if err := s.rows.Error(); err != nil {
 		return cells{}, fmt.Errorf("%w: the workbook breaks off: %w", ErrSource, err)
 	}
 	return cells{}, io.EOF
+}
+
+// display puts codes as their cells show them, 000042 for 42. A number that is shown in scientific notation merely lacks a
+// format: it stays as it is stored, if all its digits are.
+func (s *sheet) display(texts []string) (at int, fault string, err error) {
+	if s.shown == nil || !s.shown.Next() {
+		return 0, "", nil
+	}
+	shown, err := s.shown.Columns(excelize.Options{})
+	if err != nil {
+		return 0, "", err
+	}
+	for _, c := range s.codes {
+		if c >= min(len(texts), len(shown)) || texts[c] == shown[c] {
+			continue
+		}
+		switch {
+		case (texts[c] == "0" || texts[c] == "1") && (shown[c] == "TRUE" || shown[c] == "FALSE"):
+			at, fault = c, "yes or no, where a code is wanted"
+		case !scientific.MatchString(shown[c]) || len(strings.TrimLeft(texts[c], "-0")) > 15 && !strings.ContainsAny(texts[c], ".E"):
+			texts[c] = shown[c]
+		}
+	}
+	return at, fault, nil
 }
 
 // stored is how a workbook stores a number that its cell shows with fewer digits: 5.5119999999999997E+12, 10.300000000000001.
@@ -160,8 +208,8 @@ func whole(text string) string {
 		return text
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return text
+	if err != nil || math.Abs(f) >= 1e15 {
+		return text // digits are lost: who reads digits refuses it
 	}
 	f, _ = strconv.ParseFloat(strconv.FormatFloat(f, 'g', 15, 64), 64) // what FormatFloat wrote can be read
 	return strconv.FormatFloat(f, 'f', -1, 64)

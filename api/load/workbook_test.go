@@ -61,7 +61,7 @@ func TestImportOfAWorkbook(t *testing.T) {
 		want := []load.Rejection{
 			{Line: 7, Column: "Código", Reason: "the same code stands in line 4"},
 			{Line: 8, Column: "Válido até", Reason: rep.Rejected[1].Reason},
-			{Line: 9, Column: "Nome", Reason: "the workbook has an error value here"},
+			{Line: 9, Column: "Nome", Reason: "an error value of a spreadsheet"},
 		}
 		if diff := cmp.Diff(want, rep.Rejected); diff != "" || rep.Created != 2 {
 			t.Errorf("1904 %v: created %d, rejections differ (-want +got):\n%s", from1904, rep.Created, diff)
