@@ -9,4 +9,6 @@
 // so a command does the same whether the server runs or not, and a lock never shows. Settings come from flags, then from the
 // environment (DOORWARD_LISTEN), then from the file of --config (listen = "…"). Exit codes: 0 done; 1 failed, or done with
 // rows refused or damage found; 2 wrong usage.
+//
+// A command that would make the folder's store is first tried on one elsewhere, so that a wrong one leaves nothing behind.
 package main
