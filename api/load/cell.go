@@ -43,7 +43,9 @@ func (c *cellReader) value(name string, f *record.Field, cell string) (v jsontex
 	case record.Money, record.Double:
 		cell = c.number(cell)
 	case record.Bool:
-		cell = truth(cell)
+		cell = c.word(name, truth(cell))
+	case record.Text:
+		cell = c.text(name, cell)
 	case record.Choice:
 		cell = c.choice(name, t, cell)
 	case record.Object, record.Objects:
@@ -125,6 +127,28 @@ func (c *cellReader) number(cell string) string {
 		}
 	}
 	return amount(cell)
+}
+
+// text undoes what people write into some texts: words for a value, and the points of a CPF.
+func (c *cellReader) text(name, cell string) string {
+	if name == "cpf" {
+		if digits := cpfMarks.Replace(cell); strings.Trim(digits, "0123456789") == "" {
+			return digits
+		}
+	}
+	return c.word(name, cell)
+}
+
+var cpfMarks = strings.NewReplacer(".", "", "-", "", " ", "", "/", "")
+
+// word finds the value that a word means for a field; any other word stays.
+func (c *cellReader) word(name, cell string) string {
+	if of, ok := choices[name]; ok {
+		if v, ok := of[plain(cell)]; ok {
+			return v
+		}
+	}
+	return cell
 }
 
 func truth(cell string) string {

@@ -1,10 +1,12 @@
 package load_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
 	"doorward/api/load"
+	"doorward/kv"
 	"doorward/kv/record"
 )
 
@@ -28,6 +30,37 @@ func TestImportAgainOfRowsThatNothingNames(t *testing.T) {
 		}
 		if got := count(t, s, c.of) - before; got != c.rows {
 			t.Errorf("%s: %d records, want %d", name, got, c.rows)
+		}
+	}
+}
+
+func TestImportReadsPeoplesWords(t *testing.T) {
+	const entry = "Tipo;Valor;Igreja ID;financial_account_id;supplier_id\n%s;1;1;1\n"
+	for name, c := range map[string]struct {
+		of   *record.Kind
+		file string
+		want []string
+	}{
+		"an expense": {record.FinancialEntry, strings.Replace(entry, "%s", "Saída;(50,00)", 1), []string{`"transaction_type":"expense"`, `"base_amount":"-50.00"`}},
+		"an income":  {record.FinancialEntry, strings.Replace(entry, "%s", "Dízimo;R$ 1.234,56", 1), []string{`"transaction_type":"income"`, `"base_amount":"1234.56"`}},
+		"a person":   {record.Person, "Nome;CPF;Ativo\nBia;123.456.789-01;Inativo\n", []string{`"cpf":"12345678901"`, `"is_active":false`}},
+		"a membership is no name": {record.Person, "Membro;Nome do membro;Ativo\nSim;Bia Reis;Ativo\n",
+			[]string{`"full_name":"Bia Reis"`, `"is_active":true`}},
+		"a membership alone is no name": {record.Person, "Membro;E-mail\nSim;b@example.org\n", []string{`"full_name":""`}},
+	} {
+		s := congregation(t)
+		mustImport(t, s, load.Source{Reader: strings.NewReader(`{"kind":"financial_account","id":1,"name":"Caixa"}` + "\n" + `{"kind":"supplier","id":1,"name":"Luz"}`)})
+		if rep := mustImport(t, s, load.Source{Reader: strings.NewReader(c.file), Kind: c.of.Name}); rep.Created != 1 {
+			t.Errorf("%s: report = %+v, want one created", name, rep)
+		}
+		var got []byte
+		if err := s.Export(kv.Operator(), c.of, func(b []byte) error { got = bytes.Clone(b); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.want {
+			if !bytes.Contains(got, []byte(want)) {
+				t.Errorf("%s = %s, want it to hold %s", name, got, want)
+			}
 		}
 	}
 }

@@ -129,35 +129,3 @@ func serial(text string, from1904 bool) (time.Time, bool) {
 	seconds := math.Round((days - whole) * 86400)
 	return first.AddDate(0, 0, int(whole)).Add(time.Duration(seconds) * time.Second), true
 }
-
-// amount reads a number as people write it: "R$ 1.234,56", "1,234.56", "12,5". Of two different separators the last is the
-// decimal one; a point before groups of three digits, and no more, parts thousands.
-func amount(text string) string {
-	s := strings.ReplaceAll(text, "\u00a0", " ")
-	s = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(s), "R$"))
-	s = strings.ReplaceAll(s, "- ", "-")
-	comma, point := strings.LastIndexByte(s, ','), strings.LastIndexByte(s, '.')
-	switch {
-	case comma >= 0 && point > comma:
-		return strings.ReplaceAll(s, ",", "")
-	case comma >= 0:
-		return strings.Replace(strings.ReplaceAll(s, ".", ""), ",", ".", 1)
-	case thousands(strings.TrimPrefix(s, "-")):
-		return strings.ReplaceAll(s, ".", "")
-	}
-	return s
-}
-
-// thousands tells "1.234" and "12.345.678" from "0.234" and "12.50".
-func thousands(s string) bool {
-	groups := strings.Split(s, ".")
-	if len(groups) < 2 || len(groups[0]) < 1 || len(groups[0]) > 3 || groups[0][0] == '0' {
-		return false
-	}
-	for _, g := range groups[1:] {
-		if len(g) != 3 {
-			return false
-		}
-	}
-	return true
-}

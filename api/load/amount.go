@@ -1,0 +1,60 @@
+package load
+
+import (
+	"regexp"
+	"strings"
+)
+
+// amount reads a number as people write it: "R$ 1.234,56", "1,234.56", "1 234,56", "12,5"; "(50,00)" and "50,00-" are below
+// zero. Of two different separators the last is the decimal one; a point before groups of three digits, and no more, parts
+// thousands.
+func amount(text string) string {
+	s := spaces.Replace(text)
+	s, below := unsigned(strings.TrimSpace(strings.Replace(s, "R$", "", 1)))
+	if spaced.MatchString(s) {
+		s = strings.ReplaceAll(s, " ", "")
+	}
+	comma, point := strings.LastIndexByte(s, ','), strings.LastIndexByte(s, '.')
+	switch {
+	case comma >= 0 && point > comma:
+		s = strings.ReplaceAll(s, ",", "")
+	case comma >= 0:
+		s = strings.Replace(strings.ReplaceAll(s, ".", ""), ",", ".", 1)
+	case thousands(s):
+		s = strings.ReplaceAll(s, ".", "")
+	}
+	if below {
+		return "-" + s
+	}
+	return s
+}
+
+var (
+	spaces = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2009", " ", "\u2212", "-")
+	spaced = regexp.MustCompile(`^\d{1,3}( \d{3})+([.,]\d+)?$`) // thousands parted by spaces
+)
+
+// unsigned takes one sign off an amount: a minus before or behind it, or brackets around it.
+func unsigned(s string) (rest string, below bool) {
+	if inner, ok := strings.CutPrefix(s, "("); ok && strings.HasSuffix(inner, ")") {
+		return strings.TrimSpace(strings.TrimSuffix(inner, ")")), true
+	}
+	if rest, below = strings.CutPrefix(s, "-"); !below {
+		rest, below = strings.CutSuffix(s, "-")
+	}
+	return strings.TrimSpace(rest), below
+}
+
+// thousands tells "1.234" and "12.345.678" from "0.234" and "12.50".
+func thousands(s string) bool {
+	groups := strings.Split(s, ".")
+	if len(groups) < 2 || len(groups[0]) < 1 || len(groups[0]) > 3 || groups[0][0] == '0' {
+		return false
+	}
+	for _, g := range groups[1:] {
+		if len(g) != 3 {
+			return false
+		}
+	}
+	return true
+}
