@@ -2,6 +2,7 @@ package load_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -62,5 +63,15 @@ func TestImportReadsPeoplesWords(t *testing.T) {
 				t.Errorf("%s = %s, want it to hold %s", name, got, want)
 			}
 		}
+	}
+}
+
+func TestImportListsSoManyRejectionsAndNoMore(t *testing.T) {
+	const more = 123
+	file := "code;name;email\n" + strings.Repeat("A-1;Ana;nonsense\n", 10_000+more)
+	rep := mustImport(t, congregation(t), load.Source{Reader: strings.NewReader(file), Kind: "ticket", Event: 7})
+	text, err := json.Marshal(rep)
+	if len(rep.Rejected) != 10_000 || rep.More != more || err != nil || !bytes.Contains(text, []byte(`"rejected_more":123`)) {
+		t.Errorf("%d rejections listed and %d more, %v; want 10000 and %d", len(rep.Rejected), rep.More, err, more)
 	}
 }

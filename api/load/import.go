@@ -231,7 +231,7 @@ func (im *importer) count(b *batch) {
 		}
 		switch {
 		case it.rejected != nil:
-			im.report.Rejected = append(im.report.Rejected, *it.rejected)
+			im.report.reject(*it.rejected)
 		default:
 			im.report.count(it.fate)
 		}

@@ -31,12 +31,25 @@ type Report struct {
 	Created   int
 	Updated   int
 	Unchanged int
-	Rejected  []Rejection // by line
+	Rejected  []Rejection // by line; the first 10,000
+	More      int         // rows that were rejected beyond those
 	Ignored   []string    // columns that were not read
 	Warnings  []string
 }
 
-// MarshalJSON writes the shape of design.md §6; ignored columns and warnings only where there are any.
+// maxRejected is how many rejections are listed: a file that is wrong as a whole must not fill the memory.
+const maxRejected = 10_000
+
+// reject notes a row that was not written.
+func (r *Report) reject(why Rejection) {
+	if len(r.Rejected) == maxRejected {
+		r.More++
+		return
+	}
+	r.Rejected = append(r.Rejected, why)
+}
+
+// MarshalJSON writes the shape of design.md §6; what is beyond the list, ignored columns and warnings only where there are any.
 func (r Report) MarshalJSON() ([]byte, error) {
 	if r.Rejected == nil {
 		r.Rejected = []Rejection{}
@@ -46,9 +59,10 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		Updated   int         `json:"updated"`
 		Unchanged int         `json:"unchanged"`
 		Rejected  []Rejection `json:"rejected"`
+		More      int         `json:"rejected_more,omitempty"`
 		Ignored   []string    `json:"ignored_columns,omitempty"`
 		Warnings  []string    `json:"warnings,omitempty"`
-	}{r.Created, r.Updated, r.Unchanged, r.Rejected, r.Ignored, r.Warnings})
+	}{r.Created, r.Updated, r.Unchanged, r.Rejected, r.More, r.Ignored, r.Warnings})
 }
 
 // count notes the fate of one row.
