@@ -153,6 +153,7 @@ func (m *Main) reportImport(answer json.RawMessage, asJSON bool) error {
 	var rep struct {
 		Created, Updated, Unchanged int64
 		Rejected                    []load.Rejection
+		More                        int64    `json:"rejected_more"`
 		Ignored                     []string `json:"ignored_columns"`
 		Warnings                    []string
 	}
@@ -165,13 +166,16 @@ func (m *Main) reportImport(answer json.RawMessage, asJSON bool) error {
 		}
 	} else {
 		fmt.Fprintf(m.Stdout, "created %s, updated %s, unchanged %s, rejected %s\n",
-			number(rep.Created), number(rep.Updated), number(rep.Unchanged), number(int64(len(rep.Rejected))))
+			number(rep.Created), number(rep.Updated), number(rep.Unchanged), number(int64(len(rep.Rejected))+rep.More))
 		for _, r := range rep.Rejected {
 			column := ""
 			if r.Column != "" {
 				column = ", column " + r.Column
 			}
 			fmt.Fprintf(m.Stdout, "line %d%s: %s\n", r.Line, column, r.Reason)
+		}
+		if rep.More > 0 {
+			fmt.Fprintf(m.Stdout, "and %s further rows\n", number(rep.More))
 		}
 		if len(rep.Ignored) > 0 {
 			fmt.Fprintf(m.Stdout, "columns that were not read: %s\n", strings.Join(rep.Ignored, ", "))
