@@ -9,12 +9,16 @@ import (
 	"doorward/kv/record"
 )
 
+// maxUnread is how many unread columns an error names.
+const maxUnread = 5
+
 // HeaderError says that a table's header does not name what is needed, and which of its columns come nearest.
 type HeaderError struct {
 	Kind    string
 	Line    int      // of the row that looks most like a header; 0 = none does
 	Missing []string // fields that no column gives; empty where no header was found at all
 	Near    []Near
+	Unread  []string // columns of a header that names something else
 	Known   []string // the columns that the kind has
 }
 
@@ -30,6 +34,16 @@ func (e *HeaderError) Error() string {
 		fmt.Fprintf(&b, "no header in the first %d rows names a column of kind %s", headerRows, e.Kind)
 	} else {
 		fmt.Fprintf(&b, "the header in line %d has no column for %s", e.Line, strings.Join(e.Missing, ", "))
+	}
+	if slices.Contains(e.Missing, nameEvent) {
+		b.WriteString("; --event ID supplies the event")
+		if len(e.Missing) == 1 {
+			return b.String()
+		}
+	}
+	if len(e.Near) == 0 && len(e.Unread) > 0 {
+		return b.String() + fmt.Sprintf("; not recognised are “%s”; say --map '%s=…' if one of them is meant",
+			strings.Join(e.Unread, "”, “"), e.Missing[len(e.Missing)-1])
 	}
 	if len(e.Near) == 0 {
 		return b.String() + "; the columns are " + strings.Join(e.Known, ", ")
@@ -65,8 +79,18 @@ func (ly *layout) check(src *Source) error {
 		return nil
 	}
 	e := &HeaderError{Kind: ly.form.kind.Name, Line: ly.line, Missing: missing, Known: ly.form.known()}
+	if len(ly.feeds) > 1 {
+		e.Unread = ly.ignored[:min(len(ly.ignored), maxUnread)]
+	}
 	for _, field := range missing {
-		if t, ok := nearest(field, ly.ignored, true); ok {
+		if field == nameEvent {
+			continue // the flag is the nearest
+		}
+		t, ok := nearest(field, ly.ignored, true)
+		if !ok && field == nameCode && ly.fed(nameExternal) {
+			t, ok = ly.title(nameExternal), true
+		}
+		if ok {
 			e.Near = append(e.Near, Near{field, t})
 		}
 	}
@@ -106,18 +130,17 @@ func noHeader(top []cells, f form) *HeaderError {
 	return e
 }
 
-// nearest is the title that comes closest to a field's words; a far one only where anything serves.
-func nearest(field string, titles []string, anything bool) (string, bool) {
+// nearest is the title that comes closest to a field's words; of a header, one that holds a word or is held by it, too.
+func nearest(field string, titles []string, header bool) (string, bool) {
 	type candidate struct {
 		title string
 		far   float64
 	}
 	var all []candidate
 	for _, t := range titles {
-		p := plain(t)
+		p := plainTitle(t)
 		for _, w := range words(field) {
-			d, ok := near(p, w)
-			if p != "" && (ok && len(p) > 2 || anything) {
+			if d, ok := near(p, w); len(p) > 2 && (ok || header && (holds(p, w) || holds(w, p))) {
 				all = append(all, candidate{t, float64(d) / float64(max(len(p), len(w)))})
 			}
 		}
@@ -126,4 +149,9 @@ func nearest(field string, titles []string, anything bool) (string, bool) {
 		return "", false
 	}
 	return slices.MinFunc(all, func(a, b candidate) int { return cmp.Compare(a.far, b.far) }).title, true
+}
+
+// holds tells whether a title begins or ends with another, of four letters at least.
+func holds(long, short string) bool {
+	return len(short) > 3 && (strings.HasPrefix(long, short+" ") || strings.HasSuffix(long, " "+short))
 }

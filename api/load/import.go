@@ -37,6 +37,9 @@ func Import(ctx context.Context, s *kv.Store, p kv.Principal, src Source, progre
 	if err != nil {
 		return Report{}, err
 	}
+	if err := src.checkEvent(s, p); err != nil {
+		return Report{}, errors.Join(err, closeSource())
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	im := &importer{
@@ -64,6 +67,18 @@ func (s *Source) check() error {
 		err = fmt.Errorf("%w: --event: kind %s belongs to no event", ErrUsage, s.Kind)
 	}
 	return err
+}
+
+// checkEvent finds out whether there is the event of all rows. In a file of several kinds it may be one of the rows.
+func (s *Source) checkEvent(store *kv.Store, p kv.Principal) error {
+	if s.Event == 0 || s.Kind == "" {
+		return nil
+	}
+	_, err := store.Retrieve(p, kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(s.Event)})
+	if errors.Is(err, kv.ErrNotFound) {
+		return fmt.Errorf("%w: --event %d: there is no such event", ErrUsage, s.Event)
+	}
+	return nil // whether p may, every row is asked
 }
 
 // importer is one import at work: one goroutine reads and parses, several write, one counts.
