@@ -207,7 +207,7 @@ func TestAdminImportTakesNoIdempotencyKey(t *testing.T) {
 	plain := header("Content-Type", "text/csv")
 	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
 		a := w.status(w.do("POST", path, csv, plain, header(name, "k"), invalid), 400)
-		want := `{"Idempotency-Key":["An import takes no such key: its rows are known again by their external_id, id or code."]}`
+		want := `{"Idempotency-Key":["An import takes no such key: the same file again finds the records that it made."]}`
 		if got := a.text(t, "error.details"); a.text(t, "error.code") != "VALIDATION_ERROR" || got != want {
 			t.Errorf("%s: %s, want details %s", name, a.body, want)
 		}

@@ -24,7 +24,7 @@ var (
 )
 
 // textImportOnce is what this room finds wrong with a header, besides the sentences in record's table.
-const textImportOnce = "An import takes no such key: its rows are known again by their external_id, id or code."
+const textImportOnce = "An import takes no such key: the same file again finds the records that it made."
 
 // wrongMethod is the error of a method that a path does not know.
 type wrongMethod struct{ allow string }
