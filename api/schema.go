@@ -27,6 +27,7 @@ func ownSchemas() map[string]any {
 		"import_report": object(map[string]any{"created": number, "updated": number, "unchanged": number,
 			"rejected": map[string]any{"type": "array", "items": object(map[string]any{
 				"line": number, "column": text, "reason": text}, "line", "column", "reason")},
+			"rejected_more":   number,
 			"ignored_columns": map[string]any{"type": "array", "items": text},
 			"warnings":        map[string]any{"type": "array", "items": text},
 		}, "created", "updated", "unchanged", "rejected"),
