@@ -70,7 +70,8 @@ func (ly *layout) check(src *Source) error {
 			return fmt.Errorf("%w: line %d has a column whose name begins with “_”: such names are the server's own", ErrSource, ly.line)
 		}
 	}
-	for _, t := range ly.torn {
+	if len(ly.torn) > 0 {
+		t := ly.torn[0]
 		return fmt.Errorf("%w: the header in line %d has two columns for %s, “%s” and “%s”: say which with --map '%s=%s'",
 			ErrSource, ly.line, t.field, t.one, t.other, t.field, t.one)
 	}

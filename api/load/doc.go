@@ -11,6 +11,9 @@
 // them (words.go). What a field is, says the kind's table in kv/record, and nothing here repeats it: cell.go undoes people's
 // ways of writing (31/12/2026, 1.234,56, sim, Pago), and the table judges what is left.
 //
+// Of two titles for one field the more specific counts, and the other is named as not read; between equals the map decides.
+// A row that repeats the header, a line of totals, a spreadsheet's error value and a number that it has cut short are refused.
+//
 // Rows go to the store in batches of kv.MaxRows, each row on its own: a bad one is reported with its line, its column and a
 // reason, and blocks none of the others; no reason repeats what the row holds. An import that is cut off leaves what it has
 // written; the same file again finds that unchanged and goes on. A dry run decides everything and writes nothing.

@@ -67,7 +67,7 @@ func (s *seen) note(it *item, code string, keys int) {
 	if code != "" && bits(code) < 60 {
 		s.weak++
 	}
-	if keys == 0 {
+	if keys == 0 && it.form.kind != record.Membership { // known by its group and person
 		s.nameless++
 	}
 	if s.keep && !it.row.ID.IsZero() {

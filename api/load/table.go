@@ -138,11 +138,14 @@ func (t *tableDrafts) flag(d *draft, row cells) *Rejection {
 		if cell == "" {
 			continue
 		}
-		switch said := strings.ToLower(truth(cell)); said {
-		case f.when:
+		said, isState := choices[nameState][plain(cell)]
+		switch yes := truths[plain(cell)]; {
+		case yes == f.when:
 			worst = max(worst, slices.Index(severity, f.state))
-		case "true", "false":
+		case yes != "":
 			worst = max(worst, 0)
+		case isState:
+			worst = max(worst, slices.Index(severity, said))
 		default:
 			return &Rejection{row.line, t.ly.column(at), "neither yes nor no"}
 		}

@@ -93,13 +93,25 @@ func TestImportTakesTheMoreSpecificTitle(t *testing.T) {
 				{"code": "A-3", "holder_name": "Caio Sá", "order": "78", "type": "Adulto"},
 				{"code": "A-4", "holder_name": "Davi Sá", "order": "79", "type": "Adulto", "state": "cancelled"}},
 			ignore: []string{"Attendee #"}},
-		"yes and no": {text: "code;Pago;Cancelado;Bloqueado;Reembolsado\nA-1;sim;não;;\nA-2;não;não;;\nA-3;não;sim;x;sim\nA-4;;;x;\nA-5;Pix;;;\n",
-			want:   []m{{"code": "A-1"}, {"code": "A-2", "state": "unpaid"}, {"code": "A-3", "state": "cancelled"}, {"code": "A-4", "state": "blocked"}},
+		"yes and no": {text: "code;Pago;Cancelado;Bloqueado;Reembolsado\nA-1;sim;não;;\nA-2;não;não;;\nA-3;não;sim;x;sim\nA-4;;;x;\nA-5;Pix;;;\nA-6;Pendente;;;\n",
+			want: []m{{"code": "A-1"}, {"code": "A-2", "state": "unpaid"}, {"code": "A-3", "state": "cancelled"}, {"code": "A-4", "state": "blocked"},
+				{"code": "A-6", "state": "unpaid"}},
 			reject: []load.Rejection{{Line: 6, Column: "Pago", Reason: "neither yes nor no"}}},
 		"yes and no beside a state": {text: "code;Status;Cancelado\nA-1;pendente;não\nA-2;pendente;sim\n",
 			want: []m{{"code": "A-1", "state": "unpaid"}, {"code": "A-2", "state": "cancelled"}}},
 	} {
 		c.check(t, name)
+	}
+}
+
+func TestImportOfTicketsByAMappedExternalID(t *testing.T) {
+	s := congregation(t)
+	for _, want := range []load.Report{{Created: 1}, {Unchanged: 1}} {
+		got := mustImport(t, s, load.Source{Reader: strings.NewReader("Inscrição;Nome\nX-1;Ana\n"), Kind: "ticket", Event: 7,
+			Map: map[string]string{"external_id": "Inscrição"}})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("report differs (-want +got):\n%s", diff)
+		}
 	}
 }
 
