@@ -41,11 +41,16 @@ func (p Principal) Check(resource, method string) error {
 	if p.operator || p.grants(Permission{resource, method}) {
 		return nil
 	}
+	return p.lacks(Permission{resource, method})
+}
+
+// lacks is the error of a permission that p does not have.
+func (p Principal) lacks(want Permission) error {
 	current := make([]string, 0, len(p.permissions))
 	for _, g := range p.permissions {
 		current = append(current, g.String())
 	}
-	return &Forbidden{RequiredScope: resource + ":" + method, CurrentScopes: current}
+	return &Forbidden{RequiredScope: want.String(), CurrentScopes: current}
 }
 
 func (p Principal) grants(want Permission) bool {

@@ -46,14 +46,6 @@ func (p Principal) outlast(k Key) error {
 	}
 }
 
-func (p Principal) lacks(want Permission) error {
-	current := make([]string, 0, len(p.permissions))
-	for _, g := range p.permissions {
-		current = append(current, g.String())
-	}
-	return &Forbidden{RequiredScope: want.String(), CurrentScopes: current}
-}
-
 // levelWithin tells whether all that a level sees, p sees.
 func (v *sight) levelWithin(p Principal, l Level) (bool, error) {
 	switch {
