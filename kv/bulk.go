@@ -84,7 +84,7 @@ func (o *op) upsert(p Principal, row Row, in *input) (RowResult, error) {
 		return RowResult{}, err
 	}
 	if id := row.ID; !id.IsZero() && id.Int() > MaxGivenID {
-		return RowResult{}, faultOf("id", "Ensure this value is less than or equal to 2147483647.")
+		return RowResult{}, faultOf("id", record.AtMost(MaxGivenID))
 	}
 	before, err := o.existing(p, row, in)
 	if err != nil {

@@ -53,6 +53,9 @@ func InvalidChoice(value string) string { return fmt.Sprintf(textFilterPick, ech
 // TooLong says how many characters a text may have.
 func TooLong(limit int) string { return fmt.Sprintf(textMax, limit) }
 
+// AtMost says how large a number may be.
+func AtMost(limit int64) string { return fmt.Sprintf(textMost, limit) }
+
 // InvalidID is InvalidPK for an id that was read as an integer.
 func InvalidID(id int64) string { return InvalidPK(strconv.FormatInt(id, 10)) }
 
