@@ -126,7 +126,7 @@ var errStopped = errors.New("stopped")
 // send sends a request; an answer that is an error comes back as one.
 func (c *control) send(ctx context.Context, r request) (*http.Response, error) {
 	if !r.json {
-		r.body = closable(r.body)
+		r.body = closable(ctx, r.body)
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, "http://doorward"+r.path+"?"+r.query.Encode(), r.body)
 	if err != nil {
@@ -151,13 +151,14 @@ func (c *control) send(ctx context.Context, r request) (*http.Response, error) {
 	return resp, nil
 }
 
-// closable makes a body whose Close ends a Read that waits, as one of standard input may for ever: without it a command that is
-// stopped would wait for its input to end.
-func closable(body io.Reader) io.Reader {
+// closable makes a body that ends with ctx, even within a Read that waits, as one of standard input may for ever: without it a
+// command that is stopped would wait for its input to end.
+func closable(ctx context.Context, body io.Reader) io.Reader {
 	if body == nil {
 		return nil
 	}
 	r, w := io.Pipe()
+	context.AfterFunc(ctx, func() { _ = r.Close() }) // net/http closes a body only after its Read has answered
 	go func() {
 		_, err := io.Copy(w, body)
 		_ = w.CloseWithError(err) // never fails
