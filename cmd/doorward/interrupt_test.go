@@ -48,8 +48,9 @@ func TestAnInterruptedImportIsCompletedByTheNext(t *testing.T) {
 	const n = 12_000
 	var file strings.Builder
 	file.WriteString("codigo;nome;tipo\n")
+	kind := strings.Repeat("Adulto ", 36) // long rows: half the file is more than all that can be on its way
 	for i := range n {
-		fmt.Fprintf(&file, "CODE-%08d;Ana Souza;Adulto\n", i)
+		fmt.Fprintf(&file, "CODE-%08d;Ana Souza;%s\n", i, kind)
 	}
 	for _, beside := range []bool{false, true} {
 		dir, ctx := filepath.Join(t.TempDir(), "d"), context.Background()
