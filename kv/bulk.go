@@ -52,11 +52,11 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 	author := p
 	author.key = 0 // imports have no author (contract.md §9)
 	results := make([]RowResult, len(rows))
-	inputs := s.prepareRows(author, rows)
 	steps := make([]step, len(rows))
 	for i := range rows {
+		in := s.prepareNew(author, rows[i].Patch)
 		steps[i].run = func(o *op) (err error) {
-			results[i], err = o.upsert(author, rows[i], inputs[i])
+			results[i], err = o.upsert(author, rows[i], in)
 			if err == nil && dryRun {
 				err = errDryRun
 			}
@@ -72,18 +72,6 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 		}
 	}
 	return results, nil
-}
-
-// prepareRows makes rows ready for the writer. However many callers there are, few do so at a time: a door that wants a
-// processor would stand in line behind all of them.
-func (s *Store) prepareRows(p Principal, rows []Row) []*input {
-	s.preparing <- struct{}{}
-	defer func() { <-s.preparing }()
-	inputs := make([]*input, len(rows))
-	for i := range rows {
-		inputs[i] = s.prepareNew(p, rows[i].Patch)
-	}
-	return inputs
 }
 
 // upsert makes or changes the record of one row.

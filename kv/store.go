@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -39,8 +38,6 @@ type Store struct {
 	logins   atomic.Pointer[map[string]login]
 	seq      atomic.Uint64
 	caches   sync.Pool // of *bucketCache, for Views
-
-	preparing chan struct{} // one for each caller that makes bulk rows ready
 }
 
 // Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
@@ -75,7 +72,6 @@ func open(c Config) (s *Store, err error) {
 		return nil, err
 	}
 	s = &Store{db: db, clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, ended: make(chan struct{})}
-	s.preparing = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
 	s.caches.New = func() any { return new(bucketCache) }
 	if err := s.start(c); err != nil {
 		_ = db.Close() // the first error is the one to tell
