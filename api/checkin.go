@@ -39,18 +39,23 @@ func event(x *exchange) (record.ID, error) {
 	return id, nil
 }
 
-// checkIn answers POST /v1/event/{id}/checkin/.
-func checkIn(x *exchange) error {
+// attempted reads an attempt at the event in the path, by a surface's own way, and has it decided.
+func attempted(x *exchange, read func(*exchange) (kv.Attempt, error)) (d kv.Decision, err error) {
 	id, err := event(x)
 	if err != nil {
-		return err
+		return d, err
 	}
-	a, err := readCheckIn(x)
+	a, err := read(x)
 	if err != nil {
-		return unlessMissing(x, record.Event, id, err)
+		return d, unlessMissing(x, record.Event, id, err)
 	}
 	a.Event = id.Int()
-	d, err := x.store().CheckIn(x.caller, a)
+	return x.store().CheckIn(x.caller, a)
+}
+
+// checkIn answers POST /v1/event/{id}/checkin/.
+func checkIn(x *exchange) error {
+	d, err := attempted(x, readCheckIn)
 	if err != nil {
 		return err
 	}

@@ -66,16 +66,7 @@ func orNullTime(t time.Time) jsontext.Value {
 
 // scan answers POST /door/v1/event/{id}/scan/.
 func scan(x *exchange) error {
-	id, err := event(x)
-	if err != nil {
-		return err
-	}
-	a, err := readScan(x)
-	if err != nil {
-		return unlessMissing(x, record.Event, id, err)
-	}
-	a.Event = id.Int()
-	d, err := x.store().CheckIn(x.caller, a)
+	d, err := attempted(x, readScan)
 	if err != nil {
 		return err
 	}
