@@ -10,12 +10,9 @@ import (
 	"doorward/kv/record"
 )
 
-// progressEvery is how many records go by between two calls of a progress function.
-const progressEvery = 100
-
 // Export writes every record of a kind, or of all importable kinds, as p sees them: one JSON object a line whose first member
-// names its kind, each kind after those it refers to, so that Import reads it into an empty store. progress, if not nil, is
-// told how many records are written; the total is 0, unknown.
+// names its kind, each kind after those it refers to, so that Import reads it into an empty store. Whoever reads the lines
+// can count them.
 func Export(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o ExportOptions) error {
 	list := forms()
 	if o.Kind != "" {
@@ -25,7 +22,7 @@ func Export(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o Exp
 		}
 		list = []form{f}
 	}
-	e := &exporter{ctx: ctx, w: bufio.NewWriterSize(w, headSize), progress: o.Progress}
+	e := &exporter{ctx: ctx, w: bufio.NewWriterSize(w, headSize)}
 	for _, f := range list {
 		if err := e.kind(s, p, f.kind); err != nil {
 			return fmt.Errorf("export %s: %w", f.kind.Name, err)
@@ -36,15 +33,12 @@ func Export(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o Exp
 
 // ExportOptions say what to export.
 type ExportOptions struct {
-	Kind     string // "" = all
-	Progress func(done, total int64)
+	Kind string // "" = all
 }
 
 type exporter struct {
-	ctx      context.Context
-	w        *bufio.Writer
-	done     int64
-	progress func(done, total int64)
+	ctx context.Context
+	w   *bufio.Writer
 }
 
 func (e *exporter) kind(s *kv.Store, p kv.Principal, k *record.Kind) error {
@@ -55,12 +49,6 @@ func (e *exporter) kind(s *kv.Store, p kv.Principal, k *record.Kind) error {
 		}
 		_, _ = e.w.WriteString(head) // a failure stays with the writer
 		_, _ = e.w.Write(json[1:])
-		if err := e.w.WriteByte('\n'); err != nil {
-			return err
-		}
-		if e.done++; e.progress != nil && e.done%progressEvery == 0 {
-			e.progress(e.done, 0)
-		}
-		return nil
+		return e.w.WriteByte('\n')
 	})
 }
