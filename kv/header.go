@@ -65,29 +65,27 @@ func flag(set bool) byte {
 	return 0
 }
 
-// parseRow reads a record row; the body shares its memory.
-func parseRow(row []byte) (h header, b record.Body, err error) {
+// parse reads a record row; the body shares its memory.
+func (st *stored) parse(row []byte) error {
 	c := cutter{rest: row}
 	if f := c.byte(); f != headerFormat {
-		return h, b, fmt.Errorf("%w: record format %d", ErrCorrupt, f)
+		return fmt.Errorf("%w: record format %d", ErrCorrupt, f)
 	}
-	h.version, h.deleted = c.byte(), c.byte() == 1
-	for i := range h.scopes {
-		h.scopes[i] = record.Scope{Sort: record.ScopeSort(c.byte()), ID: int64(c.uvarint())}
+	st.version, st.deleted = c.byte(), c.byte() == 1
+	for i := range st.scopes {
+		st.scopes[i] = record.Scope{Sort: record.ScopeSort(c.byte()), ID: int64(c.uvarint())}
 	}
-	if at := c.bytes(8); at != nil {
-		h.updatedAt = int64(binary.BigEndian.Uint64(at))
-	}
-	h.updatedBy, h.seq = int64(c.uvarint()), c.uvarint()
-	h.revision.Generation = c.uvarint()
-	copy(h.revision.Hash[:], c.bytes(16))
-	copy(h.parent[:], c.bytes(16))
-	b.Shown = c.bytes(int(c.uvarint()))
-	b.Hidden = c.rest
+	st.updatedAt = int64(c.uint64())
+	st.updatedBy, st.seq = int64(c.uvarint()), c.uvarint()
+	st.revision.Generation = c.uvarint()
+	copy(st.revision.Hash[:], c.bytes(16))
+	copy(st.parent[:], c.bytes(16))
+	st.body.Shown = c.bytes(int(c.uvarint()))
+	st.body.Hidden = c.rest
 	if c.short {
-		return h, b, fmt.Errorf("%w: record row is cut short", ErrCorrupt)
+		return fmt.Errorf("%w: record row is cut short", ErrCorrupt)
 	}
-	return h, b, nil
+	return nil
 }
 
 // cutter takes a row apart from the left; short tells that it ended too early.
@@ -107,13 +105,21 @@ func (c *cutter) bytes(n int) []byte {
 }
 
 func (c *cutter) byte() byte {
-	if b := c.bytes(1); b != nil {
-		return b[0]
+	if len(c.rest) == 0 {
+		c.short = true
+		return 0
 	}
-	return 0
+	b := c.rest[0]
+	c.rest = c.rest[1:]
+	return b
 }
 
 func (c *cutter) uvarint() uint64 {
+	if len(c.rest) > 0 && c.rest[0] < 0x80 {
+		v := c.rest[0]
+		c.rest = c.rest[1:]
+		return uint64(v)
+	}
 	v, n := binary.Uvarint(c.rest)
 	if n <= 0 {
 		c.short, c.rest = true, nil

@@ -65,7 +65,7 @@ func (s *Store) List(p Principal, q Query) (page Page, err error) {
 const pageRow = 1536
 
 func (v *sight) showAll(dst []byte, q Query, ids []record.ID) ([]byte, error) {
-	v.page = new(record.Page)
+	v.page = q.Kind.NewPage()
 	dst = append(dst, '[')
 	err := v.each(q.Kind, ids, func(st *stored) (err error) {
 		if st.id != ids[0] {

@@ -134,16 +134,16 @@ func buildLists(tx int, r rows) (*lists, error) {
 		l.kinds[k.Number] = kl
 		c := r.in(kindBucket(k)).Cursor()
 		for key, row := c.First(); key != nil; key, row = c.Next() {
-			h, b, err := parseRow(row[:max(0, len(row)-checksumSize)])
-			if err != nil {
+			var st stored
+			if err := st.parse(row[:max(0, len(row)-checksumSize)]); err != nil {
 				continue // damaged: whoever reads it is told, and the others are served
 			}
 			id, ok := k.KeyID(key)
 			if !ok {
 				return nil, fmt.Errorf("%w: key of kind %s", ErrCorrupt, k.Name)
 			}
-			if !h.deleted {
-				kl.push(k, id, h.home(k), issued(k, b))
+			if !st.deleted {
+				kl.push(k, id, st.home(k), issued(k, st.body))
 			}
 		}
 	}

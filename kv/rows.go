@@ -61,11 +61,13 @@ func (r rows) lend(b bucket) *bbolt.Cursor {
 	return c
 }
 
-// checksum covers where a value lies as well as what it says.
+// checksum covers where a value lies as well as what it says. The place is a few bytes, which the library is not made for.
 func checksum(b bucket, key, value []byte) uint32 {
-	var at [64]byte
-	place := append(append(at[:0], byte(b)), key...)
-	return crc32.Update(crc32.Update(0, castagnoli, place), castagnoli, value)
+	crc := castagnoli[byte(b)^0xff] ^ 0x00ffffff
+	for _, c := range key {
+		crc = castagnoli[byte(crc)^c] ^ crc>>8
+	}
+	return crc32.Update(^crc, castagnoli, value)
 }
 
 // unseal checks a stored value and takes its checksum off.

@@ -77,8 +77,8 @@ func (v *sight) loadAny(k *record.Kind, id record.ID) (*stored, error) {
 }
 
 // read takes a row apart.
-func (st *stored) read(k *record.Kind, row []byte) (err error) {
-	if st.header, st.body, err = parseRow(row); err != nil {
+func (st *stored) read(k *record.Kind, row []byte) error {
+	if err := st.parse(row); err != nil {
 		return fmt.Errorf("%s: %w", k.Name, err)
 	}
 	if st.version != k.Version && !st.deleted {

@@ -145,26 +145,25 @@ func (v *sight) verifyLog(key, value []byte) error {
 // verifyRecord checks a record's body, its row in the log, its lookups, and that the lists of this View hold it.
 func (v *sight) verifyRecord(k *record.Kind, key, value []byte) (live bool, err error) {
 	id, ok := k.KeyID(key)
-	h, b, err := parseRow(value)
-	if err != nil || !ok {
+	st := &stored{id: id}
+	if err := st.parse(value); err != nil || !ok {
 		return false, fmt.Errorf("unreadable row: %w", ErrCorrupt)
 	}
-	row, err := v.get(logBucket, seqKey(h.seq))
+	row, err := v.get(logBucket, seqKey(st.seq))
 	if err != nil || row == nil {
-		return !h.deleted, fmt.Errorf("record %s has no row in the log", k.FormatID(id))
+		return !st.deleted, fmt.Errorf("record %s has no row in the log", k.FormatID(id))
 	}
-	if listed := v.lists.kind(k).all.contains(id); listed == h.deleted {
-		return !h.deleted, fmt.Errorf("record %s is listed wrongly", k.FormatID(id))
+	if listed := v.lists.kind(k).all.contains(id); listed == st.deleted {
+		return !st.deleted, fmt.Errorf("record %s is listed wrongly", k.FormatID(id))
 	}
-	if h.deleted {
+	if st.deleted {
 		return false, nil
 	}
-	st := &stored{header: h, id: id, body: b}
 	d, err := st.decode(k)
 	if err != nil {
 		return true, err
 	}
-	if h.version == k.Version && record.Next(record.Revision{Generation: h.revision.Generation - 1, Hash: h.parent}, false, d.Canonical()) != h.revision {
+	if st.version == k.Version && record.Next(record.Revision{Generation: st.revision.Generation - 1, Hash: st.parent}, false, d.Canonical()) != st.revision {
 		return true, fmt.Errorf("record %s does not hash to its revision", k.FormatID(id))
 	}
 	for _, want := range ownRows(k, st, d) {

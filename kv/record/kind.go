@@ -70,6 +70,9 @@ const (
 // Has tells whether any of the given flags is set.
 func (f Flags) Has(g Flags) bool { return f&g != 0 }
 
+// GoString names a kind where it is printed with everything else.
+func (k *Kind) GoString() string { return "record." + k.Name }
+
 // Field finds a row of the table.
 func (k *Kind) Field(name string) (*Field, bool) {
 	i, ok := k.names[name]

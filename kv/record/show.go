@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 )
@@ -34,13 +35,9 @@ func (k *Kind) Show(dst []byte, s Surface, v *View) []byte {
 		dst = k.appendHidden(dst, v.Body.Hidden)
 	}
 	for n := range k.derived {
-		m := &k.derived[n]
-		f := &k.Fields[m.field]
-		if !f.Shown(s) || s == Admin && f.Stored() {
-			continue
+		if m := &k.derived[n]; m.on[s] {
+			dst = v.derive(append(dst, m.label...), n, m)
 		}
-		dst = append(append(dst, ','), k.labels[m.field]...)
-		dst = v.derive(dst, n, m, f.Name)
 	}
 	return append(dst, '}')
 }
@@ -48,13 +45,18 @@ func (k *Kind) Show(dst []byte, s Surface, v *View) []byte {
 // maker is a derived field: what makes it, and the stored field that it is made of alone; "" where there is more to it.
 type maker struct {
 	deriver
-	field  int
-	source string
+	name, source string
+	label        string          // what stands before its value: ,"church":
+	on           [Admin + 1]bool // whether a surface shows it
 }
 
 func (k *Kind) maker(i int) maker {
-	m := maker{deriver: k.Fields[i].Type.(deriver), field: i}
-	switch t := k.Fields[i].Type.(type) {
+	f := &k.Fields[i]
+	m := maker{deriver: f.Type.(deriver), name: f.Name, label: "," + k.labels[i]}
+	for s := range m.on {
+		m.on[s] = f.Shown(Surface(s)) && (Surface(s) != Admin || !f.Stored())
+	}
+	switch t := f.Type.(type) {
 	case Nested:
 		m.source = t.ID
 	case NestedList:
@@ -64,35 +66,52 @@ func (k *Kind) maker(i int) maker {
 }
 
 // derive appends what the nth derived field shows.
-func (v *View) derive(dst []byte, n int, m *maker, name string) []byte {
+func (v *View) derive(dst []byte, n int, m *maker) []byte {
 	if m.source == "" || v.Page == nil {
-		return m.deriver.derive(dst, name, v)
+		return m.deriver.derive(dst, m.name, v)
 	}
-	source := v.Body.reference(m.source)
-	shown := v.Page.field(n)
-	if text, ok := shown[string(source)]; ok {
-		return append(dst, text...)
+	memo := &v.Page.memos[n]
+	if len(memo.head) > 0 && bytes.HasPrefix(v.Body.Hidden, memo.head) {
+		return append(dst, memo.text...)
 	}
-	start := len(dst)
-	dst = m.deriver.derive(dst, name, v)
-	shown[string(source)] = dst[start:len(dst):len(dst)]
+	source, after := find(v.Body.Hidden, 0, m.source)
+	if source == nil {
+		return m.deriver.derive(dst, m.name, v)
+	}
+	text, ok := memo.shown[string(source)]
+	if ok {
+		dst = append(dst, text...)
+	} else {
+		start := len(dst)
+		dst = m.deriver.derive(dst, m.name, v)
+		text = dst[start:len(dst):len(dst)]
+		if memo.shown == nil {
+			memo.shown = make(map[string][]byte)
+		}
+		memo.shown[string(source)] = text
+	}
+	if after <= len(v.Body.Hidden) { // with the comma, without which 1 would begin 12
+		memo.head, memo.text = v.Body.Hidden[:after], text
+	}
 	return dst
 }
 
 // Page is what the replies of one page share, whose records name the same few churches and roles: good for one state of the
-// store, as long as the memory that the replies are on.
+// store, as long as the memory that the replies are on and the bodies are in.
 type Page struct {
-	shown   []map[string][]byte // by derived field: what it showed for a stored value
-	stamp   []byte              // stampOf as it was printed
+	memos   []memo // one for each derived field
+	stamp   []byte // stampOf as it was printed
 	stampOf time.Time
 }
 
-// field is what the nth derived field has shown.
-func (p *Page) field(n int) map[string][]byte {
-	for len(p.shown) <= n {
-		p.shown = append(p.shown, make(map[string][]byte))
-	}
-	return p.shown[n]
+// NewPage begins a page of replies.
+func (k *Kind) NewPage() *Page { return &Page{memos: make([]memo, len(k.derived))} }
+
+// memo is what a derived field has shown, by the stored value that it was made of; for the last one also the beginning of the
+// hidden run, up to and with that value: most records of a page begin the same.
+type memo struct {
+	shown      map[string][]byte
+	head, text []byte
 }
 
 // appendHidden appends the second run without its secrets, and without unknown members that a made one would stand beside.
