@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"os"
 	"reflect"
@@ -153,4 +154,14 @@ func (s IDList) Page(offset, limit int) (ns []int64) {
 		ns = append(ns, id.Int())
 	}
 	return ns
+}
+
+// AwaitRung waits with a bell that rings after the first look has found nothing yet.
+func AwaitRung(ctx context.Context) error {
+	var b bell
+	rung := false
+	return b.await(ctx, func() bool {
+		defer func() { rung = true; b.ring() }()
+		return rung
+	})
 }

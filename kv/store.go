@@ -37,6 +37,7 @@ type Store struct {
 	versions atomic.Pointer[[]*lists]
 	logins   atomic.Pointer[map[string]login]
 	seq      atomic.Uint64
+	bell     bell      // rung when seq has grown
 	caches   sync.Pool // of *bucketCache, for Views
 }
 

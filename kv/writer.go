@@ -209,6 +209,7 @@ func (w *writer) commit(g *group) error {
 	w.state = g.state
 	w.store.metrics.committed(len(g.jobs), time.Since(start))
 	w.store.seq.Store(g.state.seq)
+	w.store.bell.ring()
 	return nil
 }
 
