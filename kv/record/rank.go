@@ -12,24 +12,39 @@ type Ranked struct {
 	digits []string
 }
 
-// ParseRanked splits what was typed on spaces and commas. A particle is a word like others where nothing else was typed.
+// ParseRanked takes what was typed apart into Words; what has no letters counts by its digits, side by side as one number.
+// A particle is a word like others, and a single digit a number, where nothing else was typed.
 func ParseRanked(q string) *Ranked {
 	r := &Ranked{}
-	var particles []string
-	for _, word := range strings.FieldsFunc(Fold(q), func(c rune) bool { return c == ',' || c == '"' || unicode.IsSpace(c) }) {
-		switch {
-		case isParticle(word):
-			particles = append(particles, word)
-		case strings.ContainsFunc(word, unicode.IsLetter):
-			r.words = append(r.words, word)
+	var number []byte
+	var particles, single []string
+	end := func() {
+		switch len(number) {
+		case 0:
+		case 1:
+			single = append(single, string(number))
 		default:
-			if digits := appendDigits(nil, []byte(word)); len(digits) > 0 {
-				r.digits = append(r.digits, string(digits))
+			r.digits = append(r.digits, string(number))
+		}
+		number = nil
+	}
+	for _, part := range strings.FieldsFunc(Fold(q), func(c rune) bool { return c == ',' || c == '"' || unicode.IsSpace(c) }) {
+		if !strings.ContainsFunc(part, unicode.IsLetter) {
+			number = appendDigits(number, []byte(part))
+			continue
+		}
+		end()
+		for _, word := range strings.FieldsFunc(part, between) {
+			if isParticle(word) {
+				particles = append(particles, word)
+			} else {
+				r.words = append(r.words, word)
 			}
 		}
 	}
-	if len(r.words)+len(r.digits) == 0 {
-		r.words = particles
+	end()
+	if r.Empty() {
+		r.words, r.digits = particles, single
 	}
 	return r
 }
@@ -40,5 +55,5 @@ func (r *Ranked) Empty() bool { return len(r.words)+len(r.digits) == 0 }
 // Words are the words that a name must have, folded.
 func (r *Ranked) Words() []string { return r.words }
 
-// Digits are what a phone must end with.
+// Digits are what a phone must end with, or a number be.
 func (r *Ranked) Digits() []string { return r.digits }

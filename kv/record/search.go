@@ -15,9 +15,11 @@ type Search struct{ terms []term }
 // term is one word or phrase that was typed. With letters it is looked for in names and addresses, without in the digits
 // of phones and numbers; with neither it matches nothing.
 type term struct {
-	folded []byte
-	digits []byte
-	spoken bool // has letters
+	folded    []byte
+	digits    []byte
+	spoken    bool // has letters
+	phrase    bool // was quoted
+	forgiving bool // one edit is forgiven in names
 }
 
 // ParseSearch splits what was typed on spaces and commas, "quoted phrases" kept. A search without terms matches everything.
@@ -26,19 +28,19 @@ func ParseSearch(q string) *Search {
 	for q != "" {
 		if rest, quoted := strings.CutPrefix(q, `"`); quoted {
 			phrase, after, _ := strings.Cut(rest, `"`)
-			s.add(phrase)
+			s.add(phrase, true)
 			q = after
 			continue
 		}
 		end := strings.IndexFunc(q, func(r rune) bool { return r == ',' || r == '"' || unicode.IsSpace(r) })
 		switch end {
 		case -1:
-			s.add(q)
+			s.add(q, false)
 			q = ""
 		case 0:
 			q = strings.TrimLeftFunc(q, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 		default:
-			s.add(q[:end])
+			s.add(q[:end], false)
 			q = q[end:]
 		}
 	}
@@ -46,12 +48,12 @@ func ParseSearch(q string) *Search {
 }
 
 // add takes one term; a blank phrase is none.
-func (s *Search) add(text string) {
+func (s *Search) add(text string, phrase bool) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return
 	}
-	t := term{folded: bytes.TrimSpace(appendFold(nil, []byte(text)))}
+	t := term{folded: bytes.TrimSpace(appendFold(nil, []byte(text))), phrase: phrase}
 	t.spoken = bytes.ContainsFunc(t.folded, unicode.IsLetter)
 	if !t.spoken {
 		t.digits = appendDigits(nil, t.folded)
@@ -62,13 +64,48 @@ func (s *Search) add(text string) {
 // Empty tells a search without terms.
 func (s *Search) Empty() bool { return len(s.terms) == 0 }
 
-// Terms are what is searched for, folded; for a follower that keeps an index of its own.
-func (s *Search) Terms() []string {
-	out := make([]string, len(s.terms))
-	for i, t := range s.terms {
-		out[i] = string(t.folded)
+// forgivenLetters is how many letters a term has at least in which one edit is forgiven.
+const forgivenLetters = 4
+
+// Fuzzy is the search that forgives one edit in each unquoted word of at least four letters, in names: the term matches also
+// where a word of the name, or a beginning of one, is a letter more, less or other away from it, or two neighbours swapped.
+func (s *Search) Fuzzy() *Search {
+	f := &Search{slices.Clone(s.terms)}
+	for i := range f.terms {
+		t := &f.terms[i]
+		t.forgiving = t.spoken && !t.phrase && isWord(t.folded) && lettersIn(t.folded) >= forgivenLetters
 	}
-	return out
+	return f
+}
+
+// lettersIn counts the letters of a text.
+func lettersIn(text []byte) (n int) {
+	for _, r := range string(text) {
+		if unicode.IsLetter(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// Part is one term of a search, for a follower that keeps an index of its own.
+type Part struct {
+	Text      string // folded; "" where it has no letters
+	Digits    string // of a term without letters; with neither it matches nothing
+	Phrase    bool   // it was quoted
+	Forgiving bool   // one edit is forgiven in names
+}
+
+// Parts are what is searched for.
+func (s *Search) Parts() []Part {
+	parts := make([]Part, len(s.terms))
+	for i, t := range s.terms {
+		parts[i] = Part{Digits: string(t.digits), Phrase: t.phrase, Forgiving: t.forgiving}
+		if t.spoken {
+			parts[i].Text = string(t.folded)
+		}
+	}
+	return parts
 }
 
 // Matches tells whether a record of kind k matches.

@@ -1,6 +1,8 @@
 package record_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,4 +92,39 @@ func TestEveryNameIsFoundByItsOwnWords(t *testing.T) {
 			t.Errorf("%q is not found in %v", word, words)
 		}
 	})
+}
+
+func TestPartsOfASearch(t *testing.T) {
+	s := record.ParseSearch(`João "Da Silva" abc maria-joao 99-88 - ab¨c`)
+	for name, row := range map[string]struct {
+		s         *record.Search
+		forgiving bool
+	}{"exact": {s, false}, "fuzzy": {s.Fuzzy(), true}} {
+		want := []record.Part{{Text: "joao", Forgiving: row.forgiving}, {Text: "da silva", Phrase: true}, {Text: "abc"}, {Text: "maria-joao"},
+			{Digits: "9988"}, {}, {Text: "ab c"}}
+		if got := row.s.Parts(); !slices.Equal(got, want) {
+			t.Errorf("%s Parts = %+v, want %+v", name, got, want)
+		}
+	}
+}
+
+func TestRankedTakesWhatWasTypedApart(t *testing.T) {
+	for typed, want := range map[string]string{
+		"Souza da ANA":              "[souza ana] []",
+		"da":                        "[da] []",
+		"e da":                      "[e da] []",
+		"Ana-Maria D'Ávila":         "[ana maria d'avila] []",
+		"ana 4321":                  "[ana] [4321]",
+		"ana 4":                     "[ana] []",
+		"4":                         "[] [4]",
+		"(11) 98765-4321":           "[] [11987654321]",
+		"12 ana 34":                 "[ana] [12 34]",
+		`"João","Silva" 🙂`: "[joao silva] []",
+		" - ":                       "[] []",
+	} {
+		r := record.ParseRanked(typed)
+		if got := fmt.Sprint(r.Words(), r.Digits()); got != want || r.Empty() != (want == "[] []") {
+			t.Errorf("ParseRanked(%q) = %s, empty %t, want %s", typed, got, r.Empty(), want)
+		}
+	}
 }
