@@ -1,15 +1,26 @@
 package record
 
 import (
+	"bytes"
+	"math/bits"
 	"strings"
 	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Ranked is a search for people who type: the words of a name in any order, whole, begun or mistyped, and the last digits of
-// a phone. Every word counts, but for particles.
+// a phone. Every word counts, but for particles, and each word of a name answers one that was typed.
 type Ranked struct {
 	words  []string
+	typed  []typed // of words
 	digits []string
+}
+
+// typed is a word as it is compared.
+type typed struct {
+	runes   []rune
+	letters int
 }
 
 // ParseRanked takes what was typed apart into Words; what has no letters counts by its digits, side by side as one number.
@@ -46,10 +57,13 @@ func ParseRanked(q string) *Ranked {
 	if r.Empty() {
 		r.words, r.digits = particles, single
 	}
+	for _, word := range r.words {
+		r.typed = append(r.typed, typed{[]rune(word), lettersIn([]byte(word))})
+	}
 	return r
 }
 
-// Empty tells a search for nothing.
+// Empty tells a search for nothing, which finds nobody.
 func (r *Ranked) Empty() bool { return len(r.words)+len(r.digits) == 0 }
 
 // Words are the words that a name must have, folded.
@@ -57,3 +71,138 @@ func (r *Ranked) Words() []string { return r.words }
 
 // Digits are what a phone must end with, or a number be.
 func (r *Ranked) Digits() []string { return r.digits }
+
+// An answer's cost counts, from the most important: words that are two edits away, those one edit away, beginnings, whether
+// the name's first word answers the first that was typed, and particles that answer one. Each has room for maxTyped.
+const (
+	costParticle = 1
+	costNotFirst = 1 << 5
+	costBegun    = 1 << 6
+	costOneEdit  = 1 << 11
+	costTwoEdits = 1 << 16
+)
+
+// How many letters a typed word has at least whose edits are forgiven: one in a whole word, one in its beginning, two in a
+// whole word.
+const (
+	oneEditLetters  = 3
+	begunLetters    = 4
+	twoEditsLetters = 8
+)
+
+// Cost tells whether a record of kind k is found, and how well, less being better: all words whole, then begun, then with one
+// edit, then with two, fewer first; of equals those whose first word answers the first that was typed, then those with fewer
+// words besides. Two of one cost stand in the order of their ids.
+func (r *Ranked) Cost(k *Kind, b Body) (cost int, ok bool) {
+	if r.Empty() || len(r.words)+len(r.digits) > maxTyped {
+		return 0, false
+	}
+	var stack [256]rune
+	var ends [maxWords]int
+	name := words{stack[:0], ends[:0]}
+	at := 0
+	for _, i := range k.searched {
+		f := &k.Fields[i]
+		if len(r.words) == 0 || !isName(f) {
+			continue
+		}
+		var v jsontext.Value
+		if v, at = b.next(f.Name, at); !isNull(v) {
+			var text [256]byte
+			name = appendWords(name, appendFold(text[:0], content(v)))
+		}
+	}
+	sum, more, ok := r.match(&name)
+	if !ok {
+		return 0, false
+	}
+	tails, ok := r.tails(k, b, at)
+	if !ok {
+		return 0, false
+	}
+	return (sum/costNotFirst*64+min(more, 63))*32 + min(tails, 31), true
+}
+
+// match gives each typed word a word of the name: what that costs, and how many words are left, particles not counted.
+func (r *Ranked) match(name *words) (sum, more int, ok bool) {
+	n, m := len(r.typed), len(name.ends)
+	if n == 0 || n > m {
+		return 0, 0, n == 0
+	}
+	var c costs
+	for i := range r.typed {
+		found := false
+		for j := range m {
+			word := name.word(j)
+			c[i][j] = r.typed[i].cost(word)
+			if c[i][j] == unmatched {
+				continue
+			}
+			found = true
+			if i == 0 && j > 0 {
+				c[i][j] += costNotFirst
+			}
+			if particle(word) {
+				c[i][j] += costParticle
+			}
+		}
+		if !found {
+			return 0, 0, false
+		}
+	}
+	sum, ok = c.least(n, m)
+	for j := range m {
+		if !particle(name.word(j)) {
+			more++
+		}
+	}
+	return sum, more - (n - sum%costNotFirst), ok
+}
+
+// cost is how far a word of a name is from what was typed.
+func (t *typed) cost(word []rune) int {
+	switch {
+	case near(t.runes, word, 0, true):
+		if len(t.runes) == len(word) {
+			return 0
+		}
+		return costBegun
+	case t.letters >= oneEditLetters && near(t.runes, word, 1, false):
+		return costOneEdit
+	case t.letters >= begunLetters && near(t.runes, word, 1, true):
+		return costOneEdit + costBegun
+	case t.letters >= twoEditsLetters && near(t.runes, word, 2, false):
+		return costTwoEdits
+	}
+	return unmatched
+}
+
+// tails tells whether each number that was typed is the end of a phone, or the whole of a number, looking from the member at b's
+// shown run on; n of them are but an end. A single digit is neither.
+func (r *Ranked) tails(k *Kind, b Body, at int) (n int, ok bool) {
+	if len(r.digits) == 0 {
+		return 0, true
+	}
+	var ends, whole uint64 // a bit for each number
+	for _, i := range k.searched {
+		f := &k.Fields[i]
+		if isSpoken(f.Type) {
+			continue
+		}
+		var v jsontext.Value
+		v, at = b.next(f.Name, at)
+		var stack [64]byte
+		have := appendDigits(stack[:0], v)
+		_, phone := f.Type.(Phone)
+		for i, digits := range r.digits {
+			switch {
+			case len(digits) < 2:
+			case string(have) == digits:
+				whole |= 1 << i
+			case phone && bytes.HasSuffix(have, []byte(digits)):
+				ends |= 1 << i
+			}
+		}
+	}
+	return bits.OnesCount64(ends &^ whole), ends|whole == 1<<len(r.digits)-1
+}

@@ -19,6 +19,15 @@ func (b Body) Member(name string) jsontext.Value {
 	return v
 }
 
+// next is Member for names that are asked for in table order: it looks from the shown run's member at i on first, and answers
+// where the one after the member begins.
+func (b Body) next(name string, i int) (v jsontext.Value, after int) {
+	if v, after := find(b.Shown, i, name); v != nil {
+		return v, after
+	}
+	return b.Member(name), i
+}
+
 // slowMember finds a name that its text writes with escapes.
 func (b Body) slowMember(name string) jsontext.Value {
 	for _, run := range [2][]byte{b.Shown, b.Hidden} {

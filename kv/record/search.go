@@ -17,9 +17,9 @@ type Search struct{ terms []term }
 type term struct {
 	folded    []byte
 	digits    []byte
-	spoken    bool // has letters
-	phrase    bool // was quoted
-	forgiving bool // one edit is forgiven in names
+	spoken    bool   // has letters
+	phrase    bool   // was quoted
+	forgiving []rune // folded, where one edit is forgiven in names
 }
 
 // ParseSearch splits what was typed on spaces and commas, "quoted phrases" kept. A search without terms matches everything.
@@ -73,7 +73,9 @@ func (s *Search) Fuzzy() *Search {
 	f := &Search{slices.Clone(s.terms)}
 	for i := range f.terms {
 		t := &f.terms[i]
-		t.forgiving = t.spoken && !t.phrase && isWord(t.folded) && lettersIn(t.folded) >= forgivenLetters
+		if t.spoken && !t.phrase && isWord(t.folded) && lettersIn(t.folded) >= forgivenLetters {
+			t.forgiving = []rune(string(t.folded))
+		}
 	}
 	return f
 }
@@ -100,7 +102,7 @@ type Part struct {
 func (s *Search) Parts() []Part {
 	parts := make([]Part, len(s.terms))
 	for i, t := range s.terms {
-		parts[i] = Part{Digits: string(t.digits), Phrase: t.phrase, Forgiving: t.forgiving}
+		parts[i] = Part{Digits: string(t.digits), Phrase: t.phrase, Forgiving: t.forgiving != nil}
 		if t.spoken {
 			parts[i].Text = string(t.folded)
 		}
@@ -132,7 +134,7 @@ func (s *Search) Matches(k *Kind, b Body) bool {
 			at = after
 		}
 		if !isNull(v) {
-			missing &^= s.found(wanted, f.Type, v)
+			missing &^= s.found(wanted, f, v)
 		}
 	}
 	return missing == 0
@@ -168,18 +170,47 @@ func isSpoken(t Type) bool {
 }
 
 // found has the bits of the wanted terms that one field's value matches.
-func (s *Search) found(wanted uint64, t Type, v jsontext.Value) (bits uint64) {
+func (s *Search) found(wanted uint64, f *Field, v jsontext.Value) (bits uint64) {
 	var stack [512]byte
 	var text []byte
-	if isSpoken(t) {
+	if isSpoken(f.Type) {
 		text = appendFold(stack[:0], content(v))
 	} else {
 		text = appendDigits(stack[:0], v)
 	}
-	_, whole := t.(Integer)
+	_, whole := f.Type.(Integer)
+	forgiving := false
 	for i := range s.terms {
-		if wanted&(1<<i) != 0 && s.terms[i].in(text, whole) {
+		t := &s.terms[i]
+		switch {
+		case wanted&(1<<i) == 0:
+		case t.in(text, whole):
 			bits |= 1 << i
+		case t.forgiving != nil:
+			forgiving = true
+		}
+	}
+	if forgiving && isName(f) {
+		bits |= s.foundNear(wanted&^bits, text)
+	}
+	return bits
+}
+
+// foundNear has the bits of the wanted terms that one edit is forgiven in and that a name has nearly.
+func (s *Search) foundNear(wanted uint64, folded []byte) (bits uint64) {
+	var letters [256]rune
+	var ends [maxWords]int
+	name := appendWords(words{letters[:0], ends[:0]}, folded)
+	for i := range s.terms {
+		t := &s.terms[i]
+		if t.forgiving == nil || wanted&(1<<i) == 0 {
+			continue
+		}
+		for j := range name.ends {
+			if near(t.forgiving, name.word(j), 1, true) {
+				bits |= 1 << i
+				break
+			}
 		}
 	}
 	return bits

@@ -11,7 +11,7 @@ var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 1, Resource: "event
 		{"state", ticketState, Strict, `"valid"`},
 		{"valid_from", DateTime{}, Null, ``},
 		{"valid_until", DateTime{}, Null, ``},
-		{"label", Text{Max: 255}, ServerOnly, `""`},
+		{"label", Text{Max: 255}, ServerOnly | Searched, `""`},
 		{"order", Text{Max: 255}, Null, ``},
 		{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
 		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},

@@ -24,3 +24,54 @@ func between(r rune) bool {
 	}
 	return r != '’' && !unicode.In(r, unicode.Letter, unicode.Number, unicode.Mark)
 }
+
+// isName tells the fields whose words searches forgive edits in.
+func isName(f *Field) bool {
+	_, text := f.Type.(Text)
+	return text && f.Flags.Has(Searched)
+}
+
+// words are the words of names: their letters one after the other, and where each ends.
+type words struct {
+	letters []rune
+	ends    []int // as many as there is room for
+}
+
+// word is the word at a place.
+func (w *words) word(i int) []rune {
+	if i == 0 {
+		return w.letters[:w.ends[0]]
+	}
+	return w.letters[w.ends[i-1]:w.ends[i]]
+}
+
+// appendWords appends the words of a folded text.
+func appendWords(w words, folded []byte) words {
+	start := len(w.letters)
+	for _, r := range string(folded) {
+		switch {
+		case !between(r):
+			w.letters = append(w.letters, r)
+		case start < len(w.letters):
+			w.ends = w.end()
+			start = len(w.letters)
+		}
+	}
+	if start < len(w.letters) {
+		w.ends = w.end()
+	}
+	return w
+}
+
+// end ends a word, if there is room for one more.
+func (w *words) end() []int {
+	if len(w.ends) < cap(w.ends) {
+		return append(w.ends, len(w.letters))
+	}
+	return w.ends
+}
+
+// particle tells a particle in a folded name.
+func particle(word []rune) bool {
+	return len(word) <= 3 && isParticle(string(word))
+}
