@@ -110,17 +110,17 @@ func TestPartsOfASearch(t *testing.T) {
 
 func TestRankedTakesWhatWasTypedApart(t *testing.T) {
 	for typed, want := range map[string]string{
-		"Souza da ANA":              "[souza ana] []",
-		"da":                        "[da] []",
-		"e da":                      "[e da] []",
-		"Ana-Maria D'Ávila":         "[ana maria d'avila] []",
-		"ana 4321":                  "[ana] [4321]",
-		"ana 4":                     "[ana] []",
-		"4":                         "[] [4]",
-		"(11) 98765-4321":           "[] [11987654321]",
-		"12 ana 34":                 "[ana] [12 34]",
-		`"João","Silva" 🙂`: "[joao silva] []",
-		" - ":                       "[] []",
+		"Souza da ANA":      "[souza ana] []",
+		"da":                "[da] []",
+		"e da":              "[e da] []",
+		"Ana-Maria D'Ávila": "[ana maria d'avila] []",
+		"ana 4321":          "[ana] [4321]",
+		"ana 4":             "[ana] []",
+		"4":                 "[] [4]",
+		"(11) 98765-4321":   "[] [11987654321]",
+		"12 ana 34":         "[ana] [12 34]",
+		`"João","Silva" 🙂`:  "[joao silva] []",
+		" - ":               "[] []",
 	} {
 		r := record.ParseRanked(typed)
 		if got := fmt.Sprint(r.Words(), r.Digits()); got != want || r.Empty() != (want == "[] []") {
