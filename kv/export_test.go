@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"sync/atomic"
 
 	"go.etcd.io/bbolt"
 
@@ -164,4 +165,27 @@ func AwaitRung(ctx context.Context) error {
 		defer func() { rung = true; b.ring() }()
 		return rung
 	})
+}
+
+// DoorsWithoutEnd keeps a door waiting whenever the writer looks: each one is followed by the next before it is answered.
+func DoorsWithoutEnd(s *Store) (stop func()) {
+	var over atomic.Bool
+	ended := make(chan struct{})
+	var come func()
+	come = func() {
+		if over.Load() {
+			close(ended)
+			return
+		}
+		s.writer.queue.push(&job{door: true, done: make(chan error, 1), steps: []step{{run: func(o *op) error {
+			o.put(metaBucket, []byte("door"), nil)
+			o.after = append(o.after, come)
+			return nil
+		}}}})
+	}
+	come()
+	return func() {
+		over.Store(true)
+		<-ended
+	}
 }

@@ -102,6 +102,16 @@ func TestDoorsGoBeforeBulk(t *testing.T) {
 	}
 }
 
+// TestDoorsStarveNobody holds bulk work to its turn while a door is always waiting.
+func TestDoorsStarveNobody(t *testing.T) {
+	t.Parallel()
+	s := kvtest.Open(t)
+	defer kv.DoorsWithoutEnd(s)()
+	for range 20 {
+		kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
+	}
+}
+
 func TestFirstFailedCommitStopsWritingForGood(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	c := kv.Config{Dir: folder(t), Registerer: registry, Clock: kvtest.NewClock(sunday).Now}
