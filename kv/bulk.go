@@ -2,6 +2,7 @@ package kv
 
 import (
 	"errors"
+	"runtime"
 
 	"doorward/kv/record"
 )
@@ -54,6 +55,7 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 	results := make([]RowResult, len(rows))
 	steps := make([]step, len(rows))
 	for i := range rows {
+		runtime.Gosched() // a door must not wait for the end of this goroutine's time slice, which is 10 ms
 		in := s.prepareNew(author, rows[i].Patch)
 		steps[i].run = func(o *op) (err error) {
 			results[i], err = o.upsert(author, rows[i], in)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -142,6 +143,7 @@ func (im *importer) read() {
 		return true
 	}
 	for {
+		runtime.Gosched() // as kv.Store.Upsert does: doors come first
 		it, err := im.item()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
