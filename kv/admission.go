@@ -45,13 +45,13 @@ func (a admission) before(b admission) bool {
 }
 
 // firstAdmission is the earliest check-in of a code or its ticket in a list that no undo names; nil where there is none.
-func (o *op) firstAdmission(event int64, hash codeHash, ticket int64, list string) (*stored, error) {
+func (v *sight) firstAdmission(event int64, hash codeHash, ticket int64, list string) (*stored, error) {
 	var buf [64]byte
-	first, err := o.earliest(codeAdmissions(buf[:0], event, hash, list))
+	first, err := v.earliest(codeAdmissions(buf[:0], event, hash, list))
 	if err != nil {
 		return nil, err
 	}
-	other, err := o.earliest(ticketListAdmissions(buf[:0], ticket, list))
+	other, err := v.earliest(ticketListAdmissions(buf[:0], ticket, list))
 	if err != nil {
 		return nil, err
 	}
@@ -61,17 +61,17 @@ func (o *op) firstAdmission(event int64, hash codeHash, ticket int64, list strin
 	if first == nil {
 		return nil, nil
 	}
-	return o.load(record.Checkin, first.id)
+	return v.load(record.Checkin, first.id)
 }
 
 // earliest is the first row under a prefix whose check-in is not undone.
-func (o *op) earliest(prefix []byte) (first *admission, err error) {
-	err = o.scan(admissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
+func (v *sight) earliest(prefix []byte) (first *admission, err error) {
+	err = v.scan(admissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
 		id, ok := record.Checkin.KeyID(key[len(key)-16:])
 		if !ok || len(key) != len(prefix)+24 {
 			return false, ErrCorrupt
 		}
-		undone, err := o.undone(id)
+		undone, err := v.undone(id)
 		if err != nil || undone {
 			return true, err
 		}
@@ -82,8 +82,8 @@ func (o *op) earliest(prefix []byte) (first *admission, err error) {
 }
 
 // undone tells whether an undo names a check-in.
-func (o *op) undone(checkin record.ID) (bool, error) {
-	undo, err := o.lookupOne(record.Undo, "checkin_id", record.Checkin.FormatID(checkin))
+func (v *sight) undone(checkin record.ID) (bool, error) {
+	undo, err := v.lookupOne(record.Undo, "checkin_id", record.Checkin.FormatID(checkin))
 	return !undo.IsZero(), err
 }
 

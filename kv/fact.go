@@ -23,11 +23,16 @@ type fact struct {
 
 // newFact begins a fact about a ticket of an event.
 func (o *op) newFact(a *attempt, event, ticket *stored) *fact {
-	f := &fact{event: a.Event, ticket: ticket.id.Int(), codeHash: hashOf(ticket.body.Member("code_hash")), door: a.Door, about: ticket}
+	return &fact{event: a.Event, ticket: ticket.id.Int(), codeHash: hashOf(ticket.body.Member("code_hash")), list: o.listOf(event),
+		door: a.Door, about: ticket}
+}
+
+// listOf is the list that an event admits to now.
+func (v *sight) listOf(event *stored) string {
 	if string(event.body.Member("list_rule")) == `"daily"` {
-		f.list = o.now.In(o.store.zone).Format(time.DateOnly)
+		return v.now.In(v.store.zone).Format(time.DateOnly)
 	}
-	return f
+	return ""
 }
 
 // putFact writes a fact as a record of a kind; more, if not nil, adds the members that only this kind has. It answers where

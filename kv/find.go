@@ -9,6 +9,9 @@ import (
 // ErrNoIndex is a Finder's answer while it cannot be asked: the store looks at every record instead.
 var ErrNoIndex = errors.New("the search index is not ready")
 
+// ErrIndexing means that a search must wait for its index: without it there is too much to look at.
+var ErrIndexing = errors.New("the search index is being built")
+
 // Finder knows where to look for what is searched. It answers candidates only: the store reads each one and decides, so an
 // index that is late or wrong costs time and shows nobody what they may not see.
 type Finder interface {
@@ -24,7 +27,7 @@ type Wanted struct {
 	Search *record.Search
 	Ranked *record.Ranked
 	Keep   func(record.ID) bool // Ranked: a candidate counts only where it answers true; nil = all count
-	Limit  int                  // Ranked: this many of the best are enough
+	Limit  int                  // Ranked: this many of the best are enough; an answer of fewer says that there are no more
 }
 
 // Found are candidates.

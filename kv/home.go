@@ -6,39 +6,58 @@ import (
 	"doorward/kv/record"
 )
 
-// matchHome sets the lists that hold what p sees of a kind, narrowed by a condition on the field that says whose a record is.
-// It answers the conditions that are left.
-func (v *sight) matchHome(p Principal, q Query, m *matches) (rest []Where, err error) {
-	own, all, err := v.homes(p, q.Kind)
-	if err != nil {
-		return nil, err
+// scope says whose records of a kind a query is about: the churches or events, 0 for none, or all there are.
+type scope struct {
+	homes []int64
+	all   bool
+	rest  []Where // the conditions besides
+}
+
+// within tells whether everything that it says is among some homes.
+func (h scope) within(all bool, homes []int64) bool {
+	return all || !h.all && !slices.ContainsFunc(h.homes, func(home int64) bool { return !slices.Contains(homes, home) })
+}
+
+// scope is what p sees of a kind, narrowed by a condition on the field that says whose a record is.
+func (v *sight) scope(p Principal, q Query) (h scope, err error) {
+	if h.homes, h.all, err = v.homes(p, q.Kind); err != nil {
+		return h, err
 	}
 	for _, w := range q.Where {
 		if w.Field != homeField(q.Kind) || w.In == nil {
-			rest = append(rest, w)
+			h.rest = append(h.rest, w)
 			continue
 		}
 		named := homesNamed(w)
-		if all {
-			own, all = named, false
+		if h.all {
+			h.homes, h.all = named, false
 		} else {
-			own = slices.DeleteFunc(own, func(h int64) bool { return !slices.Contains(named, h) })
+			h.homes = slices.DeleteFunc(h.homes, func(h int64) bool { return !slices.Contains(named, h) })
 		}
+	}
+	return h, nil
+}
+
+// matchHome sets the lists that hold what p sees of a kind.
+func (v *sight) matchHome(p Principal, q Query, m *matches) (scope, error) {
+	h, err := v.scope(p, q)
+	if err != nil {
+		return h, err
 	}
 	lists := v.lists.kind(q.Kind)
 	switch {
-	case all:
+	case h.all:
 		m.lists = []*idList{lists.all}
 	case q.Kind == record.Event && p.level.Name == EventOf:
 		m.ids, m.exact = v.ownEvents(p, q), true
 	default:
-		for _, home := range own {
+		for _, home := range h.homes {
 			if l := lists.home.of(home); l.len() > 0 {
 				m.lists = append(m.lists, l)
 			}
 		}
 	}
-	return rest, nil
+	return h, nil
 }
 
 // homeField is the field that a kind's lists by home are named by; "" where the home is another record's.

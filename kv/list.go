@@ -1,31 +1,26 @@
 package kv
 
 import (
-	"bytes"
+	"errors"
 	"slices"
 	"sort"
-	"strconv"
-	"strings"
 
 	"doorward/kv/record"
 )
 
-// Query is a page of a kind. Results stand in id order.
+// Query is a page of a kind. Results stand in id order, those of a ranked search the best first and then by id.
 type Query struct {
 	Surface       record.Surface
 	Kind          *record.Kind
 	Where         []Where // all must hold; each field is Indexed, or "updated_at"
 	Search        *record.Search
+	Ranked        *record.Ranked // instead of Search; the best thousand are found, and counted
+	Finder        Finder         // is asked where to look; nil = everywhere
 	Offset, Limit int
 	Head          func(dst []byte, count int) []byte // writes what stands before the results; nil = nothing
 	Into          []byte                             // memory to build the page on; may be nil
-}
 
-// Where is one condition. Either In is set, or From and To, both inclusive, nil = open.
-type Where struct {
-	Field    string
-	In       []any // int64, bool, string, or nil for null; any of them
-	From, To any   // time.Time or int64
+	asked *asked // of Finder
 }
 
 // Page is what a list answers.
@@ -36,11 +31,24 @@ type Page struct {
 }
 
 // List reads a page. A church, regional or other referred record that the principal cannot see counts as unknown:
-// record.Faults with "Select a valid choice…" under the field's name.
+// record.Faults with "Select a valid choice…" under the field's name. ErrIndexing while a search's Finder is not ready and there
+// is too much to look at without it.
 func (s *Store) List(p Principal, q Query) (page Page, err error) {
 	if err := p.checkKind(q.Surface, q.Kind, "GET"); err != nil {
 		return Page{}, err
 	}
+	for try := 0; ; try++ {
+		if q.asked, err = s.ask(p, q, try); err != nil {
+			return Page{}, err
+		}
+		page, err = s.list(p, q)
+		if !errors.Is(err, errAskAgain) {
+			return page, err
+		}
+	}
+}
+
+func (s *Store) list(p Principal, q Query) (page Page, err error) {
 	err = s.view(func(v *sight) error {
 		v.reader = p
 		if err := v.checkChoices(p, q); err != nil {
@@ -75,50 +83,6 @@ func (v *sight) showAll(dst []byte, q Query, ids []record.ID) ([]byte, error) {
 		return err
 	})
 	return append(dst, ']'), err
-}
-
-// checkChoices refuses filters that name a record which p does not see.
-func (v *sight) checkChoices(p Principal, q Query) error {
-	var faults record.Faults
-	for _, w := range q.Where {
-		f, ok := q.Kind.Field(w.Field)
-		if !ok {
-			continue
-		}
-		k, ok := record.ByName(refersTo(f))
-		if !ok {
-			continue
-		}
-		for _, value := range w.In {
-			n, ok := value.(int64)
-			if !ok {
-				continue
-			}
-			seen, err := v.choosable(p, k, n)
-			if err != nil {
-				return err
-			}
-			if !seen {
-				faults.Add(w.Field, record.InvalidChoice(strconv.FormatInt(n, 10)))
-			}
-		}
-	}
-	if len(faults) > 0 {
-		return faults
-	}
-	return nil
-}
-
-// choosable tells whether a filter may name a record: it is there, and of churches only p's own.
-func (v *sight) choosable(p Principal, k *record.Kind, n int64) (bool, error) {
-	st, err := v.load(k, record.Int(n))
-	if err != nil || st == nil {
-		return false, err
-	}
-	if k == record.Church && p.level.Name != EventOf {
-		return v.holdsChurch(p, n)
-	}
-	return v.sees(p, k, st)
 }
 
 // matches are the ids that a query finds: either whole lists, which nobody has to walk, or ids one by one.
@@ -195,20 +159,43 @@ func (m *matches) everything() []record.ID {
 
 // match finds what a query asks for among what p sees.
 func (v *sight) match(p Principal, q Query) (*matches, error) {
-	m := &matches{kind: q.Kind}
-	rest, err := v.matchHome(p, q, m)
+	m, err := v.matchWhere(p, q)
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range rest {
+	if q.Ranked != nil {
+		return m, v.rank(q, m)
+	}
+	return m, v.sift(p, q, m)
+}
+
+// matchWhere finds what fulfils a query's conditions, as far as its Finder has named it.
+func (v *sight) matchWhere(p Principal, q Query) (*matches, error) {
+	m := &matches{kind: q.Kind}
+	h, err := v.matchHome(p, q, m)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.narrow(q.asked, h, m); err != nil {
+		return nil, err
+	}
+	for _, w := range h.rest {
 		ids, err := v.where(q.Kind, w, m)
 		if err != nil {
 			return nil, err
 		}
-		ids = slices.DeleteFunc(ids, func(id record.ID) bool { return !m.contains(id) })
-		m.ids, m.exact = ids, true
+		m.keep(ids)
 	}
-	return m, v.sift(p, q, m)
+	if q.asked.tooMany(m.count()) {
+		return nil, ErrIndexing
+	}
+	return m, nil
+}
+
+// keep leaves of the matches those that are among ascending ids, which it may change.
+func (m *matches) keep(ids []record.ID) {
+	m.ids = slices.DeleteFunc(ids, func(id record.ID) bool { return !m.contains(id) })
+	m.exact = true
 }
 
 // contains tells whether an id is among the matches so far.
@@ -218,72 +205,4 @@ func (m *matches) contains(id record.ID) bool {
 		return found
 	}
 	return slices.ContainsFunc(m.lists, func(l *idList) bool { return l.contains(id) })
-}
-
-// sift keeps the matches that only their bodies can tell: of a search, and memberships by their group.
-func (v *sight) sift(p Principal, q Query, m *matches) error {
-	searching := q.Search != nil && !q.Search.Empty()
-	if !searching && (q.Kind != record.Membership || p.whole()) {
-		return nil
-	}
-	all := m.everything()
-	m.ids, m.exact = make([]record.ID, 0, min(len(all), 1024)), true
-	return v.each(q.Kind, all, func(st *stored) error {
-		if searching && !q.Search.Matches(q.Kind, st.body) {
-			return nil
-		}
-		if q.Kind == record.Membership {
-			if ok, err := v.sees(p, q.Kind, st); err != nil || !ok {
-				return err
-			}
-		}
-		m.ids = append(m.ids, st.id)
-		return nil
-	})
-}
-
-// where answers the ids that fulfil one condition, sorted.
-func (v *sight) where(k *record.Kind, w Where, m *matches) ([]record.ID, error) {
-	field := lookupPrefix(make([]byte, 0, 64), k, w.Field)
-	if w.In == nil {
-		var from, to []byte
-		if w.From != nil {
-			from = appendValue(bytes.Clone(field), w.From)
-		}
-		if w.To != nil {
-			to = appendValue(bytes.Clone(field), w.To)
-		}
-		return v.lookupRange(k, field, from, to)
-	}
-	var ids []record.ID
-	for _, value := range w.In {
-		found, err := v.holding(k, field, value, m)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, found...)
-	}
-	if len(w.In) > 1 {
-		slices.SortFunc(ids, record.ID.Compare)
-		ids = slices.Compact(ids)
-	}
-	return ids, nil
-}
-
-// holding answers the ids that hold one value. What holds none has no row: null is everything but what has one.
-func (v *sight) holding(k *record.Kind, field []byte, value any, m *matches) ([]record.ID, error) {
-	if text, ok := value.(string); ok && strings.IndexByte(text, 0) >= 0 {
-		return nil, nil // no stored text has one; in a key it would end the value
-	}
-	if value != nil {
-		return v.lookupRange(k, appendValue(bytes.Clone(field), value), nil, nil)
-	}
-	some, err := v.lookupRange(k, field, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(slices.Clone(m.everything()), func(id record.ID) bool {
-		_, found := slices.BinarySearchFunc(some, id, record.ID.Compare)
-		return found
-	}), nil
 }

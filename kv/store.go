@@ -21,6 +21,7 @@ type Config struct {
 	Logger     *slog.Logger          // nil = silent
 	Registerer prometheus.Registerer // nil = not registered
 	Built      time.Time             // the clock is doubted before this moment
+	ScanLimit  int                   // how many records a search looks at while its index is not ready; 0 = 100,000
 }
 
 // Store is one congregation's records in one file.
@@ -39,6 +40,7 @@ type Store struct {
 	seq      atomic.Uint64
 	bell     bell      // rung when seq has grown
 	caches   sync.Pool // of *bucketCache, for Views
+	search   searching
 }
 
 // Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
@@ -51,6 +53,9 @@ func Open(c Config) (*Store, error) {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.ScanLimit == 0 {
+		c.ScanLimit = scanLimit
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	s, err := open(c)
@@ -72,7 +77,7 @@ func open(c Config) (s *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &Store{db: db, clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, ended: make(chan struct{})}
+	s = &Store{db: db, clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, ended: make(chan struct{})}
 	s.caches.New = func() any { return new(bucketCache) }
 	if err := s.start(c); err != nil {
 		_ = db.Close() // the first error is the one to tell

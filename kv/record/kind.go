@@ -113,6 +113,9 @@ func (f *Field) TakesNull(s Surface) bool {
 	return f.Flags.Has(Null) || s == Admin && f.Default == "" && !f.Flags.Has(Required)
 }
 
+// Searchable tells whether searches look into the kind's records.
+func (k *Kind) Searchable() bool { return len(k.searched) > 0 }
+
 // initial is the value of an absent field.
 func (f *Field) initial() jsontext.Value {
 	if f.Default == "" {

@@ -1,0 +1,255 @@
+package kv
+
+import (
+	"errors"
+	"log/slog"
+	"math"
+	"slices"
+	"sync"
+
+	"doorward/kv/record"
+)
+
+// A search asks its Finder outside of any View, for what p saw in a short one, and decides in another View: by the bodies of
+// what was named and of everything that has changed since. Where p sees other homes by then it asks again.
+
+const (
+	maxRanked  = 1000    // matches that are ranked at most
+	spareBest  = 64      // asked for besides, because some of the best may change meanwhile
+	maxAsked   = 3       // how often a Finder is asked before everything is looked at
+	scanLimit  = 100_000 // of Config
+	keptRanked = 4 * maxRanked
+)
+
+// errAskAgain says that a Finder's answer is not enough.
+var errAskAgain = errors.New("what the index was asked is no longer what is wanted")
+
+// searching is what a store needs to search.
+type searching struct {
+	limit  int // how many records are looked at without an index
+	failed sync.Once
+}
+
+// asked is what a Finder was asked, and what it answered.
+type asked struct {
+	want    Wanted
+	since   uint64 // changes after this one are looked at besides
+	most    int    // records that may be looked at where it could not answer; 0 = all
+	found   *Found // nil: it could not answer
+	tail    int    // records that have changed since
+	changed int    // those of them that it had named
+}
+
+// tooMany tells whether a Finder would have to answer first, there being n records to look at.
+func (a *asked) tooMany(n int) bool { return a != nil && a.found == nil && a.most > 0 && n > a.most }
+
+// searching tells whether a query asks for what only bodies tell.
+func (q *Query) searching() bool {
+	return q.Ranked != nil && !q.Ranked.Empty() || q.Ranked == nil && q.Search != nil && !q.Search.Empty()
+}
+
+// ask lets a query's Finder name candidates; nil where there is nothing to ask it.
+func (s *Store) ask(p Principal, q Query, try int) (*asked, error) {
+	if q.Finder == nil || !q.searching() || !q.Kind.Searchable() {
+		return nil, nil
+	}
+	a := &asked{want: Wanted{Kind: q.Kind, Ranked: q.Ranked}, since: math.MaxUint64}
+	if q.Ranked == nil {
+		a.want.Search = q.Search
+	}
+	err := s.view(func(v *sight) error {
+		h, err := v.scope(p, q)
+		if err != nil {
+			return err
+		}
+		a.want.All, a.want.Homes = h.all, h.homes
+		if q.Ranked == nil || len(h.rest) == 0 {
+			return nil
+		}
+		q.asked = nil
+		m, err := v.matchWhere(p, q)
+		if err != nil {
+			return err
+		}
+		a.want.Keep = m.contains
+		a.since, err = v.sequence()
+		return err
+	})
+	if err == nil {
+		s.find(q.Finder, a, maxRanked, try)
+	}
+	return a, err
+}
+
+// find asks a Finder, for best of a ranked search; the second time for all.
+func (s *Store) find(f Finder, a *asked, best, try int) {
+	if f == nil {
+		return
+	}
+	a.most = s.search.limit
+	if try >= maxAsked {
+		return
+	}
+	a.want.Limit = best + spareBest
+	if try > 0 {
+		a.want.Limit = math.MaxInt
+	}
+	found, err := f.Find(a.want)
+	switch {
+	case err == nil:
+		a.found = &found
+	case !errors.Is(err, ErrNoIndex):
+		s.doubt(err)
+	}
+}
+
+// doubt counts an index's failure, and tells of the first.
+func (s *Store) doubt(err error) {
+	s.metrics.fallbacks.Inc()
+	s.search.failed.Do(func() {
+		s.log.Warn("the search index has failed: records are looked at instead", slog.Any("cause", err))
+	})
+}
+
+// sequence is that of the latest change which a sight shows.
+func (v *sight) sequence() (uint64, error) {
+	row, err := v.get(metaBucket, stateKey)
+	if err != nil {
+		return 0, err
+	}
+	st, err := decodeState(row)
+	return st.seq, err
+}
+
+// narrow leaves of the matches those that a Finder has named and those that have changed since it looked.
+func (v *sight) narrow(a *asked, h scope, m *matches) error {
+	if a == nil || a.found == nil {
+		return nil
+	}
+	if !h.within(a.want.All, a.want.Homes) {
+		return errAskAgain
+	}
+	ids, err := v.candidates(a)
+	if err != nil {
+		return err
+	}
+	m.keep(ids)
+	return nil
+}
+
+// candidates are what a Finder has named and what has changed since it looked, ascending.
+func (v *sight) candidates(a *asked) ([]record.ID, error) {
+	seq, err := v.sequence()
+	if err != nil {
+		return nil, err
+	}
+	if a.found.Upto > seq {
+		v.store.doubt(errors.New("the index says that it is ahead of the store"))
+		return nil, errAskAgain
+	}
+	tail, err := v.changed(a.want.Kind, min(a.found.Upto, a.since))
+	if err != nil {
+		return nil, err
+	}
+	ids := slices.Concat(a.found.IDs, tail)
+	if len(tail) > 0 {
+		slices.SortFunc(ids, record.ID.Compare)
+		ids = slices.Compact(ids)
+	}
+	a.tail, a.changed = len(tail), len(a.found.IDs)+len(tail)-len(ids)
+	return ids, nil
+}
+
+// changed are the records of a kind that the log tells of after a sequence.
+func (v *sight) changed(k *record.Kind, since uint64) (ids []record.ID, err error) {
+	err = v.scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
+		c, err := parseLog(key, row)
+		if err == nil && c.Kind == k && !c.Deleted {
+			ids = append(ids, c.ID)
+		}
+		return true, err
+	})
+	return ids, err
+}
+
+// sift keeps the matches that only their bodies can tell: of a search, and memberships by their group.
+func (v *sight) sift(p Principal, q Query, m *matches) error {
+	searching := q.searching()
+	if !searching && (q.Kind != record.Membership || p.whole()) {
+		return nil
+	}
+	all := m.everything()
+	m.ids, m.exact = make([]record.ID, 0, min(len(all), 1024)), true
+	return v.each(q.Kind, all, func(st *stored) error {
+		if searching && !q.Search.Matches(q.Kind, st.body) {
+			return nil
+		}
+		if q.Kind == record.Membership {
+			if ok, err := v.sees(p, q.Kind, st); err != nil || !ok {
+				return err
+			}
+		}
+		m.ids = append(m.ids, st.id)
+		return nil
+	})
+}
+
+// hit is how well a record answers a ranked search.
+type hit struct {
+	cost int
+	id   record.ID
+}
+
+func (h hit) compare(other hit) int {
+	if h.cost != other.cost {
+		return h.cost - other.cost
+	}
+	return h.id.Compare(other.id)
+}
+
+// rank keeps the best matches of a ranked search, the best first.
+func (v *sight) rank(q Query, m *matches) error {
+	hits, err := v.hits(q.Kind, m.everything(), q.Ranked)
+	if err != nil {
+		return err
+	}
+	if q.asked.lacks(len(hits), maxRanked) {
+		return errAskAgain
+	}
+	hits = best(hits, maxRanked)
+	m.ids, m.exact = make([]record.ID, len(hits)), true
+	for i, h := range hits {
+		m.ids[i] = h.id
+	}
+	return nil
+}
+
+// hits are those of some records that a ranked search finds, the best keptRanked of them at least.
+func (v *sight) hits(k *record.Kind, ids []record.ID, r *record.Ranked) (hits []hit, err error) {
+	if r.Empty() {
+		return nil, nil
+	}
+	err = v.each(k, ids, func(st *stored) error {
+		if cost, ok := r.Cost(k, st.body); ok {
+			hits = append(hits, hit{cost, st.id})
+		}
+		if len(hits) == 2*keptRanked {
+			hits = best(hits, keptRanked)
+		}
+		return nil
+	})
+	return hits, err
+}
+
+// best are the n best hits, the best first.
+func best(hits []hit, n int) []hit {
+	slices.SortFunc(hits, hit.compare)
+	return hits[:min(n, len(hits))]
+}
+
+// lacks tells whether records that a Finder has not named may be among the n best of a ranked search, of which it has named
+// so many: where it has named as many as it was asked for, those that have changed since may have been the best, and those
+// that were none may have kept others out.
+func (a *asked) lacks(hits, n int) bool {
+	return a != nil && a.found != nil && len(a.found.IDs) >= a.want.Limit && (a.changed > spareBest || hits-a.tail < n)
+}

@@ -1,0 +1,126 @@
+package kv
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// maxTicketHits is how many tickets a door is shown.
+const maxTicketHits = 20
+
+// TicketHit is what a door may know of a ticket that it has searched for.
+type TicketHit struct {
+	Ticket     record.ID
+	Label      string
+	Type       string
+	Order      string
+	State      string    // as record.Ticket has it
+	PhoneTail  string    // the phone's last digits; "" where this node has none
+	AdmittedAt time.Time // zero = not admitted, on the list that the event admits to now
+	CheckinID  string    // of that admission
+}
+
+// FindTickets searches an event's tickets by label and, where the node has them, by their holders' names and last phone digits:
+// the best twenty, the best first, then by id. f is asked where to look; nil = everywhere. *Forbidden, ErrNotFound where the
+// event is not the principal's, ErrIndexing.
+func (s *Store) FindTickets(p Principal, event int64, r *record.Ranked, f Finder) (hits []TicketHit, err error) {
+	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
+		return nil, err
+	}
+	for try := 0; ; try++ {
+		if err := s.Sees(p, record.Event, record.Int(event)); err != nil {
+			return nil, err
+		}
+		var parts []*asked
+		for _, k := range searchedParts {
+			a := &asked{want: Wanted{Kind: k, Homes: []int64{event}, Ranked: r}, since: math.MaxUint64}
+			s.find(f, a, maxTicketHits, try)
+			parts = append(parts, a)
+		}
+		err = s.view(func(v *sight) error {
+			v.reader = p
+			hits, err = v.findTickets(p, event, parts)
+			return err
+		})
+		if !errors.Is(err, errAskAgain) {
+			return hits, err
+		}
+	}
+}
+
+// searchedParts are the parts of a ticket that doors search.
+var searchedParts = [...]*record.Kind{record.HolderName, record.Ticket}
+
+// findTickets finds an event's tickets among what a Finder has named of each part: a ticket is as good as its better one.
+func (v *sight) findTickets(p Principal, event int64, parts []*asked) ([]TicketHit, error) {
+	ev, err := v.find(p, record.Event, record.Int(event))
+	if err != nil {
+		return nil, err
+	}
+	var all []hit
+	for _, a := range parts {
+		hits, err := v.ticketHits(event, a)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, hits...)
+	}
+	slices.SortFunc(all, func(a, b hit) int { return cmp.Or(a.id.Compare(b.id), a.cost-b.cost) })
+	all = best(slices.CompactFunc(all, func(a, b hit) bool { return a.id == b.id }), maxTicketHits)
+	out := make([]TicketHit, 0, len(all))
+	for _, h := range all {
+		t, err := v.ticketHit(ev, h.id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// ticketHits are the best tickets by one of their parts.
+func (v *sight) ticketHits(event int64, a *asked) ([]hit, error) {
+	k := a.want.Kind
+	m := &matches{kind: k, lists: []*idList{v.lists.kind(k).home.of(event)}}
+	if err := v.narrow(a, scope{homes: a.want.Homes}, m); err != nil {
+		return nil, err
+	}
+	if a.tooMany(m.count()) {
+		return nil, ErrIndexing
+	}
+	tickets := v.lists.kind(record.Ticket).home.of(event)
+	ids := slices.DeleteFunc(m.everything(), func(id record.ID) bool { return !tickets.contains(id) })
+	hits, err := v.hits(k, ids, a.want.Ranked)
+	if err == nil && a.lacks(len(hits), maxTicketHits) {
+		err = errAskAgain
+	}
+	return hits, err
+}
+
+// ticketHit describes a ticket to a door.
+func (v *sight) ticketHit(event *stored, id record.ID) (TicketHit, error) {
+	ticket, err := v.load(record.Ticket, id)
+	if err != nil {
+		return TicketHit{}, err
+	}
+	t := TicketHit{Ticket: id, Label: textOf(ticket.body.Member("label")), Type: textOf(ticket.body.Member("type")),
+		Order: textOf(ticket.body.Member("order")), State: textOf(ticket.body.Member("state"))}
+	name, err := v.load(record.HolderName, id)
+	if err != nil {
+		return TicketHit{}, err
+	}
+	if name != nil {
+		t.PhoneTail = textOf(name.body.Member("phone_tail"))
+	}
+	first, err := v.firstAdmission(event.id.Int(), hashOf(ticket.body.Member("code_hash")), id.Int(), v.listOf(event))
+	if err == nil && first != nil {
+		t.AdmittedAt, _ = timeOf(first.body.Member("at")) // written by admit
+		t.CheckinID = record.Checkin.FormatID(first.id)
+	}
+	return t, err
+}

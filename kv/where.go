@@ -1,0 +1,107 @@
+package kv
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doorward/kv/record"
+)
+
+// Where is one condition. Either In is set, or From and To, both inclusive, nil = open.
+type Where struct {
+	Field    string
+	In       []any // int64, bool, string, or nil for null; any of them
+	From, To any   // time.Time or int64
+}
+
+// checkChoices refuses filters that name a record which p does not see.
+func (v *sight) checkChoices(p Principal, q Query) error {
+	var faults record.Faults
+	for _, w := range q.Where {
+		f, ok := q.Kind.Field(w.Field)
+		if !ok {
+			continue
+		}
+		k, ok := record.ByName(refersTo(f))
+		if !ok {
+			continue
+		}
+		for _, value := range w.In {
+			n, ok := value.(int64)
+			if !ok {
+				continue
+			}
+			seen, err := v.choosable(p, k, n)
+			if err != nil {
+				return err
+			}
+			if !seen {
+				faults.Add(w.Field, record.InvalidChoice(strconv.FormatInt(n, 10)))
+			}
+		}
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	return nil
+}
+
+// choosable tells whether a filter may name a record: it is there, and of churches only p's own.
+func (v *sight) choosable(p Principal, k *record.Kind, n int64) (bool, error) {
+	st, err := v.load(k, record.Int(n))
+	if err != nil || st == nil {
+		return false, err
+	}
+	if k == record.Church && p.level.Name != EventOf {
+		return v.holdsChurch(p, n)
+	}
+	return v.sees(p, k, st)
+}
+
+// where answers the ids that fulfil one condition, sorted.
+func (v *sight) where(k *record.Kind, w Where, m *matches) ([]record.ID, error) {
+	field := lookupPrefix(make([]byte, 0, 64), k, w.Field)
+	if w.In == nil {
+		var from, to []byte
+		if w.From != nil {
+			from = appendValue(bytes.Clone(field), w.From)
+		}
+		if w.To != nil {
+			to = appendValue(bytes.Clone(field), w.To)
+		}
+		return v.lookupRange(k, field, from, to)
+	}
+	var ids []record.ID
+	for _, value := range w.In {
+		found, err := v.holding(k, field, value, m)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
+	}
+	if len(w.In) > 1 {
+		slices.SortFunc(ids, record.ID.Compare)
+		ids = slices.Compact(ids)
+	}
+	return ids, nil
+}
+
+// holding answers the ids that hold one value. What holds none has no row: null is everything but what has one.
+func (v *sight) holding(k *record.Kind, field []byte, value any, m *matches) ([]record.ID, error) {
+	if text, ok := value.(string); ok && strings.IndexByte(text, 0) >= 0 {
+		return nil, nil // no stored text has one; in a key it would end the value
+	}
+	if value != nil {
+		return v.lookupRange(k, appendValue(bytes.Clone(field), value), nil, nil)
+	}
+	some, err := v.lookupRange(k, field, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(m.everything()), func(id record.ID) bool {
+		_, found := slices.BinarySearchFunc(some, id, record.ID.Compare)
+		return found
+	}), nil
+}
