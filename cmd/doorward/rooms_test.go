@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 
 // mayUse are the libraries, by the start of their paths, and the rooms that may know them.
 var mayUse = map[string][]string{
+	"github.com/RoaringBitmap/":           {"index"},
 	"github.com/blevesearch/":             {"index"},
 	"github.com/go-chi/":                  {"api", "sync"},
 	"github.com/go-json-experiment/json":  {"kv/record", "kv", "api", "sync", "index"},

@@ -1,0 +1,43 @@
+package index
+
+import (
+	"fmt"
+	"hash/crc32"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"doorward/kv"
+)
+
+// cursorKey is where an index keeps its cursor: within the very snapshot whose documents it speaks of.
+var cursorKey = []byte("cursor")
+
+// cursor says whose log an index has followed, and up to where.
+type cursor struct {
+	realm, node string
+	seq         uint64
+}
+
+func cursorOf(s *kv.Store, seq uint64) cursor { return cursor{s.Realm(), s.Node(), seq} }
+
+// encode writes a cursor with a checksum of its own.
+func (c cursor) encode() []byte {
+	text := fmt.Sprintf("%s %s %d", c.realm, c.node, c.seq)
+	return fmt.Appendf(nil, "%s %08x", text, crc32.ChecksumIEEE([]byte(text)))
+}
+
+// readCursor reads a snapshot's cursor; errBroken where it has none that can be believed.
+func readCursor(snap *scorch.IndexSnapshot) (c cursor, err error) {
+	text, err := snap.GetInternal(cursorKey)
+	if err != nil {
+		return cursor{}, err
+	}
+	var sum uint32
+	if _, err := fmt.Sscanf(string(text), "%s %s %d %x", &c.realm, &c.node, &c.seq, &sum); err != nil {
+		return cursor{}, fmt.Errorf("%w: it has no cursor", errBroken)
+	}
+	if string(c.encode()) != string(text) {
+		return cursor{}, fmt.Errorf("%w: its cursor fails its checksum", errBroken)
+	}
+	return c, nil
+}

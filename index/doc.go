@@ -1,0 +1,36 @@
+// Package index finds people by what is typed. It holds only what can be deleted at any moment and rebuilt from the store.
+//
+// An Index follows the store's change log on a goroutine of its own and keeps, in bleve's index scorch, one document for each
+// record of the kinds whose tables have Searched fields. It is a kv.Finder: it names candidates, and says up to which sequence
+// of the log it has looked; the store adds what has changed since, reads each candidate and decides. So an index that is late
+// costs time, one that names too many costs time, and only one that names too few would be wrong: there are no false negatives.
+//
+// # The folder
+//
+//	<data>/index/<mapping>/           bleve's files; the name is a hash of the Searched fields and of how they are analysed
+//	<data>/index/<mapping>.opening    there while the index is being opened: found at the start, opening it ended the process
+//	<data>/index.broken/              what was damaged, until it has been rebuilt
+//
+// The cursor lies in the same snapshot as the documents it speaks of, with the store's realm and node, and a checksum. Before
+// an index is used, each segment is held against the checksum that it ends with, bleve's own small file is written anew out of
+// what was read, and the documents are compared with the store's records. What is damaged, foreign or ahead of the store is
+// moved aside and rebuilt; until then, and where the folder cannot be written, Find answers kv.ErrNoIndex.
+//
+// # A document
+//
+// Its id is the kind's number, 1 byte, and the record's id, 8. Its fields have terms only: no frequencies, norms, positions or
+// stored values. All texts are folded by record.Fold, as the store folds what it compares.
+//
+//	h   the kind's number, 1 byte; the same with the church or event, 8
+//	g   of each text: every 3 bytes in a row of text, NUL, NUL
+//	d   the same of the digits of phones and numbers
+//	w   the words of names, as record.Words splits them; NUL of a name with more than 32 of them
+//
+// A text of 3 bytes or more occurs only where all of its grams do, a shorter one where a gram begins with it. One edit in a word
+// or in its beginning, and two, are found by a Levenshtein automaton that walks the dictionary of w.
+//
+// # Deletion
+//
+// A segment is never changed: what is deleted or replaced is marked, and its words stay in the file. Some time after
+// (Config.Sweep), all segments are written anew as one and the old files removed.
+package index

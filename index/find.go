@@ -1,0 +1,153 @@
+package index
+
+import (
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// finding is one question put to one snapshot.
+type finding struct {
+	kv.Wanted
+	edits  *edits
+	tables *tables
+	parts  []*part
+}
+
+// find answers a question, and up to which sequence of the log the answer has looked.
+func (f *follower) find(w kv.Wanted, by *edits) (kv.Found, error) {
+	snap, err := f.engine.snapshot()
+	if err != nil {
+		return kv.Found{}, err
+	}
+	defer snap.Close()
+	upto, err := f.engine.upto(snap)
+	if err != nil {
+		return kv.Found{}, err
+	}
+	q := &finding{Wanted: w, edits: by, tables: &f.engine.tables, parts: parts(snap)}
+	q.Limit += int(max(f.store.Seq(), upto) - upto) // as many candidates may not be what they were
+	var ids []record.ID
+	if w.Ranked != nil {
+		ids, err = q.ranked()
+	} else {
+		ids, err = q.exact()
+	}
+	return kv.Found{IDs: ids, Upto: upto}, err
+}
+
+// upto is how far in the log a snapshot has looked.
+func (e *engine) upto(snap *scorch.IndexSnapshot) (uint64, error) {
+	c, err := readCursor(snap)
+	if s := e.skipped.Load(); err == nil && s != nil && s.from == c.seq {
+		return s.upto, nil
+	}
+	return c.seq, err
+}
+
+// exact answers a search: every term, in any field.
+func (f *finding) exact() ([]record.ID, error) {
+	return f.collect(func(p *part) (*roaring.Bitmap, error) {
+		all, err := f.scope(p)
+		if err != nil || f.Search == nil {
+			return all, err
+		}
+		for _, term := range f.Search.Parts() {
+			if all.IsEmpty() {
+				break
+			}
+			set, err := f.term(p, term)
+			if err != nil {
+				return nil, err
+			}
+			all = roaring.And(all, set)
+		}
+		return all, nil
+	})
+}
+
+// term are at least the documents that one term of a search matches.
+func (f *finding) term(p *part, t record.Part) (*roaring.Bitmap, error) {
+	switch {
+	case t.Text == "" && t.Digits == "":
+		return new(roaring.Bitmap), nil
+	case t.Text == "":
+		return p.containing(digitField, t.Digits)
+	case !t.Forgiving:
+		return p.containing(gramField, t.Text)
+	}
+	exact, err := p.containing(gramField, t.Text)
+	if err != nil {
+		return nil, err
+	}
+	near, err := f.near(p, t.Text, 1, true)
+	if err != nil {
+		return nil, err
+	}
+	return roaring.Or(exact, near), nil
+}
+
+// near are the documents with a name's word so many edits away from another, or with one that begins so.
+func (f *finding) near(p *part, word string, distance int, beginnings bool) (*roaring.Bitmap, error) {
+	b := f.edits.one
+	if distance > 1 {
+		b = f.edits.two
+	}
+	dfa, err := b.BuildDfa(word, uint8(distance))
+	switch {
+	case err != nil:
+		return p.everything(), nil // too long a word for an automaton: the store decides alone
+	case beginnings:
+		return p.accepting(wordField, begun{dfa}, nil, nil)
+	}
+	return p.accepting(wordField, dfa, nil, nil)
+}
+
+// scope are the documents that may be answered: of the kind, and of the homes that were asked for.
+func (f *finding) scope(p *part) (*roaring.Bitmap, error) {
+	all := new(roaring.Bitmap)
+	terms := []string{kindTerm(f.Kind)}
+	if !f.All {
+		terms = terms[:0]
+		for _, home := range f.Homes {
+			terms = append(terms, homeTerm(f.Kind, home))
+		}
+	}
+	for _, term := range terms {
+		set, err := p.having(homeField, term)
+		if err != nil {
+			return nil, err
+		}
+		all.Or(set)
+	}
+	if gone := p.Deleted(); gone != nil {
+		all.AndNot(gone)
+	}
+	return all, nil
+}
+
+// collect gathers what is found in each segment, as ids.
+func (f *finding) collect(in func(*part) (*roaring.Bitmap, error)) (ids []record.ID, err error) {
+	for _, p := range f.parts {
+		docs, err := in(p)
+		if err != nil {
+			return nil, err
+		}
+		if docs.IsEmpty() {
+			continue
+		}
+		t, err := f.tables.table(p)
+		if err != nil {
+			return nil, err
+		}
+		ids = t.appendIDs(ids, docs)
+	}
+	if !slices.IsSortedFunc(ids, record.ID.Compare) {
+		slices.SortFunc(ids, record.ID.Compare)
+	}
+	return ids, nil
+}

@@ -1,0 +1,189 @@
+package index_test
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"doorward/index"
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// odd are queries that mean something elsewhere.
+var odd = []string{
+	``, ` `, `"`, `""`, `"ana souza"`, `"ana  souza"`, `"a s"`, `.*`, `a+`, `(ana)`, `[a-z]`, `full_name:ana`, `ana~1`, `an*`, `a?a`, `\`, `\d`, `+ana -souza`, `ana AND souza`,
+	"🎉", "ana🎉", "\u0301", "a\u0301na", "%", "_", "\x00", "a\x00", "\xff\xfe", "ß", "ss", "ﬁ", "Ω", "李", "小龍", "1", "12", "000", "+55 (11)", "11-0", "1 1", "é", ",", "ana,souza", "e", "de", "da de",
+	"anamaria", "goncalvez", "gonçlaves", "antoniosilv", "natoniosilv", "antonoisivla", "mraiana", "xouza", "souza ana", "ana ana", "o'neil", "neil", "ex.org", "@", "joao.souza", "olaosr",
+}
+
+// query is a search, odd or made of what names are made of.
+func (w *world) query() string {
+	switch rapid.IntRange(0, 3).Draw(w.T, "kind of query") {
+	case 0:
+		return rapid.SampledFrom(odd).Draw(w.T, "odd")
+	case 1:
+		return rapid.SampledFrom(odd).Draw(w.T, "odd") + " " + rapid.SampledFrom(nameWords).Draw(w.T, "word")
+	}
+	name := []rune(w.name())
+	from := rapid.IntRange(0, len(name)-1).Draw(w.T, "from")
+	to := rapid.IntRange(from+1, len(name)).Draw(w.T, "to")
+	part := slices.Clone(name[from:to])
+	i := rapid.IntRange(0, len(part)-1).Draw(w.T, "at")
+	switch rapid.IntRange(0, 5).Draw(w.T, "edit") {
+	case 0:
+		part = slices.Delete(part, i, i+1)
+	case 1:
+		part = slices.Insert(part, i, 'x')
+	case 2:
+		part[i] = 'k'
+	case 3:
+		part[i], part[len(part)-1-i] = part[len(part)-1-i], part[i]
+	}
+	return string(part)
+}
+
+// wanted draws a question's scope.
+func (w *world) wanted() kv.Wanted {
+	ask := kv.Wanted{Kind: record.Person, All: rapid.Bool().Draw(w.T, "all")}
+	homes := append([]int64{0}, w.churches...)
+	if rapid.IntRange(0, 4).Draw(w.T, "holders") == 0 {
+		ask.Kind, homes = record.HolderName, append([]int64{99}, w.events...)
+	}
+	if !ask.All {
+		ask.Homes = rapid.SliceOfDistinct(rapid.SampledFrom(homes), func(n int64) int64 { return n }).Draw(w.T, "homes")
+	}
+	return ask
+}
+
+func inScope(ask kv.Wanted, r kv.Replayed) bool {
+	return r.Kind == ask.Kind && (ask.All || slices.Contains(ask.Homes, r.Home))
+}
+
+// check puts a question to the index and holds the answer against every record of the store.
+func (w *world) check(ask kv.Wanted, must func(known []kv.Replayed) []record.ID) {
+	found, err := w.index.Find(ask)
+	if err == kv.ErrNoIndex {
+		return
+	}
+	if err != nil {
+		w.Fatalf("Find: %v", err)
+	}
+	var known []kv.Replayed
+	newer := map[record.ID]bool{}
+	scope := map[record.ID]bool{}
+	for _, r := range stored(w.tb, w.store) {
+		if !inScope(ask, r) {
+			continue
+		}
+		scope[r.ID] = true
+		if r.Seq <= found.Upto {
+			known = append(known, r)
+		}
+	}
+	changes, err := w.store.Changes(kv.Operator(), found.Upto, 1<<30)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, c := range changes {
+		newer[c.ID] = true
+	}
+	for i, id := range found.IDs {
+		if i > 0 && found.IDs[i-1].Compare(id) >= 0 {
+			w.Fatalf("Find names %d after %d", id.Int(), found.IDs[i-1].Int())
+		}
+		if !scope[id] && !newer[id] {
+			w.Fatalf("Find names %d, which is not in scope", id.Int())
+		}
+	}
+	for _, id := range must(known) {
+		if !slices.Contains(found.IDs, id) {
+			w.Fatalf("Find leaves out %d; upto %d of %d", id.Int(), found.Upto, w.store.Seq())
+		}
+	}
+}
+
+// ask puts one drawn question.
+func (w *world) ask() {
+	q := w.query()
+	w.Logf("query %q", q)
+	ask := w.wanted()
+	switch rapid.IntRange(0, 2).Draw(w.T, "mode") {
+	case 0:
+		ask.Search = record.ParseSearch(q)
+	case 1:
+		ask.Search = record.ParseSearch(q).Fuzzy()
+	default:
+		w.askRanked(ask, record.ParseRanked(q))
+		return
+	}
+	w.check(ask, func(known []kv.Replayed) (ids []record.ID) {
+		for _, r := range known {
+			if ask.Search.Matches(ask.Kind, r.Body) {
+				ids = append(ids, r.ID)
+			}
+		}
+		return ids
+	})
+}
+
+func (w *world) askRanked(ask kv.Wanted, q *record.Ranked) {
+	ask.Ranked, ask.Limit = q, rapid.IntRange(1, 6).Draw(w.T, "limit")
+	if odd := rapid.Bool().Draw(w.T, "keep"); odd {
+		ask.Keep = func(id record.ID) bool { return id.Int()%3 != 0 }
+	}
+	type answer struct {
+		id   record.ID
+		cost int
+	}
+	w.check(ask, func(known []kv.Replayed) (ids []record.ID) {
+		var best []answer
+		for _, r := range known {
+			if cost, ok := q.Cost(ask.Kind, r.Body); ok && (ask.Keep == nil || ask.Keep(r.ID)) {
+				best = append(best, answer{r.ID, cost})
+			}
+		}
+		slices.SortFunc(best, func(a, b answer) int { return cmp.Or(a.cost-b.cost, a.id.Compare(b.id)) })
+		for _, a := range best[:min(len(best), ask.Limit)] {
+			ids = append(ids, a.id)
+		}
+		return ids
+	})
+}
+
+func TestFindNamesWhateverASearchMeans(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(rt, t)
+		defer func() { w.close() }()
+		for range rapid.IntRange(1, 6).Draw(rt, "rounds") {
+			for range rapid.IntRange(0, 15).Draw(rt, "changes") {
+				w.change()
+			}
+			switch rapid.IntRange(0, 5).Draw(rt, "then") {
+			case 0:
+				w.close()
+				w.open()
+			case 1: // killed
+				dir := copied(t, w.dir)
+				w.close()
+				w.dir = dir
+				w.open()
+			case 2: // late
+			default:
+				caughtUp(t, w.store, w.index)
+			}
+			for range 20 {
+				w.ask()
+			}
+		}
+	})
+}
+
+func TestFindAnswersNothingBeforeTheFirstCatchUp(t *testing.T) {
+	var x index.Index
+	if _, err := x.Find(kv.Wanted{}); err != kv.ErrNoIndex {
+		t.Errorf("Find = %v, want %v", err, kv.ErrNoIndex)
+	}
+}

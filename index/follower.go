@@ -1,0 +1,197 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	bleve "github.com/blevesearch/bleve_index_api"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// follower brings what a store's log says into an engine.
+type follower struct {
+	engine    *engine
+	store     *kv.Store
+	sources   map[*record.Kind]*source
+	kinds     []*record.Kind
+	saved     uint64        // the cursor that the engine has
+	at        atomic.Uint64 // the last row looked at
+	documents atomic.Int64
+}
+
+const (
+	batchRows = 5000                   // how many rows of the log a batch takes at most
+	saveRows  = 10000                  // after so many rows that are none of ours the cursor is written all the same
+	pace      = 20 * time.Millisecond  // live batches are at least so far apart
+	chores    = 500 * time.Millisecond // how often a live index looks after itself
+)
+
+func newFollower(e *engine, s *kv.Store, from []source) *follower {
+	f := &follower{engine: e, store: s, sources: map[*record.Kind]*source{}}
+	for i := range from {
+		f.sources[from[i].kind] = &from[i]
+		f.kinds = append(f.kinds, from[i].kind)
+	}
+	return f
+}
+
+// resume takes up the engine's own cursor: errBroken where it follows another log.
+func (f *follower) resume() error {
+	snap, err := f.engine.snapshot()
+	if err != nil {
+		return err
+	}
+	defer snap.Close()
+	c, err := readCursor(snap)
+	if err != nil {
+		return err
+	}
+	if c != cursorOf(f.store, c.seq) || c.seq > f.store.Seq() {
+		return fmt.Errorf("%w: it belongs to another store", errBroken)
+	}
+	f.saved = c.seq
+	f.at.Store(c.seq)
+	return nil
+}
+
+// catchUp follows the log to its end.
+func (f *follower) catchUp(ctx context.Context, batch func()) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		more, err := f.step()
+		if err != nil || !more {
+			return err
+		}
+		batch()
+	}
+}
+
+// step takes one batch of the log; more tells whether there was any.
+func (f *follower) step() (more bool, err error) {
+	at := f.at.Load()
+	page, upto, err := f.store.Replay(kv.Operator(), at, batchRows, f.kinds...)
+	if err != nil || upto == at && at > 0 {
+		return false, err
+	}
+	if len(page) == 0 && upto-f.saved < saveRows && f.saved > 0 {
+		f.engine.skipped.Store(&skip{f.saved, upto})
+		f.at.Store(upto)
+		return true, nil
+	}
+	b := bleve.NewBatch()
+	for i := range page {
+		if r := &page[i]; r.Deleted {
+			b.Delete(documentID(r.Kind, r.ID))
+		} else {
+			b.Update(newDocument(f.sources[r.Kind], r))
+		}
+	}
+	b.SetInternal(cursorKey, cursorOf(f.store, upto).encode())
+	if err := f.engine.write(b); err != nil {
+		return false, err
+	}
+	f.saved = upto
+	f.at.Store(upto)
+	return upto > at, f.count()
+}
+
+// count notes how many documents there are.
+func (f *follower) count() error {
+	n, err := f.engine.count(f.kinds)
+	f.documents.Store(n)
+	return err
+}
+
+// compare holds the documents against the store's records: errBroken where they are not the same ones. What has changed since
+// the log was read is left out.
+func (f *follower) compare() error {
+	have, err := f.engine.documentIDs()
+	if err != nil {
+		return err
+	}
+	var want []string
+	for _, k := range f.kinds {
+		ids, err := f.store.IDs(kv.Operator(), k)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			want = append(want, documentID(k, id))
+		}
+	}
+	changed, err := f.changed()
+	if err != nil {
+		return err
+	}
+	isNew := func(id string) bool { return changed[id] }
+	have, want = slices.DeleteFunc(have, isNew), slices.DeleteFunc(want, isNew)
+	slices.Sort(have)
+	slices.Sort(want)
+	if !slices.Equal(have, want) {
+		return fmt.Errorf("%w: it holds %d records instead of %d, or others", errBroken, len(have), len(want))
+	}
+	return nil
+}
+
+// changed are the documents of records that have changed since the log was read.
+func (f *follower) changed() (map[string]bool, error) {
+	changed := map[string]bool{}
+	for at := f.at.Load(); ; {
+		page, upto, err := f.store.Replay(kv.Operator(), at, batchRows, f.kinds...)
+		for _, r := range page {
+			changed[documentID(r.Kind, r.ID)] = true
+		}
+		if err != nil || upto == at {
+			return changed, err
+		}
+		at = upto
+	}
+}
+
+// live follows the log as it grows, until ctx ends or something is wrong.
+func (f *follower) live(ctx context.Context, news func(), chore func() error) error {
+	next := time.Now()
+	for {
+		wait, cancel := context.WithTimeout(ctx, time.Until(next))
+		err := f.store.Await(wait, f.at.Load())
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			if err := f.catchUp(ctx, func() {}); err != nil {
+				return err
+			}
+			news()
+			pause(ctx, pace)
+		case !errors.Is(err, context.DeadlineExceeded):
+			return err
+		}
+		if !time.Now().Before(next) {
+			if err := chore(); err != nil {
+				return err
+			}
+			next = time.Now().Add(chores)
+		}
+	}
+}
+
+// total is how many records there are to index.
+func (f *follower) total() (n int, err error) {
+	for _, k := range f.kinds {
+		ids, err := f.store.IDs(kv.Operator(), k)
+		if err != nil {
+			return 0, err
+		}
+		n += len(ids)
+	}
+	return n, nil
+}

@@ -1,0 +1,139 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/index"
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// congregation is a store with a church and some people of unlike names.
+func congregation(t testing.TB, dir string, people int) *kv.Store {
+	t.Helper()
+	s := kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	kvtest.Create(t, s, record.Church, `{"name":"Igreja Central"}`)
+	for i := range people {
+		kvtest.Create(t, s, record.Person, fmt.Sprintf(`{"full_name":"Pessoa %s Souza","church_id":1}`, letters(i)))
+	}
+	return s
+}
+
+// letters is a number as a word.
+func letters(i int) string {
+	return strings.NewReplacer("0", "ba", "1", "ce", "2", "di", "3", "fo", "4", "gu", "5", "ha", "6", "je", "7", "ki", "8", "lo", "9", "mu").Replace(fmt.Sprint(1000 + i))
+}
+
+// named asks an index for people by name.
+func named(x *index.Index, q string) (kv.Found, error) {
+	return x.Find(kv.Wanted{Kind: record.Person, All: true, Search: record.ParseSearch(q)})
+}
+
+// wantFound holds what a search finds against ids.
+func wantFound(t testing.TB, x *index.Index, q string, ids ...int64) {
+	t.Helper()
+	found, err := named(x, q)
+	var got []int64
+	for _, id := range found.IDs {
+		got = append(got, id.Int())
+	}
+	if err != nil || fmt.Sprint(got) != fmt.Sprint(ids) {
+		t.Errorf("Find(%q) = %v, %v, want %v", q, got, err, ids)
+	}
+}
+
+func TestAnIndexFollowsItsStore(t *testing.T) {
+	dir := t.TempDir()
+	s := congregation(t, dir, 20)
+	x := opened(t, s, index.Config{Dir: dir})
+	caughtUp(t, s, x)
+	wantFound(t, x, letters(7), 8)
+	kvtest.Create(t, s, record.Person, `{"full_name":"Quitéria Gonçalves"}`)
+	caughtUp(t, s, x)
+	wantFound(t, x, "goncalves quit", 21)
+	if got := x.Status(); got != (index.Status{Usable: true, Documents: 21}) {
+		t.Errorf("Status = %+v", got)
+	}
+}
+
+func TestAnIndexAnswersNothingWhereItsFolderCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	s := congregation(t, dir, 3)
+	x := opened(t, s, index.Config{Dir: filepath.Join(kv.Path(dir), "below a file"), Retry: time.Millisecond})
+	if _, err := named(x, "souza"); !errors.Is(err, kv.ErrNoIndex) {
+		t.Errorf("Find = %v, want %v", err, kv.ErrNoIndex)
+	}
+}
+
+func TestRebuildReportsItsProgressAndAnswersOnceItIsDone(t *testing.T) {
+	dir := t.TempDir()
+	s := congregation(t, dir, 12)
+	x := opened(t, s, index.Config{Dir: dir})
+	done, total := 0, 0
+	if err := x.Rebuild(context.Background(), func(d, of int) { done, total = d, of }); err != nil {
+		t.Fatalf("Rebuild: %v", err)
+	}
+	if done != 12 || total != 12 {
+		t.Errorf("the last progress was %d of %d, want 12 of 12", done, total)
+	}
+	wantFound(t, x, letters(3), 4)
+	_ = x.Close()
+	if err := x.Rebuild(context.Background(), nil); !errors.Is(err, index.ErrClosed) {
+		t.Errorf("Rebuild of a closed index = %v, want %v", err, index.ErrClosed)
+	}
+}
+
+func TestMetricsSayHowAnIndexIs(t *testing.T) {
+	dir := t.TempDir()
+	s := congregation(t, dir, 5)
+	reg := prometheus.NewPedanticRegistry()
+	x := opened(t, s, index.Config{Dir: dir, Registerer: reg})
+	caughtUp(t, s, x)
+	wantFound(t, x, letters(3), 4)
+	want := map[string]float64{"doorward_index_documents": 5, "doorward_index_lag_changes": 0, "doorward_index_rebuilds_total": 1}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		m := f.GetMetric()[0]
+		if v, ok := want[f.GetName()]; ok && v != m.GetGauge().GetValue()+m.GetCounter().GetValue() {
+			t.Errorf("%s = %v, want %v", f.GetName(), m, v)
+		}
+		delete(want, f.GetName())
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
+	}
+	_ = x.Close()
+	if families, _ = reg.Gather(); len(families) > 0 {
+		t.Errorf("a closed index still has %d metrics", len(families))
+	}
+}
+
+func TestOtherMappingsFoldersAreRemovedOnceThisOneIsReady(t *testing.T) {
+	dir := t.TempDir()
+	s := congregation(t, dir, 5)
+	old := filepath.Join(dir, "index", "0123456789abcdef")
+	if err := os.MkdirAll(old, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	x := opened(t, s, index.Config{Dir: dir})
+	if err := x.Rebuild(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	_ = x.Close()
+	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder of another mapping is still there: %v", err)
+	}
+}

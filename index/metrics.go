@@ -1,0 +1,60 @@
+package index
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/kv"
+)
+
+// metrics are the index's own figures.
+type metrics struct {
+	registerer prometheus.Registerer
+	collectors []prometheus.Collector
+	rebuilds   prometheus.Counter
+	success    prometheus.Gauge
+	queries    *prometheus.HistogramVec
+}
+
+func newMetrics(x *Index, reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		registerer: reg,
+		rebuilds:   prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_index_rebuilds_total", Help: "Times the search index was built from nothing."}),
+		success:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "doorward_index_last_success_timestamp_seconds", Help: "When the search index last had all that the log held."}),
+		queries:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "doorward_index_query_seconds", Help: "Time to name the candidates of a search.", Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 10)}, []string{"mode"}),
+	}
+	documents := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_index_documents", Help: "Records in the search index."}, func() float64 { return float64(x.Status().Documents) })
+	lag := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_index_lag_changes", Help: "Changes of the log that the search index has not looked at."}, func() float64 { return float64(x.Status().Lag) })
+	for _, mode := range []string{"exact", "fuzzy", "ranked"} {
+		m.queries.WithLabelValues(mode)
+	}
+	m.collectors = []prometheus.Collector{m.rebuilds, m.success, m.queries, documents, lag}
+	if reg != nil {
+		reg.MustRegister(m.collectors...)
+	}
+	return m
+}
+
+// unregister lets another index of the same process take the names.
+func (m *metrics) unregister() {
+	if m.registerer == nil {
+		return
+	}
+	for _, c := range m.collectors {
+		m.registerer.Unregister(c)
+	}
+}
+
+// mode is the class that a search is counted in.
+func mode(w kv.Wanted) string {
+	if w.Ranked != nil {
+		return "ranked"
+	}
+	if w.Search != nil {
+		for _, p := range w.Search.Parts() {
+			if p.Forgiving {
+				return "fuzzy"
+			}
+		}
+	}
+	return "exact"
+}

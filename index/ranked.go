@@ -1,0 +1,164 @@
+package index
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"doorward/kv/record"
+)
+
+// tier is how far from what was typed a word of a name may be. They are asked one after the other, each with all that the
+// ones before it found, until there are enough: no name of a later one is better than any of an earlier one.
+type tier int
+
+const (
+	whole tier = iota
+	begins
+	oneEdit
+	twoEdits
+	tiers
+)
+
+// How many letters a typed word has at least: for one edit, for one in the beginning of a word, and for two.
+const (
+	oneEditLetters  = 3
+	begunLetters    = 4
+	twoEditsLetters = 8
+)
+
+// mostRanked is how many candidates are answered at most.
+const mostRanked = 2000
+
+// ranked answers the best candidates: whole tiers until there are enough.
+func (f *finding) ranked() ([]record.ID, error) {
+	if f.Ranked.Empty() {
+		return nil, nil
+	}
+	sets := make([]*typedSets, len(f.parts))
+	for i, p := range f.parts {
+		var err error
+		if sets[i], err = f.typed(p); err != nil {
+			return nil, err
+		}
+	}
+	for t := whole; ; t++ {
+		i := 0
+		ids, err := f.collect(func(p *part) (*roaring.Bitmap, error) {
+			i++
+			return sets[i-1].within(f, t)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if f.Keep != nil {
+			ids = slices.DeleteFunc(ids, func(id record.ID) bool { return !f.Keep(id) })
+		}
+		enough := len(ids) >= f.Limit && f.certain(t) && !slices.ContainsFunc(sets, (*typedSets).uncertain)
+		if t+1 == tiers || len(ids) >= mostRanked || enough {
+			return ids[:min(len(ids), max(mostRanked, f.Limit))], nil
+		}
+	}
+}
+
+// certain tells whether every candidate of a tier is an answer of it: no two typed words can mean one word of the name.
+func (f *finding) certain(t tier) bool {
+	words := f.Ranked.Words()
+	if len(f.Ranked.Digits()) > 0 || t > begins && len(words) > 1 {
+		return false
+	}
+	for i, a := range words {
+		for _, b := range words[:i] {
+			if a == b || t > whole && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// typedSets are, in one segment, the documents in scope that have the typed numbers, and those of each typed word so far.
+type typedSets struct {
+	*part
+	base  *roaring.Bitmap
+	words []*roaring.Bitmap
+	long  *roaring.Bitmap // those whose names have too many words
+	found *roaring.Bitmap // by the last tier
+}
+
+// uncertain tells whether a name was found whose words are not all looked at.
+func (s *typedSets) uncertain() bool { return s.found.Intersects(s.long) }
+
+func (f *finding) typed(p *part) (*typedSets, error) {
+	base, err := f.scope(p)
+	if err != nil {
+		return nil, err
+	}
+	for _, digits := range f.Ranked.Digits() {
+		set, err := p.ending(digits)
+		if err != nil {
+			return nil, err
+		}
+		base = roaring.And(base, set)
+	}
+	long, err := p.having(wordField, crowded)
+	return &typedSets{part: p, base: base, words: make([]*roaring.Bitmap, len(f.Ranked.Words())), long: long}, err
+}
+
+// ending are at least the documents with a phone that ends with some digits, or a number that is them.
+func (p *part) ending(digits string) (*roaring.Bitmap, error) {
+	return p.containing(digitField, digits+padding[:1])
+}
+
+// within are the documents that have each typed word, at most that far away.
+func (s *typedSets) within(f *finding, t tier) (*roaring.Bitmap, error) {
+	all := s.base
+	for i, word := range f.Ranked.Words() {
+		set, err := f.at(s.part, word, t)
+		if err != nil {
+			return nil, err
+		}
+		s.words[i] = or(s.words[i], set)
+		all = roaring.And(all, s.words[i])
+	}
+	s.found = all
+	return all, nil
+}
+
+// or is what is in either of two sets; nil is nothing.
+func or(a, b *roaring.Bitmap) *roaring.Bitmap {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return roaring.Or(a, b)
+}
+
+// at are the documents that a tier adds for one typed word; nil = none.
+func (f *finding) at(p *part, word string, t tier) (*roaring.Bitmap, error) {
+	letters := lettersIn(word)
+	switch {
+	case t == whole:
+		return p.having(wordField, word)
+	case t == begins:
+		return p.beginning(wordField, word)
+	case t == oneEdit && letters >= oneEditLetters:
+		return f.near(p, word, 1, letters >= begunLetters)
+	case t == twoEdits && letters >= twoEditsLetters:
+		return f.near(p, word, 2, false)
+	}
+	return nil, nil
+}
+
+func lettersIn(word string) (n int) {
+	for _, r := range word {
+		if unicode.IsLetter(r) {
+			n++
+		}
+	}
+	return n
+}

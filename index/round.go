@@ -1,0 +1,122 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// round opens what lies in the folder, or builds it, and follows the log until ctx ends or something is wrong. Ready tells
+// whether the index could be asked meanwhile.
+func (x *Index) round(ctx context.Context, asked []*request) (ready bool, err error) {
+	if len(asked) > 0 {
+		if err := x.folder.setAside(); err != nil {
+			return false, err
+		}
+	}
+	e, fresh, err := x.folder.open()
+	if err != nil {
+		return false, err
+	}
+	var helpers sync.WaitGroup
+	defer func() {
+		x.serving.Store(nil)
+		x.rounds.current.Store(nil)
+		helpers.Wait()
+		err = errors.Join(err, e.close())
+	}()
+	f := newFollower(e, x.Store, x.from)
+	x.rounds.current.Store(f)
+	if err := x.prepare(ctx, f, fresh, asked); err != nil {
+		return false, err
+	}
+	x.serving.Store(f)
+	answer(asked, nil)
+	x.rounds.tell()
+	if err := x.folder.tidy(); err != nil {
+		x.Logger.Warn("an old search index cannot be removed", "error", err)
+	}
+	k := keeper{engine: e, after: x.Sweep, compact: fresh}
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return true, f.live(ctx, x.rounds.tell, func() error {
+		x.metrics.success.SetToCurrentTime()
+		return k.chore(within, &helpers)
+	})
+}
+
+// prepare brings an index to the end of the log.
+func (x *Index) prepare(ctx context.Context, f *follower, fresh bool, asked []*request) error {
+	if fresh {
+		x.metrics.rebuilds.Inc()
+	} else if err := f.resume(); err != nil {
+		return err
+	}
+	total, err := f.total()
+	if err != nil {
+		return err
+	}
+	err = f.catchUp(ctx, func() {
+		for _, q := range asked {
+			q.progress(int(f.documents.Load()), max(total, int(f.documents.Load())))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if !fresh {
+		if err := guarded(f.compare); err != nil {
+			return err
+		}
+	}
+	return errors.Join(f.count(), guarded(f.engine.warm))
+}
+
+// keeper looks after the files of an index while it is live.
+type keeper struct {
+	engine  *engine
+	after   time.Duration // how long what was deleted may stay
+	compact bool          // it has just been built, in pieces
+	since   time.Time     // when there was first something to sweep; zero = there is nothing
+	rest    time.Time     // no sweep before
+	busy    chan error    // of the sweep under way
+}
+
+// chore starts a sweep where one is due, and reports what went wrong in the last one, or in bleve.
+func (k *keeper) chore(ctx context.Context, helpers *sync.WaitGroup) error {
+	if k.engine.failed() {
+		return errBroken
+	}
+	select {
+	case err := <-k.busy:
+		k.busy, k.compact, k.since = nil, false, time.Time{}
+		return err
+	default:
+	}
+	if err := k.engine.warm(); err != nil {
+		return err
+	}
+	dirty, err := k.engine.dirty()
+	now := time.Now()
+	switch {
+	case err != nil || k.busy != nil:
+		return err
+	case !dirty && !k.compact:
+		k.since = time.Time{}
+		return nil
+	case k.since.IsZero():
+		k.since = now
+	}
+	if !k.compact && (now.Sub(k.since) < k.after || now.Before(k.rest)) {
+		return nil
+	}
+	busy := make(chan error, 1)
+	k.busy = busy
+	helpers.Go(func() {
+		err := k.engine.sweep(ctx)
+		k.rest = time.Now().Add(20 * time.Since(now)) // read only after busy has been
+		busy <- err
+	})
+	return nil
+}

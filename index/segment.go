@@ -1,0 +1,148 @@
+package index
+
+import (
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+)
+
+// part is one segment of a snapshot, asked for sets of its documents. The sets may lie in the segment's own memory: they are
+// not written to, and not kept beyond the snapshot.
+type part struct {
+	*scorch.SegmentSnapshot
+	dicts map[string]segment.TermDictionary
+}
+
+// parts are a snapshot's segments.
+func parts(snap *scorch.IndexSnapshot) []*part {
+	segments := snap.Segments()
+	out := make([]*part, len(segments))
+	for i, s := range segments {
+		out[i] = &part{s, make(map[string]segment.TermDictionary, 3)}
+	}
+	return out
+}
+
+func (p *part) dictionary(field string) (segment.TermDictionary, error) {
+	if d, ok := p.dicts[field]; ok {
+		return d, nil
+	}
+	d, err := p.Segment().Dictionary(field)
+	if err != nil {
+		return nil, err
+	}
+	p.dicts[field] = d
+	return d, nil
+}
+
+// having are the documents with a term.
+func (p *part) having(field, term string) (*roaring.Bitmap, error) {
+	d, err := p.dictionary(field)
+	if err != nil {
+		return nil, err
+	}
+	return postings(d, term)
+}
+
+// postings are the documents of a term, deleted ones among them.
+func postings(d segment.TermDictionary, term string) (*roaring.Bitmap, error) {
+	list, err := d.PostingsList([]byte(term), nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	found, ok := list.Iterator(false, false, false, nil).(segment.OptimizablePostingsIterator)
+	if !ok {
+		return nil, errBroken
+	}
+	if n, one := found.DocNum1Hit(); one {
+		return roaring.BitmapOf(uint32(n)), nil
+	}
+	if set := found.ActualBitmap(); set != nil {
+		return set, nil
+	}
+	return new(roaring.Bitmap), nil
+}
+
+// accepting are the documents with a term that an automaton accepts, nil = all, from one term up to another, not included.
+func (p *part) accepting(field string, a segment.Automaton, from, to []byte) (*roaring.Bitmap, error) {
+	d, err := p.dictionary(field)
+	if err != nil {
+		return nil, err
+	}
+	all := new(roaring.Bitmap)
+	terms := termsOf(d, a, from, to)
+	for {
+		entry, err := terms.Next()
+		if err != nil || entry == nil {
+			return all, err
+		}
+		set, err := postings(d, entry.Term)
+		if err != nil {
+			return nil, err
+		}
+		all.Or(set)
+	}
+}
+
+// counting is what dictionaries can besides: naming terms without looking how many documents have them.
+type counting interface {
+	AutomatonIteratorOmitCount(a segment.Automaton, from, to []byte) segment.DictionaryIterator
+}
+
+func termsOf(d segment.TermDictionary, a segment.Automaton, from, to []byte) segment.DictionaryIterator {
+	if c, ok := d.(counting); ok {
+		return c.AutomatonIteratorOmitCount(a, from, to)
+	}
+	return d.AutomatonIterator(a, from, to)
+}
+
+// beginning are the documents with a term that begins with some bytes.
+func (p *part) beginning(field, with string) (*roaring.Bitmap, error) {
+	return p.accepting(field, nil, []byte(with), after(with))
+}
+
+// after is the first string behind all that begin with some bytes; nil where there is none.
+func after(prefix string) []byte {
+	next := []byte(prefix)
+	for len(next) > 0 && next[len(next)-1] == 0xff {
+		next = next[:len(next)-1]
+	}
+	if len(next) == 0 {
+		return nil
+	}
+	next[len(next)-1]++
+	return next
+}
+
+// containing are at least the documents with a text that contains another.
+func (p *part) containing(field, text string) (*roaring.Bitmap, error) {
+	if len(text) < gram {
+		return p.beginning(field, text)
+	}
+	var all *roaring.Bitmap
+	for i := 0; i+gram <= len(text); i++ {
+		set, err := p.having(field, text[i:i+gram])
+		if err != nil {
+			return nil, err
+		}
+		if all = and(all, set); all.IsEmpty() {
+			break
+		}
+	}
+	return all, nil
+}
+
+// and is what two sets share; nil is everything.
+func and(a, b *roaring.Bitmap) *roaring.Bitmap {
+	if a == nil {
+		return b
+	}
+	return roaring.And(a, b)
+}
+
+// everything are all documents of a segment.
+func (p *part) everything() *roaring.Bitmap {
+	all := new(roaring.Bitmap)
+	all.AddRange(0, p.Segment().Count())
+	return all
+}

@@ -1,0 +1,160 @@
+package index
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
+	bleve "github.com/blevesearch/bleve_index_api"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"doorward/kv/record"
+)
+
+// sweepID is the document of no record that a sweep writes: bleve merges two segments or more, and one may hold everything.
+const sweepID = "\x00sweep"
+
+const (
+	sweepRounds = 20                     // how often a sweep looks whether what it wants gone is gone
+	sweepPause  = 100 * time.Millisecond // how long it waits in between
+)
+
+// dirty tells whether a file of the index may hold what was deleted: a segment with deleted documents, or a file that no longer
+// belongs to the index.
+func (e *engine) dirty() (bool, error) {
+	snap, err := e.snapshot()
+	if err != nil {
+		return false, err
+	}
+	defer snap.Close()
+	files := map[string]bool{}
+	for _, s := range snap.Segments() {
+		if gone := s.Deleted(); gone != nil && !gone.IsEmpty() {
+			return true, nil
+		}
+		if file, ok := s.Segment().(segment.PersistedSegment); ok {
+			files[filepath.Base(file.Path())] = true
+		}
+	}
+	entries, err := os.ReadDir(e.dir)
+	for _, entry := range entries {
+		if name := entry.Name(); filepath.Ext(name) == ".zap" && !files[name] {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// sweep writes all segments anew as one, without what was deleted, and waits until the old files are gone.
+func (e *engine) sweep(ctx context.Context) error {
+	b := bleve.NewBatch()
+	b.Update(&document{sweepID, []*field{named(sweepID)}})
+	if err := e.persist(ctx, b); err != nil {
+		return err
+	}
+	if err := e.merge(ctx); err != nil {
+		return err
+	}
+	for range sweepRounds {
+		// bleve removes old files after it has written its file of segments, which it does after a batch.
+		if err := e.persist(ctx, bleve.NewBatch()); err != nil {
+			return err
+		}
+		pause(ctx, sweepPause)
+		if dirty, err := e.dirty(); err != nil || !dirty {
+			return err
+		}
+	}
+	return nil // there is more to sweep by now
+}
+
+// merge makes all segments one.
+func (e *engine) merge(ctx context.Context) error {
+	options := mergeplan.SingleSegmentMergePlanOptions
+	merged := make(chan error, 1)
+	go func() { merged <- e.scorch.ForceMerge(ctx, &options) }()
+	return e.await(ctx, merged)
+}
+
+// persist applies a batch and waits until it is on disk.
+func (e *engine) persist(ctx context.Context, b *bleve.Batch) error {
+	done := make(chan error, 1)
+	b.SetPersistedCallback(func(err error) { done <- err })
+	if err := e.write(b); err != nil {
+		return err
+	}
+	return e.await(ctx, done)
+}
+
+// await waits for bleve's own goroutines, which may be none any more: errBroken then, and nil when ctx ends.
+func (e *engine) await(ctx context.Context, done <-chan error) error {
+	poll := time.NewTicker(failurePoll)
+	defer poll.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+			return nil
+		case <-poll.C:
+			if e.failed() {
+				return errBroken
+			}
+		}
+	}
+}
+
+// documentIDs are the ids of all documents that are a record.
+func (e *engine) documentIDs() (ids []string, err error) {
+	snap, err := e.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer snap.Close()
+	for _, s := range snap.Segments() {
+		some, err := liveIDs(s)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, some...)
+	}
+	return ids, nil
+}
+
+func liveIDs(s *scorch.SegmentSnapshot) (ids []string, err error) {
+	for docs := s.DocNumbersLive().Iterator(); docs.HasNext(); {
+		id, err := s.DocID(uint64(docs.Next()))
+		if err != nil {
+			return nil, err
+		}
+		if string(id) != sweepID {
+			ids = append(ids, string(id))
+		}
+	}
+	return ids, nil
+}
+
+// count is how many documents of some kinds there are.
+func (e *engine) count(kinds []*record.Kind) (n int64, err error) {
+	snap, err := e.snapshot()
+	if err != nil {
+		return 0, err
+	}
+	defer snap.Close()
+	for _, p := range parts(snap) {
+		for _, k := range kinds {
+			all, err := p.having(homeField, kindTerm(k))
+			if err != nil {
+				return 0, err
+			}
+			n += int64(all.GetCardinality())
+			if gone := p.Deleted(); gone != nil {
+				n -= int64(all.AndCardinality(gone))
+			}
+		}
+	}
+	return n, nil
+}
