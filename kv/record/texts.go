@@ -27,6 +27,7 @@ const (
 	TextULID        = "Enter a valid ULID."
 	TextFilterTime  = "Enter a valid date/time."
 	textMax         = "Ensure this field has no more than %d characters."
+	textMin         = "Ensure this field has at least %d characters."
 	textMost        = "Ensure this value is less than or equal to %d."
 	textLeast       = "Ensure this value is greater than or equal to %d."
 	textChoice      = "%s is not a valid choice."
@@ -52,6 +53,9 @@ func InvalidChoice(value string) string { return fmt.Sprintf(textFilterPick, ech
 
 // TooLong says how many characters a text may have.
 func TooLong(limit int) string { return fmt.Sprintf(textMax, limit) }
+
+// TooShort says how many characters a text must have.
+func TooShort(limit int) string { return fmt.Sprintf(textMin, limit) }
 
 // AtMost says how large a number may be.
 func AtMost(limit int64) string { return fmt.Sprintf(textMost, limit) }
