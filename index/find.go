@@ -1,6 +1,7 @@
 package index
 
 import (
+	"math"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -30,7 +31,8 @@ func (f *follower) find(w kv.Wanted, by *edits) (kv.Found, error) {
 		return kv.Found{}, err
 	}
 	q := &finding{Wanted: w, edits: by, tables: &f.engine.tables, parts: parts(snap)}
-	q.Limit += int(max(f.store.Seq(), upto) - upto) // as many candidates may not be what they were
+	late := max(f.store.Seq(), upto) - upto
+	q.Limit = min(q.Limit, math.MaxInt32) + int(late) // as many candidates may not be what they were
 	var ids []record.ID
 	if w.Ranked != nil {
 		ids, err = q.ranked()

@@ -179,6 +179,7 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 			if err := chore(); err != nil {
 				return err
 			}
+			news()
 			next = time.Now().Add(chores)
 		}
 	}

@@ -57,7 +57,7 @@ func (f *finding) ranked() ([]record.ID, error) {
 			ids = slices.DeleteFunc(ids, func(id record.ID) bool { return !f.Keep(id) })
 		}
 		enough := len(ids) >= f.Limit && f.certain(t) && !slices.ContainsFunc(sets, (*typedSets).uncertain)
-		if t+1 == tiers || len(ids) >= mostRanked || enough {
+		if t+1 == tiers || len(ids) >= max(mostRanked, f.Limit) || enough {
 			return ids[:min(len(ids), max(mostRanked, f.Limit))], nil
 		}
 	}

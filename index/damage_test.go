@@ -1,0 +1,301 @@
+package index_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doorward/index"
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// damages are what happens to a file.
+var damages = map[string]func(file []byte) []byte{
+	"emptied":                func([]byte) []byte { return nil },
+	"cut in half":            func(f []byte) []byte { return f[:len(f)/2] },
+	"cut by its last byte":   func(f []byte) []byte { return f[:len(f)-1] },
+	"cut to a few bytes":     func(f []byte) []byte { return f[:3] },
+	"zeroed":                 func(f []byte) []byte { return make([]byte, len(f)) },
+	"zeroed at its start":    func(f []byte) []byte { return append(make([]byte, len(f)/3), f[len(f)/3:]...) },
+	"zeroed at its end":      func(f []byte) []byte { return append(f[:len(f)-len(f)/3:len(f)-len(f)/3], make([]byte, len(f)/3)...) },
+	"longer":                 func(f []byte) []byte { return append(f, "something else"...) },
+	"something else":         func([]byte) []byte { return bytes.Repeat([]byte("not an index\n"), 700) },
+	"full of ones":           func(f []byte) []byte { return bytes.Repeat([]byte{0xff}, len(f)) },
+	"its own start, twice":   func(f []byte) []byte { return append(f[:len(f)/2:len(f)/2], f[:len(f)/2]...) },
+	"without its first page": func(f []byte) []byte { return f[min(len(f)-1, 4096):] },
+}
+
+// flip changes one byte of a file.
+func flip(at float64) func([]byte) []byte {
+	return func(f []byte) []byte {
+		f[int(at*float64(len(f)-1))] ^= 0x41
+		return f
+	}
+}
+
+// built is a store whose index lies on disk in several segments, with deleted documents, and both closed.
+func built(t *testing.T) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "data")
+	s, err := kv.Open(kv.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kvtest.Create(t, s, record.Church, `{"name":"Igreja Central"}`)
+	for i := range 30 {
+		kvtest.Create(t, s, record.Person, fmt.Sprintf(`{"full_name":"Pessoa %s Souza","church_id":1,"phone":"1191234%04d"}`, letters(i), i))
+	}
+	x, err := index.Open(index.Config{Store: s, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		caughtUp(t, s, x)
+		if err := x.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		remove(t, s, int64(1+i))
+		kvtest.Create(t, s, record.Person, fmt.Sprintf(`{"full_name":"Pessoa %s Souza","church_id":1}`, letters(30+i)))
+	}
+	caughtUp(t, s, x)
+	if err := x.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	_ = x.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func remove(t *testing.T, s *kv.Store, id int64) {
+	t.Helper()
+	if err := s.Delete(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantBuilt opens what built made, and holds the answers against the store.
+func wantBuilt(t *testing.T, dir string) *kv.Store {
+	t.Helper()
+	s := kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	x := opened(t, s, index.Config{Dir: dir})
+	caughtUp(t, s, x)
+	var want []int64
+	for i := int64(5); i <= 34; i++ {
+		want = append(want, i)
+	}
+	wantFound(t, x, "", want...)
+	wantFound(t, x, "souza pessoa", want...)
+	wantFound(t, x, letters(2))
+	wantFound(t, x, letters(20), 21)
+	wantFound(t, x, letters(33), 34)
+	wantFound(t, x, "12340020", 21)
+	kvtest.Create(t, s, record.Person, `{"full_name":"Quitéria"}`) // and it goes on
+	caughtUp(t, s, x)
+	wantFound(t, x, "quiteria", 35)
+	_ = x.Close()
+	if _, err := os.Stat(filepath.Join(dir, "index.broken")); err == nil {
+		t.Error("what was broken is still there")
+	}
+	return s
+}
+
+// files are an index's own, by their paths below a data folder.
+func files(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(dir, "index"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			rel, _ := filepath.Rel(dir, path)
+			paths = append(paths, rel)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+func TestEachWayOfDamagingEachFileEndsInRightAnswers(t *testing.T) {
+	sound := built(t)
+	for i := range 12 {
+		damages[fmt.Sprintf("wrong in one byte, %d", i)] = flip(float64(i) / 11)
+	}
+	paths := files(t, sound)
+	if len(paths) < 3 {
+		t.Fatalf("the index has only %v", paths)
+	}
+	for _, path := range paths {
+		for name, damage := range damages {
+			t.Run(filepath.Ext(path)+" "+name, func(t *testing.T) {
+				dir := copied(t, sound)
+				file, err := os.ReadFile(filepath.Join(dir, path))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, path), damage(file), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				wantBuilt(t, dir)
+			})
+		}
+	}
+}
+
+func TestEachFileThatIsMissingOrAFolderEndsInRightAnswers(t *testing.T) {
+	sound := built(t)
+	for _, path := range files(t, sound) {
+		t.Run("missing "+filepath.Ext(path), func(t *testing.T) {
+			dir := copied(t, sound)
+			if err := os.Remove(filepath.Join(dir, path)); err != nil {
+				t.Fatal(err)
+			}
+			wantBuilt(t, dir)
+		})
+		t.Run("folder "+filepath.Ext(path), func(t *testing.T) {
+			dir := copied(t, sound)
+			if err := os.Remove(filepath.Join(dir, path)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(filepath.Join(dir, path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			wantBuilt(t, dir)
+		})
+	}
+}
+
+// replace puts one folder or file in the place of another.
+func replace(t *testing.T, to, from string) {
+	t.Helper()
+	if err := os.RemoveAll(to); err != nil {
+		t.Fatal(err)
+	}
+	if from == "" {
+		return
+	}
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnIndexThatIsNotThisStoresEndsInRightAnswers(t *testing.T) {
+	sound, other := built(t), built(t)
+	mapping := filepath.Dir(files(t, sound)[0])
+	for name, do := range map[string]func(t *testing.T, dir string){
+		"another store's":    func(t *testing.T, dir string) { replace(t, filepath.Join(dir, "index"), filepath.Join(other, "index")) },
+		"missing":            func(t *testing.T, dir string) { replace(t, filepath.Join(dir, "index"), "") },
+		"missing within":     func(t *testing.T, dir string) { replace(t, filepath.Join(dir, mapping), "") },
+		"of another mapping": func(t *testing.T, dir string) { rename(t, dir, mapping, "index/0123456789abcdef") },
+		"a file": func(t *testing.T, dir string) {
+			replace(t, filepath.Join(dir, "index"), "")
+			write(t, filepath.Join(dir, "index"))
+		},
+		"a file within": func(t *testing.T, dir string) {
+			replace(t, filepath.Join(dir, mapping), "")
+			write(t, filepath.Join(dir, mapping))
+		},
+		"what ended the process":    func(t *testing.T, dir string) { write(t, filepath.Join(dir, mapping+".opening")) },
+		"beside something broken":   func(t *testing.T, dir string) { write(t, filepath.Join(dir, "index.broken")) },
+		"with files of no meaning":  func(t *testing.T, dir string) { write(t, filepath.Join(dir, mapping, "x.zap")) },
+		"with a torn segment":       func(t *testing.T, dir string) { write(t, filepath.Join(dir, mapping, "000000000fff.zap")) },
+		"empty":                     func(t *testing.T, dir string) { empty(t, filepath.Join(dir, mapping)) },
+		"with its segments swapped": func(t *testing.T, dir string) { swap(t, dir) },
+		"and somebody else's broken": func(t *testing.T, dir string) {
+			replace(t, filepath.Join(dir, "index.broken"), filepath.Join(other, "index"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := copied(t, sound)
+			do(t, dir)
+			wantBuilt(t, dir)
+		})
+	}
+}
+
+func rename(t *testing.T, dir, from, to string) {
+	t.Helper()
+	if err := os.Rename(filepath.Join(dir, from), filepath.Join(dir, to)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte("not an index"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func empty(t *testing.T, dir string) {
+	t.Helper()
+	replace(t, dir, "")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// swap gives two segments each other's names.
+func swap(t *testing.T, dir string) {
+	t.Helper()
+	var segments []string
+	for _, path := range files(t, dir) {
+		if strings.HasSuffix(path, ".zap") {
+			segments = append(segments, path)
+		}
+	}
+	rename(t, dir, segments[0], "kept")
+	rename(t, dir, segments[1], segments[0])
+	rename(t, dir, "kept", segments[1])
+}
+
+func TestAnOlderIndexGoesOnFromWhereItWas(t *testing.T) {
+	dir := built(t)
+	old := copied(t, dir)
+	s := wantBuilt(t, dir) // makes another person
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	replace(t, filepath.Join(dir, "index"), filepath.Join(old, "index"))
+	s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	x := opened(t, s, index.Config{Dir: dir})
+	caughtUp(t, s, x)
+	wantFound(t, x, "quiteria", 35)
+}
+
+func TestAnIndexAheadOfItsStoreIsRebuilt(t *testing.T) {
+	dir := built(t)
+	old := copied(t, dir)
+	s := wantBuilt(t, dir)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	replace(t, filepath.Join(old, "index"), filepath.Join(dir, "index"))
+	wantBuilt(t, old)
+}
+
+func TestAFolderThatCannotBeWrittenIsTriedAgain(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	dir := built(t)
+	if err := os.Chmod(filepath.Join(dir, "index"), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(filepath.Join(dir, "index"), 0o700)
+	s := kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	x := opened(t, s, index.Config{Dir: dir})
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := x.Rebuild(ctx, nil); err == nil {
+		t.Error("an index was rebuilt in a folder that cannot be written")
+	}
+}
