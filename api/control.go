@@ -20,16 +20,18 @@ import (
 //	GET  /control/export?kind=person                                         → NDJSON; a failure is in the trailer X-Export-Error
 //	POST /control/demo?size=s&seed=1                                         → progress, load.DemoReport
 //	GET  /control/verify                                                     → progress, {"rows","records","damaged","damage"}
+//	POST /control/reindex                                                    → progress, {"documents"}
 //
 // Those with progress answer application/x-ndjson: lines {"progress":{"done":n,"total":n}}, total 0 where it is unknown, then
 // one {"result":…} or {"error":{"code","message"}}. What is wrong with the request itself is answered as /admin/v1 does.
 func (s *Server) Control() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, do := range map[string]func(*exchange, *http.Request) error{
-		"POST /control/import": controlImport,
-		"GET /control/export":  controlExport,
-		"POST /control/demo":   controlDemo,
-		"GET /control/verify":  controlVerify,
+		"POST /control/import":  controlImport,
+		"GET /control/export":   controlExport,
+		"POST /control/demo":    controlDemo,
+		"GET /control/verify":   controlVerify,
+		"POST /control/reindex": controlReindex,
 	} {
 		mux.Handle(pattern, s.answer(func(x *exchange, r *http.Request) error {
 			x.caller, x.known = kv.Operator(), true

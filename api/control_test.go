@@ -18,10 +18,14 @@ import (
 )
 
 // control serves the control handler of an empty store.
-func control(t *testing.T) (*kv.Store, string) {
+func control(t *testing.T, configure ...func(*api.Config)) (*kv.Store, string) {
 	t.Helper()
 	store := kvtest.Open(t)
-	server, err := api.New(api.Config{Store: store})
+	c := api.Config{Store: store}
+	for _, f := range configure {
+		f(&c)
+	}
+	server, err := api.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,5 +118,39 @@ func TestControlTellsProgressWhileTheFileComes(t *testing.T) {
 	}
 	if seen == 0 || !strings.HasPrefix(last, `{"result":{"created":`) {
 		t.Errorf("saw %d lines of progress, last line %s, want some and a result", seen, last)
+	}
+}
+
+func TestControlBuildsTheIndexAnew(t *testing.T) {
+	reindex := func(t *testing.T, configure ...func(*api.Config)) (int, string) {
+		store, url := control(t, configure...)
+		for range 3 {
+			kvtest.Create(t, store, record.Person, `{"full_name":"Ana"}`)
+		}
+		kvtest.Create(t, store, record.Role, `{"name":"Ana"}`)
+		resp, err := http.Post(url+"/control/reindex", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(body)), "\n")
+		return resp.StatusCode, lines[len(lines)-1]
+	}
+	for name, c := range map[string]struct {
+		configure []func(*api.Config)
+		status    int
+		last      string
+	}{
+		"an index":                      {[]func(*api.Config){indexed(t)}, 200, `{"result":{"documents":3}}`},
+		"no index":                      {nil, 409, `"message":"Nothing keeps a search index here."`},
+		"a folder that cannot be there": {[]func(*api.Config){indexIn(t, "/dev/null")}, 503, `"message":"The search index could not be built: `},
+	} {
+		if status, last := reindex(t, c.configure...); status != c.status || !strings.Contains(last, c.last) {
+			t.Errorf("%s = %d %s, want %d and %s", name, status, last, c.status, c.last)
+		}
 	}
 }

@@ -57,6 +57,7 @@ var answers = []struct {
 	{kv.ErrKeyReused, problem{422, "UNPROCESSABLE_ENTITY", "This Idempotency-Key was used for another request.", nil}},
 	{kv.ErrStopped, problem{503, "SERVICE_UNAVAILABLE", "The store has stopped taking writes.", nil}},
 	{kv.ErrBusy, problem{503, "SERVICE_UNAVAILABLE", "The store is busy. Try again.", nil}},
+	{kv.ErrIndexing, problem{503, "SERVICE_UNAVAILABLE", "The search index is being built. Try again.", nil}},
 	{errHeaders, problem{431, "HEADERS_TOO_LARGE", "The request's headers are larger than 16 KiB.", nil}},
 	{errHost, problem{421, "MISDIRECTED_REQUEST", "This server does not answer to the request's Host; see the setting allowed_hosts.", nil}},
 	{errMediaType, problem{415, "UNSUPPORTED_MEDIA_TYPE", "The request's body must be application/json.", nil}},
@@ -82,6 +83,8 @@ func explain(err error) problem {
 		return problem{403, "FORBIDDEN", forbiddenText(forbidden), permissionDetails(forbidden)}
 	case errors.As(err, &conflict):
 		return problem{409, "CONFLICT", sentence(conflict.Reason), countDetails(conflict.Counts)}
+	case errors.Is(err, errNotIndexed):
+		return problem{503, "SERVICE_UNAVAILABLE", sentence(err.Error()), nil}
 	case errors.Is(err, load.ErrUsage), errors.Is(err, load.ErrSource):
 		return problem{400, "INVALID_REQUEST", sentence(err.Error()), nil}
 	case errors.As(err, new(*http.MaxBytesError)):

@@ -1,6 +1,10 @@
 package api
 
-import "net/http"
+import (
+	"net/http"
+
+	"doorward/kv"
+)
 
 // The answers of a server that is well.
 var (
@@ -11,10 +15,13 @@ var (
 // healthz answers that the process lives; it touches nothing.
 func healthz(x *exchange) error { return x.reply(http.StatusOK, alive) }
 
-// readyz answers whether the store takes writes. It never asks another server.
+// readyz answers whether the store takes writes and can be searched. It never asks another server.
 func readyz(x *exchange) error {
 	if err := x.store().Writable(); err != nil {
 		return err
+	}
+	if by := x.server.config.Indexer; by != nil && !by.Usable() && !x.store().Scannable() {
+		return kv.ErrIndexing
 	}
 	return x.reply(http.StatusOK, ready)
 }

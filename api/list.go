@@ -17,29 +17,17 @@ func (c *collection) page(x *exchange, own ...kv.Where) error {
 	q := parseQuery(x.request.URL.RawQuery)
 	s := readSpan(q)
 	where, faults := readFilters(c.filters, q, x.store().Zone())
+	search := c.readSearch(q, &faults)
 	ask := kv.Query{
-		Surface: c.surface, Kind: c.kind, Where: append(own, where...),
-		Search: c.search(q), Offset: s.offset, Limit: s.limit, Into: x.buffer,
+		Surface: c.surface, Kind: c.kind, Where: append(own, where...), Offset: s.offset, Limit: s.limit, Into: x.buffer,
 		Head: func(dst []byte, count int) []byte { return appendHead(dst, x, q, s, count) },
 	}
-	page, err := x.store().List(x.caller, ask)
+	page, err := x.find(ask, search)
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}
 	x.buffer = append(page.Results, '}')
 	return x.reply(http.StatusOK, x.buffer)
-}
-
-// search is what a list of people is searched for; nil for nothing.
-func (c *collection) search(q query) *record.Search {
-	text, ok := q.text("search")
-	if !ok || c.kind != record.Person {
-		return nil
-	}
-	if s := record.ParseSearch(text); !s.Empty() {
-		return s
-	}
-	return nil
 }
 
 // bothFaults joins the faults that were seen here with those that the store saw.

@@ -176,7 +176,7 @@ func (r *route) errors() []int {
 	switch {
 	case r.method != http.MethodGet:
 		list = append(list, 400, 409, 412, 413, 415, 422, 507)
-	case r.doc.list:
+	case r.doc.list, len(r.doc.query) > 0:
 		list = append(list, 400)
 	}
 	return list
@@ -214,6 +214,9 @@ func (c *collection) describe(method string, onList bool) operation {
 	switch {
 	case method == http.MethodGet && onList:
 		o.summary, o.list, o.headers, o.query = "List "+name+" records", true, nil, c.parameters()
+		if c.kind == record.Person {
+			o.headers = []string{"X-Search"}
+		}
 	case method == http.MethodGet:
 		o.summary, o.reads = "Retrieve a "+name, []string{"If-None-Match"}
 	case method == http.MethodPost:
@@ -240,8 +243,7 @@ func (c *collection) parameters() []parameterDoc {
 		list = append(list, parameterDoc{name: f.name, schema: f.schema()})
 	}
 	if c.kind == record.Person {
-		list = append(list, parameterDoc{name: "search", schema: map[string]any{"type": "string"},
-			text: "Terms, all of which a name, e-mail, phone or membership number must match."})
+		list = append(list, c.searchParameters()...)
 	}
 	return list
 }

@@ -78,6 +78,20 @@ func TestOpenAPIDocumentSaysWhatRoutesDo(t *testing.T) {
 			t.Errorf("the group's id is %v, want a string", p.Schema.Value.Type)
 		}
 	}
+	for path, names := range map[string]string{"/v1/people/": "search fuzzy", "/admin/v1/person/": "search fuzzy ranked", "/door/v1/event/{id}/search/": "q"} {
+		op := paths.Find(path).Get
+		for _, name := range strings.Fields(names) {
+			if p := op.Parameters.GetByInAndName("query", name); p == nil || p.Required != (name == "q") {
+				t.Errorf("GET %s: the parameter %s is %v", path, name, p)
+			}
+		}
+		if op.Responses.Value("503") == nil || op.Responses.Value("400") == nil || op.Responses.Value("200").Value.Headers["X-Search"] == nil && names != "q" {
+			t.Errorf("GET %s: responses are %v", path, op.Responses.Map())
+		}
+	}
+	if paths.Find("/v1/people/").Get.Parameters.GetByInAndName("query", "ranked") != nil || paths.Find("/v1/event/").Get.Responses.Value("200").Value.Headers != nil {
+		t.Error("the document promises searches that there are not")
+	}
 	for name, required := range map[string]bool{"kind": true, "event": false, "map": false, "dry_run": false} {
 		if p := paths.Find("/admin/v1/import/").Post.Parameters.GetByInAndName("query", name); p.Required != required {
 			t.Errorf("import's parameter %s is required: %v", name, p.Required)

@@ -60,6 +60,9 @@ func publicRoutes() []route {
 		{http.MethodPost, door + "undo/", atDoor, undo, operation{
 			tag: "door", summary: "Take a check-in back", form: undoForm, status: 200, reply: "ruling",
 			reads: []string{"X-Door", "Idempotency-Key"}}},
+		{http.MethodGet, door + "search/", atDoor, searchTickets, operation{
+			tag: "door", summary: "Find tickets by what their holders say, at most 20", status: 200, reply: "found",
+			query: []parameterDoc{typedParameter}}},
 	}
 }
 
@@ -85,7 +88,7 @@ func siteRoutes(prefix string) []route {
 		{http.MethodGet, "/healthz", open, healthz, operation{
 			tag: "health", summary: "The process lives", status: 200, reply: "health"}},
 		{http.MethodGet, "/readyz", open, readyz, operation{
-			tag: "health", summary: "The store takes writes", status: 200, reply: "health"}},
+			tag: "health", summary: "The store takes writes and can be searched", status: 200, reply: "health"}},
 		{http.MethodGet, "/metrics", open, metricsPage, operation{
 			tag: "health", summary: "Prometheus's text; from elsewhere than this machine with a key of denomination level", status: 200, media: "text/plain"}},
 		{http.MethodGet, "/openapi.json", open, openapi, operation{

@@ -19,6 +19,7 @@ func ownSchemas() map[string]any {
 		"ruling":   structSchema(reflect.TypeFor[ruling]()),
 		"new_key":  key,
 		"key":      structSchema(reflect.TypeFor[listedKey]()),
+		"found":    structSchema(reflect.TypeFor[foundTickets]()),
 		"health":   object(map[string]any{"status": text}, "status"),
 		"document": map[string]any{"type": "object"},
 		"error": object(map[string]any{"error": object(map[string]any{
@@ -91,6 +92,8 @@ func typeSchema(t reflect.Type) map[string]any {
 		s := typeSchema(t.Elem())
 		s["type"] = []any{s["type"], "null"}
 		return s
+	case reflect.Struct:
+		return structSchema(t)
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": typeSchema(t.Elem())}
 	case reflect.Int, reflect.Int64:

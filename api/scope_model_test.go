@@ -179,15 +179,21 @@ func (s spot) resource() string {
 	return "admin"
 }
 
-// at is the spot's path with an id.
+// at is the spot's path with an id, and with what a search cannot do without.
 func (s spot) at(id string) string {
 	before, after, _ := strings.Cut(s.path, "{")
 	_, after, found := strings.Cut(after, "}")
-	if !found {
+	switch {
+	case !found:
 		return before
+	case s.searches():
+		after += "?q=nobody"
 	}
 	return before + id + after
 }
+
+// searches tells the door's search.
+func (s spot) searches() bool { return strings.HasSuffix(s.path, "/search/") }
 
 // want is the status of a request about a record, nil for one that is not there, with a body that only a PATCH takes.
 func (c *congregation) want(v reach, permissions []string, s spot, r *lore) int {

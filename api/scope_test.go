@@ -26,7 +26,6 @@ func TestScopeShowsNothingOutside(t *testing.T) {
 			s.TB = t
 			s.lists()
 			s.filters()
-			s.search()
 			s.outside()
 			s.writes()
 			s.codes()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"doorward/api"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -104,8 +105,8 @@ func (c *congregation) one(kind string) int64 {
 	return list[c.draw.IntN(len(list))].number()
 }
 
-func drawCongregation(t testing.TB, seed uint64) *congregation {
-	c := &congregation{site: newSite(t), draw: rand.New(rand.NewPCG(seed, 7)), marked: map[string]*lore{}, regionalOf: map[int64]int64{}}
+func drawCongregation(t testing.TB, seed uint64, configure ...func(*api.Config)) *congregation {
+	c := &congregation{site: newSite(t, configure...), draw: rand.New(rand.NewPCG(seed, 7)), marked: map[string]*lore{}, regionalOf: map[int64]int64{}}
 	c.drawReference()
 	homes := []int64{0}
 	for _, church := range c.all("church") {

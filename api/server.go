@@ -25,6 +25,8 @@ type Config struct {
 	AuthFailures int                  // failed logins a minute and address, half of it for one key there; 0 = no throttle
 	Version      string               // of this program, shown in metrics and the OpenAPI document
 	Logger       *slog.Logger         // nil = silent
+	Finder       kv.Finder            // answers searches together with the store; nil = the store looks at every record
+	Indexer      Indexer              // keeps what Finder looks into; nil = nothing to keep
 	Registry     *prometheus.Registry // what /metrics shows, metrics of api included; nil = one of its own
 }
 
