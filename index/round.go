@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	bleve "github.com/blevesearch/bleve_index_api"
 )
 
 // round opens what lies in the folder, or builds it, and follows the log until ctx ends or something is wrong. Ready tells
@@ -30,6 +32,11 @@ func (x *Index) round(ctx context.Context, asked []*request) (ready bool, err er
 	x.rounds.current.Store(f)
 	if err := x.prepare(ctx, f, fresh, asked); err != nil {
 		return false, err
+	}
+	if len(asked) > 0 { // by a command that may end at once: what it has built must not go with it
+		if err := e.persist(ctx, bleve.NewBatch()); err != nil {
+			return false, err
+		}
 	}
 	x.serving.Store(f)
 	answer(asked, nil)
