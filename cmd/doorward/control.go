@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"doorward/api"
+	"doorward/index"
 	"doorward/kv"
 )
 
@@ -30,7 +31,8 @@ type control struct {
 // opening says which store a command is about.
 type opening struct {
 	*settings
-	makes bool // the store is made where there is none
+	makes   bool // the store is made where there is none
+	indexed bool // its search index is opened too
 }
 
 // patience is how often a command looks for a store that another one has just opened or let go of.
@@ -75,9 +77,15 @@ func (m *Main) inProcess(o opening) (*control, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := api.New(api.Config{Store: store, Version: versionText(), Logger: m.logger(slog.LevelError)})
+	conf := api.Config{Store: store, Version: versionText(), Logger: m.logger(slog.LevelError)}
+	end := store.Close
+	if o.indexed {
+		endIndex := joinIndex(&conf, index.Config{Store: store, Dir: o.data, Logger: conf.Logger})
+		end = func() error { return errors.Join(endIndex(), store.Close()) }
+	}
+	server, err := api.New(conf)
 	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(err, end())
 	}
 	p := newPipes()
 	h := &http.Server{Handler: server.Control(), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
@@ -91,7 +99,7 @@ func (m *Main) inProcess(o opening) (*control, error) {
 		t.CloseIdleConnections()
 		err := h.Shutdown(context.Background()) // what is being written is finished
 		<-served
-		return errors.Join(err, store.Close())
+		return errors.Join(err, end())
 	}}, nil
 }
 

@@ -26,7 +26,7 @@ func (m *Main) demoCommand(set *settings) *cobra.Command {
 		if !slices.Contains([]string{"s", "m", "l", "xl"}, size) {
 			return usageError{errors.New("--size: one of s, m, l and xl is wanted")}
 		}
-		return m.on(cmd.Context(), opening{set, true}, func(c *control) error {
+		return m.on(cmd.Context(), opening{settings: set, makes: true}, func(c *control) error {
 			q := url.Values{"size": {size}, "seed": {strconv.FormatInt(seed, 10)}}
 			answer, err := c.follow(cmd.Context(), request{method: http.MethodPost, path: "/control/demo", query: q})
 			if err != nil {

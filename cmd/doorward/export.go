@@ -19,7 +19,7 @@ func (m *Main) exportCommand(set *settings) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&kind, "kind", "", "only records of this kind")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return m.on(cmd.Context(), opening{set, false}, func(c *control) error {
+		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
 			write := func(w io.Writer) error { return export(cmd.Context(), c, kind, w) }
 			if len(args) == 0 || args[0] == "-" {
 				if c.progress.sharesTerminal(m.Stdout) {

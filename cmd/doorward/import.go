@@ -43,7 +43,7 @@ func (m *Main) importCommand(set *settings) *cobra.Command {
 			return usageError{err}
 		}
 		defer func() { _ = file.Close() }() // it was only read
-		answer, err := m.runImport(cmd.Context(), opening{set, true}, im, file)
+		answer, err := m.runImport(cmd.Context(), opening{settings: set, makes: true}, im, file)
 		if err != nil {
 			return err
 		}

@@ -67,7 +67,7 @@ func (m *Main) keysAddCommand(set *settings) *cobra.Command {
 			at := time.Now().Add(expires).UTC().Format(time.RFC3339)
 			k.ExpiresAt = &at
 		}
-		ctx, o := cmd.Context(), opening{set, true}
+		ctx, o := cmd.Context(), opening{settings: set, makes: true}
 		if err := m.rehearse(ctx, o, func(c *control) error { _, err := c.makeKey(ctx, k); return err }); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (m *Main) keysListCommand(set *settings) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the keys", Args: cobra.NoArgs}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return m.on(cmd.Context(), opening{set, false}, func(c *control) error {
+		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
 			keys, err := allKeys(cmd, c)
 			switch {
 			case err != nil:
@@ -192,7 +192,7 @@ func (m *Main) keysRevokeCommand(set *settings) *cobra.Command {
 		if err != nil {
 			return usageError{fmt.Errorf("%s is no key's ID; keys list shows them", args[0])}
 		}
-		return m.on(cmd.Context(), opening{set, false}, func(c *control) error {
+		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
 			if err := c.revoke(cmd.Context(), id); err != nil {
 				return fmt.Errorf("key %d: %w", id, err)
 			}

@@ -47,7 +47,7 @@ func (m *Main) root() (root *cobra.Command, began *bool) {
 		return nil
 	}
 	root.AddCommand(m.serveCommand(set), m.demoCommand(set), m.keysCommand(set), m.importCommand(set), m.exportCommand(set),
-		m.verifyCommand(set), m.versionCommand())
+		m.verifyCommand(set), m.reindexCommand(set), m.versionCommand())
 	return root, began
 }
 
@@ -109,7 +109,7 @@ func trial(o opening) (_ opening, tidy func(), err error) {
 	dir, err := os.MkdirTemp("", "doorward")
 	set := *o.settings
 	set.data = dir
-	return opening{&set, true}, func() { _ = os.RemoveAll(dir) }, err // what stays there is of no use to anybody
+	return opening{settings: &set, makes: true}, func() { _ = os.RemoveAll(dir) }, err // what stays there is of no use to anybody
 }
 
 // on runs do with a line to the store's control handler, which it closes.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"doorward/api"
+	"doorward/index"
 	"doorward/kv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -58,6 +59,8 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	s.api.Store, s.api.Version, s.api.Logger, s.api.Registry = store, versionText(), log, registry
+	end := joinIndex(&s.api, index.Config{Store: store, Dir: s.data, Logger: log, Registerer: registry})
+	defer func() { err = errors.Join(err, end()) }()
 	server, err := api.New(s.api)
 	if err != nil {
 		return usageError{err}
@@ -86,7 +89,7 @@ func (m *Main) prepare(ctx context.Context, s *serving, f *faces) error {
 		return errServed(s.data)
 	}
 	if !hasStore(s.data) {
-		o, tidy, err := trial(opening{s.settings, true})
+		o, tidy, err := trial(opening{settings: s.settings, makes: true})
 		if err != nil {
 			return err
 		}

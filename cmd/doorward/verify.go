@@ -23,7 +23,7 @@ func (m *Main) verifyCommand(set *settings) *cobra.Command {
 	here := cmd.Flags().Bool("here", false, "check in this process and print the handler's answer as it comes")
 	_ = cmd.Flags().MarkHidden("here") // the flag was made above
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		ctx, o := cmd.Context(), opening{set, false}
+		ctx, o := cmd.Context(), opening{settings: set}
 		if *here {
 			return m.on(ctx, o, func(c *control) error { return m.relay(ctx, c) })
 		}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"doorward/api"
+	"doorward/index"
+)
+
+// searchIndex is the search index as api wants it kept.
+type searchIndex struct{ *index.Index }
+
+// Rebuild builds the index from nothing and answers how many records are in it.
+func (s searchIndex) Rebuild(ctx context.Context, progress func(done, total int)) (documents int, err error) {
+	if err := s.Index.Rebuild(ctx, progress); err != nil {
+		return 0, err
+	}
+	return s.Status().Documents, nil
+}
+
+// Usable tells whether searches are answered from the index now.
+func (s searchIndex) Usable() bool { return s.Status().Usable }
+
+// joinIndex has a server's searches answered by an index, which it opens; end closes it. Where none can be had they look at every
+// record instead.
+func joinIndex(c *api.Config, of index.Config) (end func() error) {
+	x, err := index.Open(of)
+	if err != nil {
+		of.Logger.Error("there is no search index; searches look at every record", "error", err)
+		return func() error { return nil }
+	}
+	c.Finder, c.Indexer = x, searchIndex{x}
+	return func() error {
+		if err := x.Close(); err != nil {
+			return fmt.Errorf("close search index: %w", err)
+		}
+		return nil
+	}
+}
