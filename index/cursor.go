@@ -14,15 +14,15 @@ var cursorKey = []byte("cursor")
 
 // cursor says whose log an index has followed, and up to where.
 type cursor struct {
-	realm, node string
-	seq         uint64
+	realm, node, epoch string
+	seq                uint64
 }
 
-func cursorOf(s *kv.Store, seq uint64) cursor { return cursor{s.Realm(), s.Node(), seq} }
+func cursorOf(s *kv.Store, seq uint64) cursor { return cursor{s.Realm(), s.Node(), s.Epoch(), seq} }
 
 // encode writes a cursor with a checksum of its own.
 func (c cursor) encode() []byte {
-	text := fmt.Sprintf("%s %s %d", c.realm, c.node, c.seq)
+	text := fmt.Sprintf("%s %s %s %d", c.realm, c.node, c.epoch, c.seq)
 	return fmt.Appendf(nil, "%s %08x", text, crc32.ChecksumIEEE([]byte(text)))
 }
 
@@ -33,7 +33,7 @@ func readCursor(snap *scorch.IndexSnapshot) (c cursor, err error) {
 		return cursor{}, err
 	}
 	var sum uint32
-	if _, err := fmt.Sscanf(string(text), "%s %s %d %x", &c.realm, &c.node, &c.seq, &sum); err != nil {
+	if _, err := fmt.Sscanf(string(text), "%s %s %s %d %x", &c.realm, &c.node, &c.epoch, &c.seq, &sum); err != nil {
 		return cursor{}, fmt.Errorf("%w: it has no cursor", errBroken)
 	}
 	if string(c.encode()) != string(text) {

@@ -11,7 +11,7 @@
 //	<data>/index/<mapping>.opening    there while the index is being opened: found at the start, opening it ended the process
 //	<data>/index.broken/              what was damaged, until it has been rebuilt
 //
-// The cursor lies in the same snapshot as the documents it speaks of, with the store's realm and node, and a checksum. Before
+// The cursor lies in the same snapshot as the documents it speaks of, with the store's realm, node and epoch, and a checksum. Before
 // an index is used, each segment is held against the checksum that it ends with, bleve's own small file is written anew out of
 // what was read, and the documents are compared with the store's records. What is damaged, foreign or ahead of the store is
 // moved aside and rebuilt; until then, and where the folder cannot be written, Find answers kv.ErrNoIndex.

@@ -4,6 +4,9 @@ import (
 	"context"
 
 	bleve "github.com/blevesearch/bleve_index_api"
+
+	"doorward/kv"
+	"doorward/kv/record"
 )
 
 // Flush waits until all that an index has is on disk, for tests that damage it there.
@@ -24,4 +27,21 @@ func (x *Index) Swept(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// Forge writes a cursor of a store into the index in a folder, and takes a person out of it, behind its back; 0 = nobody.
+func Forge(dir string, s *kv.Store, seq uint64, without int64) error {
+	e, err := openEngine(dir, false)
+	if err != nil {
+		return err
+	}
+	b := bleve.NewBatch()
+	b.SetInternal(cursorKey, cursorOf(s, seq).encode())
+	if without != 0 {
+		b.Delete(documentID(record.Person, record.Int(without)))
+	}
+	if err := e.persist(context.Background(), b); err != nil {
+		return err
+	}
+	return e.close()
 }

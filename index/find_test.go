@@ -153,6 +153,28 @@ func (w *world) askRanked(ask kv.Wanted, q *record.Ranked) {
 	})
 }
 
+// then stops the process, or does not, and waits for the index, or does not.
+func (w *world) then() {
+	switch rapid.IntRange(0, 7).Draw(w.T, "then") {
+	case 0:
+		w.close()
+		w.open()
+	case 1, 2:
+		w.close()
+		w.open()
+		caughtUp(w.tb, w.store, w.index)
+	case 3, 4: // killed
+		dir := copied(w.tb, w.dir)
+		w.close()
+		w.dir = dir
+		w.open()
+		caughtUp(w.tb, w.store, w.index)
+	case 5: // late
+	default:
+		caughtUp(w.tb, w.store, w.index)
+	}
+}
+
 func TestFindNamesWhateverASearchMeans(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(rt, t)
@@ -161,19 +183,7 @@ func TestFindNamesWhateverASearchMeans(t *testing.T) {
 			for range rapid.IntRange(0, 15).Draw(rt, "changes") {
 				w.change()
 			}
-			switch rapid.IntRange(0, 5).Draw(rt, "then") {
-			case 0:
-				w.close()
-				w.open()
-			case 1: // killed
-				dir := copied(t, w.dir)
-				w.close()
-				w.dir = dir
-				w.open()
-			case 2: // late
-			default:
-				caughtUp(t, w.store, w.index)
-			}
+			w.then()
 			for range 20 {
 				w.ask()
 			}

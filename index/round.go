@@ -80,6 +80,9 @@ func (x *Index) prepare(ctx context.Context, f *follower, fresh bool, asked []*r
 	return errors.Join(f.count(), guarded(f.engine.warm))
 }
 
+// sweepShare is how many times as long as a sweep took there is none.
+const sweepShare = 20
+
 // keeper looks after the files of an index while it is live.
 type keeper struct {
 	engine  *engine
@@ -121,8 +124,8 @@ func (k *keeper) chore(ctx context.Context, helpers *sync.WaitGroup) error {
 	busy := make(chan error, 1)
 	k.busy = busy
 	helpers.Go(func() {
-		err := k.engine.sweep(ctx)
-		k.rest = time.Now().Add(20 * time.Since(now)) // read only after busy has been
+		took, err := k.engine.sweep(ctx)
+		k.rest = time.Now().Add(sweepShare * took) // read only after busy has been
 		busy <- err
 	})
 	return nil

@@ -2,8 +2,11 @@ package index
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -30,45 +33,72 @@ func (e *engine) dirty() (bool, error) {
 		return false, err
 	}
 	defer snap.Close()
-	files := map[string]bool{}
 	for _, s := range snap.Segments() {
 		if gone := s.Deleted(); gone != nil && !gone.IsEmpty() {
 			return true, nil
 		}
+	}
+	left, err := e.left(snap)
+	return len(left) > 0, err
+}
+
+// left are the segments' files that no longer belong to the index.
+func (e *engine) left(snap *scorch.IndexSnapshot) (names []string, err error) {
+	used := map[string]bool{}
+	for _, s := range snap.Segments() {
 		if file, ok := s.Segment().(segment.PersistedSegment); ok {
-			files[filepath.Base(file.Path())] = true
+			used[filepath.Base(file.Path())] = true
 		}
 	}
 	entries, err := os.ReadDir(e.dir)
 	for _, entry := range entries {
-		if name := entry.Name(); filepath.Ext(name) == ".zap" && !files[name] {
-			return true, nil
+		if name := entry.Name(); filepath.Ext(name) == ".zap" && !used[name] {
+			names = append(names, name)
 		}
 	}
-	return false, err
+	return names, err
 }
 
-// sweep writes all segments anew as one, without what was deleted, and waits until the old files are gone.
-func (e *engine) sweep(ctx context.Context) error {
+// sweep writes all segments anew as one, without what was deleted, and waits until the old files are gone. It answers how long
+// the writing took.
+func (e *engine) sweep(ctx context.Context) (took time.Duration, err error) {
 	b := bleve.NewBatch()
 	b.Update(&document{sweepID, []*field{named(sweepID)}})
 	if err := e.persist(ctx, b); err != nil {
-		return err
+		return 0, err
 	}
+	start := time.Now()
 	if err := e.merge(ctx); err != nil {
-		return err
+		return 0, err
+	}
+	took = time.Since(start)
+	snap, err := e.snapshot()
+	if err != nil {
+		return took, err
+	}
+	old, err := e.left(snap)
+	if err := errors.Join(err, snap.Close()); err != nil {
+		return took, err
+	}
+	return took, e.forget(ctx, old)
+}
+
+// forget waits until files are gone. Bleve removes them after it has written its file of segments, which it does after a batch.
+func (e *engine) forget(ctx context.Context, old []string) error {
+	isGone := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(e.dir, name))
+		return errors.Is(err, fs.ErrNotExist)
 	}
 	for range sweepRounds {
-		// bleve removes old files after it has written its file of segments, which it does after a batch.
+		if old = slices.DeleteFunc(old, isGone); len(old) == 0 || ctx.Err() != nil {
+			return nil
+		}
 		if err := e.persist(ctx, bleve.NewBatch()); err != nil {
 			return err
 		}
 		pause(ctx, sweepPause)
-		if dirty, err := e.dirty(); err != nil || !dirty {
-			return err
-		}
 	}
-	return nil // there is more to sweep by now
+	return nil // the next sweep finds them
 }
 
 // merge makes all segments one.

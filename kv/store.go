@@ -143,6 +143,9 @@ func (s *Store) Realm() string { return s.identity.realm }
 // Node is this store's ULID.
 func (s *Store) Node() string { return s.identity.node }
 
+// Epoch is the ULID of this store's incarnation: a restored store has another one, for its sequences may mean other changes.
+func (s *Store) Epoch() string { return s.identity.epoch }
+
 // Writable answers nil while the store takes writes, otherwise what stopped it.
 func (s *Store) Writable() error {
 	if cause := s.writer.stopped.Load(); cause != nil {

@@ -1,0 +1,194 @@
+package index_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doorward/index"
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// replace puts one folder or file in the place of another.
+func replace(t *testing.T, to, from string) {
+	t.Helper()
+	if err := os.RemoveAll(to); err != nil {
+		t.Fatal(err)
+	}
+	if from == "" {
+		return
+	}
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnIndexThatIsNotThisStoresEndsInRightAnswers(t *testing.T) {
+	sound, other := built(t), built(t)
+	mapping := filepath.Dir(files(t, sound)[0])
+	for name, do := range map[string]func(t *testing.T, dir string){
+		"another store's":    func(t *testing.T, dir string) { replace(t, filepath.Join(dir, "index"), filepath.Join(other, "index")) },
+		"missing":            func(t *testing.T, dir string) { replace(t, filepath.Join(dir, "index"), "") },
+		"missing within":     func(t *testing.T, dir string) { replace(t, filepath.Join(dir, mapping), "") },
+		"of another mapping": func(t *testing.T, dir string) { rename(t, dir, mapping, "index/0123456789abcdef") },
+		"a file": func(t *testing.T, dir string) {
+			replace(t, filepath.Join(dir, "index"), "")
+			write(t, filepath.Join(dir, "index"))
+		},
+		"a file within": func(t *testing.T, dir string) {
+			replace(t, filepath.Join(dir, mapping), "")
+			write(t, filepath.Join(dir, mapping))
+		},
+		"what ended the process":    func(t *testing.T, dir string) { write(t, filepath.Join(dir, mapping+".opening")) },
+		"beside something broken":   func(t *testing.T, dir string) { write(t, filepath.Join(dir, "index.broken")) },
+		"with files of no meaning":  func(t *testing.T, dir string) { write(t, filepath.Join(dir, mapping, "x.zap")) },
+		"with a torn segment":       func(t *testing.T, dir string) { write(t, filepath.Join(dir, mapping, "000000000fff.zap")) },
+		"empty":                     func(t *testing.T, dir string) { empty(t, filepath.Join(dir, mapping)) },
+		"with its segments swapped": func(t *testing.T, dir string) { swap(t, dir) },
+		"and somebody else's broken": func(t *testing.T, dir string) {
+			replace(t, filepath.Join(dir, "index.broken"), filepath.Join(other, "index"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := copied(t, sound)
+			do(t, dir)
+			wantBuilt(t, dir)
+		})
+	}
+}
+
+func rename(t *testing.T, dir, from, to string) {
+	t.Helper()
+	if err := os.Rename(filepath.Join(dir, from), filepath.Join(dir, to)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte("not an index"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func empty(t *testing.T, dir string) {
+	t.Helper()
+	replace(t, dir, "")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// swap gives two segments each other's names.
+func swap(t *testing.T, dir string) {
+	t.Helper()
+	var segments []string
+	for _, path := range files(t, dir) {
+		if strings.HasSuffix(path, ".zap") {
+			segments = append(segments, path)
+		}
+	}
+	rename(t, dir, segments[0], "kept")
+	rename(t, dir, segments[1], segments[0])
+	rename(t, dir, "kept", segments[1])
+}
+
+func TestAnOlderIndexGoesOnFromWhereItWas(t *testing.T) {
+	dir := built(t)
+	old := copied(t, dir)
+	s := wantBuilt(t, dir) // makes another person
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	replace(t, filepath.Join(dir, "index"), filepath.Join(old, "index"))
+	s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	x := opened(t, s, index.Config{Dir: dir})
+	caughtUp(t, s, x)
+	wantFound(t, x, "quiteria", 35)
+}
+
+func TestAnIndexAheadOfItsStoreIsRebuilt(t *testing.T) {
+	dir := built(t)
+	old := copied(t, dir)
+	s := wantBuilt(t, dir)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	replace(t, filepath.Join(old, "index"), filepath.Join(dir, "index"))
+	wantBuilt(t, old)
+}
+
+func TestAnIndexAheadOfItsStoreIsRebuiltThoughItNamesTheSamePeople(t *testing.T) {
+	dir := built(t)
+	old := copied(t, dir)
+	s := kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	rechristen(t, s, 21, "Quitéria")
+	x := opened(t, s, index.Config{Dir: dir})
+	caughtUp(t, s, x)
+	if err := x.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	_ = x.Close()
+	replace(t, filepath.Join(old, "index"), filepath.Join(dir, "index"))
+	wantBuilt(t, old)
+}
+
+func rechristen(t *testing.T, s *kv.Store, id int64, name string) {
+	t.Helper()
+	p := kvtest.Parse(t, record.Person, fmt.Sprintf(`{"full_name":%q}`, name), false)
+	if _, err := s.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}, p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestACursorAheadOfTheDataIsCaught(t *testing.T) {
+	for name, without := range map[string]int64{"of somebody new": 0, "of somebody forgotten": 21} {
+		t.Run(name, func(t *testing.T) {
+			dir := built(t)
+			s, err := kv.Open(kv.Config{Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if without == 0 {
+				kvtest.Create(t, s, record.Person, `{"full_name":"Quitéria"}`)
+			}
+			if err := index.Forge(filepath.Dir(filepath.Join(dir, files(t, dir)[0])), s, s.Seq(), without); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if without != 0 {
+				wantBuilt(t, dir)
+				return
+			}
+			s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
+			x := opened(t, s, index.Config{Dir: dir})
+			caughtUp(t, s, x)
+			wantFound(t, x, "quiteria", 35)
+		})
+	}
+}
+
+func TestAFolderThatCannotBeWrittenIsTriedAgain(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	dir := built(t)
+	if err := os.Chmod(filepath.Join(dir, "index"), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(filepath.Join(dir, "index"), 0o700)
+	s := kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	x := opened(t, s, index.Config{Dir: dir})
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := x.Rebuild(ctx, nil); err == nil {
+		t.Error("an index was rebuilt in a folder that cannot be written")
+	}
+}
