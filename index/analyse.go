@@ -16,14 +16,26 @@ const gram = 3
 // is found by the grams that begin with it.
 const padding = "\x00\x00"
 
-// cutWhole takes a text as one term.
-func cutWhole(terms bleve.TokenFrequencies, text string) { terms[text] = once }
+// cutWhole takes each text as one term.
+func cutWhole(terms bleve.TokenFrequencies, texts []string) {
+	for _, text := range texts {
+		terms[text] = once
+	}
+}
 
-// cutText takes the grams of a folded text.
-func cutText(terms bleve.TokenFrequencies, text string) { cutGrams(terms, record.Fold(text)) }
+// cutText takes the grams of folded texts.
+func cutText(terms bleve.TokenFrequencies, texts []string) {
+	for _, text := range texts {
+		cutGrams(terms, record.Fold(text))
+	}
+}
 
-// cutDigits takes the grams of a text's digits.
-func cutDigits(terms bleve.TokenFrequencies, text string) { cutGrams(terms, digitsOf(text)) }
+// cutDigits takes the grams of the digits of texts.
+func cutDigits(terms bleve.TokenFrequencies, texts []string) {
+	for _, text := range texts {
+		cutGrams(terms, digitsOf(text))
+	}
+}
 
 func cutGrams(terms bleve.TokenFrequencies, text string) {
 	padded := text + padding
@@ -38,9 +50,17 @@ const mostWords = 32
 // crowded is a term of names with more words than that: no word that was typed is this.
 const crowded = "\x00"
 
-// cutWords takes a name's words.
-func cutWords(terms bleve.TokenFrequencies, text string) {
-	words := record.Words(text)
+// nameWords are the words of a record's names.
+func nameWords(texts []string) (words []string) {
+	for _, text := range texts {
+		words = append(words, record.Words(text)...)
+	}
+	return words
+}
+
+// cutWords takes the words of names.
+func cutWords(terms bleve.TokenFrequencies, texts []string) {
+	words := nameWords(texts)
 	for _, word := range words {
 		terms[word] = once
 	}
@@ -48,6 +68,24 @@ func cutWords(terms bleve.TokenFrequencies, text string) {
 		terms[crowded] = once
 	}
 }
+
+// cutShape takes what ranks names of the same words: the first one, and how many there are.
+func cutShape(terms bleve.TokenFrequencies, texts []string) {
+	words := nameWords(texts)
+	if len(words) > 0 {
+		terms[words[0]] = once
+	}
+	n := 0
+	for _, word := range words[:min(len(words), mostWords)] {
+		if !record.Particle(word) {
+			n++
+		}
+	}
+	terms[countTerm(n)] = once
+}
+
+// countTerm is what names of so many words have, particles not counted: no word is this.
+func countTerm(n int) string { return string([]byte{0, byte(n)}) }
 
 // digitsOf are the ASCII digits of a text.
 func digitsOf(text string) string {

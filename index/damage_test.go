@@ -123,6 +123,7 @@ func files(t *testing.T, dir string) (paths []string) {
 }
 
 func TestEachWayOfDamagingEachFileEndsInRightAnswers(t *testing.T) {
+	t.Parallel()
 	sound := built(t)
 	for i := range 12 {
 		damages[fmt.Sprintf("wrong in one byte, %d", i)] = flip(float64(i) / 11)
@@ -134,6 +135,7 @@ func TestEachWayOfDamagingEachFileEndsInRightAnswers(t *testing.T) {
 	for _, path := range paths {
 		for name, damage := range damages {
 			t.Run(filepath.Ext(path)+" "+name, func(t *testing.T) {
+				t.Parallel()
 				dir := copied(t, sound)
 				file, err := os.ReadFile(filepath.Join(dir, path))
 				if err != nil {
@@ -149,9 +151,11 @@ func TestEachWayOfDamagingEachFileEndsInRightAnswers(t *testing.T) {
 }
 
 func TestEachFileThatIsMissingOrAFolderEndsInRightAnswers(t *testing.T) {
+	t.Parallel()
 	sound := built(t)
 	for _, path := range files(t, sound) {
 		t.Run("missing "+filepath.Ext(path), func(t *testing.T) {
+			t.Parallel()
 			dir := copied(t, sound)
 			if err := os.Remove(filepath.Join(dir, path)); err != nil {
 				t.Fatal(err)
@@ -159,6 +163,7 @@ func TestEachFileThatIsMissingOrAFolderEndsInRightAnswers(t *testing.T) {
 			wantBuilt(t, dir)
 		})
 		t.Run("folder "+filepath.Ext(path), func(t *testing.T) {
+			t.Parallel()
 			dir := copied(t, sound)
 			if err := os.Remove(filepath.Join(dir, path)); err != nil {
 				t.Fatal(err)

@@ -25,6 +25,7 @@
 //	g   of each text: every 3 bytes in a row of text, NUL, NUL
 //	d   the same of the digits of phones and numbers
 //	w   the words of names, as record.Words splits them; NUL of a name with more than 32 of them
+//	n   the first word of a name; NUL and how many words it has, 1 byte, particles not counted
 //
 // A text of 3 bytes or more occurs only where all of its grams do, a shorter one where a gram begins with it. One edit in a word
 // or in its beginning, and two, are found by a Levenshtein automaton that walks the dictionary of w.

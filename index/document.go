@@ -16,6 +16,7 @@ const (
 	gramField  = "g" // three bytes in a row of the folded spoken texts
 	digitField = "d" // three digits in a row of phones and numbers
 	wordField  = "w" // the folded words of names
+	shapeField = "n" // the first word of a name, and how many it has
 )
 
 // document is a record as bleve sees it.
@@ -42,7 +43,8 @@ func newDocument(s *source, r *kv.Replayed) *document {
 	}
 	homes := &field{name: homeField, cut: cutWhole, texts: []string{kindTerm(s.kind), homeTerm(s.kind, r.Home)}}
 	id := documentID(s.kind, r.ID)
-	return &document{id, []*field{named(id), homes, grams, digits, words}}
+	shape := &field{name: shapeField, cut: cutShape, texts: words.texts}
+	return &document{id, []*field{named(id), homes, grams, digits, words, shape}}
 }
 
 // documentID is a record's id within the index: its kind's number and its key.
@@ -93,7 +95,7 @@ func (d *document) VisitFields(visit bleve.FieldVisitor) {
 type field struct {
 	name    string
 	texts   []string
-	cut     func(terms bleve.TokenFrequencies, text string)
+	cut     func(terms bleve.TokenFrequencies, texts []string)
 	options bleve.FieldIndexingOptions
 	terms   bleve.TokenFrequencies
 }
@@ -103,9 +105,7 @@ var once = new(bleve.TokenFreq)
 
 func (f *field) Analyze() {
 	f.terms = make(bleve.TokenFrequencies, 8)
-	for _, text := range f.texts {
-		f.cut(f.terms, text)
-	}
+	f.cut(f.terms, f.texts)
 }
 
 func (f *field) Name() string             { return f.name }

@@ -176,6 +176,7 @@ func (w *world) then() {
 }
 
 func TestFindNamesWhateverASearchMeans(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(rt, t)
 		defer func() { w.close() }()
@@ -192,6 +193,7 @@ func TestFindNamesWhateverASearchMeans(t *testing.T) {
 }
 
 func TestFindAnswersNothingBeforeTheFirstCatchUp(t *testing.T) {
+	t.Parallel()
 	var x index.Index
 	if _, err := x.Find(kv.Wanted{}); err != kv.ErrNoIndex {
 		t.Errorf("Find = %v, want %v", err, kv.ErrNoIndex)

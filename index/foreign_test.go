@@ -29,6 +29,7 @@ func replace(t *testing.T, to, from string) {
 }
 
 func TestAnIndexThatIsNotThisStoresEndsInRightAnswers(t *testing.T) {
+	t.Parallel()
 	sound, other := built(t), built(t)
 	mapping := filepath.Dir(files(t, sound)[0])
 	for name, do := range map[string]func(t *testing.T, dir string){
@@ -55,6 +56,7 @@ func TestAnIndexThatIsNotThisStoresEndsInRightAnswers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := copied(t, sound)
 			do(t, dir)
 			wantBuilt(t, dir)
@@ -99,6 +101,7 @@ func swap(t *testing.T, dir string) {
 }
 
 func TestAnOlderIndexGoesOnFromWhereItWas(t *testing.T) {
+	t.Parallel()
 	dir := built(t)
 	old := copied(t, dir)
 	s := wantBuilt(t, dir) // makes another person
@@ -113,6 +116,7 @@ func TestAnOlderIndexGoesOnFromWhereItWas(t *testing.T) {
 }
 
 func TestAnIndexAheadOfItsStoreIsRebuilt(t *testing.T) {
+	t.Parallel()
 	dir := built(t)
 	old := copied(t, dir)
 	s := wantBuilt(t, dir)
@@ -124,6 +128,7 @@ func TestAnIndexAheadOfItsStoreIsRebuilt(t *testing.T) {
 }
 
 func TestAnIndexAheadOfItsStoreIsRebuiltThoughItNamesTheSamePeople(t *testing.T) {
+	t.Parallel()
 	dir := built(t)
 	old := copied(t, dir)
 	s := kvtest.OpenConfig(t, kv.Config{Dir: dir})
@@ -147,8 +152,10 @@ func rechristen(t *testing.T, s *kv.Store, id int64, name string) {
 }
 
 func TestACursorAheadOfTheDataIsCaught(t *testing.T) {
+	t.Parallel()
 	for name, without := range map[string]int64{"of somebody new": 0, "of somebody forgotten": 21} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := built(t)
 			s, err := kv.Open(kv.Config{Dir: dir})
 			if err != nil {
@@ -176,6 +183,7 @@ func TestACursorAheadOfTheDataIsCaught(t *testing.T) {
 }
 
 func TestAFolderThatCannotBeWrittenIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() == 0 {
 		t.Skip("root may write everywhere")
 	}

@@ -53,6 +53,7 @@ func wantFound(t testing.TB, x *index.Index, q string, ids ...int64) {
 }
 
 func TestAnIndexFollowsItsStore(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := congregation(t, dir, 20)
 	x := opened(t, s, index.Config{Dir: dir})
@@ -67,6 +68,7 @@ func TestAnIndexFollowsItsStore(t *testing.T) {
 }
 
 func TestAnIndexAnswersNothingWhereItsFolderCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := congregation(t, dir, 3)
 	x := opened(t, s, index.Config{Dir: filepath.Join(kv.Path(dir), "below a file"), Retry: time.Millisecond})
@@ -76,6 +78,7 @@ func TestAnIndexAnswersNothingWhereItsFolderCannotBeWritten(t *testing.T) {
 }
 
 func TestRebuildReportsItsProgressAndAnswersOnceItIsDone(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := congregation(t, dir, 12)
 	x := opened(t, s, index.Config{Dir: dir})
@@ -94,6 +97,7 @@ func TestRebuildReportsItsProgressAndAnswersOnceItIsDone(t *testing.T) {
 }
 
 func TestMetricsSayHowAnIndexIs(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := congregation(t, dir, 5)
 	reg := prometheus.NewPedanticRegistry()
@@ -122,6 +126,7 @@ func TestMetricsSayHowAnIndexIs(t *testing.T) {
 }
 
 func TestOtherMappingsFoldersAreRemovedOnceThisOneIsReady(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := congregation(t, dir, 5)
 	old := filepath.Join(dir, "index", "0123456789abcdef")

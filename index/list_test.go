@@ -52,6 +52,7 @@ func (w *world) readers() []kv.Principal {
 }
 
 func TestSearchesFindTheSameWithTheIndexAsWithoutIt(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(rt, t)
 		defer func() { w.close() }()

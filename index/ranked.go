@@ -53,14 +53,23 @@ func (f *finding) ranked() ([]record.ID, error) {
 		if err != nil {
 			return nil, err
 		}
-		if f.Keep != nil {
-			ids = slices.DeleteFunc(ids, func(id record.ID) bool { return !f.Keep(id) })
-		}
-		enough := len(ids) >= f.Limit && f.certain(t) && !slices.ContainsFunc(sets, (*typedSets).uncertain)
-		if t+1 == tiers || len(ids) >= max(mostRanked, f.Limit) || enough {
-			return ids[:min(len(ids), max(mostRanked, f.Limit))], nil
+		ids = f.kept(ids)
+		sure := f.certain(t) && !slices.ContainsFunc(sets, (*typedSets).uncertain)
+		switch most := max(mostRanked, f.Limit); {
+		case sure && len(ids) > most && (t == whole || t == begins && len(f.Ranked.Words()) == 1):
+			return f.best(sets, t)
+		case t+1 == tiers || len(ids) >= most || sure && len(ids) >= f.Limit:
+			return ids[:min(len(ids), most)], nil
 		}
 	}
+}
+
+// kept are the ids that count.
+func (f *finding) kept(ids []record.ID) []record.ID {
+	if f.Keep == nil {
+		return ids
+	}
+	return slices.DeleteFunc(ids, func(id record.ID) bool { return !f.Keep(id) })
 }
 
 // certain tells whether every candidate of a tier is an answer of it: no two typed words can mean one word of the name.
@@ -86,6 +95,7 @@ type typedSets struct {
 	words []*roaring.Bitmap
 	long  *roaring.Bitmap // those whose names have too many words
 	found *roaring.Bitmap // by the last tier
+	prior *roaring.Bitmap // by the one before
 }
 
 // uncertain tells whether a name was found whose words are not all looked at.
@@ -123,7 +133,7 @@ func (s *typedSets) within(f *finding, t tier) (*roaring.Bitmap, error) {
 		s.words[i] = or(s.words[i], set)
 		all = roaring.And(all, s.words[i])
 	}
-	s.found = all
+	s.prior, s.found = s.found, all
 	return all, nil
 }
 

@@ -63,6 +63,7 @@ func packs(t *testing.T, path, word string) (found bool) {
 }
 
 func TestNoFileHoldsWhoWasDeletedOrRenamed(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := congregation(t, dir, 40)
 	gone := kvtest.Create(t, s, record.Person, `{"full_name":"Wqxyzkw Souza","email":"wqxyzkw@example.org"}`)

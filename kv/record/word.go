@@ -71,6 +71,9 @@ func (w *words) end() []int {
 	return w.ends
 }
 
+// Particle tells a word that ranked searches do not count, as da and dos; folded.
+func Particle(word string) bool { return isParticle(word) }
+
 // particle tells a particle in a folded name.
 func particle(word []rune) bool {
 	return len(word) <= 3 && isParticle(string(word))

@@ -1,0 +1,61 @@
+package index
+
+import (
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"doorward/kv/record"
+)
+
+// best answers the best of more candidates than may be answered, all of one tier or better: those of the tiers before, then
+// names whose first word is the one that was typed first, then the others, of each the shorter names first. That is the order in
+// which the store will have them, so that what is left out is what it would have left out.
+func (f *finding) best(sets []*typedSets, t tier) ([]record.ID, error) {
+	ids, err := f.group(sets, func(s *typedSets) (*roaring.Bitmap, error) { return or(s.prior, new(roaring.Bitmap)), nil })
+	for _, first := range []bool{true, false} {
+		for n := 0; n <= mostWords && len(ids) < f.Limit && err == nil; n++ {
+			var some []record.ID
+			some, err = f.group(sets, func(s *typedSets) (*roaring.Bitmap, error) { return s.shaped(f.Ranked.Words()[0], t, first, n) })
+			ids = append(ids, some[:min(len(some), max(0, f.Limit-len(ids)))]...)
+		}
+	}
+	slices.SortFunc(ids, record.ID.Compare)
+	return ids, err
+}
+
+// group are the ids that count of some documents of each segment.
+func (f *finding) group(sets []*typedSets, of func(*typedSets) (*roaring.Bitmap, error)) ([]record.ID, error) {
+	i := 0
+	ids, err := f.collect(func(*part) (*roaring.Bitmap, error) {
+		i++
+		return of(sets[i-1])
+	})
+	return f.kept(ids), err
+}
+
+// shaped are the documents that a tier has added whose name has so many words, and begins with one or does not.
+func (s *typedSets) shaped(word string, t tier, first bool, words int) (*roaring.Bitmap, error) {
+	long, err := s.having(shapeField, countTerm(words))
+	if err != nil {
+		return nil, err
+	}
+	begin := s.having
+	if t == begins {
+		begin = s.beginning
+	}
+	leading, err := begin(shapeField, word)
+	if err != nil {
+		return nil, err
+	}
+	added := roaring.And(s.found, long)
+	if s.prior != nil {
+		added.AndNot(s.prior)
+	}
+	if first {
+		added.And(leading)
+	} else {
+		added.AndNot(leading)
+	}
+	return added, nil
+}

@@ -1,0 +1,65 @@
+package index_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"doorward/index"
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+func TestOfMoreThanCanBeRankedTheBestAreNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	names := strings.Fields("Ana Maria Mariana José Souza da Silva de Santos Marina")
+	fill(t, s, 6000, func(i int) string {
+		words := []string{names[i%7], names[i%10], names[i%3], names[(i/3)%9]}
+		return fmt.Sprintf(`{"full_name":%q}`, strings.Join(words[i%4:], " ")+" "+names[(i/7)%5])
+	})
+	x := opened(t, s, index.Config{Dir: dir})
+	caughtUp(t, s, x)
+	people := stored(t, s)
+	for _, text := range []string{"ana", "maria", "mar", "m", "souza", "ana maria", "maria ana", "s"} {
+		for _, keep := range []func(record.ID) bool{nil, func(id record.ID) bool { return id.Int()%5 != 0 }} {
+			q := record.ParseRanked(text)
+			want, all := best(people, q, keep, 300)
+			found, err := x.Find(kv.Wanted{Kind: record.Person, All: true, Ranked: q, Keep: keep, Limit: 300})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(text, " ") && len(found.IDs) == all && all > 2000 {
+				t.Errorf("%q names all %d", text, all)
+			}
+			for _, id := range want {
+				if _, ok := slices.BinarySearchFunc(found.IDs, id, record.ID.Compare); !ok {
+					t.Fatalf("%q leaves out %d, which is among the best of %d", text, id.Int(), all)
+				}
+			}
+		}
+	}
+}
+
+// best are the n best answers of a ranked search, of so many.
+func best(people []kv.Replayed, q *record.Ranked, keep func(record.ID) bool, n int) (ids []record.ID, all int) {
+	type answer struct {
+		id   record.ID
+		cost int
+	}
+	var found []answer
+	for _, p := range people {
+		if cost, ok := q.Cost(p.Kind, p.Body); ok && p.Kind == record.Person && (keep == nil || keep(p.ID)) {
+			found = append(found, answer{p.ID, cost})
+		}
+	}
+	slices.SortFunc(found, func(a, b answer) int { return cmp.Or(a.cost-b.cost, a.id.Compare(b.id)) })
+	for _, a := range found[:min(n, len(found))] {
+		ids = append(ids, a.id)
+	}
+	return ids, len(found)
+}
