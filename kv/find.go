@@ -15,7 +15,8 @@ var ErrIndexing = errors.New("the search index is being built")
 // Finder knows where to look for what is searched. It answers candidates only: the store reads each one and decides, so an
 // index that is late or wrong costs time and shows nobody what they may not see.
 type Finder interface {
-	// Find answers at least every record that w asks for as the store was at Found.Upto; ErrNoIndex.
+	// Find answers at least every record that w asks for as the store was at Found.Upto, or, of a ranked search, at least
+	// w.Limit candidates of which no match left out is better than any; ErrNoIndex.
 	Find(w Wanted) (Found, error)
 }
 

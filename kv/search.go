@@ -14,11 +14,10 @@ import (
 // what was named and of everything that has changed since. Where p sees other homes by then it asks again.
 
 const (
-	maxRanked  = 1000    // matches that are ranked at most
-	spareBest  = 64      // asked for besides, because some of the best may change meanwhile
-	maxAsked   = 3       // how often a Finder is asked before everything is looked at
-	scanLimit  = 100_000 // of Config
-	keptRanked = 4 * maxRanked
+	maxRanked = 1000    // matches that are ranked at most
+	spareBest = 64      // asked for besides, because some of the best may change meanwhile
+	maxAsked  = 3       // how often a Finder is asked before everything is looked at
+	scanLimit = 100_000 // of Config
 )
 
 // errAskAgain says that a Finder's answer is not enough.
@@ -32,12 +31,12 @@ type searching struct {
 
 // asked is what a Finder was asked, and what it answered.
 type asked struct {
-	want    Wanted
-	since   uint64 // changes after this one are looked at besides
-	most    int    // records that may be looked at where it could not answer; 0 = all
-	found   *Found // nil: it could not answer
-	tail    int    // records that have changed since
-	changed int    // those of them that it had named
+	want  Wanted
+	since uint64      // changes after this one are looked at besides
+	most  int         // records that may be looked at where it could not answer; 0 = all
+	found *Found      // nil: it could not answer
+	tail  []record.ID // records that have changed since it looked
+	right int         // matches that it has named, unchanged since
 }
 
 // tooMany tells whether a Finder would have to answer first, there being n records to look at.
@@ -156,11 +155,11 @@ func (v *sight) candidates(a *asked) ([]record.ID, error) {
 		slices.SortFunc(ids, record.ID.Compare)
 		ids = slices.Compact(ids)
 	}
-	a.tail, a.changed = len(tail), len(a.found.IDs)+len(tail)-len(ids)
+	a.tail = tail
 	return ids, nil
 }
 
-// changed are the records of a kind that the log tells of after a sequence.
+// changed are the records of a kind that the log tells of after a sequence, ascending.
 func (v *sight) changed(k *record.Kind, since uint64) (ids []record.ID, err error) {
 	err = v.scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
 		c, err := parseLog(key, row)
@@ -169,6 +168,7 @@ func (v *sight) changed(k *record.Kind, since uint64) (ids []record.ID, err erro
 		}
 		return true, err
 	})
+	slices.SortFunc(ids, record.ID.Compare)
 	return ids, err
 }
 
@@ -209,12 +209,9 @@ func (h hit) compare(other hit) int {
 
 // rank keeps the best matches of a ranked search, the best first.
 func (v *sight) rank(q Query, m *matches) error {
-	hits, err := v.hits(q.Kind, m.everything(), q.Ranked)
+	hits, err := v.hits(q.Kind, m.everything(), q.Ranked, q.asked)
 	if err != nil {
 		return err
-	}
-	if q.asked.lacks(len(hits), maxRanked) {
-		return errAskAgain
 	}
 	hits = best(hits, maxRanked)
 	m.ids, m.exact = make([]record.ID, len(hits)), true
@@ -224,32 +221,47 @@ func (v *sight) rank(q Query, m *matches) error {
 	return nil
 }
 
-// hits are those of some records that a ranked search finds, the best keptRanked of them at least.
-func (v *sight) hits(k *record.Kind, ids []record.ID, r *record.Ranked) (hits []hit, err error) {
+// hits are those of some records that a ranked search finds, or at least the maxRanked best of them. errAskAgain where others
+// than what a Finder has named may be better.
+func (v *sight) hits(k *record.Kind, ids []record.ID, r *record.Ranked, a *asked) (hits []hit, err error) {
 	if r.Empty() {
 		return nil, nil
 	}
 	err = v.each(k, ids, func(st *stored) error {
-		if cost, ok := r.Cost(k, st.body); ok {
-			hits = append(hits, hit{cost, st.id})
+		cost, ok := r.Cost(k, st.body)
+		if !ok {
+			return nil
 		}
-		if len(hits) == 2*keptRanked {
-			hits = best(hits, keptRanked)
+		a.count(st.id)
+		if hits = append(hits, hit{cost, st.id}); len(hits) == 2*maxRanked {
+			hits = best(hits, maxRanked)
 		}
 		return nil
 	})
+	if err == nil && a.lacks() {
+		err = errAskAgain
+	}
 	return hits, err
+}
+
+// count notes a match.
+func (a *asked) count(id record.ID) {
+	if a == nil || a.found == nil {
+		return
+	}
+	if _, changed := slices.BinarySearchFunc(a.tail, id, record.ID.Compare); !changed {
+		a.right++
+	}
+}
+
+// lacks tells whether a Finder may have left out better matches than it has named: it has named as many as it was asked for, and
+// more than the spare ones among them have changed since, or were none.
+func (a *asked) lacks() bool {
+	return a != nil && a.found != nil && len(a.found.IDs) >= a.want.Limit && len(a.found.IDs)-a.right > spareBest
 }
 
 // best are the n best hits, the best first.
 func best(hits []hit, n int) []hit {
 	slices.SortFunc(hits, hit.compare)
 	return hits[:min(n, len(hits))]
-}
-
-// lacks tells whether records that a Finder has not named may be among the n best of a ranked search, of which it has named
-// so many: where it has named as many as it was asked for, those that have changed since may have been the best, and those
-// that were none may have kept others out.
-func (a *asked) lacks(hits, n int) bool {
-	return a != nil && a.found != nil && len(a.found.IDs) >= a.want.Limit && (a.changed > spareBest || hits-a.tail < n)
 }

@@ -95,11 +95,7 @@ func (v *sight) ticketHits(event int64, a *asked) ([]hit, error) {
 	}
 	tickets := v.lists.kind(record.Ticket).home.of(event)
 	ids := slices.DeleteFunc(m.everything(), func(id record.ID) bool { return !tickets.contains(id) })
-	hits, err := v.hits(k, ids, a.want.Ranked)
-	if err == nil && a.lacks(len(hits), maxTicketHits) {
-		err = errAskAgain
-	}
-	return hits, err
+	return v.hits(k, ids, a.want.Ranked, a)
 }
 
 // ticketHit describes a ticket to a door.
