@@ -35,6 +35,10 @@
 // A reader copies what it needs out of a short View. Pages and counts come from sorted id lists in memory (lists.go), which
 // are published with each commit under its transaction's number, so that a reader takes those which its View shows.
 //
+// A search may ask a Finder, which follows the log (Await, Replay) and keeps an index of its own, where to look. It is asked
+// between two Views and decides nothing: what it has named and what has changed since it looked is judged by the stored bodies
+// and by what the key sees in the second View.
+//
 // # Writing
 //
 // Callers hand operations to the writer and wait. It drains what is waiting, doors first, runs each operation on an overlay of
