@@ -104,7 +104,11 @@ type field struct {
 var once = new(bleve.TokenFreq)
 
 func (f *field) Analyze() {
-	f.terms = make(bleve.TokenFrequencies, 8)
+	n := 0
+	for _, text := range f.texts {
+		n += len(text)
+	}
+	f.terms = make(bleve.TokenFrequencies, min(n, 128))
 	f.cut(f.terms, f.texts)
 }
 

@@ -2,10 +2,10 @@ package index
 
 import (
 	"math"
-	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/vellum/levenshtein"
 
 	"doorward/kv"
 	"doorward/kv/record"
@@ -17,6 +17,13 @@ type finding struct {
 	edits  *edits
 	tables *tables
 	parts  []*part
+	nears  map[nearness]*levenshtein.DFA // nil = too long a word for an automaton
+}
+
+// nearness is what an automaton accepts: what is so many edits away from a word.
+type nearness struct {
+	word     string
+	distance int
 }
 
 // find answers a question, and up to which sequence of the log the answer has looked.
@@ -95,18 +102,35 @@ func (f *finding) term(p *part, t record.Part) (*roaring.Bitmap, error) {
 
 // near are the documents with a name's word so many edits away from another, or with one that begins so.
 func (f *finding) near(p *part, word string, distance int, beginnings bool) (*roaring.Bitmap, error) {
-	b := f.edits.one
-	if distance > 1 {
-		b = f.edits.two
-	}
-	dfa, err := b.BuildDfa(word, uint8(distance))
-	switch {
-	case err != nil:
-		return p.everything(), nil // too long a word for an automaton: the store decides alone
+	switch dfa := f.automaton(nearness{word, distance}); {
+	case dfa == nil:
+		return p.everything(), nil // the store decides alone
 	case beginnings:
 		return p.accepting(wordField, begun{dfa}, nil, nil)
+	default:
+		return p.accepting(wordField, dfa, nil, nil)
 	}
-	return p.accepting(wordField, dfa, nil, nil)
+}
+
+// automaton makes each automaton once for all segments.
+func (f *finding) automaton(n nearness) *levenshtein.DFA {
+	dfa, ok := f.nears[n]
+	if ok {
+		return dfa
+	}
+	by := f.edits.one
+	if n.distance > 1 {
+		by = f.edits.two
+	}
+	dfa, err := by.BuildDfa(n.word, uint8(n.distance))
+	if err != nil {
+		dfa = nil
+	}
+	if f.nears == nil {
+		f.nears = map[nearness]*levenshtein.DFA{}
+	}
+	f.nears[n] = dfa
+	return dfa
 }
 
 // scope are the documents that may be answered: of the kind, and of the homes that were asked for.
@@ -146,10 +170,23 @@ func (f *finding) collect(in func(*part) (*roaring.Bitmap, error)) (ids []record
 		if err != nil {
 			return nil, err
 		}
-		ids = t.appendIDs(ids, docs)
-	}
-	if !slices.IsSortedFunc(ids, record.ID.Compare) {
-		slices.SortFunc(ids, record.ID.Compare)
+		ids = merged(ids, t.appendIDs(nil, docs))
 	}
 	return ids, nil
+}
+
+// merged is two ascending lists as one.
+func merged(a, b []record.ID) []record.ID {
+	if len(a) == 0 || len(b) == 0 {
+		return append(a, b...)
+	}
+	out := make([]record.ID, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0].Compare(b[0]) <= 0 {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
 }

@@ -104,6 +104,7 @@ func (e *engine) forget(ctx context.Context, old []string) error {
 // merge makes all segments one.
 func (e *engine) merge(ctx context.Context) error {
 	options := mergeplan.SingleSegmentMergePlanOptions
+	options.SegmentsPerMergeTask = 1000 // at once
 	merged := make(chan error, 1)
 	go func() { merged <- e.scorch.ForceMerge(ctx, &options) }()
 	return e.await(ctx, merged)

@@ -96,6 +96,7 @@ func newTable(p *part) (*table, error) {
 
 // appendIDs appends the ids of documents of one kind, ascending.
 func (t *table) appendIDs(dst []record.ID, docs *roaring.Bitmap) []record.ID {
+	dst = slices.Grow(dst, int(docs.GetCardinality()))
 	found := make([]uint64, (len(t.ids)+63)/64)
 	for some := docs.Iterator(); some.HasNext(); {
 		i := t.rank[some.Next()]
