@@ -1,0 +1,191 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// ErrNotHeld is a leaf whose body the store does not have.
+var ErrNotHeld = errors.New("the body of a leaf is not held")
+
+// endingBody is the canonical body of a revision that ends a losing branch.
+const endingBody = `{"ended":true}`
+
+// Ending is the revision that ends a losing branch: a deleted child of its leaf whose body is {"ended":true}, so that every
+// replica can tell it from the deletion of a record, whose body is empty.
+func Ending(leaf Revision) Revision { return Next(leaf, true, []byte(endingBody)) }
+
+// MergedRevision is the revision of a body merged from a tree's open leaves, given in any order: a child of their winner.
+func MergedRevision(open []TreeNode, merged *Doc) Revision {
+	winner := open[0]
+	for _, n := range open[1:] {
+		if better(n, winner) < 0 {
+			winner = n
+		}
+	}
+	return Next(winner.Revision, false, merged.Canonical())
+}
+
+// Resolution is what the root makes of a conflict. To carry it out, the store, in one operation,
+//
+//   - where Revision is not Parent: grafts Revision on Parent as a live leaf whose body is Doc and whose changed fields are
+//     Fields, its author the root itself; Doc is the record from now on. Where Revision is Parent, the winner stands as it is;
+//   - where Doc is nil: shows the record as deleted;
+//   - for each of Ended: grafts Ending(leaf) on leaf as a deleted leaf with Ended set, and keeps {"ended":true} as its body;
+//   - lists Clashes for staff. The bodies that they are about must be kept until staff has looked at them;
+//   - gives the record one new row in the log: every peer learns of all the new leaves with it.
+//
+// Afterwards at most one leaf is open, and Resolve has nothing more to do. The same tree and bodies make the same revisions on
+// every root.
+type Resolution struct {
+	Doc      *Doc       // the record; nil: it stays deleted
+	Parent   Revision   // the winner; zero where Doc is nil
+	Revision Revision   // of Doc: a child of Parent, or Parent itself where the merge has changed nothing; zero where Doc is nil
+	Fields   []string   // the fields in which Doc differs from the winner, in table order, unknown ones last
+	Ended    []Revision // the leaves to end
+	Clashes  []Clash
+}
+
+// Resolve merges a tree's open leaves into the winner, the best ones first, each against the nearest common ancestor whose body
+// is held. body answers the body of a revision that is held; nil, which only an ancestor may be, where it is not after all.
+// It answers nil where fewer than two leaves are open.
+//
+// A deletion against a change: the record stays deleted, and the change is a clash of rule RuleDelete that holds all of it. But
+// who deletes a branch and goes on with another resolves the conflict by hand, as CouchDB's clients do: that ends the branch.
+// All open leaves of a deleted record are ended, so that whoever writes it again, on whichever of them, is not deleted for
+// what is already answered.
+func Resolve(k *Kind, t *Tree, body func(Revision) (*Doc, error)) (*Resolution, error) {
+	open := t.Open()
+	if len(open) < 2 {
+		return nil, nil
+	}
+	r := resolver{k: k, t: t, body: body}
+	var err error
+	if t.deletes(open) {
+		err = r.delete(open)
+	} else {
+		err = r.merge(open)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &r.Resolution, nil
+}
+
+// deletes tells open leaves that make a deleted record: one of them deletes it, by somebody else than who wrote a live one
+// beside it, or before there was anything beside it.
+func (t *Tree) deletes(open []TreeNode) bool {
+	for _, n := range open {
+		if n.Deleted && !t.byHand(n, open) {
+			return true
+		}
+	}
+	return false
+}
+
+// byHand tells a deletion that only ends a branch.
+func (t *Tree) byHand(n TreeNode, open []TreeNode) bool {
+	for _, live := range open {
+		sameAuthor := n.Key != 0 && live.Key == n.Key && live.Node == n.Node
+		if !live.Deleted && sameAuthor && t.Ancestor(n.Revision, live.Revision).Revision != n.Parent {
+			return true
+		}
+	}
+	return false
+}
+
+type resolver struct {
+	k    *Kind
+	t    *Tree
+	body func(Revision) (*Doc, error)
+	Resolution
+}
+
+// leaf is a live leaf's body.
+func (r *resolver) leaf(rev Revision) (*Doc, error) {
+	d, err := r.body(rev)
+	if err == nil && d == nil {
+		err = fmt.Errorf("%w: %s %s", ErrNotHeld, r.k.Name, rev)
+	}
+	return d, err
+}
+
+// delete ends every leaf, and lists the live ones.
+func (r *resolver) delete(open []TreeNode) error {
+	for _, n := range open {
+		r.Ended = append(r.Ended, n.Revision)
+		if n.Deleted {
+			continue
+		}
+		d, err := r.leaf(n.Revision)
+		if err != nil {
+			return err
+		}
+		r.Clashes = append(r.Clashes, Clash{Other: d.Canonical(), Rule: RuleDelete, Leaf: n.Revision})
+	}
+	return nil
+}
+
+// merge merges the live leaves into the winner, and ends all others.
+func (r *resolver) merge(open []TreeNode) error {
+	r.Parent = open[0].Revision
+	winner, err := r.leaf(r.Parent)
+	if err != nil {
+		return err
+	}
+	r.Doc, r.Revision = winner, r.Parent
+	for _, n := range open[1:] {
+		r.Ended = append(r.Ended, n.Revision)
+		if !n.Deleted {
+			err = r.take(n.Revision)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !bytes.Equal(r.Doc.Canonical(), winner.Canonical()) {
+		r.Revision, r.Fields = MergedRevision(open, r.Doc), r.Doc.differsFrom(winner)
+	}
+	return nil
+}
+
+// take merges one more leaf into what there is.
+func (r *resolver) take(rev Revision) error {
+	other, err := r.leaf(rev)
+	if err != nil {
+		return err
+	}
+	var base *Doc
+	if n := r.t.Base(r.Parent, rev); n.Held {
+		if base, err = r.body(n.Revision); err != nil {
+			return err
+		}
+	}
+	merged, clashes := Merge(r.k, base, r.Doc, other)
+	for i := range clashes {
+		clashes[i].Leaf = rev
+	}
+	r.Doc, r.Clashes = merged, append(r.Clashes, clashes...)
+	return nil
+}
+
+// differsFrom names the fields whose values are not those of another record of the kind.
+func (d *Doc) differsFrom(o *Doc) (names []string) {
+	for i := range d.values {
+		if f := &d.Kind.Fields[i]; f.Stored() && !equalValues(d.values[i], o.values[i]) {
+			names = append(names, f.Name)
+		}
+	}
+	own, others := d.unknown(), o.unknown()
+	for _, side := range [2]*Doc{d, o} {
+		for _, m := range side.extra {
+			name := unquote([]byte(m.Name))
+			_, mine := own[name]
+			if (side == d || !mine) && !equalValues(own[name], others[name]) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,48 @@
+package record
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// unknown merges the fields that this version does not know: the winner's in its order, then those that only the other side
+// has.
+func (m *merger) unknown() (merged []Member) {
+	if len(m.winner.extra)+len(m.other.extra) == 0 {
+		return nil
+	}
+	winner, other := m.winner.unknown(), m.other.unknown()
+	var base map[string]jsontext.Value
+	if m.base != nil {
+		base = m.base.unknown()
+	}
+	seen := map[string]bool{}
+	for _, side := range [2]*Doc{m.winner, m.other} {
+		for _, member := range side.extra {
+			name := unquote([]byte(member.Name))
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if v := m.member(name, sides{base[name], winner[name], other[name]}); v != nil {
+				merged = append(merged, Member{member.Name, v})
+			}
+		}
+	}
+	return merged
+}
+
+// member is what becomes of an unknown field; nil: it is taken away.
+func (m *merger) member(name string, s sides) jsontext.Value {
+	if equalValues(s.winner, s.other) {
+		return s.winner
+	}
+	v, clash := m.pick(s)
+	return m.choose(name, RulePick, s, v, clash)
+}
+
+// unknown are the fields that this version does not know, by name.
+func (d *Doc) unknown() map[string]jsontext.Value {
+	out := make(map[string]jsontext.Value, len(d.extra))
+	for _, m := range d.extra {
+		out[unquote([]byte(m.Name))] = m.Value
+	}
+	return out
+}

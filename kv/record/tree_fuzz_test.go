@@ -1,0 +1,69 @@
+package record_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"doorward/kv/record"
+)
+
+// FuzzParseTree holds that whatever bytes are a tree are the tree that their own bytes are, and that its methods come to an end.
+func FuzzParseTree(f *testing.F) {
+	for _, row := range goldenTrees(f) {
+		f.Add(row.tree.Append(nil))
+	}
+	for _, seed := range []string{"", "\x01", "\x02\x00\x00\x00", "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x01\x00\x00\xff\xff\xff\xff\x0f", "\x01\x00\x01\xff\xff\x03"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tree, err := record.ParseTree(b)
+		if err != nil {
+			return
+		}
+		again, err := record.ParseTree(tree.Append(nil))
+		if err != nil {
+			t.Fatalf("ParseTree of its own bytes: %v", err)
+		}
+		if diff := cmp.Diff(tree.Nodes(), again.Nodes()); diff != "" {
+			t.Errorf("the tree differs: %s", diff)
+		}
+		winner := tree.Winner().Revision
+		for _, n := range tree.Nodes() {
+			tree.Base(winner, n.Revision)
+			if _, err := tree.Graft(tree.Path(n.Revision), n); err != nil && len(tree.Path(n.Revision)) <= record.MaxPath {
+				t.Errorf("Graft of its own path %v: %v", n.Revision, err)
+			}
+		}
+		if diff := cmp.Diff(again.Nodes(), tree.Nodes()); diff != "" {
+			t.Errorf("the tree's own paths changed it: %s", diff)
+		}
+		if tree.Stem(2); tree.Winner().Revision != winner {
+			t.Errorf("Stem changed the winner %v to %v", winner, tree.Winner().Revision)
+		}
+	})
+}
+
+func BenchmarkGraftChild(b *testing.B) {
+	tree := record.Tree{}
+	last := record.Revision{}
+	for range 50 {
+		next := record.Next(last, false, []byte("{}"))
+		if _, err := tree.Graft([]record.Revision{next}, record.TreeNode{At: 1}); err != nil {
+			b.Fatal(err)
+		}
+		last = next
+	}
+	row := tree.Append(nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		t, err := record.ParseTree(row)
+		if err != nil {
+			b.Fatal(err)
+		}
+		next := record.Next(last, false, []byte("{}"))
+		_, _ = t.Graft([]record.Revision{next, last}, record.TreeNode{At: 2})
+		t.Stem(50)
+		t.Append(nil)
+	}
+}

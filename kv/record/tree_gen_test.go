@@ -1,0 +1,140 @@
+package record_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oklog/ulid/v2"
+	"pgregory.net/rapid"
+
+	"doorward/kv/record"
+)
+
+// A delivery is a path that comes to a store, and what is told of its first revision.
+type delivery struct {
+	path []record.Revision
+	leaf record.TreeNode
+}
+
+// anyHistory draws the revisions of a record as they were made all over the world, parents before children.
+func anyHistory() *rapid.Generator[[]record.TreeNode] {
+	return rapid.Custom(func(t *rapid.T) []record.TreeNode {
+		out := make([]record.TreeNode, rapid.IntRange(1, 16).Draw(t, "revisions"))
+		for i := range out {
+			out[i] = anyNode().Draw(t, "node")
+			out[i].Revision = record.Revision{Generation: rapid.Uint64Range(1, 3).Draw(t, "generation")}
+			if i > 0 && rapid.IntRange(0, 5).Draw(t, "root") > 0 {
+				out[i].Parent = out[rapid.IntRange(max(0, i-4), i-1).Draw(t, "parent")].Revision
+				out[i].Revision.Generation = out[i].Parent.Generation + 1
+			}
+			out[i].Revision.Hash = [16]byte{rapid.Byte().Draw(t, "hash"), 15: byte(i)}
+		}
+		return out
+	})
+}
+
+// anyNode draws what is told of a revision.
+func anyNode() *rapid.Generator[record.TreeNode] {
+	return rapid.Custom(func(t *rapid.T) (n record.TreeNode) {
+		n.Deleted = rapid.IntRange(0, 2).Draw(t, "deleted") == 0
+		n.Ended = n.Deleted && rapid.Bool().Draw(t, "ended")
+		n.Held = rapid.Bool().Draw(t, "held")
+		n.At = rapid.Int64().Draw(t, "at")
+		n.Key = rapid.Int64Range(0, 300).Draw(t, "key")
+		n.Node = rapid.SampledFrom([]ulid.ULID{{}, {1}, {15: 9}}).Draw(t, "node")
+		n.Fields = rapid.SliceOfN(rapid.SampledFrom([]string{"email", "phone", "née", ""}), 0, 3).Draw(t, "fields")
+		if len(n.Fields) == 0 {
+			n.Fields = nil
+		}
+		return n
+	})
+}
+
+// anyDeliveries draws paths of a history, some of them cut, some more than once.
+func anyDeliveries(history []record.TreeNode) *rapid.Generator[[]delivery] {
+	byRevision := map[record.Revision]record.TreeNode{}
+	for _, n := range history {
+		byRevision[n.Revision] = n
+	}
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) delivery {
+		d := delivery{leaf: rapid.SampledFrom(history).Draw(t, "leaf")}
+		for n, ok := d.leaf, true; ok; n, ok = byRevision[n.Parent] {
+			d.path = append(d.path, n.Revision)
+		}
+		if rapid.Bool().Draw(t, "cut") {
+			d.path = d.path[:rapid.IntRange(1, len(d.path)).Draw(t, "length")]
+		}
+		return d
+	}), 1, 20)
+}
+
+func grafted(t *rapid.T, deliveries []delivery) *record.Tree {
+	tree := &record.Tree{}
+	for _, d := range deliveries {
+		if _, err := tree.Graft(d.path, d.leaf); err != nil {
+			t.Fatalf("Graft(%v): %v", d.path, err)
+		}
+	}
+	return tree
+}
+
+// anyTree draws a tree.
+func anyTree(t *rapid.T) *record.Tree {
+	history := anyHistory().Draw(t, "history")
+	return grafted(t, anyDeliveries(history).Draw(t, "deliveries"))
+}
+
+// union is what a tree of some deliveries must be: sets, without any cleverness.
+func union(deliveries []delivery) []record.TreeNode {
+	told := map[record.Revision]record.TreeNode{}
+	parents := map[record.Revision]record.Revision{}
+	for _, d := range deliveries {
+		for i, rev := range d.path {
+			if i+1 < len(d.path) {
+				parents[rev] = d.path[i+1]
+			}
+			if _, known := told[rev]; !known {
+				told[rev] = record.TreeNode{}
+			}
+		}
+		told[d.path[0]] = d.leaf
+	}
+	var out []record.TreeNode
+	for rev, n := range told {
+		n.Revision, n.Parent = rev, parents[rev]
+		out = append(out, n)
+	}
+	slices.SortFunc(out, func(a, b record.TreeNode) int { return a.Revision.Compare(b.Revision) })
+	return out
+}
+
+// leavesOf are the nodes that are nobody's parent.
+func leavesOf(nodes []record.TreeNode) (leaves []record.TreeNode) {
+	for _, n := range nodes {
+		if !slices.ContainsFunc(nodes, func(o record.TreeNode) bool { return o.Parent == n.Revision }) {
+			leaves = append(leaves, n)
+		}
+	}
+	return leaves
+}
+
+// revision reads a revision written short: "3-ab" is generation 3, and a hash that begins with ab.
+func revision(tb testing.TB, short string) record.Revision {
+	tb.Helper()
+	_, hash, _ := strings.Cut(short, "-")
+	rev, ok := record.ParseRevision(short + strings.Repeat("0", 32-len(hash)))
+	if !ok {
+		tb.Fatalf("%s is no revision", short)
+	}
+	return rev
+}
+
+func revisions(tb testing.TB, short ...string) []record.Revision {
+	tb.Helper()
+	out := make([]record.Revision, len(short))
+	for i, s := range short {
+		out[i] = revision(tb, s)
+	}
+	return out
+}

@@ -1,0 +1,154 @@
+package record
+
+import (
+	"encoding/binary"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// treeReader takes a tree's bytes apart from the left. bad tells that they are wrong: all it reads from then on is zero.
+type treeReader struct {
+	rest   []byte
+	bad    bool
+	at     int64 // of the last node that has one
+	nodes  []ulid.ULID
+	fields []string
+}
+
+// fail notes that the bytes are wrong.
+func (r *treeReader) fail() { r.bad, r.rest = true, nil }
+
+func (r *treeReader) bytes(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.fail()
+		return nil
+	}
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *treeReader) byte() byte {
+	if b := r.bytes(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *treeReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+func (r *treeReader) varint() int64 {
+	v, n := binary.Varint(r.rest)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+// count reads how many things follow, each of at least size bytes.
+func (r *treeReader) count(size int) int {
+	n := r.uvarint()
+	if n > uint64(len(r.rest)/size) {
+		r.fail()
+		return 0
+	}
+	return int(n)
+}
+
+// place reads a place in a table of n.
+func (r *treeReader) place(n int) int {
+	at := r.uvarint()
+	if at >= uint64(n) {
+		r.fail()
+		return -1
+	}
+	return int(at)
+}
+
+// tables reads the texts that the nodes share.
+func (r *treeReader) tables() {
+	r.nodes = make([]ulid.ULID, r.count(16))
+	for i := range r.nodes {
+		copy(r.nodes[i][:], r.bytes(16))
+		if (r.nodes[i] == ulid.ULID{}) {
+			r.fail() // this store has no place in the table
+		}
+	}
+	r.fields = make([]string, r.count(1))
+	for i := range r.fields {
+		r.fields[i] = string(r.bytes(r.uvarint()))
+	}
+}
+
+// node reads one node, which follows the given ones.
+func (r *treeReader) node(before []TreeNode) (n TreeNode) {
+	bits := r.byte()
+	n.Deleted, n.Ended, n.Held = bits&treeDeleted != 0, bits&treeEnded != 0, bits&treeHeld != 0
+	n.Revision.Generation = r.uvarint()
+	if len(before) > 0 {
+		n.Revision.Generation += before[len(before)-1].Revision.Generation
+	}
+	copy(n.Revision.Hash[:], r.bytes(16))
+	ascends := len(before) == 0 || n.Revision.Compare(before[len(before)-1].Revision) > 0
+	if bits >= 1<<treeBits || n.Revision.Generation == 0 || !ascends {
+		r.fail()
+	}
+	if bits&treeParent != 0 {
+		n.Parent = r.parent(n.Revision, before)
+	}
+	if bits&treeAuthor != 0 {
+		r.author(&n)
+	}
+	if bits&treeFields != 0 {
+		n.Fields = r.names()
+	}
+	return n
+}
+
+// parent reads which of the nodes before is a revision's parent.
+func (r *treeReader) parent(rev Revision, before []TreeNode) Revision {
+	distance := r.uvarint()
+	if distance == 0 || distance > uint64(len(before)) {
+		r.fail()
+		return Revision{}
+	}
+	parent := before[uint64(len(before))-distance].Revision
+	if parent.Generation+1 != rev.Generation {
+		r.fail()
+	}
+	return parent
+}
+
+// author reads who made a node, and when.
+func (r *treeReader) author(n *TreeNode) {
+	n.At = r.at + r.varint()
+	n.Key = int64(r.uvarint())
+	if at := r.place(len(r.nodes) + 1); at > 0 {
+		n.Node = r.nodes[at-1]
+	}
+	r.at = n.At
+}
+
+// names reads the fields that a change changed.
+func (r *treeReader) names() []string {
+	names := make([]string, r.count(1))
+	if len(names) == 0 {
+		r.fail()
+	}
+	for i := range names {
+		if at := r.place(len(r.fields)); at >= 0 {
+			names[i] = r.fields[at]
+		}
+	}
+	return names
+}
