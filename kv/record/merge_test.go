@@ -182,9 +182,9 @@ func outline(r *record.Resolution) string {
 func threeWay(t *testing.T) (*record.Tree, map[record.Revision]*record.Doc) {
 	bodies := map[record.Revision]*record.Doc{}
 	for rev, members := range map[string]string{
-		"1-a": `"email":"a","phone":"1","rg":"1","cpf":"1"`,
-		"2-d": `"email":"b","phone":"1","rg":"1","cpf":"2"`,
-		"2-c": `"email":"a","phone":"2","rg":"1","cpf":"3"`,
+		"1-a": `"email":"a","phone":"1","rg":"1","cpf":"1","o":1`,
+		"2-d": `"email":"b","phone":"1","rg":"1","cpf":"2","o":1`,
+		"2-c": `"email":"a","phone":"2","rg":"1","cpf":"3","o":1`,
 		"2-b": `"email":"a","phone":"1","rg":"2","cpf":"4","n":1`,
 	} {
 		bodies[revision(t, rev)] = bodied(t, record.Person, members+","+early)
@@ -199,7 +199,7 @@ func TestResolveMergesAllLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, r.Doc, map[string]string{"email": `"b"`, "phone": `"2"`, "rg": `"2"`, "cpf": `"2"`, "n": "1"})
-	if diff := cmp.Diff([]string{"rg", "phone", "profile_change_date", "n"}, r.Fields); diff != "" {
+	if diff := cmp.Diff([]string{"rg", "phone", "profile_change_date", "n", "o"}, r.Fields); diff != "" {
 		t.Errorf("Fields differ: %s", diff)
 	}
 	want := []string{"cpf 2-c", "cpf 2-b"}
@@ -222,18 +222,36 @@ func TestResolveMergesAllLeaves(t *testing.T) {
 
 const goldenThreeWay = "3-78150303865a267e49dec39e944fb5e5"
 
+func TestResolveGoesBackToABodyThatIsHeld(t *testing.T) {
+	_, bodies := threeWay(t)
+	older := treeOf(t, "2-a 1-9", "3-d 2-a", "3-c 2-a", "1-9")
+	older.Hold(revision(t, "2-a"), false)
+	for to, from := range map[string]string{"1-9": "1-a", "3-d": "2-d", "3-c": "2-c"} {
+		bodies[revision(t, to)] = bodies[revision(t, from)]
+	}
+	r, err := record.Resolve(record.Person, older, func(rev record.Revision) (*record.Doc, error) { return bodies[rev], nil })
+	if err != nil || told(r.Clashes) != `pick cpf "2" over "3"` {
+		t.Errorf("a held ancestor two back: %s, %v", outline(r), err)
+	}
+}
+
 func TestResolveWithoutABody(t *testing.T) {
 	tree, bodies := threeWay(t)
 	body := func(rev record.Revision) (*record.Doc, error) { return bodies[rev], nil }
 	delete(bodies, revision(t, "1-a"))
 	r, err := record.Resolve(record.Person, tree, body)
-	if err != nil || len(r.Clashes) != 7 {
+	if err != nil || len(r.Clashes) != 8 {
 		t.Errorf("without the ancestor: %v, %v", outline(r), err)
+	}
+	tree.Hold(revision(t, "1-a"), false)
+	if r, err = record.Resolve(record.Person, tree, body); err != nil || len(r.Clashes) != 8 {
+		t.Errorf("with an ancestor that is not held: %v, %v", outline(r), err)
 	}
 	delete(bodies, revision(t, "2-c"))
 	if _, err := record.Resolve(record.Person, tree, body); !errors.Is(err, record.ErrNotHeld) {
 		t.Errorf("without a leaf: %v, want %v", err, record.ErrNotHeld)
 	}
+	tree.Hold(revision(t, "1-a"), true)
 	broken := errors.New("broken")
 	for at := range 4 {
 		calls := 0
@@ -264,7 +282,7 @@ func TestWhoDeletesOneBranchAndKeepsAnother(t *testing.T) {
 		{"nobody known", record.TreeNode{}, record.TreeNode{}, "3-f 2-b 1-a", true},
 		{"what both had", record.TreeNode{Key: 7}, record.TreeNode{Key: 7}, "2-f 1-a", true},
 	} {
-		tree := treeOf(t, "1-a", "2-b 1-a")
+		tree := treeOf(t, "1-a")
 		row.deleted.Deleted = true
 		for path, leaf := range map[string]record.TreeNode{row.path: row.deleted, "2-c 1-a": row.live} {
 			if _, err := tree.Graft(revisions(t, strings.Fields(path)...), leaf); err != nil {
@@ -273,7 +291,7 @@ func TestWhoDeletesOneBranchAndKeepsAnother(t *testing.T) {
 		}
 		_, body := conflict(t)
 		r, err := record.Resolve(record.Church, tree, body)
-		if err != nil || (r.Doc == nil) != row.stays {
+		if err != nil || (r.Doc == nil) != row.stays || len(r.Ended) != 1+boolean(row.stays) {
 			t.Errorf("%s: %s, %v", row.name, outline(r), err)
 		}
 	}
