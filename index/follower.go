@@ -28,7 +28,7 @@ type follower struct {
 const (
 	batchRows = 5000                   // how many rows of the log a batch takes at most
 	saveRows  = 10000                  // after so many rows that are none of ours the cursor is written all the same
-	pace      = 20 * time.Millisecond  // live batches are at least so far apart
+	pace      = 200 * time.Millisecond // live batches are at least so far apart: each is a segment that searches must ask
 	chores    = 500 * time.Millisecond // how often a live index looks after itself
 )
 

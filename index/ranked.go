@@ -126,6 +126,9 @@ func (p *part) ending(digits string) (*roaring.Bitmap, error) {
 func (s *typedSets) within(f *finding, t tier) (*roaring.Bitmap, error) {
 	all := s.base
 	for i, word := range f.Ranked.Words() {
+		if s.base.IsEmpty() {
+			break // of other kinds and homes
+		}
 		set, err := f.at(s.part, word, t)
 		if err != nil {
 			return nil, err

@@ -33,7 +33,7 @@ func (x *Index) round(ctx context.Context, asked []*request) (ready bool, err er
 	if err := x.prepare(ctx, f, fresh, asked); err != nil {
 		return false, err
 	}
-	if len(asked) > 0 { // by a command that may end at once: what it has built must not go with it
+	if fresh { // the process may end at once: what was built must not go with it
 		if err := e.persist(ctx, bleve.NewBatch()); err != nil {
 			return false, err
 		}
@@ -80,8 +80,11 @@ func (x *Index) prepare(ctx context.Context, f *follower, fresh bool, asked []*r
 	return errors.Join(f.count(), guarded(f.engine.warm))
 }
 
-// sweepShare is how many times as long as a sweep took there is none.
-const sweepShare = 20
+const (
+	fewSegments = 8                // with more of them searches, which ask one after the other, get slow
+	crowdedWait = 10 * time.Second // that long bleve may make fewer of them by itself
+	sweepShare  = 20               // how many times as long as a sweep took there is none
+)
 
 // keeper looks after the files of an index while it is live.
 type keeper struct {
@@ -108,17 +111,23 @@ func (k *keeper) chore(ctx context.Context, helpers *sync.WaitGroup) error {
 		return err
 	}
 	dirty, err := k.engine.dirty()
-	now := time.Now()
-	switch {
-	case err != nil || k.busy != nil:
+	if err != nil || k.busy != nil {
 		return err
-	case !dirty && !k.compact:
+	}
+	now, wait := time.Now(), k.after
+	switch crowded := k.engine.segments() > fewSegments; {
+	case k.compact:
+		wait = 0
+	case crowded:
+		wait = min(wait, crowdedWait)
+	case !dirty:
 		k.since = time.Time{}
 		return nil
-	case k.since.IsZero():
+	}
+	if k.since.IsZero() {
 		k.since = now
 	}
-	if !k.compact && (now.Sub(k.since) < k.after || now.Before(k.rest)) {
+	if now.Before(k.rest) || now.Sub(k.since) < wait {
 		return nil
 	}
 	busy := make(chan error, 1)

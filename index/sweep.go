@@ -59,6 +59,16 @@ func (e *engine) left(snap *scorch.IndexSnapshot) (names []string, err error) {
 	return names, err
 }
 
+// segments is how many pieces a search asks.
+func (e *engine) segments() int {
+	snap, err := e.snapshot()
+	if err != nil {
+		return 0 // whoever searches is told
+	}
+	defer snap.Close()
+	return len(snap.Segments())
+}
+
 // sweep writes all segments anew as one, without what was deleted, and waits until the old files are gone. It answers how long
 // the writing took.
 func (e *engine) sweep(ctx context.Context) (took time.Duration, err error) {

@@ -50,7 +50,7 @@ func TestBench(t *testing.T) {
 		name string
 		run  func(*testing.T, *bench)
 	}{
-		{"memory", benchIdle}, {"store", benchStore}, {"pages", benchPages}, {"http", benchHTTP}, {"import", benchImport}, {"start", benchStart},
+		{"memory", benchIdle}, {"store", benchStore}, {"pages", benchPages}, {"http", benchHTTP}, {"search", benchSearch}, {"import", benchImport}, {"start", benchStart},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			profile(t, part.name)
