@@ -55,7 +55,7 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 	results := make([]RowResult, len(rows))
 	steps := make([]step, len(rows))
 	for i := range rows {
-		runtime.Gosched() // a door must not wait for the end of this goroutine's time slice, which is 10 ms
+		s.Yield()
 		in := s.prepareNew(author, rows[i].Patch)
 		steps[i].run = func(o *op) (err error) {
 			results[i], err = o.upsert(author, rows[i], in)
@@ -74,6 +74,14 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 		}
 	}
 	return results, nil
+}
+
+// Yield is for loops that compute for long: while doors are about it lets their goroutines onto the processor, which would else
+// wait for the end of a time slice of 10 ms.
+func (s *Store) Yield() {
+	if s.writer.queue.doorWithin(doorsAbout) {
+		runtime.Gosched()
+	}
 }
 
 // upsert makes or changes the record of one row.
@@ -173,6 +181,7 @@ func (o *op) otherKey(row Row, in *input, event int64) (record.ID, error) {
 	case row.Kind == record.Ticket && in.coded:
 		ids, err := o.ticketsOf(exactForm, in.exact[:], event)
 		if err != nil || len(ids) == 0 {
+			in.free = err == nil // an external_id was looked for before
 			return record.ID{}, err
 		}
 		return ids[0], nil

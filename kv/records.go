@@ -179,12 +179,15 @@ type newRecord struct {
 	made
 	id        record.ID
 	tombstone *stored
+	free      bool // nothing else has what it is known by: it was looked for in this operation
 }
 
 // add checks that a new record is the only one of its sort, and writes it.
 func (o *op) add(p Principal, k *record.Kind, n newRecord) (*stored, error) {
-	if err := o.unique(k, n.id, n.doc); err != nil {
-		return nil, err
+	if !n.free {
+		if err := o.unique(k, n.id, n.doc); err != nil {
+			return nil, err
+		}
 	}
 	return o.write(change{kind: k, id: n.id, before: n.tombstone, is: n.doc, author: p.key, made: &n.made})
 }

@@ -36,6 +36,7 @@ type input struct {
 	made  [3]made          // what those make where there is no ticket yet
 	exact codeHash         // of its code
 	coded bool             // it sets one
+	free  bool             // in this operation nothing was found by its external_id and its code
 }
 
 // made is a new record ready to be stored.
@@ -122,7 +123,7 @@ func formText(form *record.Patch, name string) (string, bool) {
 func (o *op) createTicket(p Principal, id record.ID, used bool, in *input) (*stored, error) {
 	var ticket *stored
 	for i, k := range ticketParts {
-		n := newRecord{id: id, made: in.made[i]}
+		n := newRecord{id: id, made: in.made[i], free: in.free}
 		if used {
 			var err error
 			if n.tombstone, err = o.loadAny(k, id); err != nil {

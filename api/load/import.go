@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -143,7 +142,7 @@ func (im *importer) read() {
 		return true
 	}
 	for {
-		runtime.Gosched() // as kv.Store.Upsert does: doors come first
+		im.store.Yield()
 		it, err := im.item()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {

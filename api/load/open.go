@@ -86,21 +86,17 @@ func openCSV(in *lines, src *Source) (drafts, error) {
 	}
 	var best *layout
 	var comma byte
-	var fault *HeaderError
+	var tops [][]cells
 	for _, c := range separators(in) {
 		top := top(&csvRows{in: in.probe(), comma: c})
 		ly := findHeader(top, f, src)
-		switch {
-		case ly == nil:
-			if e := noHeader(top, f); fault == nil || len(e.Near) > len(fault.Near) {
-				fault = e
-			}
-		case best == nil || len(ly.feeds) > len(best.feeds):
+		if ly != nil && (best == nil || len(ly.feeds) > len(best.feeds)) {
 			best, comma = ly, c
 		}
+		tops = append(tops, top)
 	}
 	if best == nil {
-		return nil, fault
+		return nil, headless(tops, f)
 	}
 	if err := best.check(src); err != nil {
 		return nil, err
@@ -111,6 +107,16 @@ func openCSV(in *lines, src *Source) (drafts, error) {
 	}
 	rows.width, rows.full = len(best.titles), best.full
 	return &tableDrafts{rows: rows, ly: best, cells: cellReader{words: map[string]string{}}}, nil
+}
+
+// headless is the fault of a file in which no separator gives a header: that of the one which comes closest.
+func headless(tops [][]cells, f form) (fault *HeaderError) {
+	for _, top := range tops {
+		if e := noHeader(top, f); fault == nil || len(e.Near) > len(fault.Near) {
+			fault = e
+		}
+	}
+	return fault
 }
 
 // separators are those to try: all, or the one that the first line names as spreadsheets do ("sep=;").

@@ -41,26 +41,32 @@ func (s *seen) before(it *item) (field string, line int) {
 	if it.form.kind == record.Ticket {
 		code = text(p, nameCode)
 	}
-	var keys [][2]string
+	var keys []rowKey
 	if !it.row.ID.IsZero() {
-		keys = append(keys, [2]string{nameID, it.form.kind.FormatID(it.row.ID)})
+		keys = append(keys, rowKey{nameID, s.hash(it.form.kind.Name, nameID, it.form.kind.FormatID(it.row.ID))})
 	}
 	if external != "" {
-		keys = append(keys, [2]string{nameExternal, string(event) + "\x00" + external})
+		keys = append(keys, rowKey{nameExternal, s.hash(it.form.kind.Name, nameExternal, string(event)+"\x00"+external)})
 	}
 	if code != "" {
-		keys = append(keys, [2]string{nameCode, string(event) + "\x00" + code})
+		keys = append(keys, rowKey{nameCode, s.hash(it.form.kind.Name, nameCode, string(event)+"\x00"+code)})
 	}
 	for _, k := range keys {
-		if n, ok := s.lines[s.hash(it.form.kind.Name, k)]; ok {
-			return k[0], int(n)
+		if n, ok := s.lines[k.sum]; ok {
+			return k.field, int(n)
 		}
 	}
 	for _, k := range keys {
-		s.lines[s.hash(it.form.kind.Name, k)] = int32(min(it.line, math.MaxInt32))
+		s.lines[k.sum] = int32(min(it.line, math.MaxInt32))
 	}
 	s.note(it, code, len(keys))
 	return "", 0
+}
+
+// rowKey is a field that names a row's record, and a hash of the name.
+type rowKey struct {
+	field string
+	sum   [2]uint64
 }
 
 func (s *seen) note(it *item, code string, keys int) {
@@ -87,14 +93,10 @@ func (s *seen) hasID(kind string, id record.ID) bool {
 	return s.ids[kind][id]
 }
 
-func (s *seen) hash(kind string, key [2]string) (sum [2]uint64) {
+func (s *seen) hash(kind, field, value string) (sum [2]uint64) {
+	text := kind + "\x00" + field + "\x00" + value
 	for i, seed := range s.seeds {
-		var h maphash.Hash
-		h.SetSeed(seed)
-		_, _ = h.WriteString(kind) // never fails
-		_, _ = h.WriteString("\x00" + key[0] + "\x00")
-		_, _ = h.WriteString(key[1])
-		sum[i] = h.Sum64()
+		sum[i] = maphash.String(seed, text)
 	}
 	return sum
 }
