@@ -12,6 +12,9 @@ import (
 // cursorKey is where an index keeps its cursor: within the very snapshot whose documents it speaks of.
 var cursorKey = []byte("cursor")
 
+// errUnbegun is an index that was made and has followed nothing: the process ended before its first batch was on disk.
+var errUnbegun = fmt.Errorf("%w: it has no cursor", errBroken)
+
 // cursor says whose log an index has followed, and up to where.
 type cursor struct {
 	realm, node, epoch string
@@ -31,6 +34,9 @@ func readCursor(snap *scorch.IndexSnapshot) (c cursor, err error) {
 	text, err := snap.GetInternal(cursorKey)
 	if err != nil {
 		return cursor{}, err
+	}
+	if text == nil {
+		return cursor{}, errUnbegun
 	}
 	var sum uint32
 	if _, err := fmt.Sscanf(string(text), "%s %s %s %d %x", &c.realm, &c.node, &c.epoch, &c.seq, &sum); err != nil {

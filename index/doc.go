@@ -16,6 +16,9 @@
 // what was read, and the documents are compared with the store's records. What is damaged, foreign or ahead of the store is
 // moved aside and rebuilt; until then, and where the folder cannot be written, Find answers kv.ErrNoIndex.
 //
+// What happens to the files of an open index is seen as far as it makes bleve fail on goroutines of ours; checksums are read when it
+// is opened. Whoever writes into the files of a running server may end it, or have it find too few until its next start.
+//
 // # A document
 //
 // Its id is the kind's number, 1 byte, and the record's id, 8. Its fields have terms only: no frequencies, norms, positions or

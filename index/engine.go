@@ -15,6 +15,14 @@ import (
 // errBroken is what an index says whose own parts failed: it is moved aside and rebuilt.
 var errBroken = errors.New("the search index is damaged")
 
+// broken says of an error that it means a broken index.
+func broken(err error) error {
+	if err == nil || errors.Is(err, errBroken) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errBroken, err)
+}
+
 // engine is one open index of bleve, and what is remembered of its segments.
 type engine struct {
 	dir     string
@@ -56,7 +64,7 @@ const closePatience = 10 * time.Second
 
 func (e *engine) close() error {
 	closed := make(chan error, 1)
-	go func() { closed <- e.scorch.Close() }()
+	go func() { closed <- guarded(e.scorch.Close) }()
 	defer e.queue.Close()
 	select {
 	case err := <-closed:
@@ -75,16 +83,13 @@ const failurePoll = 250 * time.Millisecond
 // write applies a batch. A batch that fails, or that nobody takes, means that the index is broken.
 func (e *engine) write(b *bleve.Batch) error {
 	applied := make(chan error, 1)
-	go func() { applied <- e.scorch.Batch(b) }()
+	go func() { applied <- guarded(func() error { return e.scorch.Batch(b) }) }()
 	poll := time.NewTicker(failurePoll)
 	defer poll.Stop()
 	for {
 		select {
 		case err := <-applied:
-			if err != nil {
-				return fmt.Errorf("%w: %w", errBroken, err)
-			}
-			return nil
+			return broken(err)
 		case <-poll.C:
 			if e.failed() {
 				return errBroken

@@ -100,8 +100,14 @@ func (f *finding) term(p *part, t record.Part) (*roaring.Bitmap, error) {
 	return roaring.Or(exact, near), nil
 }
 
+// longestWord is what an automaton is made for, in bytes: it takes memory for each of them.
+const longestWord = 64
+
 // near are the documents with a name's word so many edits away from another, or with one that begins so.
 func (f *finding) near(p *part, word string, distance int, beginnings bool) (*roaring.Bitmap, error) {
+	if len(word) > longestWord {
+		return p.everything(), nil
+	}
 	switch dfa := f.automaton(nearness{word, distance}); {
 	case dfa == nil:
 		return p.everything(), nil // the store decides alone

@@ -95,7 +95,11 @@ func (f folder) inspect() (fresh bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", errBroken, err)
 	}
-	if err := errors.Join(f.check(e), e.close()); err != nil {
+	err = errors.Join(f.check(e), e.close())
+	if errors.Is(err, errUnbegun) {
+		return true, os.RemoveAll(f.path())
+	}
+	if err != nil {
 		return false, err
 	}
 	return false, os.Rename(filepath.Join(f.path(), copied), filepath.Join(f.path(), boltFile))

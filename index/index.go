@@ -88,8 +88,8 @@ func (x *Index) Find(w kv.Wanted) (found kv.Found, err error) {
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func(start time.Time) {
-		if broken := recover(); broken != nil {
-			err = fmt.Errorf("%w: %v", errBroken, broken)
+		if found := recover(); found != nil {
+			err = fmt.Errorf("%w: %v", errBroken, found)
 		}
 		if err != nil {
 			x.breakDown(f, err)
@@ -103,7 +103,7 @@ func (x *Index) Find(w kv.Wanted) (found kv.Found, err error) {
 // breakDown has an index rebuilt that could not answer, unless it has been closed meanwhile.
 func (x *Index) breakDown(f *follower, why error) {
 	if x.serving.CompareAndSwap(f, nil) {
-		x.rounds.interrupt(fmt.Errorf("%w: %w", errBroken, why))
+		x.rounds.interrupt(broken(why))
 	}
 }
 

@@ -29,8 +29,8 @@ const (
 	twoEditsLetters = 8
 )
 
-// mostRanked is how many candidates are answered at most.
-const mostRanked = 2000
+// plenty is how many candidates end the search at the tier that it is in.
+const plenty = 2000
 
 // ranked answers the best candidates: whole tiers until there are enough.
 func (f *finding) ranked() ([]record.ID, error) {
@@ -55,11 +55,11 @@ func (f *finding) ranked() ([]record.ID, error) {
 		}
 		ids = f.kept(ids)
 		sure := f.certain(t) && !slices.ContainsFunc(sets, (*typedSets).uncertain)
-		switch most := max(mostRanked, f.Limit); {
-		case sure && len(ids) > most && (t == whole || t == begins && len(f.Ranked.Words()) == 1):
+		switch enough := max(plenty, f.Limit); {
+		case sure && len(ids) > enough && (t == whole || t == begins && len(f.Ranked.Words()) == 1):
 			return f.best(sets, t)
-		case t+1 == tiers || len(ids) >= most || sure && len(ids) >= f.Limit:
-			return ids[:min(len(ids), most)], nil
+		case t+1 == tiers || len(ids) >= enough || sure && len(ids) >= f.Limit:
+			return ids, nil // all of them: which are the best is the store's to say
 		}
 	}
 }
@@ -117,9 +117,18 @@ func (f *finding) typed(p *part) (*typedSets, error) {
 	return &typedSets{part: p, base: base, words: make([]*roaring.Bitmap, len(f.Ranked.Words())), long: long}, err
 }
 
-// ending are at least the documents with a phone that ends with some digits, or a number that is them.
+// ending are at least the documents with a phone that ends with some digits, or is the end of them where they are a whole one, and
+// those with a number or a word of the name that is them.
 func (p *part) ending(digits string) (*roaring.Bitmap, error) {
-	return p.containing(digitField, digits+padding[:1])
+	said, err := p.having(wordField, digits)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(digits); n >= record.WholePhone {
+		digits = digits[n-record.TailDigits:]
+	}
+	ends, err := p.containing(digitField, digits+padding[:1])
+	return or(ends, said), err
 }
 
 // within are the documents that have each typed word, at most that far away.

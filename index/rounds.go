@@ -121,7 +121,7 @@ func (x *Index) keep(ctx context.Context) {
 		case errors.Is(err, errAsked):
 			x.rounds.again(asked)
 		case errors.Is(err, errBroken):
-			x.Logger.Warn("the search index is damaged and is rebuilt", "reason", err)
+			x.Logger.Warn("the search index is rebuilt", "reason", err)
 			if broken++; ready {
 				broken = 1
 			}

@@ -56,7 +56,7 @@ func (e *engine) left(snap *scorch.IndexSnapshot) (names []string, err error) {
 			names = append(names, name)
 		}
 	}
-	return names, err
+	return names, broken(err)
 }
 
 // segments is how many pieces a search asks.
@@ -116,7 +116,7 @@ func (e *engine) merge(ctx context.Context) error {
 	options := mergeplan.SingleSegmentMergePlanOptions
 	options.SegmentsPerMergeTask = 1000 // at once
 	merged := make(chan error, 1)
-	go func() { merged <- e.scorch.ForceMerge(ctx, &options) }()
+	go func() { merged <- guarded(func() error { return e.scorch.ForceMerge(ctx, &options) }) }()
 	return e.await(ctx, merged)
 }
 
