@@ -42,6 +42,26 @@ func TestDeleteCountsWhatRefers(t *testing.T) {
 	healthy(t, s)
 }
 
+// TestUsedTicketStaysAtItsEvent tries to move tickets, by hand and by import; one that nobody used may go.
+func TestUsedTicketStaysAtItsEvent(t *testing.T) {
+	s, _ := opened(t)
+	here, there := newEvent(t, s, ""), newEvent(t, s, "")
+	used, fresh := newTicket(t, s, here, "K1", ""), newTicket(t, s, here, "K2", "")
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: here, Code: "K1"}, kv.Admitted)
+	move := fmt.Sprintf(`{"event_id":%d}`, there)
+	for id, want := range map[int64]string{used: "conflict", fresh: "ok"} {
+		_, err := s.Update(kv.Operator(), target(record.Ticket, id), kvtest.Parse(t, record.Ticket, move, false))
+		if kindOf(err) != want {
+			t.Errorf("ticket %d moved: %v, want %s", id, err, want)
+		}
+	}
+	got, err := s.Upsert(kv.Operator(), []kv.Row{{Kind: record.Ticket, ID: record.Int(used), Patch: kvtest.Parse(t, record.Ticket, move, false)}}, false)
+	if err != nil || got[0].Fate != kv.Rejected || kindOf(got[0].Err) != "conflict" {
+		t.Errorf("a row that moves a used ticket = %+v, %v, want it rejected", got, err)
+	}
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: here, Code: "K1"}, kv.AlreadyAdmitted)
+}
+
 func TestDeletedTicketFreesItsCode(t *testing.T) {
 	s, _ := opened(t)
 	event := newEvent(t, s, "")

@@ -141,7 +141,13 @@ func (o *op) createTicket(p Principal, id record.ID, used bool, in *input) (*sto
 	return ticket, nil
 }
 
+// updateTicket changes a ticket's records. One that was used stays at the event where it was.
 func (o *op) updateTicket(p Principal, ticket *stored, in *input) (*stored, error) {
+	if v, ok := in.Value("event_id"); ok && intOf(v) != ticket.home(record.Ticket) {
+		if err := o.unreferred(p, record.Ticket, ticket.id); err != nil {
+			return nil, err
+		}
+	}
 	for i, k := range ticketParts {
 		before, err := o.load(k, ticket.id)
 		if err != nil {
