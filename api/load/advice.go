@@ -100,11 +100,12 @@ func (ly *layout) check(src *Source) error {
 
 func (ly *layout) missing(src *Source) (missing []string) {
 	ticket := ly.form.kind == record.Ticket
-	if ly.fed(nameID) || ly.fed(nameExternal) && (!ticket || src.Map[nameExternal] != "" && src.Event != 0) {
+	named := src.Map[nameExternal] != "" || ly.title(nameExternal) == nameExternal // and not by a title that sounds like it
+	if ly.fed(nameID) || ly.fed(nameExternal) && (!ticket || named && src.Event != 0) {
 		return nil
 	}
 	for _, f := range ly.form.table.Fields {
-		given := ly.fed(f.Name) || f.Name == nameEvent && src.Event != 0 || f.Name == nameCode && src.Map[nameExternal] != ""
+		given := ly.fed(f.Name) || f.Name == nameEvent && src.Event != 0 || f.Name == nameCode && named && ly.fed(nameExternal)
 		if ly.form.needs(f.Name) && !given {
 			missing = append(missing, f.Name)
 		}

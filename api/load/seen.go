@@ -132,14 +132,21 @@ func bits(code string) float64 {
 	return float64(n) * math.Log2(max(1, digits+letters+lower))
 }
 
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", many)
+}
+
 // warnings are what the importer should know of the file as a whole.
 func (s *seen) warnings() []string {
 	var out []string
 	if s.weak > 0 {
-		out = append(out, fmt.Sprintf("%d codes are short enough to be guessed (under 60 bits)", s.weak))
+		out = append(out, counted(s.weak, "code is", "codes are")+" short enough to be guessed (under 60 bits)")
 	}
 	if s.nameless > 0 {
-		out = append(out, fmt.Sprintf("%d rows have no external_id, id or code: importing them again would add them again", s.nameless))
+		out = append(out, counted(s.nameless, "row has", "rows have")+" no external_id, id or code: importing again would add again")
 	}
 	return out
 }

@@ -130,7 +130,7 @@ func (t *tableDrafts) flag(d *draft, row cells) *Rejection {
 			continue
 		}
 		if worst = slices.Index(severity, strings.Trim(string(v), `"`)); worst < 0 {
-			return &Rejection{row.line, t.ly.column(at), cmp.Or(fault, "Is not a valid choice.")}
+			return &Rejection{row.line, t.ly.column(at), cmp.Or(fault, "Is not a valid choice: valid, cancelled, refunded, unpaid, blocked, or a usual word for one of them.")}
 		}
 	}
 	for _, f := range t.ly.flags {

@@ -104,13 +104,17 @@ func TestImportTakesTheMoreSpecificTitle(t *testing.T) {
 	}
 }
 
-func TestImportOfTicketsByAMappedExternalID(t *testing.T) {
-	s := congregation(t)
-	for _, want := range []load.Report{{Created: 1}, {Unchanged: 1}} {
-		got := mustImport(t, s, load.Source{Reader: strings.NewReader("Inscrição;Nome\nX-1;Ana\n"), Kind: "ticket", Event: 7,
-			Map: map[string]string{"external_id": "Inscrição"}})
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("report differs (-want +got):\n%s", diff)
+// TestImportOfTicketsByExternalID takes a list without codes where it is plain which column names the tickets: it is mapped, or
+// its title is the field's own name.
+func TestImportOfTicketsByExternalID(t *testing.T) {
+	for title, mapped := range map[string]map[string]string{"Inscrição": {"external_id": "Inscrição"}, "external_id": nil} {
+		s := congregation(t)
+		for _, want := range []load.Report{{Created: 1}, {Unchanged: 1}} {
+			text := title + ";Nome\nX-1;Ana\n"
+			got := mustImport(t, s, load.Source{Reader: strings.NewReader(text), Kind: "ticket", Event: 7, Map: mapped})
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: report differs (-want +got):\n%s", title, diff)
+			}
 		}
 	}
 }
