@@ -66,9 +66,10 @@ func (m *Main) readConfig(root, cmd *cobra.Command) (map[string][]string, error)
 	known := map[string]*pflag.Flag{}
 	collectFlags(root, known)
 	values := map[string][]string{}
-	for name, v := range file {
-		if known[name] == nil {
-			return nil, fmt.Errorf("--config %s: there is no setting %q", path, name)
+	for given, v := range file {
+		name := settingName(given, known)
+		if name == "" {
+			return nil, fmt.Errorf("--config %s: there is no setting %q", path, given)
 		}
 		texts, ok := asTexts(v, known[name].Value.Type())
 		if !ok {
@@ -77,6 +78,20 @@ func (m *Main) readConfig(root, cmd *cobra.Command) (map[string][]string, error)
 		values[name] = texts
 	}
 	return values, nil
+}
+
+// settingName is the flag that a setting of the file means: it may be written with underscores, and a list in the plural; "" for
+// none.
+func settingName(given string, known map[string]*pflag.Flag) string {
+	name := strings.ReplaceAll(given, "_", "-")
+	if f := known[name]; f != nil {
+		return name
+	}
+	single := strings.TrimSuffix(name, "s")
+	if f := known[single]; f != nil && isList(f.Value.Type()) {
+		return single
+	}
+	return ""
 }
 
 func collectFlags(cmd *cobra.Command, into map[string]*pflag.Flag) {

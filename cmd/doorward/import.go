@@ -71,7 +71,7 @@ func (m *Main) runImport(ctx context.Context, o opening, im importing, f *source
 		return err
 	})
 	if errors.Is(err, errStopped) {
-		err = errors.New("stopped; what was imported so far is kept, and the same command goes on from there")
+		err = errors.New("stopped; what was sent so far is kept or still being written, and the same command goes on from there")
 	}
 	return answer, err
 }

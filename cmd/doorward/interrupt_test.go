@@ -69,7 +69,7 @@ func TestAnInterruptedImportIsCompletedByTheNext(t *testing.T) {
 			stop()
 		}()
 		code, _, errs := run(cut, r, tickets...)
-		if code != exitFailed || !strings.Contains(errs, "what was imported so far is kept") {
+		if code != exitFailed || !strings.Contains(errs, "what was sent so far is kept") {
 			t.Errorf("beside a server %v: interrupted import = %d: %s", beside, code, errs)
 		}
 		_ = r.Close()
