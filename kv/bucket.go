@@ -14,6 +14,15 @@ const (
 	admissionBucket                // by code or by ticket, list, hlc, check-in → nothing
 	onceBucket                     // idempotency key → the kept answer
 	onceExpiryBucket               // time, idempotency key → nothing
+	freeBucket                     // free database's name → its id and counts
+	freeDocBucket                  // database, document → sequence, revision tree
+	freeBodyBucket                 // database, document, revision → attachments, JSON
+	freeLogBucket                  // database, seq → document
+	freeLocalBucket                // database, api key, id → a local document
+	freeBlobBucket                 // database, SHA-256 → upload, length, MD5
+	freeChunkBucket                // database, upload, number → up to 64 KiB
+	freeRefBucket                  // database, SHA-256, document, revision → nothing
+	freeLooseBucket                // database, time, upload → SHA-256 of a blob that no revision may need
 	namedBuckets                   // how many the above are
 )
 
@@ -27,7 +36,8 @@ const (
 var bucketNames = nameBuckets()
 
 func nameBuckets() (names [numBuckets][]byte) {
-	for b, name := range [namedBuckets]string{"meta", "log", "lookup", "code", "admission", "once", "once_expiry"} {
+	for b, name := range [namedBuckets]string{"meta", "log", "lookup", "code", "admission", "once", "once_expiry",
+		"free", "free_doc", "free_body", "free_log", "free_local", "free_blob", "free_chunk", "free_ref", "free_loose"} {
 		names[b] = []byte(name)
 	}
 	for _, k := range record.Kinds() {

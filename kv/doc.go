@@ -11,6 +11,7 @@
 //
 //	bucket        key                                            value
 //	meta          format, realm, node, epoch, code_key, state    uv / text / text / text / 32 bytes / see state.go
+//	              free                                           sequence uv, largest id of a database or upload uv
 //	kind:<name>   id: 8 bytes, or 16 of a ULID                   header, body
 //	log           sequence 8                                     kind 1, deleted 1, id, generation uv, hash 16
 //	lookup        kind 1, field name, 0, value, id               -
@@ -21,6 +22,17 @@
 //	              t 1, ticket 8, list, 0, hlc 8, check-in 16     -
 //	once          hash of the idempotency key 32                 expiry 8, body hash 32, id 16, revision, reply
 //	once_expiry   expiry 8, hash 32                              -
+//	free          database's name                                db uv, created 8, live uv, deleted uv, sequence uv
+//	              0, db uv: deleted, its rows are on their way   -
+//	free_doc      db uv, document                                log sequence 8, deleted 1, tree (record.Tree)
+//	free_body     db uv, document, 0, generation 8, hash 16      n uv, n × attachment, canonical JSON
+//	free_log      db uv, sequence 8                              document
+//	free_local    db uv, api key uv, document                    written uv, canonical JSON
+//	free_blob     db uv, SHA-256 32                              upload uv, length uv, MD5 16, time 8
+//	free_chunk    db uv, upload uv, number 8                     up to 64 KiB
+//	free_ref      db uv, SHA-256 32, document, 0, generation 8,  -
+//	              hash 16
+//	free_loose    db uv, time 8, upload 8                        SHA-256 32, or - of an upload that goes on or was given up
 //
 // A record's header and body:
 //
@@ -29,6 +41,12 @@
 //
 // The log has one live row per record: a change deletes the row of the one before. Sequences are the store's own, taken in
 // the write transaction, so a reader with a cursor misses nothing.
+//
+// An attachment: name and type, each behind its length uv; revpos uv, length uv, MD5 16, SHA-256 32.
+//
+// Free databases hold documents without record rules. They have a log each, of one live row per document, and share a sequence
+// of their own, so that one which is deleted and made again begins beyond every cursor into the one before. A document's bodies
+// are those of its leaves and its last revisions. A blob that no body needs is loose; one that has been for an hour goes.
 //
 // # Reading
 //

@@ -35,8 +35,8 @@ type verifier struct {
 	total    int
 }
 
-// Verify reads the whole store: every checksum, every record against its lookups and its row in the log and back. progress,
-// if not nil, is told now and then how many of how many rows are done.
+// Verify reads the whole store: every checksum, every record against its lookups and its row in the log and back,
+// and what free databases hold. progress, if not nil, is told now and then how many of how many rows are done.
 func (s *Store) Verify(p Principal, progress func(done, total int)) (Report, error) {
 	if err := p.CheckWhole(); err != nil {
 		return Report{}, err
@@ -112,6 +112,8 @@ func (w *verifier) row(v *sight, b bucket, key, value []byte) error {
 		return v.verifyLog(key, value)
 	case b == lookupBucket || b == codeBucket || b == admissionBucket:
 		return v.verifyLookup(b, key)
+	case b >= freeBucket && b < namedBuckets:
+		return v.verifyFree(b, key, value)
 	case b >= firstKindBucket:
 		k, ok := record.ByNumber(byte(b - firstKindBucket))
 		if !ok {

@@ -1,0 +1,245 @@
+package kv
+
+import (
+	"encoding/binary"
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// What the methods of free databases answer besides the store's other errors.
+var (
+	ErrDatabaseName = errors.New("not a database name") // as CouchDB has them: lower case, a letter first
+	ErrDocument     = errors.New("not a document")      // its id, its body or its path of revisions
+	ErrTooLarge     = errors.New("the document is too large")
+	ErrNoBlob       = errors.New("an attachment's bytes are not there")
+)
+
+// FreeDatabase is a database of documents without record rules.
+type FreeDatabase struct {
+	Name    string
+	Docs    int       // whose winner lives
+	Deleted int       // whose winner is a tombstone
+	Seq     uint64    // of its latest change; 0 = none
+	Created time.Time // in microseconds
+	id      uint64
+}
+
+var (
+	databaseName = regexp.MustCompile(`^[a-z][a-z0-9_$()+/-]{0,237}$`)
+	freeKey      = []byte("free") // in meta: sequence uv, largest database id uv
+)
+
+// freeBuckets hold rows that begin with a database's id.
+var freeBuckets = []bucket{freeDocBucket, freeBodyBucket, freeLogBucket, freeLocalBucket, freeBlobBucket, freeChunkBucket, freeRefBucket, freeLooseBucket}
+
+// freeSweep is how many rows of a deleted database one operation removes.
+const freeSweep = 500
+
+// FreeName answers nil for a name that a free database may have, ErrDatabaseName for one that no database has, and a *Forbidden
+// for one that belongs to a database with record rules.
+func FreeName(name string) error {
+	switch {
+	case !databaseName.MatchString(name):
+		return ErrDatabaseName
+	case name == "records", strings.HasPrefix(name, "reference"), strings.HasPrefix(name, "event-"), strings.HasPrefix(name, "church-"):
+		return &Forbidden{CurrentScopes: []string{}, Reason: "the name is reserved"}
+	}
+	return nil
+}
+
+// mayRule answers nil or a *Forbidden: may p make and delete databases?
+func (p Principal) mayRule() error {
+	if err := p.CheckWhole(); err != nil {
+		return err
+	}
+	return p.Check("admin", "*")
+}
+
+// CreateFreeDatabase makes an empty database: ErrDatabaseName, ErrConflict where it is there, *Forbidden.
+func (s *Store) CreateFreeDatabase(p Principal, name string) error {
+	if err := p.mayRule(); err != nil {
+		return err
+	}
+	if err := FreeName(name); err != nil {
+		return err
+	}
+	return s.do(false, func(o *op) error {
+		row, err := o.get(freeBucket, []byte(name))
+		if err != nil {
+			return err
+		}
+		if row != nil {
+			return &Conflict{Reason: "the database is there already"}
+		}
+		seq, last, err := o.freeCounters()
+		if err != nil {
+			return err
+		}
+		o.putFreeCounters(seq, last+1)
+		o.putDatabase(&FreeDatabase{Name: name, id: last + 1, Created: time.UnixMicro(o.stamp)})
+		return nil
+	})
+}
+
+// DeleteFreeDatabase deletes a database and what it holds. It is gone with the first operation; its rows go in further ones.
+func (s *Store) DeleteFreeDatabase(p Principal, name string) error {
+	if err := p.mayRule(); err != nil {
+		return err
+	}
+	err := s.do(false, func(o *op) error {
+		db, err := o.database(name)
+		if err != nil {
+			return err
+		}
+		o.delete(freeBucket, []byte(name))
+		o.put(freeBucket, deadKey(db.id), nil)
+		return nil
+	})
+	for more := true; more && err == nil; {
+		err = s.do(false, func(o *op) (err error) {
+			more, err = o.sweepDead()
+			return err
+		})
+	}
+	return err
+}
+
+// FreeDatabases lists the free databases in order of their names.
+func (s *Store) FreeDatabases(p Principal) (all []FreeDatabase, err error) {
+	if err := p.Check("sync", "GET"); err != nil {
+		return nil, err
+	}
+	err = s.view(func(v *sight) error {
+		return v.scan(freeBucket, nil, []byte("a"), func(key, row []byte) (bool, error) {
+			db, err := parseDatabase(string(key), row)
+			if err == nil {
+				all = append(all, *db)
+			}
+			return true, err
+		})
+	})
+	return all, err
+}
+
+// FreeDatabase tells of one database: ErrNotFound.
+func (s *Store) FreeDatabase(p Principal, name string) (db FreeDatabase, err error) {
+	err = s.freeView(p, name, func(_ *sight, found *FreeDatabase) error {
+		db = *found
+		return nil
+	})
+	return db, err
+}
+
+// freeView reads one database.
+func (s *Store) freeView(p Principal, name string, fn func(*sight, *FreeDatabase) error) error {
+	if err := p.Check("sync", "GET"); err != nil {
+		return err
+	}
+	return s.view(func(v *sight) error {
+		db, err := v.database(name)
+		if err != nil {
+			return err
+		}
+		return fn(v, db)
+	})
+}
+
+// database reads a database's row: ErrNotFound.
+func (r rows) database(name string) (*FreeDatabase, error) {
+	if name == "" || name[0] < 'a' {
+		return nil, ErrNotFound
+	}
+	row, err := r.get(freeBucket, []byte(name))
+	if err != nil {
+		return nil, err
+	}
+	if row == nil {
+		return nil, ErrNotFound
+	}
+	return parseDatabase(name, row)
+}
+
+func parseDatabase(name string, row []byte) (*FreeDatabase, error) {
+	c := cutter{rest: row}
+	db := &FreeDatabase{Name: name, id: c.uvarint(), Created: time.UnixMicro(int64(c.uint64())).UTC()}
+	db.Docs, db.Deleted, db.Seq = int(c.uvarint()), int(c.uvarint()), c.uvarint()
+	if c.short || len(c.rest) > 0 {
+		return db, ErrCorrupt
+	}
+	return db, nil
+}
+
+// putDatabase writes a database's row: id, created, live, deleted, sequence.
+func (r rows) putDatabase(db *FreeDatabase) {
+	row := binary.AppendUvarint(nil, db.id)
+	row = binary.BigEndian.AppendUint64(row, uint64(db.Created.UnixMicro()))
+	row = binary.AppendUvarint(row, uint64(db.Docs))
+	row = binary.AppendUvarint(row, uint64(db.Deleted))
+	r.put(freeBucket, []byte(db.Name), binary.AppendUvarint(row, db.Seq))
+}
+
+// freeCounters are the sequence of the latest change of all free databases, and the largest id that a database or an upload had:
+// a database that is made again begins beyond every cursor into the one before.
+func (r rows) freeCounters() (seq, last uint64, err error) {
+	row, err := r.get(metaBucket, freeKey)
+	if err != nil || row == nil {
+		return 0, 0, err
+	}
+	c := cutter{rest: row}
+	if seq, last = c.uvarint(), c.uvarint(); c.short {
+		err = ErrCorrupt
+	}
+	return seq, last, err
+}
+
+func (r rows) putFreeCounters(seq, last uint64) {
+	r.put(metaBucket, freeKey, binary.AppendUvarint(binary.AppendUvarint(nil, seq), last))
+}
+
+// deadKey names a deleted database whose rows are not all gone. No name begins with its first byte.
+func deadKey(id uint64) []byte { return binary.AppendUvarint([]byte{0}, id) }
+
+// key is a key that begins with the database's id.
+func (db *FreeDatabase) key(parts ...string) []byte {
+	key := binary.AppendUvarint(nil, db.id)
+	for _, part := range parts {
+		key = append(key, part...)
+	}
+	return key
+}
+
+// sweepDead removes some rows of a deleted database, and tells whether more may be left.
+func (o *op) sweepDead() (more bool, err error) {
+	dead, err := o.firstKeys(freeBucket, []byte{0}, 1)
+	if err != nil || len(dead) == 0 {
+		return false, err
+	}
+	for _, b := range freeBuckets {
+		keys, err := o.firstKeys(b, dead[0][1:], freeSweep)
+		if err != nil {
+			return false, err
+		}
+		for _, key := range keys {
+			o.delete(b, key)
+		}
+		if len(keys) > 0 {
+			return true, nil
+		}
+	}
+	o.delete(freeBucket, dead[0])
+	return true, nil
+}
+
+// firstKeys are the first keys with a prefix, at most n of them.
+func (r rows) firstKeys(b bucket, prefix []byte, n int) (keys [][]byte, err error) {
+	err = r.scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
+		if len(keys) == n {
+			return false, nil
+		}
+		keys = append(keys, append([]byte(nil), key...))
+		return true, nil
+	})
+	return keys, err
+}

@@ -1,0 +1,258 @@
+package kv
+
+import (
+	"bytes"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"hash"
+	"io"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// A blob lies in chunks; an operation of an upload writes some of them. A blob that no revision needs goes after a while, since
+// the document that will need it comes after the upload.
+const (
+	blobChunk    = 64 << 10
+	uploadChunks = 16
+	looseKept    = time.Hour
+	looseSweep   = 256 // chunks that one operation removes
+)
+
+// storedBlob is a blob's row: upload uv, length uv, MD5 16, time 8.
+type storedBlob struct {
+	Blob
+	upload uint64 // what its chunks are called by
+	at     int64  // when it was uploaded, or last became loose
+}
+
+func (r rows) blob(db *FreeDatabase, sum [32]byte) (*storedBlob, error) {
+	row, err := r.get(freeBlobBucket, db.key(string(sum[:])))
+	if err != nil || row == nil {
+		return nil, err
+	}
+	c := cutter{rest: row}
+	b := &storedBlob{Blob: Blob{SHA256: sum}, upload: c.uvarint()}
+	b.Length = int64(c.uvarint())
+	copy(b.MD5[:], c.bytes(16))
+	if b.at = int64(c.uint64()); c.short {
+		return nil, ErrCorrupt
+	}
+	return b, nil
+}
+
+func (r rows) putBlob(db *FreeDatabase, b *storedBlob) {
+	row := binary.AppendUvarint(binary.AppendUvarint(nil, b.upload), uint64(b.Length))
+	r.put(freeBlobBucket, db.key(string(b.SHA256[:])), binary.BigEndian.AppendUint64(append(row, b.MD5[:]...), uint64(b.at)))
+}
+
+func (db *FreeDatabase) refKey(sum [32]byte, id string, rev record.Revision) []byte {
+	return appendRevision(db.key(string(sum[:]), id, "\x00"), rev)
+}
+
+func (db *FreeDatabase) chunksOf(upload uint64) []byte { return binary.AppendUvarint(db.key(), upload) }
+
+func (db *FreeDatabase) chunkKey(upload, n uint64) []byte {
+	return binary.BigEndian.AppendUint64(db.chunksOf(upload), n)
+}
+
+func (db *FreeDatabase) looseKey(at int64, upload uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(db.key(), uint64(at)), upload)
+}
+
+// upload is bytes on their way in.
+type upload struct {
+	database string
+	number   uint64 // 0: nothing is written yet
+	at       int64
+	chunks   uint64
+	length   int64
+	sha, md5 hash.Hash
+}
+
+// PutFreeBlob stores bytes that a document written within the hour shall have as an attachment, in several operations, so that
+// they are never in memory as a whole: ErrNotFound, *Forbidden, or what reading them answers.
+func (s *Store) PutFreeBlob(p Principal, database string, content io.Reader) (Blob, error) {
+	if err := p.Check("sync", "POST"); err != nil {
+		return Blob{}, err
+	}
+	up := &upload{database: database, sha: sha256.New(), md5: md5.New()}
+	content = io.TeeReader(content, io.MultiWriter(up.sha, up.md5))
+	part := make([]byte, uploadChunks*blobChunk)
+	for {
+		n, err := io.ReadFull(content, part)
+		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
+			return Blob{}, err
+		}
+		var b Blob
+		err = s.do(false, func(o *op) (err error) {
+			b, err = o.upload(up, part[:n], last)
+			return err
+		})
+		if err != nil || last {
+			return b, err
+		}
+	}
+}
+
+// upload writes a part of an upload; the last one makes it a blob.
+func (o *op) upload(up *upload, part []byte, last bool) (Blob, error) {
+	db, err := o.database(up.database)
+	if err != nil {
+		return Blob{}, err
+	}
+	if err := o.begin(db, up); err != nil {
+		return Blob{}, err
+	}
+	for len(part) > 0 {
+		n := min(len(part), blobChunk)
+		o.put(freeChunkBucket, db.chunkKey(up.number, up.chunks), part[:n])
+		up.chunks, up.length, part = up.chunks+1, up.length+int64(n), part[n:]
+	}
+	if !last {
+		return Blob{}, nil
+	}
+	b := &storedBlob{Blob: Blob{SHA256: [32]byte(up.sha.Sum(nil)), MD5: [16]byte(up.md5.Sum(nil)), Length: up.length}, upload: up.number, at: up.at}
+	known, err := o.blob(db, b.SHA256)
+	if err != nil {
+		return Blob{}, err
+	}
+	if known == nil {
+		o.putBlob(db, b)
+		o.put(freeLooseBucket, db.looseKey(b.at, b.upload), b.SHA256[:])
+		return b.Blob, o.sweepLoose(db)
+	}
+	for n := range up.chunks {
+		o.delete(freeChunkBucket, db.chunkKey(up.number, n))
+	}
+	o.delete(freeLooseBucket, db.looseKey(up.at, up.number))
+	o.setLoose(db, known)
+	return known.Blob, o.sweepLoose(db)
+}
+
+// begin gives an upload its number, or sees that what it has written is still there: another database of the same name does not
+// have it.
+func (o *op) begin(db *FreeDatabase, up *upload) error {
+	if up.number != 0 {
+		row, err := o.get(freeLooseBucket, db.looseKey(up.at, up.number))
+		if err == nil && row == nil {
+			err = ErrNotFound
+		}
+		return err
+	}
+	seq, last, err := o.freeCounters()
+	if err != nil {
+		return err
+	}
+	up.number, up.at = last+1, o.stamp
+	o.putFreeCounters(seq, last+1)
+	o.put(freeLooseBucket, db.looseKey(up.at, up.number), nil)
+	return nil
+}
+
+// loosen notes that a blob may go, if nothing needs it.
+func (o *op) loosen(db *FreeDatabase, sum [32]byte) error {
+	needed, err := o.firstKeys(freeRefBucket, db.key(string(sum[:])), 1)
+	if err != nil || len(needed) > 0 {
+		return err
+	}
+	b, err := o.blob(db, sum)
+	if err == nil && b != nil {
+		o.setLoose(db, b)
+	}
+	return err
+}
+
+func (o *op) setLoose(db *FreeDatabase, b *storedBlob) {
+	b.at = o.stamp
+	o.putBlob(db, b)
+	o.put(freeLooseBucket, db.looseKey(b.at, b.upload), b.SHA256[:])
+}
+
+// sweepLoose removes some of what has been loose for long: the first of the database's uploads and blobs.
+func (o *op) sweepLoose(db *FreeDatabase) error {
+	keys, err := o.firstKeys(freeLooseBucket, db.key(), 1)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	c := cutter{rest: keys[0][len(db.key()):]}
+	at, number := int64(c.uint64()), c.uint64()
+	if o.stamp-at < looseKept.Microseconds() {
+		return nil
+	}
+	sum, err := o.get(freeLooseBucket, keys[0])
+	if err != nil {
+		return err
+	}
+	if len(sum) == sha256.Size {
+		gone, err := o.forgetBlob(db, [32]byte(sum), at)
+		if err != nil || !gone {
+			o.delete(freeLooseBucket, keys[0])
+			return err
+		}
+		o.put(freeLooseBucket, keys[0], nil) // what is left are chunks, as of an upload that was given up
+	}
+	return o.sweepChunks(db, keys[0], number)
+}
+
+// forgetBlob removes a blob's row, unless a revision needs it or it has become loose again later.
+func (o *op) forgetBlob(db *FreeDatabase, sum [32]byte, at int64) (gone bool, err error) {
+	b, err := o.blob(db, sum)
+	if err != nil || b == nil || b.at != at {
+		return false, err
+	}
+	needed, err := o.firstKeys(freeRefBucket, db.key(string(sum[:])), 1)
+	if err != nil || len(needed) > 0 {
+		return false, err
+	}
+	o.delete(freeBlobBucket, db.key(string(sum[:])))
+	return true, nil
+}
+
+func (o *op) sweepChunks(db *FreeDatabase, loose []byte, number uint64) error {
+	chunks, err := o.firstKeys(freeChunkBucket, db.chunksOf(number), looseSweep)
+	if err != nil {
+		return err
+	}
+	for _, key := range chunks {
+		o.delete(freeChunkBucket, key)
+	}
+	if len(chunks) < looseSweep {
+		o.delete(freeLooseBucket, loose)
+	}
+	return nil
+}
+
+// FreeBlob writes a blob's bytes to w; no transaction is held while w takes them. ErrNotFound, also for a blob that goes
+// meanwhile.
+func (s *Store) FreeBlob(p Principal, database string, sum [32]byte, w io.Writer) error {
+	for n, more := uint64(0), true; more; n++ {
+		var chunk []byte
+		err := s.freeView(p, database, func(v *sight, db *FreeDatabase) error {
+			b, err := v.blob(db, sum)
+			if err != nil || b == nil {
+				return orNotFound(err)
+			}
+			if more = int64(n+1)*blobChunk < b.Length; b.Length == 0 {
+				return nil
+			}
+			row, err := v.get(freeChunkBucket, db.chunkKey(b.upload, n))
+			if err != nil || row == nil {
+				return orNotFound(err)
+			}
+			chunk = bytes.Clone(row)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxFreeDoc is how many bytes the canonical JSON of a free document may have.
+const MaxFreeDoc = 8 << 20
+
+// maxDocID is how many bytes a document's id may have; maxDocDepth how deep its values may lie in one another.
+const (
+	maxDocID    = 1024
+	maxDocDepth = 200
+)
+
+// Attachment is what a document says of bytes that belong to it.
+type Attachment struct {
+	Name   string
+	Type   string // of its content
+	RevPos uint64 // generation of the revision that brought it; to WriteFree 0 = the one it makes
+	Blob
+}
+
+// Blob is what names some bytes of a database. Their SHA256 is enough to find them.
+type Blob struct {
+	SHA256 [32]byte
+	MD5    [16]byte
+	Length int64
+}
+
+// Digest is the blob's name in replication: "md5-" and base64.
+func (b Blob) Digest() string { return "md5-" + base64.StdEncoding.EncodeToString(b.MD5[:]) }
+
+// checkDocID answers ErrDocument for what cannot be a document's id: empty, reserved, no UTF-8, with a zero byte, too long.
+func checkDocID(id string) error {
+	reserved := strings.HasPrefix(id, "_") && (!strings.HasPrefix(id, "_design/") || id == "_design/")
+	if id == "" || reserved || len(id) > maxDocID || !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+		return fmt.Errorf("%w: its id", ErrDocument)
+	}
+	return nil
+}
+
+// canonicalDoc is an object with its keys sorted by bytes at every depth, numbers as their literal text and shortest escapes:
+// ErrDocument for what is no object or has a member of its own that begins with "_", ErrTooLarge.
+func canonicalDoc(body []byte) ([]byte, error) {
+	dec := jsontext.NewDecoder(bytes.NewReader(body))
+	if dec.PeekKind() != '{' {
+		return nil, fmt.Errorf("%w: not an object", ErrDocument)
+	}
+	out, err := appendCanonicalDoc(make([]byte, 0, len(body)), dec)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: data after the object", ErrDocument)
+	}
+	if len(out) > MaxFreeDoc {
+		return nil, ErrTooLarge
+	}
+	return out, nil
+}
+
+// appendCanonicalDoc appends the decoder's next value.
+func appendCanonicalDoc(dst []byte, dec *jsontext.Decoder) ([]byte, error) {
+	switch kind := dec.PeekKind(); {
+	case dec.StackDepth() > maxDocDepth:
+		return nil, fmt.Errorf("%w: too deep", ErrDocument)
+	case kind == '{':
+		return appendCanonicalObject(dst, dec)
+	case kind == '[':
+		return appendCanonicalArray(dst, dec)
+	case kind == '"':
+		t, err := dec.ReadToken()
+		if err != nil {
+			return nil, notJSON(err)
+		}
+		return jsontext.AppendQuote(dst, t.String())
+	}
+	v, err := dec.ReadValue()
+	return append(dst, v...), notJSON(err)
+}
+
+func appendCanonicalArray(dst []byte, dec *jsontext.Decoder) ([]byte, error) {
+	_, err := dec.ReadToken()
+	dst = append(dst, '[')
+	for first := true; err == nil && dec.PeekKind() != ']'; first = false {
+		if !first {
+			dst = append(dst, ',')
+		}
+		if dst, err = appendCanonicalDoc(dst, dec); err != nil {
+			return nil, err
+		}
+	}
+	if err == nil {
+		_, err = dec.ReadToken()
+	}
+	return append(dst, ']'), notJSON(err)
+}
+
+// docMember is where a member of an object stands in the canonical text that is being made.
+type docMember struct {
+	name     string
+	from, to int
+}
+
+// appendCanonicalObject appends an object's members as they come and puts them in order where they are not.
+func appendCanonicalObject(dst []byte, dec *jsontext.Decoder) ([]byte, error) {
+	outermost := dec.StackDepth() == 0
+	_, err := dec.ReadToken()
+	dst = append(dst, '{')
+	var members []docMember
+	for err == nil && dec.PeekKind() != '}' {
+		t, tokenErr := dec.ReadToken()
+		if tokenErr != nil {
+			return nil, notJSON(tokenErr)
+		}
+		if len(members) > 0 {
+			dst = append(dst, ',')
+		}
+		m := docMember{name: t.String(), from: len(dst)}
+		if outermost && strings.HasPrefix(m.name, "_") {
+			return nil, fmt.Errorf("%w: a member begins with an underscore", ErrDocument)
+		}
+		dst, _ = jsontext.AppendQuote(dst, m.name) // the decoder has seen that it is UTF-8
+		if dst, err = appendCanonicalDoc(append(dst, ':'), dec); err != nil {
+			return nil, err
+		}
+		m.to = len(dst)
+		members = append(members, m)
+	}
+	if err == nil {
+		_, err = dec.ReadToken()
+	}
+	return append(inOrder(dst, members), '}'), notJSON(err)
+}
+
+// inOrder sorts the members that a text ends with.
+func inOrder(text []byte, members []docMember) []byte {
+	byName := func(a, b docMember) int { return strings.Compare(a.name, b.name) }
+	if slices.IsSortedFunc(members, byName) {
+		return text
+	}
+	start := members[0].from
+	run := bytes.Clone(text[start:])
+	slices.SortFunc(members, byName)
+	text = text[:start]
+	for i, m := range members {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, run[m.from-start:m.to-start]...)
+	}
+	return text
+}
+
+// notJSON says what a decoder found, without what it read.
+func notJSON(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: not JSON", ErrDocument)
+}
+
+// hashed is the text inside the revision's hash: the body, and the attachments as name → hex SHA-256.
+func hashed(body []byte, attachments []Attachment) []byte {
+	if len(attachments) == 0 {
+		return body
+	}
+	text := []byte(`{"_attachments":{`)
+	for i, a := range attachments {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text, _ = jsontext.AppendQuote(text, a.Name) // checked to be UTF-8
+		text = append(hex.AppendEncode(append(text, `:"`...), a.SHA256[:]), '"')
+	}
+	text = append(text, '}')
+	if len(body) > len("{}") {
+		text = append(text, ',')
+	}
+	return append(text, body[1:]...)
+}
+
+// appendBody writes a body's row: n uv, n × (name, type, revpos uv, length uv, MD5 16, SHA-256 32), JSON.
+func appendBody(dst []byte, body []byte, attachments []Attachment) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(attachments)))
+	for _, a := range attachments {
+		for _, text := range []string{a.Name, a.Type} {
+			dst = append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+		}
+		dst = binary.AppendUvarint(dst, a.RevPos)
+		dst = binary.AppendUvarint(dst, uint64(a.Length))
+		dst = append(append(dst, a.MD5[:]...), a.SHA256[:]...)
+	}
+	return append(dst, body...)
+}
+
+// parseBody reads a body's row; the JSON is still the row's.
+func parseBody(row []byte) (body []byte, attachments []Attachment, err error) {
+	c := cutter{rest: row}
+	for n := c.uvarint(); n > 0 && !c.short; n-- {
+		a := Attachment{Name: string(c.bytes(int(c.uvarint()))), Type: string(c.bytes(int(c.uvarint()))), RevPos: c.uvarint()}
+		a.Length = int64(c.uvarint())
+		copy(a.MD5[:], c.bytes(16))
+		copy(a.SHA256[:], c.bytes(32))
+		attachments = append(attachments, a)
+	}
+	if c.short {
+		return nil, nil, ErrCorrupt
+	}
+	return c.rest, attachments, nil
+}

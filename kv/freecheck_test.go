@@ -1,0 +1,125 @@
+package kv_test
+
+import (
+	"maps"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// check compares all that can be read with the model.
+func (m *freeModel) check(t *rapid.T, s *kv.Store) {
+	db, err := s.FreeDatabase(kv.Operator(), "notes")
+	gone := 0
+	for id := range m.docs {
+		if m.deleted(id) {
+			gone++
+		}
+	}
+	if err != nil || db.Docs != len(m.docs)-gone || db.Deleted != gone {
+		t.Fatalf("FreeDatabase = %+v, %v, want %d documents, %d of them deleted", db, err, len(m.docs), gone)
+	}
+	m.checkFeed(t, s, db.Seq)
+	m.checkList(t, s)
+	for id := range m.docs {
+		m.checkDoc(t, s, id)
+	}
+}
+
+func (m *freeModel) checkFeed(t *rapid.T, s *kv.Store, last uint64) {
+	limit := rapid.IntRange(1, 4).Draw(t, "limit")
+	for _, down := range []bool{false, true} {
+		var ids []string
+		f := kv.FreeFeed{Limit: limit, Descending: down}
+		for {
+			page, err := s.FreeChanges(kv.Operator(), "notes", f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range page {
+				if c.Deleted != m.deleted(c.ID) || c.Leaves[0].Revision != m.leaves(c.ID)[0] || c.Seq > last {
+					t.Fatalf("change %+v of a database at %d, want leaves %v", c, last, m.leaves(c.ID))
+				}
+				ids = append(ids, c.ID)
+				f.Since, f.Before = c.Seq, 0
+				if down {
+					f.Since, f.Before = 0, c.Seq
+				}
+			}
+			if len(page) < limit {
+				break
+			}
+		}
+		if down {
+			slices.Reverse(ids)
+		}
+		if !slices.Equal(ids, m.order) {
+			t.Fatalf("feed (down %v) = %v, want %v", down, ids, m.order)
+		}
+	}
+}
+
+func (m *freeModel) checkList(t *rapid.T, s *kv.Store) {
+	var want []string
+	for _, id := range slices.Sorted(maps.Keys(m.docs)) {
+		if !m.deleted(id) {
+			want = append(want, id)
+		}
+	}
+	for _, down := range []bool{false, true} {
+		var ids []string
+		r := kv.FreeRange{Limit: 2, Descending: down}
+		for {
+			page, err := s.ListFree(kv.Operator(), "notes", r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range page {
+				ids = append(ids, row.ID)
+				r.From, r.Past = row.ID, true
+			}
+			if len(page) < r.Limit {
+				break
+			}
+		}
+		if down {
+			slices.Reverse(ids)
+		}
+		if !slices.Equal(ids, want) {
+			t.Fatalf("list (down %v) = %v, want %v", down, ids, want)
+		}
+	}
+}
+
+func (m *freeModel) checkDoc(t *rapid.T, s *kv.Store, id string) {
+	leaves := m.leaves(id)
+	asked := slices.Collect(maps.Keys(m.docs[id]))
+	all, err := s.ReadFree(kv.Operator(), "notes", id, kv.FreeAsk{Revisions: asked})
+	if err != nil || len(all.Revisions) != len(asked) || all.Deleted != m.deleted(id) {
+		t.Fatalf("ReadFree(%s) = %+v, %v", id, all, err)
+	}
+	for _, r := range all.Revisions {
+		if n := m.docs[id][r.Revision]; string(r.Body) != n.body || r.Deleted != n.deleted {
+			t.Fatalf("ReadFree(%s, %s) = %s, want %s", id, r.Revision, r.Body, n.body)
+		}
+		if path := all.Tree.Path(r.Revision); !slices.Equal(path, m.path(id, r.Revision)) {
+			t.Fatalf("path of %s, %s = %v, want %v", id, r.Revision, path, m.path(id, r.Revision))
+		}
+	}
+	winner, err := s.ReadFree(kv.Operator(), "notes", id, kv.FreeAsk{})
+	if err != nil || len(winner.Revisions) != 1 || winner.Revisions[0].Revision != leaves[0] {
+		t.Fatalf("winner of %s = %+v, %v, want %s", id, winner, err, leaves[0])
+	}
+	open, err := s.ReadFree(kv.Operator(), "notes", id, kv.FreeAsk{Leaves: true})
+	if err != nil || !slices.EqualFunc(open.Revisions, leaves, func(r kv.FreeRevision, l record.Revision) bool { return r.Revision == l }) {
+		t.Fatalf("leaves of %s = %+v, %v, want %v", id, open, err, leaves)
+	}
+	rev := m.any(t, id)
+	missing, err := s.MissingFree(kv.Operator(), "notes", []kv.FreeRevs{{ID: id, Revisions: []record.Revision{rev}}})
+	if known := m.docs[id][rev] != nil; err != nil || len(missing) != 1 || known == (len(missing[0].Missing) == 1) {
+		t.Fatalf("MissingFree(%s, %s) = %+v, %v, known %v", id, rev, missing, err, known)
+	}
+}

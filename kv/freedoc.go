@@ -1,0 +1,284 @@
+package kv
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"doorward/kv/record"
+)
+
+// RevsLimit is how many revisions from every leaf a free document's tree knows; of the last freeBodies it keeps the bodies, and
+// those of all leaves.
+const (
+	RevsLimit  = 50
+	freeBodies = 10
+)
+
+// FreeWrite is one revision of a free document to store.
+type FreeWrite struct {
+	ID          string
+	Parent      record.Revision   // of a new edit: the leaf that it changes; zero: it is the first, or follows the tombstone
+	Path        []record.Revision // of a replicated revision: it and those before, newest first; nil: a new edit
+	Deleted     bool
+	Body        []byte       // an object without members that begin with "_"; nil: an empty one
+	Attachments []Attachment // all it has: Name, Type, SHA256, RevPos
+	canonical   []byte
+}
+
+// FreeResult is what became of a FreeWrite: its revision, or ErrNotFound (no such database), ErrConflict, ErrDocument,
+// ErrTooLarge, ErrNoBlob.
+type FreeResult struct {
+	Revision record.Revision
+	Err      error
+}
+
+// WriteFree stores up to MaxRows revisions, each on its own: a bad one blocks none. One that is known already changes nothing.
+// The error is the store's own, or *Forbidden.
+func (s *Store) WriteFree(p Principal, database string, writes []FreeWrite) ([]FreeResult, error) {
+	if len(writes) > MaxRows {
+		return nil, errors.New("too many documents for one operation")
+	}
+	if err := p.Check("sync", "POST"); err != nil {
+		return nil, err
+	}
+	results := make([]FreeResult, len(writes))
+	steps := make([]step, len(writes))
+	for i := range writes {
+		s.Yield()
+		in, err := prepareFree(writes[i])
+		steps[i].run = func(o *op) error {
+			if err != nil {
+				return err
+			}
+			results[i].Revision, err = o.writeFree(p, database, in)
+			return err
+		}
+	}
+	if err := s.doAll(steps); err != nil {
+		return nil, err
+	}
+	for i := range steps {
+		if steps[i].err != nil {
+			results[i] = FreeResult{Err: steps[i].err}
+		}
+	}
+	return results, nil
+}
+
+// prepareFree checks what a document is without looking at the store.
+func prepareFree(in FreeWrite) (*FreeWrite, error) {
+	if err := checkDocID(in.ID); err != nil {
+		return nil, err
+	}
+	if in.Body == nil {
+		in.Body = []byte("{}")
+	}
+	var err error
+	if in.canonical, err = canonicalDoc(in.Body); err != nil {
+		return nil, err
+	}
+	in.Attachments = slices.Clone(in.Attachments)
+	slices.SortFunc(in.Attachments, func(a, b Attachment) int { return strings.Compare(a.Name, b.Name) })
+	for i, a := range in.Attachments {
+		again := i > 0 && in.Attachments[i-1].Name == a.Name
+		if again || a.Name == "" || a.Name[0] == '_' || len(a.Name) > maxDocID || len(a.Type) > maxDocID || !utf8.ValidString(a.Name+a.Type) {
+			return nil, fmt.Errorf("%w: the name or type of an attachment", ErrDocument)
+		}
+	}
+	return &in, nil
+}
+
+// freeDoc is a free document but its bodies.
+type freeDoc struct {
+	seq     uint64 // of its row in the log; 0: the document is new
+	deleted bool   // its winner is
+	tree    record.Tree
+}
+
+func (r rows) freeDoc(db *FreeDatabase, id string) (*freeDoc, error) {
+	row, err := r.get(freeDocBucket, db.key(id))
+	if err != nil || row == nil {
+		return nil, err
+	}
+	return parseFreeDoc(row)
+}
+
+// freeDocHead is the bytes of a document's row before its tree: sequence 8, deleted 1.
+const freeDocHead = 9
+
+func parseFreeDoc(row []byte) (d *freeDoc, err error) {
+	c := cutter{rest: row}
+	d = &freeDoc{seq: c.uint64(), deleted: c.byte() == 1}
+	if d.tree, err = record.ParseTree(c.rest); err != nil || c.short {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, record.ErrTree)
+	}
+	return d, nil
+}
+
+// bodyKey names a revision's body.
+func (db *FreeDatabase) bodyKey(id string, rev record.Revision) []byte {
+	return appendRevision(db.key(id, "\x00"), rev)
+}
+
+func appendRevision(dst []byte, rev record.Revision) []byte {
+	return append(binary.BigEndian.AppendUint64(dst, rev.Generation), rev.Hash[:]...)
+}
+
+// writeFree stores one revision and answers its name.
+func (o *op) writeFree(p Principal, name string, in *FreeWrite) (record.Revision, error) {
+	db, err := o.database(name)
+	if err != nil {
+		return record.Revision{}, err
+	}
+	doc, err := o.freeDoc(db, in.ID)
+	if err != nil {
+		return record.Revision{}, err
+	}
+	if doc == nil {
+		doc = &freeDoc{}
+	}
+	path, leaf := in.Path, record.TreeNode{Deleted: in.Deleted, Held: true}
+	if path == nil {
+		leaf.At, leaf.Key = o.stamp, p.key
+		if path, err = doc.edit(in); err != nil {
+			return record.Revision{}, err
+		}
+	}
+	isNew := len(path) > 0 && !doc.tree.Has(path[0])
+	if _, err := doc.tree.Graft(path, leaf); err != nil {
+		return record.Revision{}, fmt.Errorf("%w: %w", ErrDocument, err)
+	}
+	if !isNew {
+		return path[0], nil
+	}
+	if err := o.putBody(db, in, path[0]); err != nil {
+		return record.Revision{}, err
+	}
+	if err := o.trim(db, in.ID, doc); err != nil {
+		return record.Revision{}, err
+	}
+	if err := o.placeFree(db, in.ID, doc); err != nil {
+		return record.Revision{}, err
+	}
+	return path[0], o.sweepLoose(db)
+}
+
+// edit is the path of a new edit: ErrConflict where its parent is not a leaf.
+func (d *freeDoc) edit(in *FreeWrite) (path []record.Revision, err error) {
+	parent := in.Parent
+	if parent == (record.Revision{}) && d.deleted && !in.Deleted {
+		parent = d.tree.Winner().Revision // a document that was deleted is made again
+	}
+	isLeaf := func(n record.TreeNode) bool { return n.Revision == parent }
+	if parent == (record.Revision{}) && d.seq != 0 || parent != (record.Revision{}) && !slices.ContainsFunc(d.tree.Leaves(), isLeaf) {
+		return nil, &Conflict{Reason: "the document has another revision"}
+	}
+	next := record.Next(parent, in.Deleted, hashed(in.canonical, in.Attachments))
+	return append([]record.Revision{next}, d.tree.Path(parent)...), nil
+}
+
+// trim forgets what is too far from every leaf, and drops the bodies that are not kept.
+func (o *op) trim(db *FreeDatabase, id string, doc *freeDoc) error {
+	dropped := doc.tree.Stem(RevsLimit)
+	nodes := doc.tree.Nodes()
+	if old := nodes[:max(0, len(nodes)-freeBodies)]; len(old) > 0 {
+		leaves := map[record.Revision]bool{}
+		for _, n := range doc.tree.Leaves() {
+			leaves[n.Revision] = true
+		}
+		for _, n := range old {
+			if n.Held && !leaves[n.Revision] {
+				doc.tree.Hold(n.Revision, false)
+				dropped = append(dropped, n.Revision)
+			}
+		}
+	}
+	for _, rev := range dropped {
+		if err := o.dropBody(db, id, rev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placeFree puts a document's row, moves its row in the log to the end, and counts.
+func (o *op) placeFree(db *FreeDatabase, id string, doc *freeDoc) error {
+	seq, last, err := o.freeCounters()
+	if err != nil {
+		return err
+	}
+	if doc.seq != 0 {
+		o.delete(freeLogBucket, db.seqKey(doc.seq))
+		db.count(doc.deleted, -1)
+	}
+	seq++
+	doc.seq, db.Seq, doc.deleted = seq, seq, doc.tree.Winner().Deleted
+	db.count(doc.deleted, 1)
+	row := append(binary.BigEndian.AppendUint64(nil, seq), flag(doc.deleted))
+	o.put(freeDocBucket, db.key(id), doc.tree.Append(row))
+	o.put(freeLogBucket, db.seqKey(seq), []byte(id))
+	o.putFreeCounters(seq, last)
+	o.putDatabase(db)
+	return nil
+}
+
+func (db *FreeDatabase) seqKey(seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(db.key(), seq)
+}
+
+// count counts a document in or out.
+func (db *FreeDatabase) count(deleted bool, n int) {
+	if deleted {
+		db.Deleted += n
+	} else {
+		db.Docs += n
+	}
+}
+
+// putBody stores a revision's body and what it needs of blobs: ErrNoBlob.
+func (o *op) putBody(db *FreeDatabase, in *FreeWrite, rev record.Revision) error {
+	for i := range in.Attachments {
+		a := &in.Attachments[i]
+		blob, err := o.blob(db, a.SHA256)
+		if err != nil {
+			return err
+		}
+		if blob == nil {
+			return fmt.Errorf("%w: document's attachment %d", ErrNoBlob, i+1)
+		}
+		a.Blob = blob.Blob
+		if a.RevPos == 0 {
+			a.RevPos = rev.Generation
+		}
+		o.put(freeRefBucket, db.refKey(a.SHA256, in.ID, rev), nil)
+	}
+	o.put(freeBodyBucket, db.bodyKey(in.ID, rev), appendBody(nil, in.canonical, in.Attachments))
+	return nil
+}
+
+// dropBody removes a revision's body, if it is there; blobs that nothing needs any more become loose.
+func (o *op) dropBody(db *FreeDatabase, id string, rev record.Revision) error {
+	key := db.bodyKey(id, rev)
+	row, err := o.get(freeBodyBucket, key)
+	if err != nil || row == nil {
+		return err
+	}
+	_, attachments, err := parseBody(row)
+	if err != nil {
+		return err
+	}
+	for _, a := range attachments {
+		o.delete(freeRefBucket, db.refKey(a.SHA256, id, rev))
+	}
+	o.delete(freeBodyBucket, key)
+	for _, a := range attachments {
+		if err := o.loosen(db, a.SHA256); err != nil {
+			return err
+		}
+	}
+	return nil
+}

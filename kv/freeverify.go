@@ -1,0 +1,186 @@
+package kv
+
+import (
+	"bytes"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// verifyFree checks a row of the free databases against those that must agree with it. Rows of a deleted database are on their
+// way out.
+func (v *sight) verifyFree(b bucket, key, value []byte) error {
+	if b == freeBucket {
+		return v.verifyDatabase(key, value)
+	}
+	c := cutter{rest: key}
+	db := &FreeDatabase{id: c.uvarint()}
+	if c.short {
+		return ErrCorrupt
+	}
+	if dead, err := v.get(freeBucket, deadKey(db.id)); err != nil || dead != nil {
+		return err
+	}
+	switch b {
+	case freeDocBucket:
+		return v.verifyFreeDoc(db, string(c.rest), value)
+	case freeBodyBucket:
+		return v.verifyBody(db, c.rest, value)
+	case freeLogBucket:
+		return v.verifyFreeLog(db, c.uint64(), string(value))
+	case freeBlobBucket:
+		return v.verifyBlob(db, c.rest)
+	case freeRefBucket:
+		return v.verifyRef(db, c.rest)
+	}
+	return nil
+}
+
+// verifyDatabase checks that a database's counts are those of its documents.
+func (v *sight) verifyDatabase(key, row []byte) error {
+	if len(key) > 0 && key[0] == 0 {
+		return nil
+	}
+	db, err := parseDatabase(string(key), row)
+	if err != nil {
+		return err
+	}
+	counted := FreeDatabase{}
+	err = v.scan(freeDocBucket, db.key(), nil, func(_, row []byte) (bool, error) {
+		if len(row) < freeDocHead {
+			return false, ErrCorrupt
+		}
+		counted.count(row[freeDocHead-1] == 1, 1)
+		counted.Seq = max(counted.Seq, binary.BigEndian.Uint64(row))
+		return true, nil
+	})
+	if err == nil && (counted.Docs != db.Docs || counted.Deleted != db.Deleted || counted.Seq != db.Seq) {
+		err = fmt.Errorf("database %d counts its documents wrongly", db.id)
+	}
+	return err
+}
+
+// verifyFreeDoc checks a document's tree, its row in the log, and that the bodies which its tree says are held are there.
+func (v *sight) verifyFreeDoc(db *FreeDatabase, id string, row []byte) error {
+	d, err := parseFreeDoc(row)
+	if err != nil {
+		return err
+	}
+	if d.tree.Len() == 0 || d.tree.Winner().Deleted != d.deleted {
+		return fmt.Errorf("document at %d is not what its tree says", d.seq)
+	}
+	logged, err := v.get(freeLogBucket, db.seqKey(d.seq))
+	if err != nil || string(logged) != id {
+		return errors.Join(err, fmt.Errorf("document at %d has no row in the log", d.seq))
+	}
+	needed := d.tree.Leaves()
+	for _, n := range d.tree.Nodes() {
+		if n.Held {
+			needed = append(needed, n)
+		}
+	}
+	for _, n := range needed {
+		body, err := v.get(freeBodyBucket, db.bodyKey(id, n.Revision))
+		if err != nil || body == nil {
+			return errors.Join(err, fmt.Errorf("document at %d lacks the body of %s", d.seq, n.Revision))
+		}
+	}
+	return nil
+}
+
+// cutRevision takes a document's id and a revision off the end of a key.
+func cutRevision(key []byte) (id string, rev record.Revision, err error) {
+	n := len(key) - 25
+	if n < 0 || key[n] != 0 {
+		return "", rev, ErrCorrupt
+	}
+	rev.Generation = binary.BigEndian.Uint64(key[n+1:])
+	copy(rev.Hash[:], key[n+9:])
+	return string(key[:n]), rev, nil
+}
+
+// verifyBody checks that a body is canonical, that its document's tree holds it, and that its attachments are there.
+func (v *sight) verifyBody(db *FreeDatabase, key, row []byte) error {
+	id, rev, err := cutRevision(key)
+	if err != nil {
+		return err
+	}
+	body, attachments, err := parseBody(row)
+	if err != nil {
+		return err
+	}
+	d, err := v.freeDoc(db, id)
+	if err != nil || d == nil || !d.tree.Find(rev).Held {
+		return errors.Join(err, fmt.Errorf("body of %s is no document's", rev))
+	}
+	if canonical, err := canonicalDoc(body); err != nil || !bytes.Equal(canonical, body) {
+		return fmt.Errorf("body of %s is not canonical", rev)
+	}
+	for i, a := range attachments {
+		b, err := v.blob(db, a.SHA256)
+		if err != nil || b == nil || b.Blob != a.Blob {
+			return errors.Join(err, fmt.Errorf("body of %s: attachment %d has no blob", rev, i+1))
+		}
+		if row, err := v.get(freeRefBucket, db.refKey(a.SHA256, id, rev)); err != nil || row == nil {
+			return errors.Join(err, fmt.Errorf("body of %s: attachment %d is not noted", rev, i+1))
+		}
+	}
+	return nil
+}
+
+// verifyFreeLog checks that a row of the log is its document's latest change.
+func (v *sight) verifyFreeLog(db *FreeDatabase, seq uint64, id string) error {
+	d, err := v.freeDoc(db, id)
+	if err != nil || d == nil || d.seq != seq {
+		return errors.Join(err, fmt.Errorf("row %d is not its document's latest change", seq))
+	}
+	return nil
+}
+
+// verifyBlob checks that a blob's chunks are what its row says.
+func (v *sight) verifyBlob(db *FreeDatabase, key []byte) error {
+	if len(key) != sha256.Size {
+		return ErrCorrupt
+	}
+	b, err := v.blob(db, [32]byte(key))
+	if err != nil || b == nil {
+		return orCorrupt(err)
+	}
+	sha, md, length := sha256.New(), md5.New(), int64(0)
+	err = v.scan(freeChunkBucket, db.chunksOf(b.upload), nil, func(_, chunk []byte) (bool, error) {
+		sha.Write(chunk)
+		md.Write(chunk)
+		length += int64(len(chunk))
+		return true, nil
+	})
+	if err == nil && (length != b.Length || [32]byte(sha.Sum(nil)) != b.SHA256 || [16]byte(md.Sum(nil)) != b.MD5) {
+		err = fmt.Errorf("upload %d is not what its blob says", b.upload)
+	}
+	return err
+}
+
+// verifyRef checks that the revision which a row says needs a blob does.
+func (v *sight) verifyRef(db *FreeDatabase, key []byte) error {
+	if len(key) < sha256.Size {
+		return ErrCorrupt
+	}
+	sum := [32]byte(key[:sha256.Size])
+	id, rev, err := cutRevision(key[sha256.Size:])
+	if err != nil {
+		return err
+	}
+	row, err := v.get(freeBodyBucket, db.bodyKey(id, rev))
+	if err != nil {
+		return err
+	}
+	_, attachments, err := parseBody(row)
+	if err != nil || !slices.ContainsFunc(attachments, func(a Attachment) bool { return a.SHA256 == sum }) {
+		return fmt.Errorf("a blob is noted for %s, which does not have it", rev)
+	}
+	return nil
+}
