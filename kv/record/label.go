@@ -1,26 +1,62 @@
 package record
 
 import (
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
 
-// Label is what a door may show of a name: "Ana S." of "Ana Souza". The initial is the last name's that is no particle.
+// Label is what a door may show of a name: "Ana S." of "Ana Souza". The initial is that of the last word that is no particle and
+// begins with a letter. Where there is none the first word stands alone; of a script that puts no spaces between the parts of
+// a name, its first character.
 func Label(fullName string) string {
-	words := strings.Fields(norm.NFC.String(fullName))
+	words := labelWords(norm.NFC.String(fullName))
 	if len(words) == 0 {
 		return ""
 	}
-	for i := len(words) - 1; i > 0; i-- {
-		if !isParticle(words[i]) {
-			if initial := initialOf(words[i]); initial != "" {
-				return words[0] + " " + initial + "."
-			}
+	for _, word := range slices.Backward(words[1:]) {
+		if !isParticle(word) && isCalled(word) {
+			return words[0] + " " + initialOf(word) + "."
 		}
 	}
+	if strings.ContainsFunc(words[0], unspaced) {
+		return initialOf(words[0]) + "."
+	}
 	return words[0]
+}
+
+// labelWords are the words of a name, without the apostrophes and hyphens around them.
+func labelWords(name string) (words []string) {
+	for _, word := range strings.FieldsFunc(name, parts) {
+		word = strings.TrimLeftFunc(word, func(r rune) bool { return unicode.IsMark(r) || joins(r) })
+		if word = strings.TrimRightFunc(word, joins); word != "" {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// parts tells what stands between the words that a label is made of.
+func parts(r rune) bool {
+	return !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) && !joins(r)
+}
+
+// joins tells the apostrophes and hyphens.
+func joins(r rune) bool { return strings.ContainsRune("'’-\u2010\u2011", r) }
+
+// unspaced tells the letters of scripts that put no spaces between words.
+func unspaced(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Yi,
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan)
+}
+
+// isCalled tells a word that somebody may be called: it begins with a letter, and is no ordinal, as 2º.
+func isCalled(word string) bool {
+	first, _ := utf8.DecodeRuneInString(word)
+	return unicode.IsLetter(first) && first != 'º' && first != 'ª'
 }
 
 func isParticle(word string) bool {
@@ -31,14 +67,10 @@ func isParticle(word string) bool {
 	return false
 }
 
-// initialOf is a word's first letter in upper case, with the marks that follow it.
+// initialOf is a word's first character in upper case, with the marks that follow it.
 func initialOf(word string) string {
-	start := strings.IndexFunc(word, unicode.IsLetter)
-	if start < 0 {
-		return ""
-	}
 	var initial strings.Builder
-	for i, r := range word[start:] {
+	for i, r := range word {
 		if i > 0 && !unicode.IsMark(r) {
 			break
 		}
