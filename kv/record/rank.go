@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bytes"
 	"math/bits"
 	"strings"
 	"unicode"
@@ -10,7 +9,7 @@ import (
 )
 
 // Ranked is a search for people who type: the words of a name in any order, whole, begun or mistyped, and the last digits of
-// a phone. Every word counts, but for particles, and each word of a name answers one that was typed.
+// a phone or a number on its own. Every word counts, but for particles, and each word of a name answers one that was typed.
 type Ranked struct {
 	words  []string
 	typed  []typed // of words
@@ -69,8 +68,15 @@ func (r *Ranked) Empty() bool { return len(r.words)+len(r.digits) == 0 }
 // Words are the words that a name must have, folded.
 func (r *Ranked) Words() []string { return r.words }
 
-// Digits are what a phone must end with, or a number be.
+// Digits are what a phone must end with, or a number or a word of the name be. Of WholePhone digits and more a phone may also be
+// just the last ones, TailDigits at least.
 func (r *Ranked) Digits() []string { return r.digits }
+
+// How many digits a typed phone has at least that is taken for a whole one, and how many of them a stored one must have then.
+const (
+	WholePhone = 8
+	TailDigits = 4
+)
 
 // An answer's cost counts, from the most important: words that are two edits away, those one edit away, beginnings, whether
 // the name's first word answers the first that was typed, and particles that answer one. Each has room for maxTyped.
@@ -103,7 +109,7 @@ func (r *Ranked) Cost(k *Kind, b Body) (cost int, ok bool) {
 	at := 0
 	for _, i := range k.searched {
 		f := &k.Fields[i]
-		if len(r.words) == 0 || !isName(f) {
+		if !isName(f) {
 			continue
 		}
 		var v jsontext.Value
@@ -116,11 +122,45 @@ func (r *Ranked) Cost(k *Kind, b Body) (cost int, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	tails, ok := r.tails(k, b, at)
+	said, n := r.said(&name)
+	tails, ok := r.tails(k, b, at, said)
 	if !ok {
 		return 0, false
 	}
-	return (sum/costNotFirst*64+min(more, 63))*32 + min(tails, 31), true
+	return (sum/costNotFirst*64+min(max(more-n, 0), 63))*32 + min(tails, 31), true
+}
+
+// said has a bit for each typed number that is a word of the name, and tells how many of its words are.
+func (r *Ranked) said(name *words) (numbers uint64, n int) {
+	if len(r.digits) == 0 {
+		return 0, 0
+	}
+	for j := range name.ends {
+		is := false
+		for i, digits := range r.digits {
+			if spells(name.word(j), digits) {
+				numbers |= 1 << i
+				is = true
+			}
+		}
+		if is {
+			n++
+		}
+	}
+	return numbers, n
+}
+
+// spells tells whether a word is some digits.
+func spells(word []rune, digits string) bool {
+	if len(word) != len(digits) {
+		return false
+	}
+	for i, r := range word {
+		if r != rune(digits[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // match gives each typed word a word of the name: what that costs, and how many words are left, particles not counted.
@@ -177,13 +217,13 @@ func (t *typed) cost(word []rune) int {
 	return unmatched
 }
 
-// tails tells whether each number that was typed is the end of a phone, or the whole of a number, looking from the member at b's
-// shown run on; n of them are but an end. A single digit is neither.
-func (r *Ranked) tails(k *Kind, b Body, at int) (n int, ok bool) {
+// tails tells whether each number that was typed is a word of the name, as said tells, the end of a phone, or the whole of a
+// number, looking from the member at b's shown run on; n of them are but an end. A single digit is no end and no number.
+func (r *Ranked) tails(k *Kind, b Body, at int, said uint64) (n int, ok bool) {
 	if len(r.digits) == 0 {
 		return 0, true
 	}
-	var ends, whole uint64 // a bit for each number
+	ends, whole := uint64(0), said // a bit for each number
 	for _, i := range k.searched {
 		f := &k.Fields[i]
 		if isSpoken(f.Type) {
@@ -199,10 +239,18 @@ func (r *Ranked) tails(k *Kind, b Body, at int) (n int, ok bool) {
 			case len(digits) < 2:
 			case string(have) == digits:
 				whole |= 1 << i
-			case phone && bytes.HasSuffix(have, []byte(digits)):
+			case phone && isEnd(have, digits):
 				ends |= 1 << i
 			}
 		}
 	}
 	return bits.OnesCount64(ends &^ whole), ends|whole == 1<<len(r.digits)-1
+}
+
+// isEnd tells whether a phone ends with what was typed, or is, as a door has it, the end of a whole phone that was typed.
+func isEnd(phone []byte, typed string) bool {
+	if n := len(typed) - len(phone); n > 0 {
+		return len(typed) >= WholePhone && len(phone) >= TailDigits && typed[n:] == string(phone)
+	}
+	return string(phone[len(phone)-len(typed):]) == typed
 }

@@ -128,6 +128,10 @@ func TestRankedOrder(t *testing.T) {
 		"goncalvez":  "Gonçalvez<Ana Gonçalvez<Gonçalves<Gonçalvesa<Gonsalves|Gomes",
 		"maria jo":   "Maria Jo<Maria José<José Maria<José da Silva Maria<Mariana José|Maria Silva=Maria",
 		"da silva":   "Silva<Ana da Silva|",
+		"mesa 14":    "Mesa 14<Mesa 14 Lugar 3<Lugar 14 da Mesa 3|Mesa 3 Lugar 4=Mesa 140=Mesa=Lugar 14",
+		"12":         "Convidado 12=12 Ana=Ana-12|Convidado 120=Convidado 1",
+		"1":          "Convidado 1|Convidado 12",
+		"mesa 14 3":  "Mesa 143|Mesa 14 Lugar 3",
 		"da":         "Da<Da Ana<Ana da<Dado<Ana Dado|Ana Silva",
 		"d":          "Dado<Da Dado<Ana Dado|Ana",
 		"ab":         "Ab<Abel|Ba=Ana",
@@ -155,7 +159,9 @@ func TestRankedNumbers(t *testing.T) {
 		typed                  string
 		person, holder, ticket bool
 	}{
-		{"4321", true, true, false}, {"21", true, true, false}, {"1", false, false, false}, {"432", false, false, false}, {"(11) 98765-4321", true, false, false},
+		{"4321", true, true, false}, {"21", true, true, false}, {"1", false, false, false}, {"432", false, false, false}, {"(11) 98765-4321", true, true, false},
+		{"0055 11 98765-4321", true, true, false}, {"1198765-4320", false, false, false}, {"765-4321", true, false, false}, {"876-54321", true, true, false},
+		{"99999120", false, false, false},
 		{"5678", true, false, false}, {"120", true, false, false}, {"20", false, false, false}, {"ana 4321", true, true, false}, {"ana 432", false, false, false},
 		{"ana 1", true, true, true}, {"ana s", true, true, true}, {"ana souza", true, true, false}, {"s ana", true, true, true}, {"-", false, false, false}, {"", false, false, false},
 	} {
@@ -167,6 +173,28 @@ func TestRankedNumbers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRankedNumbersAreWordsOrEnds compares with a look at each word, and at the ends of phones.
+func TestRankedNumbersAreWordsOrEnds(tb *testing.T) {
+	tb.Parallel()
+	rapid.Check(tb, func(t *rapid.T) {
+		number := rapid.StringMatching(`[12]{1,9}`)
+		words := rapid.SliceOfN(rapid.OneOf(number, rapid.SampledFrom([]string{"ana", "lugar"})), 1, 4).Draw(t, "name")
+		phone := rapid.StringMatching(`[12]{3,9}`).Draw(t, "phone")
+		longer := rapid.StringMatching(`[12]{2,5}`).Draw(t, "more") + phone
+		typed := rapid.OneOf(number, rapid.SampledFrom(words), rapid.Just(longer)).Draw(t, "typed")
+		body := settled(tb, record.Person, `{"full_name":"`+strings.Join(words, " ")+`","phone":"`+phone+`"}`).Encode()
+		if lettersOf(typed) > 0 {
+			return
+		}
+		said := slices.Contains(words, typed)
+		end := len(typed) > 1 && strings.HasSuffix(phone, typed) || len(typed) >= 8 && len(phone) >= 4 && strings.HasSuffix(typed, phone)
+		cost, ok := record.ParseRanked(typed).Cost(record.Person, body)
+		if ok != (said || end) || ok && (cost == 0) != (said || phone == typed) {
+			t.Errorf("ranked %q in %q with %s = %d, %t", typed, words, phone, cost, ok)
+		}
+	})
 }
 
 // TestRankedLaws: the order of the words decides not who is found, accents, case and particles decide nothing.
@@ -208,7 +236,7 @@ func TestRankedStaysCheap(t *testing.T) {
 
 func BenchmarkRankedCost(b *testing.B) {
 	body := personBody(b, benchPerson)
-	for _, typed := range []string{"joao silva", "silva joao", "joao conceicao silva", "joao conceixao da silvs", "maria souza", "joao gomes", "joao 4321"} {
+	for _, typed := range []string{"joao silva", "silva joao", "joao conceicao silva", "joao conceixao da silvs", "maria souza", "joao gomes", "joao 4321", "+55 11 98765-4321"} {
 		r := record.ParseRanked(typed)
 		b.Run(typed, func(b *testing.B) {
 			b.ReportAllocs()
