@@ -28,7 +28,7 @@ func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
 		checkins:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "doorward_checkins_total", Help: "Check-in decisions by outcome, on every surface."}, []string{"outcome"}),
 		commits:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_commit_seconds", Help: "Time to make one group durable.", Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12)}),
 		group:      prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_group_jobs", Help: "Operations committed together.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
-		fallbacks:  prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_search_fallbacks_total", Help: "Searches that looked at every record because the index failed."}),
+		fallbacks:  prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_search_fallbacks_total", Help: "Times a search did without the index, which was not ready or failed."}),
 		corrupt:    prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_store_corrupt_reads_total", Help: "Reads that met a value whose checksum fails."}),
 	}
 	for _, o := range Outcomes() {

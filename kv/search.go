@@ -80,7 +80,8 @@ func (s *Store) ask(p Principal, q Query, try int) (*asked, error) {
 	return a, err
 }
 
-// find asks a Finder, for best of a ranked search; the second time for all.
+// find asks a Finder, for best of a ranked search; the second time for all. It counts what is not answered: that an index is not
+// ready is no failure to tell of.
 func (s *Store) find(f Finder, a *asked, best, try int) {
 	if f == nil {
 		return
@@ -97,7 +98,9 @@ func (s *Store) find(f Finder, a *asked, best, try int) {
 	switch {
 	case err == nil:
 		a.found = &found
-	case !errors.Is(err, ErrNoIndex):
+	case errors.Is(err, ErrNoIndex):
+		s.metrics.fallbacks.Inc()
+	default:
 		s.doubt(err)
 	}
 }
