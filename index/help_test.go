@@ -142,7 +142,7 @@ func (w *world) close() {
 var nameWords = []string{
 	"Ana", "ana", "Anna", "Ana-Maria", "Ána", "João", "JOÃO", "Joa\u0303o", "Jo", "Souza", "Sousa", "de", "da", "Gonçalves", "Goncalvez",
 	"Gonçalvez", "Straße", "Łukasz", "O'Neil", "ﬁel", "Antoniosilva", "Antnoiosilva", "Antonio", "🎉", "Ωmega", "李小龍", "x", "éé", "a.b*c", "(ana)", "“Ana”", "  ", "\u0301", "ana\u200bana",
-	"Maria", "Mariana", "Marina", "Mraia", "Maira",
+	"Maria", "Mariana", "Marina", "Mraia", "Maira", "14", "12", "2º",
 }
 
 func (w *world) name() string {
