@@ -131,6 +131,13 @@ func (q *queue) doorWaits() bool {
 	return len(q.doors) > 0
 }
 
+// bulkWaits tells whether anything but doors is waiting.
+func (q *queue) bulkWaits() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.others) > 0
+}
+
 // doorWithin tells whether a door has been served within the given time.
 func (q *queue) doorWithin(d time.Duration) bool {
 	q.mu.Lock()

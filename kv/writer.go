@@ -14,7 +14,7 @@ import (
 // A group closes at this many bytes of rows, or after this much bulk work while doors are about.
 const (
 	groupBytes   = 4 << 20
-	bulkPatience = 2 * time.Millisecond
+	bulkPatience = time.Millisecond
 	doorsAbout   = time.Second
 )
 
@@ -84,8 +84,8 @@ func (w *writer) serve(first *job) {
 		}
 		j.done <- nil
 	}
-	if g.door {
-		runtime.Gosched() // the door's caller answers before the next group takes the processor
+	if g.door && w.queue.bulkWaits() {
+		runtime.Gosched() // the door's caller answers before bulk takes the processor again
 	}
 }
 
