@@ -46,7 +46,7 @@ func openEngine(dir string, readOnly bool) (*engine, error) {
 	x, err := scorch.NewScorch(scorch.Name, map[string]any{
 		"path": dir, "read_only": readOnly, "unsafe_batch": true, "numSnapshotsToKeep": 1, "bolt_timeout": "2s",
 		"scorchPersisterOptions": map[string]any{"PersisterNapTimeMSec": napTime, "PersisterNapUnderNumFiles": 1000},
-		"scorchMergePlanOptions": map[string]any{"MaxSegmentsPerTier": 2}, // a search asks each segment
+		"scorchMergePlanOptions": map[string]any{"MaxSegmentsPerTier": 3}, // a search asks each segment
 	}, queue)
 	if err == nil {
 		err = x.Open()
