@@ -17,7 +17,7 @@ func Hold(s *Store) (release func()) {
 	started, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = s.do(true, func(*op) error {
+		_ = s.do(false, func(*op) error { // no door, beside which a group is closed after a while
 			close(started)
 			<-end
 			return nil
