@@ -1,10 +1,7 @@
 package index
 
 import (
-	"bytes"
-
 	bleve "github.com/blevesearch/bleve_index_api"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/record"
 )
@@ -33,7 +30,7 @@ func cutText(terms bleve.TokenFrequencies, texts []string) {
 // cutDigits takes the grams of the digits of texts.
 func cutDigits(terms bleve.TokenFrequencies, texts []string) {
 	for _, text := range texts {
-		cutGrams(terms, digitsOf(text))
+		cutGrams(terms, record.Digits(text))
 	}
 }
 
@@ -43,9 +40,6 @@ func cutGrams(terms bleve.TokenFrequencies, text string) {
 		terms[padded[i:i+gram]] = once
 	}
 }
-
-// mostWords is how many words of a name are looked at where answers are ranked.
-const mostWords = 32
 
 // crowded is a term of names with more words than that: no word that was typed is this.
 const crowded = "\x00"
@@ -64,7 +58,7 @@ func cutWords(terms bleve.TokenFrequencies, texts []string) {
 	for _, word := range words {
 		terms[word] = once
 	}
-	if len(words) > mostWords {
+	if len(words) > record.MaxWords {
 		terms[crowded] = once
 	}
 }
@@ -76,7 +70,7 @@ func cutShape(terms bleve.TokenFrequencies, texts []string) {
 		terms[words[0]] = once
 	}
 	n := 0
-	for _, word := range words[:min(len(words), mostWords)] {
+	for _, word := range words[:min(len(words), record.MaxWords)] {
 		if !record.Particle(word) {
 			n++
 		}
@@ -86,29 +80,3 @@ func cutShape(terms bleve.TokenFrequencies, texts []string) {
 
 // countTerm is what names of so many words have, particles not counted: no word is this.
 func countTerm(n int) string { return string([]byte{0, byte(n)}) }
-
-// digitsOf are the ASCII digits of a text.
-func digitsOf(text string) string {
-	digits := make([]byte, 0, len(text))
-	for _, c := range []byte(text) {
-		if '0' <= c && c <= '9' {
-			digits = append(digits, c)
-		}
-	}
-	return string(digits)
-}
-
-// content is what a stored string says. What is no string says nothing.
-func content(v jsontext.Value) string {
-	if len(v) < 2 || v[0] != '"' {
-		return ""
-	}
-	if bytes.IndexByte(v, '\\') < 0 {
-		return string(v[1 : len(v)-1])
-	}
-	text, err := jsontext.AppendUnquote(nil, v)
-	if err != nil {
-		return ""
-	}
-	return string(text)
-}

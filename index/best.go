@@ -14,7 +14,7 @@ import (
 func (f *finding) best(sets []*typedSets, t tier) ([]record.ID, error) {
 	ids, err := f.group(sets, func(s *typedSets) (*roaring.Bitmap, error) { return or(s.prior, new(roaring.Bitmap)), nil })
 	for _, first := range []bool{true, false} {
-		for n := 0; n <= mostWords && len(ids) < f.Limit && err == nil; n++ {
+		for n := 0; n <= record.MaxWords && len(ids) < f.Limit && err == nil; n++ {
 			var some []record.ID
 			some, err = f.group(sets, func(s *typedSets) (*roaring.Bitmap, error) { return s.shaped(f.Ranked.Words()[0], t, first, n) })
 			ids = append(ids, some[:min(len(some), max(0, f.Limit-len(ids)))]...)
@@ -26,11 +26,7 @@ func (f *finding) best(sets []*typedSets, t tier) ([]record.ID, error) {
 
 // group are the ids that count of some documents of each segment.
 func (f *finding) group(sets []*typedSets, of func(*typedSets) (*roaring.Bitmap, error)) ([]record.ID, error) {
-	i := 0
-	ids, err := f.collect(func(*part) (*roaring.Bitmap, error) {
-		i++
-		return of(sets[i-1])
-	})
+	ids, err := f.collect(func(i int) (*roaring.Bitmap, error) { return of(sets[i]) })
 	return f.kept(ids), err
 }
 

@@ -34,7 +34,7 @@ func newDocument(s *source, r *kv.Replayed) *document {
 		case !f.spoken:
 			digits.texts = append(digits.texts, string(v))
 		default:
-			text := content(v)
+			text := record.Unquote(v)
 			grams.texts = append(grams.texts, text)
 			if f.words {
 				words.texts = append(words.texts, text)

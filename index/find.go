@@ -60,7 +60,8 @@ func (e *engine) upto(snap *scorch.IndexSnapshot) (uint64, error) {
 
 // exact answers a search: every term, in any field.
 func (f *finding) exact() ([]record.ID, error) {
-	return f.collect(func(p *part) (*roaring.Bitmap, error) {
+	return f.collect(func(i int) (*roaring.Bitmap, error) {
+		p := f.parts[i]
 		all, err := f.scope(p)
 		if err != nil || f.Search == nil {
 			return all, err
@@ -163,9 +164,9 @@ func (f *finding) scope(p *part) (*roaring.Bitmap, error) {
 }
 
 // collect gathers what is found in each segment, as ids.
-func (f *finding) collect(in func(*part) (*roaring.Bitmap, error)) (ids []record.ID, err error) {
-	for _, p := range f.parts {
-		docs, err := in(p)
+func (f *finding) collect(in func(part int) (*roaring.Bitmap, error)) (ids []record.ID, err error) {
+	for i, p := range f.parts {
+		docs, err := in(i)
 		if err != nil {
 			return nil, err
 		}

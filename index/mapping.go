@@ -42,13 +42,7 @@ func sources() (out []source) {
 }
 
 func fieldOf(f record.Field) sourceField {
-	switch f.Type.(type) {
-	case record.Phone, record.Integer:
-		return sourceField{name: f.Name}
-	case record.Text:
-		return sourceField{name: f.Name, spoken: true, words: true}
-	}
-	return sourceField{name: f.Name, spoken: true}
+	return sourceField{name: f.Name, spoken: f.Spoken(), words: f.IsName()}
 }
 
 // fingerprint names the folder of an index over these sources: another mapping is another folder.

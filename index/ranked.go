@@ -3,7 +3,6 @@ package index
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -22,13 +21,6 @@ const (
 	tiers
 )
 
-// How many letters a typed word has at least: for one edit, for one in the beginning of a word, and for two.
-const (
-	oneEditLetters  = 3
-	begunLetters    = 4
-	twoEditsLetters = 8
-)
-
 // plenty is how many candidates end the search at the tier that it is in.
 const plenty = 2000
 
@@ -45,11 +37,7 @@ func (f *finding) ranked() ([]record.ID, error) {
 		}
 	}
 	for t := whole; ; t++ {
-		i := 0
-		ids, err := f.collect(func(p *part) (*roaring.Bitmap, error) {
-			i++
-			return sets[i-1].within(f, t)
-		})
+		ids, err := f.collect(func(i int) (*roaring.Bitmap, error) { return sets[i].within(f, t) })
 		if err != nil {
 			return nil, err
 		}
@@ -162,25 +150,16 @@ func or(a, b *roaring.Bitmap) *roaring.Bitmap {
 
 // at are the documents that a tier adds for one typed word; nil = none.
 func (f *finding) at(p *part, word string, t tier) (*roaring.Bitmap, error) {
-	letters := lettersIn(word)
+	forgiven := record.ForgivenIn(word)
 	switch {
 	case t == whole:
 		return p.having(wordField, word)
 	case t == begins:
 		return p.beginning(wordField, word)
-	case t == oneEdit && letters >= oneEditLetters:
-		return f.near(p, word, 1, letters >= begunLetters)
-	case t == twoEdits && letters >= twoEditsLetters:
+	case t == oneEdit && forgiven.One:
+		return f.near(p, word, 1, forgiven.Begun)
+	case t == twoEdits && forgiven.Two:
 		return f.near(p, word, 2, false)
 	}
 	return nil, nil
-}
-
-func lettersIn(word string) (n int) {
-	for _, r := range word {
-		if unicode.IsLetter(r) {
-			n++
-		}
-	}
-	return n
 }

@@ -136,7 +136,7 @@ func (o *op) replay(a *attempt, ticket *stored) (d Decision, done bool, err erro
 // decisionOf tells of an admission that is stored.
 func (o *op) decisionOf(out Outcome, first *stored, a *attempt) Decision {
 	at, _ := timeOf(first.body.Member("at")) // written by admit
-	door := textOf(first.body.Member("door"))
+	door := record.Unquote(first.body.Member("door"))
 	return Decision{
 		Outcome: out, CheckinID: record.Checkin.FormatID(first.id), AdmittedAt: at, Door: door,
 		SecondsAgo: max(0, int64(o.now.Sub(at)/time.Second)), SameDoor: door == a.Door,
@@ -145,9 +145,9 @@ func (o *op) decisionOf(out Outcome, first *stored, a *attempt) Decision {
 
 // describe adds what the door, and a key that sees names, may know of the ticket.
 func (o *op) describe(d *Decision, a *attempt, ticket *stored) error {
-	d.Label = textOf(ticket.body.Member("label"))
-	d.Type = textOf(ticket.body.Member("type"))
-	d.Order = textOf(ticket.body.Member("order"))
+	d.Label = record.Unquote(ticket.body.Member("label"))
+	d.Type = record.Unquote(ticket.body.Member("type"))
+	d.Order = record.Unquote(ticket.body.Member("order"))
 	if !a.p.seesHolders() {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (o *op) describe(d *Decision, a *attempt, ticket *stored) error {
 	if err != nil || name == nil {
 		return err
 	}
-	if full := textOf(name.body.Member("full_name")); full != "" {
+	if full := record.Unquote(name.body.Member("full_name")); full != "" {
 		d.Holder = &full
 	}
 	return nil

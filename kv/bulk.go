@@ -163,7 +163,7 @@ func (o *op) existingID(row Row, in *input) (record.ID, error) {
 		return id, err
 	}
 	st, err := o.load(row.Kind, id)
-	if err != nil || st == nil || textOf(st.body.Member("external_id")) != "" {
+	if err != nil || st == nil || record.Unquote(st.body.Member("external_id")) != "" {
 		return record.ID{}, err // another one's: creating it will say what collides
 	}
 	return id, nil // it was imported before it had an external_id

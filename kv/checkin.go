@@ -166,18 +166,6 @@ func timeOf(v jsontext.Value) (time.Time, bool) {
 	return record.ParseDateTime(string(v[1:len(v)-1]), time.UTC)
 }
 
-// textOf is a member that holds a text; "" for null.
-func textOf(v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return ""
-	}
-	text, err := jsontext.AppendUnquote(nil, v)
-	if err != nil {
-		return "" // stored members are valid
-	}
-	return string(text)
-}
-
 // hashOf is a member that holds a code hash.
 func hashOf(v jsontext.Value) (h codeHash) {
 	if len(v) == 2+2*codeHashSize {

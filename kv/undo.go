@@ -66,7 +66,7 @@ func (o *op) undo(p Principal, u Undoing, id record.ID) error {
 	}
 	f := &fact{
 		event: u.Event, ticket: intOf(first.body.Member("ticket_id")), codeHash: hashOf(first.body.Member("code_hash")),
-		list: textOf(first.body.Member("list")), door: u.Door,
+		list: record.Unquote(first.body.Member("list")), door: u.Door,
 	}
 	o.putFact(record.Undo, p, f, func(d *record.Draft) {
 		d.Text("checkin_id", record.Checkin.FormatID(id))

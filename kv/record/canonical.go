@@ -36,7 +36,7 @@ func (d *Doc) canonicalWithExtra() []byte {
 		members = append(members, Member{d.Kind.Fields[i].Name, d.values[i]})
 	}
 	for _, m := range d.extra {
-		if name := unquote([]byte(m.Name)); !strings.HasPrefix(name, "_") {
+		if name := Unquote([]byte(m.Name)); !strings.HasPrefix(name, "_") {
 			members = append(members, Member{name, m.Value})
 		}
 	}
@@ -70,7 +70,7 @@ func appendCanonical(dst []byte, v jsontext.Value) []byte {
 			if !ok {
 				return append(dst, v...)
 			}
-			members = append(members, Member{unquote(name), value})
+			members = append(members, Member{Unquote(name), value})
 			i = after
 		}
 		return appendSorted(dst, members)
@@ -86,7 +86,7 @@ func appendCanonical(dst []byte, v jsontext.Value) []byte {
 		})
 		return append(dst, ']')
 	case v[0] == '"' && bytes.IndexByte(v, '\\') >= 0:
-		dst, _ = jsontext.AppendQuote(dst, unquote(v))
+		dst, _ = jsontext.AppendQuote(dst, Unquote(v))
 		return dst
 	}
 	return append(dst, v...)

@@ -16,7 +16,7 @@ func (Date) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	if v.Kind() != '"' {
 		return nil, TextDate
 	}
-	s := strings.TrimSpace(unquote(v))
+	s := strings.TrimSpace(Unquote(v))
 	if _, ok := ParseDate(s); !ok {
 		return nil, TextDate
 	}
@@ -46,7 +46,7 @@ func (DateTime) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, st
 	if v.Kind() != '"' {
 		return nil, TextDateTime
 	}
-	t, ok := ParseDateTime(strings.TrimSpace(unquote(v)), zone)
+	t, ok := ParseDateTime(strings.TrimSpace(Unquote(v)), zone)
 	if !ok {
 		return nil, TextDateTime
 	}

@@ -122,7 +122,7 @@ func (d *Doc) Value(name string) jsontext.Value {
 		return d.values[i]
 	}
 	for _, m := range d.extra {
-		if unquote([]byte(m.Name)) == name {
+		if Unquote([]byte(m.Name)) == name {
 			return m.Value
 		}
 	}
@@ -130,7 +130,7 @@ func (d *Doc) Value(name string) jsontext.Value {
 }
 
 // Text is a stored string decoded; "" for null.
-func (d *Doc) Text(name string) string { return unquote(d.Value(name)) }
+func (d *Doc) Text(name string) string { return Unquote(d.Value(name)) }
 
 // Int is a stored integer; 0 for null.
 func (d *Doc) Int(name string) int64 { return integerOf(d.Value(name)) }

@@ -90,7 +90,7 @@ func centsText(field string) func([]byte, *View) []byte {
 
 // multiplier is the sign that an entry's transaction type gives its amounts.
 func multiplier(b Body) int64 {
-	switch string(appendFold(nil, []byte(unquote(b.Member("transaction_type"))))) {
+	switch string(appendFold(nil, []byte(Unquote(b.Member("transaction_type"))))) {
 	case "expense", "despesa", "out", "saida":
 		return -1
 	}

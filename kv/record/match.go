@@ -5,14 +5,14 @@ package record
 // How much of a search and of a name is compared.
 const (
 	maxTyped = 16
-	maxWords = 32
+	MaxWords = 32
 )
 
 // unmatched is more than any match can cost.
 const unmatched = 1 << 26
 
 // costs is what it costs to let a word of a name, second, answer a typed word, first.
-type costs [maxTyped][maxWords]int
+type costs [maxTyped][MaxWords]int
 
 // least is the smallest sum for n typed words and m words of a name, of which there are as many at least; false where some
 // typed word cannot be answered.
@@ -41,8 +41,8 @@ func (c *costs) least(n, m int) (sum int, ok bool) {
 // the path that raises the sum least. Column 0 is the word that is still to be placed.
 func (c *costs) assign(n, m int) (sum int, ok bool) {
 	var row [maxTyped + 1]int  // what each typed word pays above its share
-	var col [maxWords + 1]int  // what each word of the name costs more because others want it
-	var held [maxWords + 1]int // the typed word that holds it, 0 = none; both count from 1
+	var col [MaxWords + 1]int  // what each word of the name costs more because others want it
+	var held [MaxWords + 1]int // the typed word that holds it, 0 = none; both count from 1
 	for i := 1; i <= n; i++ {
 		held[0] = i
 		c.place(m, &row, &col, &held)
@@ -56,9 +56,9 @@ func (c *costs) assign(n, m int) (sum int, ok bool) {
 }
 
 // place finds room for the typed word in column 0.
-func (c *costs) place(m int, row *[maxTyped + 1]int, col, held *[maxWords + 1]int) {
-	var least, from [maxWords + 1]int
-	var seen [maxWords + 1]bool
+func (c *costs) place(m int, row *[maxTyped + 1]int, col, held *[MaxWords + 1]int) {
+	var least, from [MaxWords + 1]int
+	var seen [MaxWords + 1]bool
 	for j := range least {
 		least[j] = unmatched * 2 * maxTyped
 	}

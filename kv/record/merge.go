@@ -147,7 +147,7 @@ func strictnessOf(v jsontext.Value) int {
 	if isNull(v) {
 		return -1
 	}
-	if i := slices.Index(strictness, unquote(v)); i >= 0 {
+	if i := slices.Index(strictness, Unquote(v)); i >= 0 {
 		return i
 	}
 	return len(strictness)
@@ -178,7 +178,7 @@ func laterTime(a, b jsontext.Value) bool {
 	if isNull(a) || isNull(b) {
 		return isNull(a) && !isNull(b)
 	}
-	x, y := unquote(a), unquote(b)
+	x, y := Unquote(a), Unquote(b)
 	if s, ok := ParseDateTime(x, nil); ok {
 		if t, ok := ParseDateTime(y, nil); ok && !s.Equal(t) {
 			return s.After(t)

@@ -180,7 +180,7 @@ func (d *Doc) differsFrom(o *Doc) (names []string) {
 	own, others := d.unknown(), o.unknown()
 	for _, side := range [2]*Doc{d, o} {
 		for _, m := range side.extra {
-			name := unquote([]byte(m.Name))
+			name := Unquote([]byte(m.Name))
 			_, mine := own[name]
 			if (side == d || !mine) && !equalValues(own[name], others[name]) {
 				names = append(names, name)

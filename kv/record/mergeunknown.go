@@ -16,7 +16,7 @@ func (m *merger) unknown() (merged []Member) {
 	seen := map[string]bool{}
 	for _, side := range [2]*Doc{m.winner, m.other} {
 		for _, member := range side.extra {
-			name := unquote([]byte(member.Name))
+			name := Unquote([]byte(member.Name))
 			if seen[name] {
 				continue
 			}
@@ -42,7 +42,7 @@ func (m *merger) member(name string, s sides) jsontext.Value {
 func (d *Doc) unknown() map[string]jsontext.Value {
 	out := make(map[string]jsontext.Value, len(d.extra))
 	for _, m := range d.extra {
-		out[unquote([]byte(m.Name))] = m.Value
+		out[Unquote([]byte(m.Name))] = m.Value
 	}
 	return out
 }

@@ -54,7 +54,7 @@ func integer(v jsontext.Value) (n int64, ok bool) {
 		}
 		return ParseInt(s)
 	case '"':
-		return ParseInt(unquote(v))
+		return ParseInt(Unquote(v))
 	}
 	return 0, false
 }

@@ -90,7 +90,7 @@ func (p *Patch) Value(name string) (v jsontext.Value, ok bool) {
 // Text is the string that the patch sets a field to, decoded; "" for null and where it leaves the field alone.
 func (p *Patch) Text(name string) string {
 	v, _ := p.Value(name)
-	return unquote(v)
+	return Unquote(v)
 }
 
 // Empty tells a patch that sets nothing.

@@ -18,8 +18,8 @@ type Ranked struct {
 
 // typed is a word as it is compared.
 type typed struct {
-	runes   []rune
-	letters int
+	runes    []rune
+	forgiven Forgiven
 }
 
 // ParseRanked takes what was typed apart into Words; what has no letters counts by its digits, side by side as one number.
@@ -57,7 +57,7 @@ func ParseRanked(q string) *Ranked {
 		r.words, r.digits = particles, single
 	}
 	for _, word := range r.words {
-		r.typed = append(r.typed, typed{[]rune(word), lettersIn([]byte(word))})
+		r.typed = append(r.typed, typed{[]rune(word), ForgivenIn(word)})
 	}
 	return r
 }
@@ -88,13 +88,14 @@ const (
 	costTwoEdits = 1 << 16
 )
 
-// How many letters a typed word has at least whose edits are forgiven: one in a whole word, one in its beginning, two in a
-// whole word.
-const (
-	oneEditLetters  = 3
-	begunLetters    = 4
-	twoEditsLetters = 8
-)
+// Forgiven are the edits that are forgiven in a typed word: one in a whole word, one in its beginning, two in a whole word.
+type Forgiven struct{ One, Begun, Two bool }
+
+// ForgivenIn is the rule, by how many letters a word has.
+func ForgivenIn(word string) Forgiven {
+	n := lettersIn([]byte(word))
+	return Forgiven{One: n >= 3, Begun: n >= 4, Two: n >= 8}
+}
 
 // Cost tells whether a record of kind k is found, and how well, less being better: all words whole, then begun, then with one
 // edit, then with two, fewer first; of equals those whose first word answers the first that was typed, then those with fewer
@@ -104,12 +105,12 @@ func (r *Ranked) Cost(k *Kind, b Body) (cost int, ok bool) {
 		return 0, false
 	}
 	var stack [256]rune
-	var ends [maxWords]int
+	var ends [MaxWords]int
 	name := words{stack[:0], ends[:0]}
 	at := 0
 	for _, i := range k.searched {
 		f := &k.Fields[i]
-		if !isName(f) {
+		if !f.IsName() {
 			continue
 		}
 		var v jsontext.Value
@@ -207,11 +208,11 @@ func (t *typed) cost(word []rune) int {
 			return 0
 		}
 		return costBegun
-	case t.letters >= oneEditLetters && near(t.runes, word, 1, false):
+	case t.forgiven.One && near(t.runes, word, 1, false):
 		return costOneEdit
-	case t.letters >= begunLetters && near(t.runes, word, 1, true):
+	case t.forgiven.Begun && near(t.runes, word, 1, true):
 		return costOneEdit + costBegun
-	case t.letters >= twoEditsLetters && near(t.runes, word, 2, false):
+	case t.forgiven.Two && near(t.runes, word, 2, false):
 		return costTwoEdits
 	}
 	return unmatched

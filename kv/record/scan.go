@@ -36,7 +36,7 @@ func (b Body) slowMember(name string) jsontext.Value {
 			if !ok {
 				break
 			}
-			if unquote(quoted) == name {
+			if Unquote(quoted) == name {
 				return value
 			}
 			i = after
@@ -196,8 +196,8 @@ func integerOf(v jsontext.Value) (n int64) {
 	return n
 }
 
-// unquote reads a JSON string; "" for anything else.
-func unquote(v []byte) string {
+// Unquote is what a stored JSON string says; "" for anything else.
+func Unquote(v []byte) string {
 	if len(v) < 2 || v[0] != '"' {
 		return ""
 	}

@@ -64,16 +64,13 @@ func (s *Search) add(text string, phrase bool) {
 // Empty tells a search without terms.
 func (s *Search) Empty() bool { return len(s.terms) == 0 }
 
-// forgivenLetters is how many letters a term has at least in which one edit is forgiven.
-const forgivenLetters = 4
-
 // Fuzzy is the search that forgives one edit in each unquoted word of at least four letters, in names: the term matches also
 // where a word of the name, or a beginning of one, is a letter more, less or other away from it, or two neighbours swapped.
 func (s *Search) Fuzzy() *Search {
 	f := &Search{slices.Clone(s.terms)}
 	for i := range f.terms {
 		t := &f.terms[i]
-		if t.spoken && !t.phrase && isWord(t.folded) && lettersIn(t.folded) >= forgivenLetters {
+		if t.spoken && !t.phrase && isWord(t.folded) && ForgivenIn(string(t.folded)).Begun {
 			t.forgiving = []rune(string(t.folded))
 		}
 	}
@@ -160,6 +157,9 @@ func (s *Search) spoken() (bits uint64) {
 	return bits
 }
 
+// Spoken tells the fields that terms with letters are looked for in; of the others searches compare the digits.
+func (f *Field) Spoken() bool { return isSpoken(f.Type) }
+
 // isSpoken tells the fields that terms with letters are looked for in.
 func isSpoken(t Type) bool {
 	switch t.(type) {
@@ -190,7 +190,7 @@ func (s *Search) found(wanted uint64, f *Field, v jsontext.Value) (bits uint64) 
 			forgiving = true
 		}
 	}
-	if forgiving && isName(f) {
+	if forgiving && f.IsName() {
 		bits |= s.foundNear(wanted&^bits, text)
 	}
 	return bits
@@ -199,7 +199,7 @@ func (s *Search) found(wanted uint64, f *Field, v jsontext.Value) (bits uint64) 
 // foundNear has the bits of the wanted terms that one edit is forgiven in and that a name has nearly.
 func (s *Search) foundNear(wanted uint64, folded []byte) (bits uint64) {
 	var letters [256]rune
-	var ends [maxWords]int
+	var ends [MaxWords]int
 	name := appendWords(words{letters[:0], ends[:0]}, folded)
 	for i := range s.terms {
 		t := &s.terms[i]
@@ -232,8 +232,11 @@ func content(v jsontext.Value) []byte {
 	if bytes.IndexByte(v, '\\') < 0 {
 		return v[1 : len(v)-1]
 	}
-	return []byte(unquote(v))
+	return []byte(Unquote(v))
 }
+
+// Digits are the ASCII digits of a text, as searches compare phones and numbers.
+func Digits(s string) string { return string(appendDigits(nil, []byte(s))) }
 
 // appendDigits appends the ASCII digits of a text.
 func appendDigits(dst, s []byte) []byte {

@@ -98,7 +98,7 @@ func (c Choice) schema(Direction) map[string]any {
 func plain(v jsontext.Value) (s string, ok bool) {
 	switch v.Kind() {
 	case '"':
-		return strings.TrimSpace(unquote(v)), true
+		return strings.TrimSpace(Unquote(v)), true
 	case '0':
 		return string(v), true
 	}
@@ -110,7 +110,7 @@ func list(v jsontext.Value, one func(jsontext.Value) (jsontext.Value, string)) (
 	given := v
 	switch v.Kind() {
 	case '"':
-		given = splitList(unquote(v))
+		given = splitList(Unquote(v))
 	case '[':
 		given = compact(v)
 	default:

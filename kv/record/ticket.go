@@ -82,7 +82,7 @@ func SplitTicket(p *Patch) (ticket, name, holder *Patch) {
 	}
 	if v, given := p.Value("phone"); given {
 		name.Set("phone_tail", []byte("null"))
-		if tail := PhoneTail(unquote(v)); tail != "" {
+		if tail := PhoneTail(Unquote(v)); tail != "" {
 			name.Set("phone_tail", Quote(tail))
 		}
 	}

@@ -25,8 +25,8 @@ func between(r rune) bool {
 	return r != '’' && !unicode.In(r, unicode.Letter, unicode.Number, unicode.Mark)
 }
 
-// isName tells the fields whose words searches forgive edits in.
-func isName(f *Field) bool {
+// IsName tells the fields whose words searches forgive edits in.
+func (f *Field) IsName() bool {
 	_, text := f.Type.(Text)
 	return text && f.Flags.Has(Searched)
 }
