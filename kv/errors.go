@@ -22,6 +22,9 @@ var (
 	ErrNoCheckin   = errors.New("no such check-in, or it is undone already")
 )
 
+// ErrRevoked is the ErrBadLogin of a key that was revoked, told to whoever has its secret.
+var ErrRevoked = fmt.Errorf("%w: the key is revoked", ErrBadLogin)
+
 // Forbidden says what a principal would need and what it has.
 type Forbidden struct {
 	RequiredScope string   // "people:POST"; "" where a level is wanted

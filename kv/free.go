@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What the methods of free databases answer besides the store's other errors.
+// What the methods of databases answer besides the store's other errors.
 var (
 	ErrDatabaseName = errors.New("not a database name") // as CouchDB has them: lower case, a letter first
 	ErrDocument     = errors.New("not a document")      // its id, its body or its path of revisions
@@ -16,14 +16,10 @@ var (
 	ErrNoBlob       = errors.New("an attachment's bytes are not there")
 )
 
-// FreeDatabase is a database of documents without record rules.
-type FreeDatabase struct {
-	Name    string
-	Docs    int       // whose winner lives
-	Deleted int       // whose winner is a tombstone
-	Seq     uint64    // of its latest change; 0 = none
-	Created time.Time // in microseconds
-	id      uint64
+// freeDatabase is a database of documents without record rules.
+type freeDatabase struct {
+	DatabaseInfo
+	id uint64
 }
 
 var (
@@ -37,9 +33,9 @@ var freeBuckets = []bucket{freeDocBucket, freeBodyBucket, freeLogBucket, freeLoc
 // freeSweep is how many rows of a deleted database one operation removes.
 const freeSweep = 500
 
-// FreeName answers nil for a name that a free database may have, ErrDatabaseName for one that no database has, and a *Forbidden
+// freeName answers nil for a name that a free database may have, ErrDatabaseName for one that no database has, and a *Forbidden
 // for one that belongs to a database with record rules.
-func FreeName(name string) error {
+func freeName(name string) error {
 	switch {
 	case !databaseName.MatchString(name):
 		return ErrDatabaseName
@@ -57,12 +53,12 @@ func (p Principal) mayRule() error {
 	return p.Check("admin", "*")
 }
 
-// CreateFreeDatabase makes an empty database: ErrDatabaseName, ErrConflict where it is there, *Forbidden.
-func (s *Store) CreateFreeDatabase(p Principal, name string) error {
+// CreateDatabase makes an empty database: ErrDatabaseName, ErrConflict where it is there, *Forbidden.
+func (s *Store) CreateDatabase(p Principal, name string) error {
 	if err := p.mayRule(); err != nil {
 		return err
 	}
-	if err := FreeName(name); err != nil {
+	if err := freeName(name); err != nil {
 		return err
 	}
 	return s.do(false, func(o *op) error {
@@ -78,13 +74,13 @@ func (s *Store) CreateFreeDatabase(p Principal, name string) error {
 			return err
 		}
 		o.putFreeCounters(seq, last+1)
-		o.putDatabase(&FreeDatabase{Name: name, id: last + 1, Created: time.UnixMicro(o.stamp)})
+		o.putDatabase(&freeDatabase{DatabaseInfo{Name: name, Created: time.UnixMicro(o.stamp)}, last + 1})
 		return nil
 	})
 }
 
-// DeleteFreeDatabase deletes a database and what it holds. It is gone with the first operation; its rows go in further ones.
-func (s *Store) DeleteFreeDatabase(p Principal, name string) error {
+// DeleteDatabase deletes a database and what it holds. It is gone with the first operation; its rows go in further ones.
+func (s *Store) DeleteDatabase(p Principal, name string) error {
 	if err := p.mayRule(); err != nil {
 		return err
 	}
@@ -95,6 +91,7 @@ func (s *Store) DeleteFreeDatabase(p Principal, name string) error {
 		}
 		o.delete(freeBucket, []byte(name))
 		o.put(freeBucket, deadKey(db.id), nil)
+		o.rung = append(o.rung, feedName{free: name})
 		return nil
 	})
 	for more := true; more && err == nil; {
@@ -106,8 +103,11 @@ func (s *Store) DeleteFreeDatabase(p Principal, name string) error {
 	return err
 }
 
-// FreeDatabases lists the free databases in order of their names.
-func (s *Store) FreeDatabases(p Principal) (all []FreeDatabase, err error) {
+// Databases lists the databases that p may read, in order of their names.
+func (s *Store) Databases(p Principal) (all []DatabaseInfo, err error) {
+	if p, err = s.Standing(p); err != nil {
+		return nil, err
+	}
 	if err := p.Check("sync", "GET"); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (s *Store) FreeDatabases(p Principal) (all []FreeDatabase, err error) {
 		return v.scan(freeBucket, nil, []byte("a"), func(key, row []byte) (bool, error) {
 			db, err := parseDatabase(string(key), row)
 			if err == nil {
-				all = append(all, *db)
+				all = append(all, db.DatabaseInfo)
 			}
 			return true, err
 		})
@@ -123,31 +123,14 @@ func (s *Store) FreeDatabases(p Principal) (all []FreeDatabase, err error) {
 	return all, err
 }
 
-// FreeDatabase tells of one database: ErrNotFound.
-func (s *Store) FreeDatabase(p Principal, name string) (db FreeDatabase, err error) {
-	err = s.freeView(p, name, func(_ *sight, found *FreeDatabase) error {
-		db = *found
-		return nil
-	})
-	return db, err
-}
-
-// freeView reads one database.
-func (s *Store) freeView(p Principal, name string, fn func(*sight, *FreeDatabase) error) error {
-	if err := p.Check("sync", "GET"); err != nil {
-		return err
-	}
-	return s.view(func(v *sight) error {
-		db, err := v.database(name)
-		if err != nil {
-			return err
-		}
-		return fn(v, db)
-	})
-}
+func (db *freeDatabase) info() DatabaseInfo         { return db.DatabaseInfo }
+func (db *freeDatabase) feed() feedName             { return feedName{free: db.Name} }
+func (db *freeDatabase) localPrefix() []byte        { return db.key() }
+func (db *freeDatabase) maySee(p Principal) error   { return p.Check("sync", "GET") }
+func (db *freeDatabase) mayWrite(p Principal) error { return p.Check("sync", "POST") }
 
 // database reads a database's row: ErrNotFound.
-func (r rows) database(name string) (*FreeDatabase, error) {
+func (r rows) database(name string) (*freeDatabase, error) {
 	if name == "" || name[0] < 'a' {
 		return nil, ErrNotFound
 	}
@@ -161,9 +144,10 @@ func (r rows) database(name string) (*FreeDatabase, error) {
 	return parseDatabase(name, row)
 }
 
-func parseDatabase(name string, row []byte) (*FreeDatabase, error) {
+func parseDatabase(name string, row []byte) (*freeDatabase, error) {
 	c := cutter{rest: row}
-	db := &FreeDatabase{Name: name, id: c.uvarint(), Created: time.UnixMicro(int64(c.uint64())).UTC()}
+	db := &freeDatabase{DatabaseInfo{Name: name}, c.uvarint()}
+	db.Created = time.UnixMicro(int64(c.uint64())).UTC()
 	db.Docs, db.Deleted, db.Seq = int(c.uvarint()), int(c.uvarint()), c.uvarint()
 	if c.short || len(c.rest) > 0 {
 		return db, ErrCorrupt
@@ -172,7 +156,7 @@ func parseDatabase(name string, row []byte) (*FreeDatabase, error) {
 }
 
 // putDatabase writes a database's row: id, created, live, deleted, sequence.
-func (r rows) putDatabase(db *FreeDatabase) {
+func (r rows) putDatabase(db *freeDatabase) {
 	row := binary.AppendUvarint(nil, db.id)
 	row = binary.BigEndian.AppendUint64(row, uint64(db.Created.UnixMicro()))
 	row = binary.AppendUvarint(row, uint64(db.Docs))
@@ -202,7 +186,7 @@ func (r rows) putFreeCounters(seq, last uint64) {
 func deadKey(id uint64) []byte { return binary.AppendUvarint([]byte{0}, id) }
 
 // key is a key that begins with the database's id.
-func (db *FreeDatabase) key(parts ...string) []byte {
+func (db *freeDatabase) key(parts ...string) []byte {
 	key := binary.AppendUvarint(nil, db.id)
 	for _, part := range parts {
 		key = append(key, part...)

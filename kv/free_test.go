@@ -24,16 +24,36 @@ func withNotes(t testing.TB) *kv.Store {
 
 func newNotes(t testing.TB, s *kv.Store) {
 	t.Helper()
-	if err := s.CreateFreeDatabase(kv.Operator(), "notes"); err != nil {
+	if err := s.CreateDatabase(kv.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// of is the database of notes as the operator uses it; it must be there.
+func of(s *kv.Store) *kv.Database { return by(s, kv.Operator(), "notes") }
+
+// by is a database as somebody uses it. Where it cannot be opened, no method of what it answers may be called.
+func by(s *kv.Store, p kv.Principal, name string) *kv.Database {
+	db, err := s.Database(p, name)
+	if err != nil {
+		panic(err)
+	}
+	return db
+}
+
+func infoOf(s *kv.Store, p kv.Principal, name string) (kv.DatabaseInfo, error) {
+	db, err := s.Database(p, name)
+	if err != nil {
+		return kv.DatabaseInfo{}, err
+	}
+	return db.Info()
 }
 
 // noted writes a document, on its winner where there is one, and answers its revision.
 func noted(t testing.TB, s *kv.Store, id, body string, attachments ...kv.Attachment) record.Revision {
 	t.Helper()
-	w := kv.FreeWrite{ID: id, Body: []byte(body), Attachments: attachments}
-	if doc, err := s.ReadFree(kv.Operator(), "notes", id, kv.FreeAsk{}); err == nil {
+	w := kv.DocWrite{ID: id, Body: []byte(body), Attachments: attachments}
+	if doc, err := of(s).Read(id, kv.Ask{}); err == nil {
 		w.Parent = doc.Revisions[0].Revision
 	}
 	r := writeFree(t, s, w)
@@ -53,23 +73,27 @@ func TestFreeDatabasesHaveNamesOfTheirOwn(t *testing.T) {
 		"records": kv.ErrForbidden, "reference": kv.ErrForbidden, "reference-finance": kv.ErrForbidden,
 		"church-1": kv.ErrForbidden, "event-x": kv.ErrForbidden,
 	} {
-		if err := s.CreateFreeDatabase(kv.Operator(), name); !errors.Is(err, want) {
-			t.Errorf("CreateFreeDatabase(%q) = %v, want %v", name, err, want)
+		if err := s.CreateDatabase(kv.Operator(), name); !errors.Is(err, want) {
+			t.Errorf("CreateDatabase(%q) = %v, want %v", name, err, want)
 		}
-		if _, err := s.FreeDatabase(kv.Operator(), name); (err == nil) != (want == nil) || err != nil && !errors.Is(err, kv.ErrNotFound) {
-			t.Errorf("FreeDatabase(%q) = %v", name, err)
+		is := want
+		if errors.Is(want, kv.ErrForbidden) {
+			is = kv.ErrNotFound
+		}
+		if _, err := s.Database(kv.Operator(), name); !errors.Is(err, is) {
+			t.Errorf("Database(%q) = %v, want %v", name, err, is)
 		}
 	}
-	if err := s.CreateFreeDatabase(kv.Operator(), "notes"); !errors.Is(err, kv.ErrConflict) {
-		t.Errorf("CreateFreeDatabase of one that is there = %v, want a conflict", err)
+	if err := s.CreateDatabase(kv.Operator(), "notes"); !errors.Is(err, kv.ErrConflict) {
+		t.Errorf("CreateDatabase of one that is there = %v, want a conflict", err)
 	}
-	all, err := s.FreeDatabases(kv.Operator())
+	all, err := s.Databases(kv.Operator())
 	names := []string{}
 	for _, db := range all {
 		names = append(names, db.Name)
 	}
 	if err != nil || len(all) != 6 || !slices.IsSorted(names) {
-		t.Errorf("FreeDatabases = %v, %v", names, err)
+		t.Errorf("Databases = %v, %v", names, err)
 	}
 	healthy(t, s)
 }
@@ -77,41 +101,45 @@ func TestFreeDatabasesHaveNamesOfTheirOwn(t *testing.T) {
 func TestADeletedDatabaseIsGoneAndItsCursorsLieBehindTheNext(t *testing.T) {
 	t.Parallel()
 	s := withNotes(t)
-	if err := s.CreateFreeDatabase(kv.Operator(), "other"); err != nil {
+	if err := s.CreateDatabase(kv.Operator(), "other"); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 700 { // more than one operation sweeps
 		noted(t, s, fmt.Sprint("doc", i), `{}`)
 	}
-	if _, err := s.PutLocalDoc(kv.Operator(), "notes", "checkpoint", []byte(`{}`)); err != nil {
+	if _, err := of(s).PutLocal("checkpoint", []byte(`{}`)); err != nil {
 		t.Fatal(err)
 	}
 	blob := stored(t, s, "bytes")
-	before, err := s.FreeDatabase(kv.Operator(), "notes")
+	old := of(s)
+	before, err := old.Info()
 	if err != nil || before.Docs != 700 {
-		t.Fatalf("FreeDatabase = %+v, %v", before, err)
+		t.Fatalf("Info = %+v, %v", before, err)
 	}
-	if err := s.DeleteFreeDatabase(kv.Operator(), "notes"); err != nil {
+	if err := s.DeleteDatabase(kv.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DeleteFreeDatabase(kv.Operator(), "notes"); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("DeleteFreeDatabase of one that is gone = %v", err)
+	if err := s.DeleteDatabase(kv.Operator(), "notes"); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("DeleteDatabase of one that is gone = %v", err)
 	}
-	if r := writeFree(t, s, kv.FreeWrite{ID: "a"}); !errors.Is(r.Err, kv.ErrNotFound) {
-		t.Errorf("WriteFree into one that is gone = %v", r.Err)
+	if _, err := old.Write([]kv.DocWrite{{ID: "a"}}); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("Write into one that is gone = %v", err)
+	}
+	if _, err := s.Database(kv.Operator(), "notes"); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("Database of one that is gone = %v", err)
 	}
 	report, err := s.Verify(kv.Operator(), nil)
 	if err != nil || report.Rows > 10 || report.Damaged > 0 {
 		t.Errorf("Verify = %+v, %v, want none of its rows", report, err)
 	}
 	newNotes(t, s)
-	if err := s.FreeBlob(kv.Operator(), "notes", blob.SHA256, &strings.Builder{}); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("FreeBlob of the one before = %v", err)
+	if err := of(s).Blob(blob.SHA256, &strings.Builder{}); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("Blob of the one before = %v", err)
 	}
 	noted(t, s, "a", `{}`)
-	page, err := s.FreeChanges(kv.Operator(), "notes", kv.FreeFeed{Since: before.Seq, Limit: 10})
+	page, _, err := of(s).Changes(kv.Feed{Since: before.Seq, Limit: 10})
 	if err != nil || len(page) != 1 || page[0].ID != "a" {
-		t.Errorf("FreeChanges from a cursor of the one before = %+v, %v", page, err)
+		t.Errorf("Changes from a cursor of the one before = %+v, %v", page, err)
 	}
 }
 
@@ -131,24 +159,22 @@ func TestFreeDatabasesAskForTheirPermissions(t *testing.T) {
 		{"denomination", nil, false, false, false},
 		{"church:1", []string{"admin:*", "sync:*"}, false, true, true},
 		{"event:1", []string{"sync:GET"}, false, false, true},
-		{"event:1", []string{"sync:POST"}, false, true, false},
+		{"event:1", []string{"sync:POST"}, false, false, false},
 	} {
 		p := kvtest.Login(t, s, c.level, c.permissions...)
-		asks := map[string]struct {
-			want bool
-			err  error
-		}{
-			"create": {c.rules, s.CreateFreeDatabase(p, "more")},
-			"delete": {c.rules, s.DeleteFreeDatabase(p, "more")},
-			"write":  {c.writes, second(s.WriteFree(p, "notes", []kv.FreeWrite{{ID: "x"}}))},
-			"blob":   {c.writes, second(s.PutFreeBlob(p, "notes", strings.NewReader("x")))},
-			"local":  {c.writes, second(s.PutLocalDoc(p, "notes", "x", []byte(`{}`)))},
-			"all":    {c.mayReads, second(s.FreeDatabases(p))},
-			"one":    {c.mayReads, second(s.FreeDatabase(p, "notes"))},
-			"list":   {c.mayReads, second(s.ListFree(p, "notes", kv.FreeRange{Limit: 1}))},
-			"feed":   {c.mayReads, second(s.FreeChanges(p, "notes", kv.FreeFeed{Limit: 1}))},
-			"diff":   {c.mayReads, second(s.MissingFree(p, "notes", []kv.FreeRevs{{ID: "x"}}))},
-			"await":  {c.mayReads, s.AwaitFree(t.Context(), p, "notes", 0)},
+		asks := map[string]ask{
+			"create": {c.rules, s.CreateDatabase(p, "more")},
+			"delete": {c.rules, s.DeleteDatabase(p, "more")},
+			"all":    {c.mayReads, second(s.Databases(p))},
+			"open":   {c.mayReads, second(s.Database(p, "notes"))},
+		}
+		if c.mayReads {
+			db := by(s, p, "notes")
+			asks["write"] = ask{c.writes, second(db.Write([]kv.DocWrite{{ID: "x"}}))}
+			asks["blob"] = ask{c.writes, second(db.PutBlob(strings.NewReader("x")))}
+			asks["local"] = ask{true, second(db.PutLocal("x", []byte(`{}`)))}
+			asks["list"] = ask{true, second(db.List(kv.Range{Limit: 1}))}
+			asks["diff"] = ask{true, second(db.Missing([]kv.Revs{{ID: "x"}}))}
 		}
 		for name, a := range asks {
 			if got := !errors.Is(a.err, kv.ErrForbidden); got != a.want {
@@ -158,40 +184,81 @@ func TestFreeDatabasesAskForTheirPermissions(t *testing.T) {
 	}
 }
 
+// ask is what somebody asked for and whether it should be allowed.
+type ask struct {
+	want bool
+	err  error
+}
+
+func TestAHandleEndsWithItsKey(t *testing.T) {
+	t.Parallel()
+	s := withNotes(t)
+	key, secret := kvtest.Key(t, s, "denomination", "sync:*")
+	p, err := s.Login(key, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := by(s, p, "notes")
+	told := make(chan error)
+	go func() { told <- db.Await(t.Context(), 0) }()
+	if err := s.RevokeKey(kv.Operator(), p.Key()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Login(key, secret); !errors.Is(err, kv.ErrRevoked) || !errors.Is(err, kv.ErrBadLogin) {
+		t.Errorf("Login of a revoked key = %v", err)
+	}
+	if _, err := s.Login(key, secret+"x"); errors.Is(err, kv.ErrRevoked) || !errors.Is(err, kv.ErrBadLogin) {
+		t.Errorf("Login of a revoked key with another secret = %v", err)
+	}
+	for name, err := range map[string]error{
+		"Info":  second(db.Info()),
+		"Write": second(db.Write([]kv.DocWrite{{ID: "x"}})),
+		"Local": second(db.PutLocal("x", []byte(`{}`))),
+	} {
+		if !errors.Is(err, kv.ErrRevoked) {
+			t.Errorf("%s by a revoked key = %v", name, err)
+		}
+	}
+	noted(t, s, "a", `{}`) // what is awaited happens, and is not for this key
+	if err := <-told; !errors.Is(err, kv.ErrRevoked) {
+		t.Errorf("Await by a revoked key = %v", err)
+	}
+}
+
 func TestTwoDatabasesHaveNothingInCommon(t *testing.T) {
 	t.Parallel()
 	s, clock := opened(t)
 	newNotes(t, s)
-	if err := s.CreateFreeDatabase(kv.Operator(), "other"); err != nil {
+	if err := s.CreateDatabase(kv.Operator(), "other"); err != nil {
 		t.Fatal(err)
 	}
 	blob := stored(t, s, "bytes")
 	noted(t, s, "a", `{}`)
 	p := kvtest.Login(t, s, "event:1", "sync:*")
 	clock.Move(time.Second)
-	results, err := s.WriteFree(p, "other", []kv.FreeWrite{{ID: "a", Body: []byte(`{"n":1}`)}, {ID: "b"}})
+	results, err := by(s, p, "other").Write([]kv.DocWrite{{ID: "a", Body: []byte(`{"n":1}`)}, {ID: "b"}})
 	if err != nil || results[0].Err != nil || results[0].Revision.Generation != 1 {
-		t.Fatalf("WriteFree = %+v, %v, want a first revision", results, err)
+		t.Fatalf("Write = %+v, %v, want a first revision", results, err)
 	}
-	if err := s.FreeBlob(p, "other", blob.SHA256, &strings.Builder{}); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("FreeBlob of another database = %v", err)
+	if err := by(s, p, "other").Blob(blob.SHA256, &strings.Builder{}); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("Blob of another database = %v", err)
 	}
-	doc, err := s.ReadFree(p, "other", "a", kv.FreeAsk{})
+	doc, err := by(s, p, "other").Read("a", kv.Ask{})
 	if n := doc.Tree.Winner(); err != nil || n.Key != p.Key() || n.At != sunday.Add(time.Second).UnixMicro() {
-		t.Errorf("ReadFree = %+v, %v, want it to tell who wrote it, and when", n, err)
+		t.Errorf("Read = %+v, %v, want it to tell who wrote it, and when", n, err)
 	}
 	for name, docs := range map[string]int{"notes": 1, "other": 2} {
-		db, err := s.FreeDatabase(p, name)
-		page, _ := s.FreeChanges(p, name, kv.FreeFeed{Limit: 10})
+		db, err := infoOf(s, p, name)
+		page, _, _ := by(s, p, name).Changes(kv.Feed{Limit: 10})
 		if err != nil || db.Docs != docs || len(page) != docs || !db.Created.Equal(sunday) {
-			t.Errorf("FreeDatabase(%s) = %+v, %v, with changes %+v", name, db, err, page)
+			t.Errorf("Info(%s) = %+v, %v, with changes %+v", name, db, err, page)
 		}
 	}
-	if err := s.DeleteFreeDatabase(kv.Operator(), "notes"); err != nil {
+	if err := s.DeleteDatabase(kv.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
-	if db, err := s.FreeDatabase(p, "other"); err != nil || db.Docs != 2 {
-		t.Errorf("FreeDatabase of the one that is left = %+v, %v", db, err)
+	if db, err := infoOf(s, p, "other"); err != nil || db.Docs != 2 {
+		t.Errorf("Info of the one that is left = %+v, %v", db, err)
 	}
 	healthy(t, s)
 }
@@ -204,38 +271,38 @@ func TestDocumentsThatAreNone(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 300) + `1` + strings.Repeat(`}`, 300)
 	for _, c := range []struct {
 		name string
-		in   kv.FreeWrite
+		in   kv.DocWrite
 		want error
 	}{
-		{"no id", kv.FreeWrite{}, kv.ErrDocument},
-		{"a reserved id", kv.FreeWrite{ID: "_x"}, kv.ErrDocument},
-		{"a local one", kv.FreeWrite{ID: "_local/x"}, kv.ErrDocument},
-		{"a design document without a name", kv.FreeWrite{ID: "_design/"}, kv.ErrDocument},
-		{"a zero byte", kv.FreeWrite{ID: "a\x00b"}, kv.ErrDocument},
-		{"no UTF-8", kv.FreeWrite{ID: "a\xff"}, kv.ErrDocument},
-		{"a long id", kv.FreeWrite{ID: strings.Repeat("x", 1025)}, kv.ErrDocument},
-		{"no object", kv.FreeWrite{ID: "x", Body: []byte(`[]`)}, kv.ErrDocument},
-		{"nothing", kv.FreeWrite{ID: "x", Body: []byte(``)}, kv.ErrDocument},
-		{"half an object", kv.FreeWrite{ID: "x", Body: []byte(`{"a":1`)}, kv.ErrDocument},
-		{"half a list", kv.FreeWrite{ID: "x", Body: []byte(`{"a":[1`)}, kv.ErrDocument},
-		{"a name twice", kv.FreeWrite{ID: "x", Body: []byte(`{"a":{"b":1,"\u0062":2}}`)}, kv.ErrDocument},
-		{"two objects", kv.FreeWrite{ID: "x", Body: []byte(`{}{}`)}, kv.ErrDocument},
-		{"a reserved member", kv.FreeWrite{ID: "x", Body: []byte(`{"_a":1}`)}, kv.ErrDocument},
-		{"too deep", kv.FreeWrite{ID: "x", Body: []byte(deep)}, kv.ErrDocument},
-		{"too large", kv.FreeWrite{ID: "x", Body: []byte(`{"a":"` + strings.Repeat("x", kv.MaxFreeDoc) + `"}`)}, kv.ErrTooLarge},
-		{"no path", kv.FreeWrite{ID: "x", Path: []record.Revision{{Generation: 3}, {Generation: 1}}}, kv.ErrDocument},
-		{"an empty path", kv.FreeWrite{ID: "x", Path: []record.Revision{}}, kv.ErrDocument},
-		{"a nameless attachment", kv.FreeWrite{ID: "x", Attachments: []kv.Attachment{{}}}, kv.ErrDocument},
-		{"an attachment twice", kv.FreeWrite{ID: "x", Attachments: []kv.Attachment{{Name: "a"}, {Name: "a"}}}, kv.ErrDocument},
-		{"an attachment without bytes", kv.FreeWrite{ID: "x", Attachments: []kv.Attachment{{Name: "a"}}}, kv.ErrNoBlob},
-		{"a member within that begins with an underscore", kv.FreeWrite{ID: "x", Body: []byte(`{"a":{"_b":1}}`)}, nil},
+		{"no id", kv.DocWrite{}, kv.ErrDocument},
+		{"a reserved id", kv.DocWrite{ID: "_x"}, kv.ErrDocument},
+		{"a local one", kv.DocWrite{ID: "_local/x"}, kv.ErrDocument},
+		{"a design document without a name", kv.DocWrite{ID: "_design/"}, kv.ErrDocument},
+		{"a zero byte", kv.DocWrite{ID: "a\x00b"}, kv.ErrDocument},
+		{"no UTF-8", kv.DocWrite{ID: "a\xff"}, kv.ErrDocument},
+		{"a long id", kv.DocWrite{ID: strings.Repeat("x", 1025)}, kv.ErrDocument},
+		{"no object", kv.DocWrite{ID: "x", Body: []byte(`[]`)}, kv.ErrDocument},
+		{"nothing", kv.DocWrite{ID: "x", Body: []byte(``)}, kv.ErrDocument},
+		{"half an object", kv.DocWrite{ID: "x", Body: []byte(`{"a":1`)}, kv.ErrDocument},
+		{"half a list", kv.DocWrite{ID: "x", Body: []byte(`{"a":[1`)}, kv.ErrDocument},
+		{"a name twice", kv.DocWrite{ID: "x", Body: []byte(`{"a":{"b":1,"\u0062":2}}`)}, kv.ErrDocument},
+		{"two objects", kv.DocWrite{ID: "x", Body: []byte(`{}{}`)}, kv.ErrDocument},
+		{"a reserved member", kv.DocWrite{ID: "x", Body: []byte(`{"_a":1}`)}, kv.ErrDocument},
+		{"too deep", kv.DocWrite{ID: "x", Body: []byte(deep)}, kv.ErrDocument},
+		{"too large", kv.DocWrite{ID: "x", Body: []byte(`{"a":"` + strings.Repeat("x", kv.MaxDoc) + `"}`)}, kv.ErrTooLarge},
+		{"no path", kv.DocWrite{ID: "x", Path: []record.Revision{{Generation: 3}, {Generation: 1}}}, kv.ErrDocument},
+		{"an empty path", kv.DocWrite{ID: "x", Path: []record.Revision{}}, kv.ErrDocument},
+		{"a nameless attachment", kv.DocWrite{ID: "x", Attachments: []kv.Attachment{{}}}, kv.ErrDocument},
+		{"an attachment twice", kv.DocWrite{ID: "x", Attachments: []kv.Attachment{{Name: "a"}, {Name: "a"}}}, kv.ErrDocument},
+		{"an attachment without bytes", kv.DocWrite{ID: "x", Attachments: []kv.Attachment{{Name: "a"}}}, kv.ErrNoBlob},
+		{"a member within that begins with an underscore", kv.DocWrite{ID: "x", Body: []byte(`{"a":{"_b":1}}`)}, nil},
 	} {
 		if r := writeFree(t, s, c.in); !errors.Is(r.Err, c.want) {
 			t.Errorf("write of %s = %v, want %v", c.name, r.Err, c.want)
 		}
 	}
-	if db, err := s.FreeDatabase(kv.Operator(), "notes"); err != nil || db.Docs != 1 {
-		t.Errorf("FreeDatabase = %+v, %v, want the last one alone", db, err)
+	if db, err := of(s).Info(); err != nil || db.Docs != 1 {
+		t.Errorf("Info = %+v, %v, want the last one alone", db, err)
 	}
 }
 
@@ -244,27 +311,27 @@ func TestALocalDocumentIsItsKeysOwn(t *testing.T) {
 	s := withNotes(t)
 	ana, bia := kvtest.Login(t, s, "denomination", "sync:*"), kvtest.Login(t, s, "denomination", "sync:*")
 	for want := range uint64(3) {
-		if n, err := s.PutLocalDoc(ana, "notes", "checkpoint", fmt.Appendf(nil, `{"n":%d}`, want)); err != nil || n != want+1 {
-			t.Fatalf("PutLocalDoc = %d, %v", n, err)
+		if n, err := by(s, ana, "notes").PutLocal("checkpoint", fmt.Appendf(nil, `{"n":%d}`, want)); err != nil || n != want+1 {
+			t.Fatalf("PutLocal = %d, %v", n, err)
 		}
 	}
-	if body, n, err := s.LocalDoc(ana, "notes", "checkpoint"); err != nil || string(body) != `{"n":2}` || n != 3 {
-		t.Errorf("LocalDoc = %s, %d, %v", body, n, err)
+	if body, n, err := by(s, ana, "notes").Local("checkpoint"); err != nil || string(body) != `{"n":2}` || n != 3 {
+		t.Errorf("Local = %s, %d, %v", body, n, err)
 	}
-	if _, _, err := s.LocalDoc(bia, "notes", "checkpoint"); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("LocalDoc of another key = %v", err)
+	if _, _, err := by(s, bia, "notes").Local("checkpoint"); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("Local of another key = %v", err)
 	}
-	if _, err := s.PutLocalDoc(bia, "notes", "checkpoint", nil); !errors.Is(err, kv.ErrNotFound) {
+	if _, err := by(s, bia, "notes").PutLocal("checkpoint", nil); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("deleting another key's = %v", err)
 	}
-	if _, err := s.PutLocalDoc(ana, "notes", "checkpoint", nil); err != nil {
+	if _, err := by(s, ana, "notes").PutLocal("checkpoint", nil); err != nil {
 		t.Errorf("deleting one's own = %v", err)
 	}
-	if _, _, err := s.LocalDoc(ana, "notes", "checkpoint"); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("LocalDoc of a deleted one = %v", err)
+	if _, _, err := by(s, ana, "notes").Local("checkpoint"); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("Local of a deleted one = %v", err)
 	}
-	if db, err := s.FreeDatabase(ana, "notes"); err != nil || db.Seq != 0 || db.Docs != 0 {
-		t.Errorf("FreeDatabase = %+v, %v, want no change", db, err)
+	if db, err := infoOf(s, ana, "notes"); err != nil || db.Seq != 0 || db.Docs != 0 {
+		t.Errorf("Info = %+v, %v, want no change", db, err)
 	}
 }
 
@@ -272,26 +339,27 @@ func TestAwaitingAChange(t *testing.T) {
 	t.Parallel()
 	s := withNotes(t)
 	told := make(chan error)
-	go func() { told <- s.AwaitFree(context.Background(), kv.Operator(), "notes", 0) }()
+	notes := of(s)
+	go func() { told <- notes.Await(context.Background(), 0) }()
 	noted(t, s, "a", `{}`)
 	if err := <-told; err != nil {
 		t.Error(err)
 	}
-	db, err := s.FreeDatabase(kv.Operator(), "notes")
+	db, err := notes.Info()
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { told <- s.AwaitFree(context.Background(), kv.Operator(), "notes", db.Seq) }()
-	if err := s.DeleteFreeDatabase(kv.Operator(), "notes"); err != nil {
+	go func() { told <- notes.Await(context.Background(), db.Seq) }()
+	if err := s.DeleteDatabase(kv.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-told; !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("AwaitFree of a database that goes = %v", err)
+		t.Errorf("Await of a database that goes = %v", err)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
 	newNotes(t, s)
-	if err := s.AwaitFree(ended, kv.Operator(), "notes", 0); !errors.Is(err, context.Canceled) {
-		t.Errorf("AwaitFree of an ended context = %v", err)
+	if err := notes.Await(ended, 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("Await of an ended context = %v", err)
 	}
 }

@@ -2,12 +2,9 @@ package kv
 
 import (
 	"bytes"
-	"crypto/md5"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"hash"
-	"io"
 	"time"
 
 	"doorward/kv/record"
@@ -29,7 +26,7 @@ type storedBlob struct {
 	at     int64  // when it was uploaded, or last became loose
 }
 
-func (r rows) blob(db *FreeDatabase, sum [32]byte) (*storedBlob, error) {
+func (r rows) blob(db *freeDatabase, sum [32]byte) (*storedBlob, error) {
 	row, err := r.get(freeBlobBucket, db.key(string(sum[:])))
 	if err != nil || row == nil {
 		return nil, err
@@ -44,28 +41,27 @@ func (r rows) blob(db *FreeDatabase, sum [32]byte) (*storedBlob, error) {
 	return b, nil
 }
 
-func (r rows) putBlob(db *FreeDatabase, b *storedBlob) {
+func (r rows) putBlob(db *freeDatabase, b *storedBlob) {
 	row := binary.AppendUvarint(binary.AppendUvarint(nil, b.upload), uint64(b.Length))
 	r.put(freeBlobBucket, db.key(string(b.SHA256[:])), binary.BigEndian.AppendUint64(append(row, b.MD5[:]...), uint64(b.at)))
 }
 
-func (db *FreeDatabase) refKey(sum [32]byte, id string, rev record.Revision) []byte {
+func (db *freeDatabase) refKey(sum [32]byte, id string, rev record.Revision) []byte {
 	return appendRevision(db.key(string(sum[:]), id, "\x00"), rev)
 }
 
-func (db *FreeDatabase) chunksOf(upload uint64) []byte { return binary.AppendUvarint(db.key(), upload) }
+func (db *freeDatabase) chunksOf(upload uint64) []byte { return binary.AppendUvarint(db.key(), upload) }
 
-func (db *FreeDatabase) chunkKey(upload, n uint64) []byte {
+func (db *freeDatabase) chunkKey(upload, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(db.chunksOf(upload), n)
 }
 
-func (db *FreeDatabase) looseKey(at int64, upload uint64) []byte {
+func (db *freeDatabase) looseKey(at int64, upload uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(db.key(), uint64(at)), upload)
 }
 
 // upload is bytes on their way in.
 type upload struct {
-	database string
 	number   uint64 // 0: nothing is written yet
 	at       int64
 	chunks   uint64
@@ -73,38 +69,8 @@ type upload struct {
 	sha, md5 hash.Hash
 }
 
-// PutFreeBlob stores bytes that a document written within the hour shall have as an attachment, in several operations, so that
-// they are never in memory as a whole: ErrNotFound, *Forbidden, or what reading them answers.
-func (s *Store) PutFreeBlob(p Principal, database string, content io.Reader) (Blob, error) {
-	if err := p.Check("sync", "POST"); err != nil {
-		return Blob{}, err
-	}
-	up := &upload{database: database, sha: sha256.New(), md5: md5.New()}
-	content = io.TeeReader(content, io.MultiWriter(up.sha, up.md5))
-	part := make([]byte, uploadChunks*blobChunk)
-	for {
-		n, err := io.ReadFull(content, part)
-		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-		if err != nil && !last {
-			return Blob{}, err
-		}
-		var b Blob
-		err = s.do(false, func(o *op) (err error) {
-			b, err = o.upload(up, part[:n], last)
-			return err
-		})
-		if err != nil || last {
-			return b, err
-		}
-	}
-}
-
 // upload writes a part of an upload; the last one makes it a blob.
-func (o *op) upload(up *upload, part []byte, last bool) (Blob, error) {
-	db, err := o.database(up.database)
-	if err != nil {
-		return Blob{}, err
-	}
+func (db *freeDatabase) upload(o *op, up *upload, part []byte, last bool) (Blob, error) {
 	if err := o.begin(db, up); err != nil {
 		return Blob{}, err
 	}
@@ -136,7 +102,7 @@ func (o *op) upload(up *upload, part []byte, last bool) (Blob, error) {
 
 // begin gives an upload its number, or sees that what it has written is still there: another database of the same name does not
 // have it.
-func (o *op) begin(db *FreeDatabase, up *upload) error {
+func (o *op) begin(db *freeDatabase, up *upload) error {
 	if up.number != 0 {
 		row, err := o.get(freeLooseBucket, db.looseKey(up.at, up.number))
 		if err == nil && row == nil {
@@ -155,7 +121,7 @@ func (o *op) begin(db *FreeDatabase, up *upload) error {
 }
 
 // loosen notes that a blob may go, if nothing needs it.
-func (o *op) loosen(db *FreeDatabase, sum [32]byte) error {
+func (o *op) loosen(db *freeDatabase, sum [32]byte) error {
 	needed, err := o.firstKeys(freeRefBucket, db.key(string(sum[:])), 1)
 	if err != nil || len(needed) > 0 {
 		return err
@@ -167,14 +133,14 @@ func (o *op) loosen(db *FreeDatabase, sum [32]byte) error {
 	return err
 }
 
-func (o *op) setLoose(db *FreeDatabase, b *storedBlob) {
+func (o *op) setLoose(db *freeDatabase, b *storedBlob) {
 	b.at = o.stamp
 	o.putBlob(db, b)
 	o.put(freeLooseBucket, db.looseKey(b.at, b.upload), b.SHA256[:])
 }
 
 // sweepLoose removes some of what has been loose for long: the first of the database's uploads and blobs.
-func (o *op) sweepLoose(db *FreeDatabase) error {
+func (o *op) sweepLoose(db *freeDatabase) error {
 	keys, err := o.firstKeys(freeLooseBucket, db.key(), 1)
 	if err != nil || len(keys) == 0 {
 		return err
@@ -200,7 +166,7 @@ func (o *op) sweepLoose(db *FreeDatabase) error {
 }
 
 // forgetBlob removes a blob's row, unless a revision needs it or it has become loose again later.
-func (o *op) forgetBlob(db *FreeDatabase, sum [32]byte, at int64) (gone bool, err error) {
+func (o *op) forgetBlob(db *freeDatabase, sum [32]byte, at int64) (gone bool, err error) {
 	b, err := o.blob(db, sum)
 	if err != nil || b == nil || b.at != at {
 		return false, err
@@ -213,7 +179,7 @@ func (o *op) forgetBlob(db *FreeDatabase, sum [32]byte, at int64) (gone bool, er
 	return true, nil
 }
 
-func (o *op) sweepChunks(db *FreeDatabase, loose []byte, number uint64) error {
+func (o *op) sweepChunks(db *freeDatabase, loose []byte, number uint64) error {
 	chunks, err := o.firstKeys(freeChunkBucket, db.chunksOf(number), looseSweep)
 	if err != nil {
 		return err
@@ -227,32 +193,18 @@ func (o *op) sweepChunks(db *FreeDatabase, loose []byte, number uint64) error {
 	return nil
 }
 
-// FreeBlob writes a blob's bytes to w; no transaction is held while w takes them. ErrNotFound, also for a blob that goes
-// meanwhile.
-func (s *Store) FreeBlob(p Principal, database string, sum [32]byte, w io.Writer) error {
-	for n, more := uint64(0), true; more; n++ {
-		var chunk []byte
-		err := s.freeView(p, database, func(v *sight, db *FreeDatabase) error {
-			b, err := v.blob(db, sum)
-			if err != nil || b == nil {
-				return orNotFound(err)
-			}
-			if more = int64(n+1)*blobChunk < b.Length; b.Length == 0 {
-				return nil
-			}
-			row, err := v.get(freeChunkBucket, db.chunkKey(b.upload, n))
-			if err != nil || row == nil {
-				return orNotFound(err)
-			}
-			chunk = bytes.Clone(row)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(chunk); err != nil {
-			return err
-		}
+// chunk is the nth part of a blob.
+func (db *freeDatabase) chunk(v *sight, sum [32]byte, n uint64) (part []byte, more bool, err error) {
+	b, err := v.blob(db, sum)
+	if err != nil || b == nil {
+		return nil, false, orNotFound(err)
 	}
-	return nil
+	if b.Length == 0 {
+		return nil, false, nil
+	}
+	row, err := v.get(freeChunkBucket, db.chunkKey(b.upload, n))
+	if err != nil || row == nil {
+		return nil, false, orNotFound(err)
+	}
+	return bytes.Clone(row), int64(n+1)*blobChunk < b.Length, nil
 }

@@ -15,7 +15,7 @@ import (
 
 func stored(t testing.TB, s *kv.Store, content string) kv.Blob {
 	t.Helper()
-	b, err := s.PutFreeBlob(kv.Operator(), "notes", strings.NewReader(content))
+	b, err := of(s).PutBlob(strings.NewReader(content))
 	if err != nil {
 		t.Fatalf("put blob: %v", err)
 	}
@@ -26,7 +26,7 @@ func stored(t testing.TB, s *kv.Store, content string) kv.Blob {
 func content(t testing.TB, s *kv.Store, b kv.Blob) (string, bool) {
 	t.Helper()
 	var got bytes.Buffer
-	err := s.FreeBlob(kv.Operator(), "notes", b.SHA256, &got)
+	err := of(s).Blob(b.SHA256, &got)
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		t.Fatalf("read blob: %v", err)
 	}
@@ -80,19 +80,19 @@ func TestAnAttachmentIsPartOfItsRevision(t *testing.T) {
 	s := withNotes(t)
 	a, b := stored(t, s, "aaa"), stored(t, s, "bbb")
 	first := noted(t, s, "doc", `{}`, kv.Attachment{Name: "x", Type: "text/plain", Blob: kv.Blob{SHA256: a.SHA256}})
-	doc, err := s.ReadFree(kv.Operator(), "notes", "doc", kv.FreeAsk{})
+	doc, err := of(s).Read("doc", kv.Ask{})
 	want := kv.Attachment{Name: "x", Type: "text/plain", RevPos: 1, Blob: a}
 	if err != nil || len(doc.Revisions[0].Attachments) != 1 || doc.Revisions[0].Attachments[0] != want {
-		t.Fatalf("ReadFree = %+v, %v, want %+v", doc, err, want)
+		t.Fatalf("Read = %+v, %v, want %+v", doc, err, want)
 	}
 	hash := record.Next(record.Revision{}, false, []byte(`{"_attachments":{"x":"9834876dcfb05cb167a5c24953eba58c4ac89b1adf57f28f2f9d09af107ee8f0"}}`))
 	if first != hash {
 		t.Errorf("revision %s, want %s", first, hash)
 	}
 	noted(t, s, "doc", `{"n":1}`, kv.Attachment{Name: "y", Blob: b}, doc.Revisions[0].Attachments[0])
-	doc, err = s.ReadFree(kv.Operator(), "notes", "doc", kv.FreeAsk{})
+	doc, err = of(s).Read("doc", kv.Ask{})
 	if got := doc.Revisions[0].Attachments; err != nil || len(got) != 2 || got[0] != want || got[1].RevPos != 2 {
-		t.Errorf("ReadFree = %+v, %v", got, err)
+		t.Errorf("Read = %+v, %v", got, err)
 	}
 	healthy(t, s)
 }
@@ -104,8 +104,8 @@ func TestABlobThatNothingNeedsGoes(t *testing.T) {
 	kept, dropped, unused := stored(t, s, randomText(100_000)), stored(t, s, "dropped"), stored(t, s, randomText(20<<20))
 	noted(t, s, "doc", `{}`, kv.Attachment{Name: "kept", Blob: kept}, kv.Attachment{Name: "dropped", Blob: dropped})
 	broken := io.MultiReader(strings.NewReader(randomText(2<<20)), failing{})
-	if _, err := s.PutFreeBlob(kv.Operator(), "notes", broken); !errors.Is(err, errCutOff) {
-		t.Fatalf("PutFreeBlob = %v", err)
+	if _, err := of(s).PutBlob(broken); !errors.Is(err, errCutOff) {
+		t.Fatalf("PutBlob = %v", err)
 	}
 	rev := noted(t, s, "doc", `{"n":0}`, kv.Attachment{Name: "kept", Blob: kept})
 	for n := range 12 { // the first revision's body goes

@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxFreeDoc is how many bytes the canonical JSON of a free document may have.
-const MaxFreeDoc = 8 << 20
+// MaxDoc is how many bytes the canonical JSON of a free document may have.
+const MaxDoc = 8 << 20
 
 // maxDocID is how many bytes a document's id may have; maxDocDepth how deep its values may lie in one another.
 const (
@@ -65,7 +65,7 @@ func canonicalDoc(body []byte) ([]byte, error) {
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%w: data after the object", ErrDocument)
 	}
-	if len(out) > MaxFreeDoc {
+	if len(out) > MaxDoc {
 		return nil, ErrTooLarge
 	}
 	return out, nil

@@ -12,7 +12,7 @@ import (
 
 // check compares all that can be read with the model.
 func (m *freeModel) check(t *rapid.T, s *kv.Store) {
-	db, err := s.FreeDatabase(kv.Operator(), "notes")
+	db, err := of(s).Info()
 	gone := 0
 	for id := range m.docs {
 		if m.deleted(id) {
@@ -20,7 +20,7 @@ func (m *freeModel) check(t *rapid.T, s *kv.Store) {
 		}
 	}
 	if err != nil || db.Docs != len(m.docs)-gone || db.Deleted != gone {
-		t.Fatalf("FreeDatabase = %+v, %v, want %d documents, %d of them deleted", db, err, len(m.docs), gone)
+		t.Fatalf("Info = %+v, %v, want %d documents, %d of them deleted", db, err, len(m.docs), gone)
 	}
 	m.checkFeed(t, s, db.Seq)
 	m.checkList(t, s)
@@ -33,9 +33,9 @@ func (m *freeModel) checkFeed(t *rapid.T, s *kv.Store, last uint64) {
 	limit := rapid.IntRange(1, 4).Draw(t, "limit")
 	for _, down := range []bool{false, true} {
 		var ids []string
-		f := kv.FreeFeed{Limit: limit, Descending: down}
+		f := kv.Feed{Limit: limit, Descending: down}
 		for {
-			page, err := s.FreeChanges(kv.Operator(), "notes", f)
+			page, _, err := of(s).Changes(f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,9 +71,9 @@ func (m *freeModel) checkList(t *rapid.T, s *kv.Store) {
 	}
 	for _, down := range []bool{false, true} {
 		var ids []string
-		r := kv.FreeRange{Limit: 2, Descending: down}
+		r := kv.Range{Limit: 2, Descending: down}
 		for {
-			page, err := s.ListFree(kv.Operator(), "notes", r)
+			page, err := of(s).List(r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,29 +97,29 @@ func (m *freeModel) checkList(t *rapid.T, s *kv.Store) {
 func (m *freeModel) checkDoc(t *rapid.T, s *kv.Store, id string) {
 	leaves := m.leaves(id)
 	asked := slices.Collect(maps.Keys(m.docs[id]))
-	all, err := s.ReadFree(kv.Operator(), "notes", id, kv.FreeAsk{Revisions: asked})
+	all, err := of(s).Read(id, kv.Ask{Revisions: asked})
 	if err != nil || len(all.Revisions) != len(asked) || all.Deleted != m.deleted(id) {
-		t.Fatalf("ReadFree(%s) = %+v, %v", id, all, err)
+		t.Fatalf("Read(%s) = %+v, %v", id, all, err)
 	}
 	for _, r := range all.Revisions {
 		if n := m.docs[id][r.Revision]; string(r.Body) != n.body || r.Deleted != n.deleted {
-			t.Fatalf("ReadFree(%s, %s) = %s, want %s", id, r.Revision, r.Body, n.body)
+			t.Fatalf("Read(%s, %s) = %s, want %s", id, r.Revision, r.Body, n.body)
 		}
 		if path := all.Tree.Path(r.Revision); !slices.Equal(path, m.path(id, r.Revision)) {
 			t.Fatalf("path of %s, %s = %v, want %v", id, r.Revision, path, m.path(id, r.Revision))
 		}
 	}
-	winner, err := s.ReadFree(kv.Operator(), "notes", id, kv.FreeAsk{})
+	winner, err := of(s).Read(id, kv.Ask{})
 	if err != nil || len(winner.Revisions) != 1 || winner.Revisions[0].Revision != leaves[0] {
 		t.Fatalf("winner of %s = %+v, %v, want %s", id, winner, err, leaves[0])
 	}
-	open, err := s.ReadFree(kv.Operator(), "notes", id, kv.FreeAsk{Leaves: true})
-	if err != nil || !slices.EqualFunc(open.Revisions, leaves, func(r kv.FreeRevision, l record.Revision) bool { return r.Revision == l }) {
+	open, err := of(s).Read(id, kv.Ask{Leaves: true})
+	if err != nil || !slices.EqualFunc(open.Revisions, leaves, func(r kv.DocRevision, l record.Revision) bool { return r.Revision == l }) {
 		t.Fatalf("leaves of %s = %+v, %v, want %v", id, open, err, leaves)
 	}
 	rev := m.any(t, id)
-	missing, err := s.MissingFree(kv.Operator(), "notes", []kv.FreeRevs{{ID: id, Revisions: []record.Revision{rev}}})
+	missing, err := of(s).Missing([]kv.Revs{{ID: id, Revisions: []record.Revision{rev}}})
 	if known := m.docs[id][rev] != nil; err != nil || len(missing) != 1 || known == (len(missing[0].Missing) == 1) {
-		t.Fatalf("MissingFree(%s, %s) = %+v, %v, known %v", id, rev, missing, err, known)
+		t.Fatalf("Missing(%s, %s) = %+v, %v, known %v", id, rev, missing, err, known)
 	}
 }

@@ -2,7 +2,6 @@ package kv
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,59 +17,8 @@ const (
 	freeBodies = 10
 )
 
-// FreeWrite is one revision of a free document to store.
-type FreeWrite struct {
-	ID          string
-	Parent      record.Revision   // of a new edit: the leaf that it changes; zero: it is the first, or follows the tombstone
-	Path        []record.Revision // of a replicated revision: it and those before, newest first; nil: a new edit
-	Deleted     bool
-	Body        []byte       // an object without members that begin with "_"; nil: an empty one
-	Attachments []Attachment // all it has: Name, Type, SHA256, RevPos
-	canonical   []byte
-}
-
-// FreeResult is what became of a FreeWrite: its revision, or ErrNotFound (no such database), ErrConflict, ErrDocument,
-// ErrTooLarge, ErrNoBlob.
-type FreeResult struct {
-	Revision record.Revision
-	Err      error
-}
-
-// WriteFree stores up to MaxRows revisions, each on its own: a bad one blocks none. One that is known already changes nothing.
-// The error is the store's own, or *Forbidden.
-func (s *Store) WriteFree(p Principal, database string, writes []FreeWrite) ([]FreeResult, error) {
-	if len(writes) > MaxRows {
-		return nil, errors.New("too many documents for one operation")
-	}
-	if err := p.Check("sync", "POST"); err != nil {
-		return nil, err
-	}
-	results := make([]FreeResult, len(writes))
-	steps := make([]step, len(writes))
-	for i := range writes {
-		s.Yield()
-		in, err := prepareFree(writes[i])
-		steps[i].run = func(o *op) error {
-			if err != nil {
-				return err
-			}
-			results[i].Revision, err = o.writeFree(p, database, in)
-			return err
-		}
-	}
-	if err := s.doAll(steps); err != nil {
-		return nil, err
-	}
-	for i := range steps {
-		if steps[i].err != nil {
-			results[i] = FreeResult{Err: steps[i].err}
-		}
-	}
-	return results, nil
-}
-
-// prepareFree checks what a document is without looking at the store.
-func prepareFree(in FreeWrite) (*FreeWrite, error) {
+// prepareDoc checks what a document is without looking at the store.
+func prepareDoc(in DocWrite) (*DocWrite, error) {
 	if err := checkDocID(in.ID); err != nil {
 		return nil, err
 	}
@@ -99,7 +47,7 @@ type freeDoc struct {
 	tree    record.Tree
 }
 
-func (r rows) freeDoc(db *FreeDatabase, id string) (*freeDoc, error) {
+func (r rows) freeDoc(db *freeDatabase, id string) (*freeDoc, error) {
 	row, err := r.get(freeDocBucket, db.key(id))
 	if err != nil || row == nil {
 		return nil, err
@@ -120,7 +68,7 @@ func parseFreeDoc(row []byte) (d *freeDoc, err error) {
 }
 
 // bodyKey names a revision's body.
-func (db *FreeDatabase) bodyKey(id string, rev record.Revision) []byte {
+func (db *freeDatabase) bodyKey(id string, rev record.Revision) []byte {
 	return appendRevision(db.key(id, "\x00"), rev)
 }
 
@@ -128,12 +76,8 @@ func appendRevision(dst []byte, rev record.Revision) []byte {
 	return append(binary.BigEndian.AppendUint64(dst, rev.Generation), rev.Hash[:]...)
 }
 
-// writeFree stores one revision and answers its name.
-func (o *op) writeFree(p Principal, name string, in *FreeWrite) (record.Revision, error) {
-	db, err := o.database(name)
-	if err != nil {
-		return record.Revision{}, err
-	}
+// write stores one revision and answers its name.
+func (db *freeDatabase) write(o *op, p Principal, in *DocWrite) (record.Revision, error) {
 	doc, err := o.freeDoc(db, in.ID)
 	if err != nil {
 		return record.Revision{}, err
@@ -168,7 +112,7 @@ func (o *op) writeFree(p Principal, name string, in *FreeWrite) (record.Revision
 }
 
 // edit is the path of a new edit: ErrConflict where its parent is not a leaf.
-func (d *freeDoc) edit(in *FreeWrite) (path []record.Revision, err error) {
+func (d *freeDoc) edit(in *DocWrite) (path []record.Revision, err error) {
 	parent := in.Parent
 	if parent == (record.Revision{}) && d.deleted && !in.Deleted {
 		parent = d.tree.Winner().Revision // a document that was deleted is made again
@@ -182,7 +126,7 @@ func (d *freeDoc) edit(in *FreeWrite) (path []record.Revision, err error) {
 }
 
 // trim forgets what is too far from every leaf, and drops the bodies that are not kept.
-func (o *op) trim(db *FreeDatabase, id string, doc *freeDoc) error {
+func (o *op) trim(db *freeDatabase, id string, doc *freeDoc) error {
 	dropped := doc.tree.Stem(RevsLimit)
 	nodes := doc.tree.Nodes()
 	if old := nodes[:max(0, len(nodes)-freeBodies)]; len(old) > 0 {
@@ -206,7 +150,7 @@ func (o *op) trim(db *FreeDatabase, id string, doc *freeDoc) error {
 }
 
 // placeFree puts a document's row, moves its row in the log to the end, and counts.
-func (o *op) placeFree(db *FreeDatabase, id string, doc *freeDoc) error {
+func (o *op) placeFree(db *freeDatabase, id string, doc *freeDoc) error {
 	seq, last, err := o.freeCounters()
 	if err != nil {
 		return err
@@ -223,15 +167,16 @@ func (o *op) placeFree(db *FreeDatabase, id string, doc *freeDoc) error {
 	o.put(freeLogBucket, db.seqKey(seq), []byte(id))
 	o.putFreeCounters(seq, last)
 	o.putDatabase(db)
+	o.rung = append(o.rung, feedName{free: db.Name})
 	return nil
 }
 
-func (db *FreeDatabase) seqKey(seq uint64) []byte {
+func (db *freeDatabase) seqKey(seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(db.key(), seq)
 }
 
 // count counts a document in or out.
-func (db *FreeDatabase) count(deleted bool, n int) {
+func (db *freeDatabase) count(deleted bool, n int) {
 	if deleted {
 		db.Deleted += n
 	} else {
@@ -240,7 +185,7 @@ func (db *FreeDatabase) count(deleted bool, n int) {
 }
 
 // putBody stores a revision's body and what it needs of blobs: ErrNoBlob.
-func (o *op) putBody(db *FreeDatabase, in *FreeWrite, rev record.Revision) error {
+func (o *op) putBody(db *freeDatabase, in *DocWrite, rev record.Revision) error {
 	for i := range in.Attachments {
 		a := &in.Attachments[i]
 		blob, err := o.blob(db, a.SHA256)
@@ -261,7 +206,7 @@ func (o *op) putBody(db *FreeDatabase, in *FreeWrite, rev record.Revision) error
 }
 
 // dropBody removes a revision's body, if it is there; blobs that nothing needs any more become loose.
-func (o *op) dropBody(db *FreeDatabase, id string, rev record.Revision) error {
+func (o *op) dropBody(db *freeDatabase, id string, rev record.Revision) error {
 	key := db.bodyKey(id, rev)
 	row, err := o.get(freeBodyBucket, key)
 	if err != nil || row == nil {

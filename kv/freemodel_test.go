@@ -117,7 +117,7 @@ func (m *freeModel) edit(t *rapid.T, s *kv.Store, id string) {
 		base = leaves[0]
 	}
 	fits := slices.Contains(leaves, base) || base == record.Revision{} && len(leaves) == 0
-	r := writeFree(t, s, kv.FreeWrite{ID: id, Parent: parent, Deleted: deleted, Body: []byte(body)})
+	r := writeFree(t, s, kv.DocWrite{ID: id, Parent: parent, Deleted: deleted, Body: []byte(body)})
 	if !fits {
 		if !errors.Is(r.Err, kv.ErrConflict) {
 			t.Fatalf("edit of %s in %s = %v, %v, want a conflict", parent, id, r.Revision, r.Err)
@@ -148,7 +148,7 @@ func (m *freeModel) receive(t *rapid.T, s *kv.Store, id string) {
 	deleted := rapid.IntRange(0, 3).Draw(t, "delete") == 0
 	m.drawn++
 	body := fmt.Sprintf(`{"received":%d}`, m.drawn)
-	if r := writeFree(t, s, kv.FreeWrite{ID: id, Path: path, Deleted: deleted, Body: []byte(body)}); r.Err != nil || r.Revision != path[0] {
+	if r := writeFree(t, s, kv.DocWrite{ID: id, Path: path, Deleted: deleted, Body: []byte(body)}); r.Err != nil || r.Revision != path[0] {
 		t.Fatalf("receive %v of %s = %+v", path, id, r)
 	}
 	if !known {
@@ -156,9 +156,9 @@ func (m *freeModel) receive(t *rapid.T, s *kv.Store, id string) {
 	}
 }
 
-func writeFree(t rapid.TB, s *kv.Store, w kv.FreeWrite) kv.FreeResult {
+func writeFree(t rapid.TB, s *kv.Store, w kv.DocWrite) kv.DocResult {
 	t.Helper()
-	results, err := s.WriteFree(kv.Operator(), "notes", []kv.FreeWrite{w})
+	results, err := of(s).Write([]kv.DocWrite{w})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestAFreeDatabaseIsWhatWasWritten(t *testing.T) {
 		dir := t.TempDir()
 		s := reopenable(t, kv.Config{Dir: dir})
 		defer func() { closed(t, s) }()
-		if err := s.CreateFreeDatabase(kv.Operator(), "notes"); err != nil {
+		if err := s.CreateDatabase(kv.Operator(), "notes"); err != nil {
 			r.Fatal(err)
 		}
 		m := &freeModel{docs: map[string]map[record.Revision]*freeNode{}}
@@ -200,16 +200,16 @@ func TestTheBodiesOfOldRevisionsGo(t *testing.T) {
 	var revs []record.Revision
 	parent := record.Revision{}
 	for i := range kv.RevsLimit + 10 {
-		r := writeFree(t, s, kv.FreeWrite{ID: "a", Parent: parent, Body: fmt.Appendf(nil, `{"n":%d}`, i)})
+		r := writeFree(t, s, kv.DocWrite{ID: "a", Parent: parent, Body: fmt.Appendf(nil, `{"n":%d}`, i)})
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}
 		parent = r.Revision
 		revs = append(revs, parent)
 	}
-	doc, err := s.ReadFree(kv.Operator(), "notes", "a", kv.FreeAsk{Revisions: revs})
+	doc, err := of(s).Read("a", kv.Ask{Revisions: revs})
 	if err != nil || doc.Tree.Len() != kv.RevsLimit {
-		t.Fatalf("ReadFree = a tree of %d, %v, want %d", doc.Tree.Len(), err, kv.RevsLimit)
+		t.Fatalf("Read = a tree of %d, %v, want %d", doc.Tree.Len(), err, kv.RevsLimit)
 	}
 	for i, r := range doc.Revisions {
 		want := fmt.Appendf(nil, `{"n":%d}`, i)
@@ -222,8 +222,8 @@ func TestTheBodiesOfOldRevisionsGo(t *testing.T) {
 	}
 	received(t, s, "b", chain("a"), false)
 	received(t, s, "b", chain(strings.Repeat("x", kv.RevsLimit)+"a"), false)
-	if doc, err = s.ReadFree(kv.Operator(), "notes", "b", kv.FreeAsk{Revisions: chain("a")}); err != nil || doc.Revisions[0].Body != nil {
-		t.Errorf("ReadFree of a revision that is forgotten = %+v, %v", doc.Revisions, err)
+	if doc, err = of(s).Read("b", kv.Ask{Revisions: chain("a")}); err != nil || doc.Revisions[0].Body != nil {
+		t.Errorf("Read of a revision that is forgotten = %+v, %v", doc.Revisions, err)
 	}
 	healthy(t, s)
 }

@@ -28,7 +28,7 @@ func chain(letters string) (path []record.Revision) {
 // received writes a replicated revision.
 func received(t testing.TB, s *kv.Store, id string, path []record.Revision, deleted bool) {
 	t.Helper()
-	if r := writeFree(t, s, kv.FreeWrite{ID: id, Path: path, Deleted: deleted}); r.Err != nil || r.Revision != path[0] {
+	if r := writeFree(t, s, kv.DocWrite{ID: id, Path: path, Deleted: deleted}); r.Err != nil || r.Revision != path[0] {
 		t.Fatalf("receive %v = %+v", path, r)
 	}
 }
@@ -43,18 +43,18 @@ func TestReadingTheRevisionsOfADocument(t *testing.T) {
 	other := chain("q")[0]
 	for _, row := range []struct {
 		name string
-		ask  kv.FreeAsk
+		ask  kv.Ask
 		want []record.Revision
 	}{
-		{"the winner", kv.FreeAsk{}, []record.Revision{c}},
-		{"all leaves", kv.FreeAsk{Leaves: true}, []record.Revision{c, b, z}},
-		{"some", kv.FreeAsk{Revisions: []record.Revision{b, a, other, b}}, []record.Revision{b, a, other}},
-		{"the latest of a leaf", kv.FreeAsk{Revisions: []record.Revision{b}, Latest: true}, []record.Revision{b}},
-		{"the latest of one with a child", kv.FreeAsk{Revisions: []record.Revision{y, other}, Latest: true}, []record.Revision{z, other}},
-		{"the latest of the root", kv.FreeAsk{Revisions: []record.Revision{a, b}, Latest: true}, []record.Revision{c, b, z}},
-		{"none", kv.FreeAsk{Revisions: []record.Revision{}}, nil},
+		{"the winner", kv.Ask{}, []record.Revision{c}},
+		{"all leaves", kv.Ask{Leaves: true}, []record.Revision{c, b, z}},
+		{"some", kv.Ask{Revisions: []record.Revision{b, a, other, b}}, []record.Revision{b, a, other}},
+		{"the latest of a leaf", kv.Ask{Revisions: []record.Revision{b}, Latest: true}, []record.Revision{b}},
+		{"the latest of one with a child", kv.Ask{Revisions: []record.Revision{y, other}, Latest: true}, []record.Revision{z, other}},
+		{"the latest of the root", kv.Ask{Revisions: []record.Revision{a, b}, Latest: true}, []record.Revision{c, b, z}},
+		{"none", kv.Ask{Revisions: []record.Revision{}}, nil},
 	} {
-		doc, err := s.ReadFree(kv.Operator(), "notes", "doc", row.ask)
+		doc, err := of(s).Read("doc", row.ask)
 		got := []record.Revision(nil)
 		for _, r := range doc.Revisions {
 			got = append(got, r.Revision)
@@ -63,12 +63,12 @@ func TestReadingTheRevisionsOfADocument(t *testing.T) {
 			}
 		}
 		if err != nil || !slices.Equal(got, row.want) {
-			t.Errorf("ReadFree of %s = %v, %v, want %v", row.name, got, err, row.want)
+			t.Errorf("Read of %s = %v, %v, want %v", row.name, got, err, row.want)
 		}
 	}
 	for _, id := range []string{"", "none", "_local/x"} {
-		if _, err := s.ReadFree(kv.Operator(), "notes", id, kv.FreeAsk{}); !errors.Is(err, kv.ErrNotFound) {
-			t.Errorf("ReadFree(%q) = %v", id, err)
+		if _, err := of(s).Read(id, kv.Ask{}); !errors.Is(err, kv.ErrNotFound) {
+			t.Errorf("Read(%q) = %v", id, err)
 		}
 	}
 }
@@ -80,29 +80,29 @@ func TestTheFeedOfSomeDocuments(t *testing.T) {
 		noted(t, s, fmt.Sprint(i%4), fmt.Sprintf(`{"n":%d}`, i)) // the order is then 2 3 0 1
 	}
 	for _, row := range []struct {
-		feed kv.FreeFeed
+		feed kv.Feed
 		want string
 	}{
-		{kv.FreeFeed{Limit: 9}, "2@3 3@4 0@5 1@6"},
-		{kv.FreeFeed{Limit: 9, Since: 4}, "0@5 1@6"},
-		{kv.FreeFeed{Limit: 9, Since: 1 << 63}, ""},
-		{kv.FreeFeed{Limit: 9, Since: 1<<64 - 1}, ""},
-		{kv.FreeFeed{Limit: 0}, ""},
-		{kv.FreeFeed{Limit: 9, Descending: true, Since: 4}, "1@6 0@5"},
-		{kv.FreeFeed{Limit: 2, Descending: true, Before: 6}, "0@5 3@4"},
-		{kv.FreeFeed{Limit: 9, IDs: []string{"1", "none", "3", "1"}}, "3@4 1@6"},
-		{kv.FreeFeed{Limit: 1, IDs: []string{"1", "3"}}, "3@4"},
-		{kv.FreeFeed{Limit: 9, IDs: []string{"1", "3"}, Since: 4}, "1@6"},
-		{kv.FreeFeed{Limit: 9, IDs: []string{"1", "3", "0"}, Descending: true, Before: 6}, "0@5 3@4"},
-		{kv.FreeFeed{Limit: 9, IDs: []string{}}, ""},
+		{kv.Feed{Limit: 9}, "2@3 3@4 0@5 1@6"},
+		{kv.Feed{Limit: 9, Since: 4}, "0@5 1@6"},
+		{kv.Feed{Limit: 9, Since: 1 << 63}, ""},
+		{kv.Feed{Limit: 9, Since: 1<<64 - 1}, ""},
+		{kv.Feed{Limit: 0}, ""},
+		{kv.Feed{Limit: 9, Descending: true, Since: 4}, "1@6 0@5"},
+		{kv.Feed{Limit: 2, Descending: true, Before: 6}, "0@5 3@4"},
+		{kv.Feed{Limit: 9, IDs: []string{"1", "none", "3", "1"}}, "3@4 1@6"},
+		{kv.Feed{Limit: 1, IDs: []string{"1", "3"}}, "3@4"},
+		{kv.Feed{Limit: 9, IDs: []string{"1", "3"}, Since: 4}, "1@6"},
+		{kv.Feed{Limit: 9, IDs: []string{"1", "3", "0"}, Descending: true, Before: 6}, "0@5 3@4"},
+		{kv.Feed{Limit: 9, IDs: []string{}}, ""},
 	} {
-		page, err := s.FreeChanges(kv.Operator(), "notes", row.feed)
+		page, _, err := of(s).Changes(row.feed)
 		got := []string{}
 		for _, c := range page {
 			got = append(got, c.ID+"@"+strconv.FormatUint(c.Seq, 10))
 		}
 		if err != nil || strings.Join(got, " ") != row.want {
-			t.Errorf("FreeChanges(%+v) = %v, %v, want %s", row.feed, got, err, row.want)
+			t.Errorf("Changes(%+v) = %v, %v, want %s", row.feed, got, err, row.want)
 		}
 	}
 }
@@ -115,16 +115,16 @@ func TestABodyHasOneForm(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n++
 		one, other := drawnBody(r, 3, true)
-		first := writeFree(r, s, kv.FreeWrite{ID: fmt.Sprint("one", n), Body: []byte(one)})
-		second := writeFree(r, s, kv.FreeWrite{ID: fmt.Sprint("other", n), Body: []byte(other)})
+		first := writeFree(r, s, kv.DocWrite{ID: fmt.Sprint("one", n), Body: []byte(one)})
+		second := writeFree(r, s, kv.DocWrite{ID: fmt.Sprint("other", n), Body: []byte(other)})
 		if first.Err != nil || second != first {
 			r.Fatalf("%s = %+v, %s = %+v", one, first, other, second)
 		}
-		doc, err := s.ReadFree(kv.Operator(), "notes", fmt.Sprint("one", n), kv.FreeAsk{})
+		doc, err := of(s).Read(fmt.Sprint("one", n), kv.Ask{})
 		if err != nil {
 			r.Fatal(err)
 		}
-		again := writeFree(r, s, kv.FreeWrite{ID: fmt.Sprint("again", n), Body: doc.Revisions[0].Body})
+		again := writeFree(r, s, kv.DocWrite{ID: fmt.Sprint("again", n), Body: doc.Revisions[0].Body})
 		if again != first {
 			r.Fatalf("the body as it is read, %s = %+v, want %+v", doc.Revisions[0].Body, again, first)
 		}
@@ -175,22 +175,22 @@ func TestManyWriteOneDatabase(t *testing.T) {
 	for w := range 4 {
 		all.Go(func() {
 			for i := range 30 {
-				b, err := s.PutFreeBlob(kv.Operator(), "notes", iotest.HalfReader(strings.NewReader(randomText(i*1000))))
+				b, err := of(s).PutBlob(iotest.HalfReader(strings.NewReader(randomText(i * 1000))))
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				writes := []kv.FreeWrite{
+				writes := []kv.DocWrite{
 					{ID: fmt.Sprint("own", w), Path: chain(strings.Repeat("x", i) + string(rune('a'+w)))[:1], Attachments: []kv.Attachment{{Name: "a", Blob: b}}},
 					{ID: "shared", Body: fmt.Appendf(nil, `{"by":%d}`, w)},
 				}
-				if _, err := s.WriteFree(kv.Operator(), "notes", writes); err != nil {
+				if _, err := of(s).Write(writes); err != nil {
 					t.Error(err)
 				}
-				if _, err := s.FreeChanges(kv.Operator(), "notes", kv.FreeFeed{Limit: 10}); err != nil {
+				if _, _, err := of(s).Changes(kv.Feed{Limit: 10}); err != nil {
 					t.Error(err)
 				}
-				if _, err := s.ReadFree(kv.Operator(), "notes", "shared", kv.FreeAsk{Leaves: true}); err != nil {
+				if _, err := of(s).Read("shared", kv.Ask{Leaves: true}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -201,8 +201,8 @@ func TestManyWriteOneDatabase(t *testing.T) {
 	}
 	all.Wait()
 	healthy(t, s)
-	if db, err := s.FreeDatabase(kv.Operator(), "notes"); err != nil || db.Docs != 5 {
-		t.Errorf("FreeDatabase = %+v, %v, want 5 documents", db, err)
+	if db, err := of(s).Info(); err != nil || db.Docs != 5 {
+		t.Errorf("Info = %+v, %v, want 5 documents", db, err)
 	}
 }
 
@@ -215,7 +215,7 @@ type replacing struct {
 
 func (r *replacing) Read(p []byte) (int, error) {
 	if r.left--; r.left == 0 {
-		if err := r.s.DeleteFreeDatabase(kv.Operator(), "notes"); err != nil {
+		if err := r.s.DeleteDatabase(kv.Operator(), "notes"); err != nil {
 			r.t.Error(err)
 		}
 		newNotes(r.t, r.s)
@@ -226,8 +226,8 @@ func (r *replacing) Read(p []byte) (int, error) {
 func TestAnUploadDoesNotGoOnInAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	s := withNotes(t)
-	if _, err := s.PutFreeBlob(kv.Operator(), "notes", &replacing{t, s, 3}); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("PutFreeBlob = %v", err)
+	if _, err := of(s).PutBlob(&replacing{t, s, 3}); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("PutBlob = %v", err)
 	}
 	if r, err := s.Verify(kv.Operator(), nil); err != nil || r.Damaged != 0 || r.Rows > 10 {
 		t.Errorf("Verify = %+v, %v, want nothing of it", r, err)

@@ -19,7 +19,7 @@ func (v *sight) verifyFree(b bucket, key, value []byte) error {
 		return v.verifyDatabase(key, value)
 	}
 	c := cutter{rest: key}
-	db := &FreeDatabase{id: c.uvarint()}
+	db := &freeDatabase{id: c.uvarint()}
 	if c.short {
 		return ErrCorrupt
 	}
@@ -50,7 +50,7 @@ func (v *sight) verifyDatabase(key, row []byte) error {
 	if err != nil {
 		return err
 	}
-	counted := FreeDatabase{}
+	counted := freeDatabase{}
 	err = v.scan(freeDocBucket, db.key(), nil, func(_, row []byte) (bool, error) {
 		if len(row) < freeDocHead {
 			return false, ErrCorrupt
@@ -66,7 +66,7 @@ func (v *sight) verifyDatabase(key, row []byte) error {
 }
 
 // verifyFreeDoc checks a document's tree, its row in the log, and that the bodies which its tree says are held are there.
-func (v *sight) verifyFreeDoc(db *FreeDatabase, id string, row []byte) error {
+func (v *sight) verifyFreeDoc(db *freeDatabase, id string, row []byte) error {
 	d, err := parseFreeDoc(row)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func cutRevision(key []byte) (id string, rev record.Revision, err error) {
 }
 
 // verifyBody checks that a body is canonical, that its document's tree holds it, and that its attachments are there.
-func (v *sight) verifyBody(db *FreeDatabase, key, row []byte) error {
+func (v *sight) verifyBody(db *freeDatabase, key, row []byte) error {
 	id, rev, err := cutRevision(key)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (v *sight) verifyBody(db *FreeDatabase, key, row []byte) error {
 }
 
 // verifyFreeLog checks that a row of the log is its document's latest change.
-func (v *sight) verifyFreeLog(db *FreeDatabase, seq uint64, id string) error {
+func (v *sight) verifyFreeLog(db *freeDatabase, seq uint64, id string) error {
 	d, err := v.freeDoc(db, id)
 	if err != nil || d == nil || d.seq != seq {
 		return errors.Join(err, fmt.Errorf("row %d is not its document's latest change", seq))
@@ -143,7 +143,7 @@ func (v *sight) verifyFreeLog(db *FreeDatabase, seq uint64, id string) error {
 }
 
 // verifyBlob checks that a blob's chunks are what its row says.
-func (v *sight) verifyBlob(db *FreeDatabase, key []byte) error {
+func (v *sight) verifyBlob(db *freeDatabase, key []byte) error {
 	if len(key) != sha256.Size {
 		return ErrCorrupt
 	}
@@ -165,7 +165,7 @@ func (v *sight) verifyBlob(db *FreeDatabase, key []byte) error {
 }
 
 // verifyRef checks that the revision which a row says needs a blob does.
-func (v *sight) verifyRef(db *FreeDatabase, key []byte) error {
+func (v *sight) verifyRef(db *freeDatabase, key []byte) error {
 	if len(key) < sha256.Size {
 		return ErrCorrupt
 	}

@@ -94,11 +94,11 @@ func TestVerifyNamesWhatIsWrongWithAFreeDatabase(t *testing.T) {
 			s := reopenable(t, kv.Config{Dir: dir})
 			newNotes(t, s)
 			blob := stored(t, s, "content of the attachment")
-			if r := writeFree(t, s, kv.FreeWrite{ID: "LULU", Deleted: true}); r.Err != nil {
+			if r := writeFree(t, s, kv.DocWrite{ID: "LULU", Deleted: true}); r.Err != nil {
 				t.Fatal(r.Err)
 			}
 			noted(t, s, "zLULU", `{"who":"Ana"}`, kv.Attachment{Name: "Ana", Blob: blob})
-			if _, err := s.PutLocalDoc(kv.Operator(), "notes", "LULU", []byte(`{"who":"Ana"}`)); err != nil {
+			if _, err := of(s).PutLocal("LULU", []byte(`{"who":"Ana"}`)); err != nil {
 				t.Fatal(err)
 			}
 			healthy(t, s)

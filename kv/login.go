@@ -10,15 +10,45 @@ import (
 type login struct {
 	hash      [sha256.Size]byte
 	expires   time.Time
+	revoked   bool
 	principal Principal
 }
 
-// Login finds the principal of a key and secret. ErrBadLogin whatever is wrong, after the same work.
+// Login finds the principal of a key and secret. ErrBadLogin whatever is wrong, after the same work; its ErrRevoked to whoever
+// has the secret of a key that was revoked.
 func (s *Store) Login(key, secret string) (Principal, error) {
 	hash := sha256.Sum256([]byte(secret))
 	l, known := (*s.logins.Load())[key]
 	right := subtle.ConstantTimeCompare(hash[:], l.hash[:]) == 1
-	if !known || !right || !l.expires.IsZero() && !s.clock().Before(l.expires) {
+	if !known || !right {
+		return Principal{}, ErrBadLogin
+	}
+	return s.stand(l)
+}
+
+// Standing is a principal as its key is now, for whoever goes on for longer than a request: ErrBadLogin, ErrRevoked.
+func (s *Store) Standing(p Principal) (Principal, error) {
+	if p.public == "" {
+		return p, nil // the operator has no key, and who has none may nothing
+	}
+	l, known := (*s.logins.Load())[p.public]
+	if !known {
+		return Principal{}, ErrBadLogin
+	}
+	return s.stand(l)
+}
+
+// StandingKey is the principal of a key that has shown its secret before.
+func (s *Store) StandingKey(key string) (Principal, error) {
+	return s.Standing(Principal{public: key})
+}
+
+// stand judges a key itself.
+func (s *Store) stand(l login) (Principal, error) {
+	switch {
+	case l.revoked:
+		return Principal{}, ErrRevoked
+	case !l.expires.IsZero() && !s.clock().Before(l.expires):
 		return Principal{}, ErrBadLogin
 	}
 	return l.principal, nil
@@ -29,10 +59,8 @@ func (s *Store) loadLogins() error {
 	logins := make(map[string]login)
 	err := s.view(func(v *sight) error {
 		return v.eachKey(func(k Key, hash [sha256.Size]byte) {
-			if k.Revoked.IsZero() {
-				logins[k.Key] = login{hash: hash, expires: k.Expires, principal: Principal{
-					key: k.ID, name: k.Name, level: k.Level, permissions: k.Permissions, rate: k.Rate, expires: k.Expires}}
-			}
+			logins[k.Key] = login{hash: hash, expires: k.Expires, revoked: !k.Revoked.IsZero(), principal: Principal{
+				key: k.ID, public: k.Key, name: k.Name, level: k.Level, permissions: k.Permissions, rate: k.Rate, expires: k.Expires}}
 		})
 	})
 	if err == nil {

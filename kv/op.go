@@ -19,6 +19,7 @@ type op struct {
 	doors   *doorMemory
 	group   *group // as the operations before this one have left it
 	changed []listChange
+	rung    []feedName // the feeds that have grown
 	after   []func()
 	scratch []byte // for a row that is put together
 }

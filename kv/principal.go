@@ -13,6 +13,7 @@ import (
 // Principal is who asks: an api key that has logged in, or the operator of this machine.
 type Principal struct {
 	key         int64
+	public      string // the key as it logs in; "" for the operator
 	name        string
 	level       Level
 	permissions []Permission

@@ -39,6 +39,7 @@ type Store struct {
 	logins   atomic.Pointer[map[string]login]
 	seq      atomic.Uint64
 	bell     bell      // rung when seq has grown
+	bells    bells     // of the single databases
 	caches   sync.Pool // of *bucketCache, for Views
 	search   searching
 }

@@ -45,6 +45,7 @@ type group struct {
 	state   state
 	jobs    []*job
 	lists   []listChange
+	rung    []feedName // the feeds that have grown
 	bytes   int
 	rows    int
 	bulk    time.Duration // spent on other jobs than doors'
@@ -160,7 +161,7 @@ func (w *writer) run(g *group, j *job, st *step) error {
 	o := &w.op // the last one's answer has been taken
 	*o = op{
 		sight: sight{rows: w.rows, store: w.store, now: g.now, lists: w.store.current()},
-		state: g.state, stamp: g.stamp, doubted: g.doubted, doors: &w.doors, group: g, changed: o.changed[:0], scratch: o.scratch,
+		state: g.state, stamp: g.stamp, doubted: g.doubted, doors: &w.doors, group: g, changed: o.changed[:0], rung: o.rung[:0], scratch: o.scratch,
 	}
 	if st.err = shield(o, st.run); st.err != nil {
 		w.store.noteCorrupt(st.err)
@@ -176,6 +177,7 @@ func (w *writer) run(g *group, j *job, st *step) error {
 	g.bytes += w.over.bytes
 	g.rows += len(w.over.entries)
 	g.lists = append(g.lists, o.changed...)
+	g.ring(o.rung)
 	j.after = append(j.after, o.after...)
 	return nil
 }
@@ -214,6 +216,7 @@ func (w *writer) commit(g *group) error {
 	w.store.metrics.committed(len(g.jobs), time.Since(start))
 	w.store.seq.Store(g.state.seq)
 	w.store.bell.ring()
+	w.store.bells.ring(g.rung)
 	return nil
 }
 

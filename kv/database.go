@@ -1,0 +1,289 @@
+package kv
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// DocPage is the largest number of rows that a method of a database answers at once, and pageBytes about how many bytes of
+// bodies.
+const (
+	DocPage   = 1000
+	pageBytes = 4 << 20
+)
+
+// Database is one database of documents as one principal uses it (sync.md §1). Each method looks anew whether the database is
+// there and what the principal may: ErrNotFound, *Forbidden. It holds nothing and may be used by several goroutines.
+type Database struct {
+	store     *Store
+	principal Principal
+	name      string
+}
+
+// DatabaseInfo tells of a database.
+type DatabaseInfo struct {
+	Name    string
+	Docs    int       // whose winner lives
+	Deleted int       // whose winner is a tombstone
+	Seq     uint64    // of its latest change; 0 = none
+	Created time.Time // in microseconds; what it answers is the same after a restart
+}
+
+// documents is what a database holds, as one View or one operation sees it. Its methods are told where to read, as a database's
+// row outlives no transaction; who may ask has been judged when it was found.
+type documents interface {
+	info() DatabaseInfo
+	feed() feedName      // names the bell that its changes ring
+	localPrefix() []byte // of the keys of its local documents, whosever they are
+	maySee(p Principal) error
+	mayWrite(p Principal) error
+
+	changes(v *sight, f Feed) (page []DocChange, more bool, err error)
+	pending(v *sight, since uint64) (int, error)
+	list(v *sight, r Range) ([]DocRow, error)
+	missing(v *sight, asked Revs) (MissingRevs, error)
+	read(v *sight, id string, ask Ask) (Doc, error)
+	chunk(v *sight, sum [32]byte, n uint64) (bytes []byte, more bool, err error)
+
+	write(o *op, p Principal, in *DocWrite) (record.Revision, error)
+	upload(o *op, up *upload, part []byte, last bool) (Blob, error)
+}
+
+// documents finds a database by its name, whoever asks: ErrNotFound.
+func (v *sight) documents(name string) (documents, error) {
+	db, err := v.database(name)
+	if err != nil {
+		return nil, err // a nil *freeDatabase would be no nil documents
+	}
+	return db, nil
+}
+
+// Database opens a database: ErrDatabaseName, ErrNotFound, *Forbidden.
+func (s *Store) Database(p Principal, name string) (*Database, error) {
+	if !databaseName.MatchString(name) {
+		return nil, ErrDatabaseName
+	}
+	db := &Database{store: s, principal: p, name: name}
+	return db, db.view(func(*sight, documents) error { return nil })
+}
+
+// Name is the database's name.
+func (db *Database) Name() string { return db.name }
+
+// view reads the database in one View.
+func (db *Database) view(fn func(*sight, documents) error) error {
+	p, err := db.store.Standing(db.principal)
+	if err != nil {
+		return err
+	}
+	return db.store.view(func(v *sight) error {
+		docs, err := v.documents(db.name)
+		if err == nil {
+			err = docs.maySee(p)
+		}
+		if err != nil {
+			return err
+		}
+		return fn(v, docs)
+	})
+}
+
+// judge is a write's look at who asks, before it is given to the writer.
+func (db *Database) judge() (p Principal, err error) {
+	if p, err = db.store.Standing(db.principal); err == nil {
+		err = db.view(func(_ *sight, docs documents) error { return docs.mayWrite(p) })
+	}
+	return p, err
+}
+
+// Info tells of the database.
+func (db *Database) Info() (info DatabaseInfo, err error) {
+	err = db.view(func(_ *sight, docs documents) error {
+		info = docs.info()
+		return nil
+	})
+	return info, err
+}
+
+// Changes reads the database's log after a sequence, oldest first or newest first. more tells that the page ends before the log
+// does.
+func (db *Database) Changes(f Feed) (page []DocChange, more bool, err error) {
+	err = db.view(func(v *sight, docs documents) (err error) {
+		page, more, err = docs.changes(v, f)
+		return err
+	})
+	return page, more, err
+}
+
+// Pending is how many changes lie beyond a sequence: exactly up to 10,000, of more it may say too many.
+func (db *Database) Pending(since uint64) (n int, err error) {
+	err = db.view(func(v *sight, docs documents) (err error) {
+		n, err = docs.pending(v, since)
+		return err
+	})
+	return n, err
+}
+
+// Await returns nil once the database has a change after a sequence; ErrNotFound once it is gone, or the error of ctx. Waiting
+// costs nothing while other databases change.
+func (db *Database) Await(ctx context.Context, since uint64) error {
+	var name feedName
+	err := db.view(func(_ *sight, docs documents) error {
+		name = docs.feed()
+		return nil
+	})
+	for err == nil {
+		heard, leave := db.store.bells.hear(name)
+		info, failed := db.Info() // after the ear is at the bell: what happens between the two rings
+		if failed != nil || info.Seq > since {
+			leave()
+			return failed
+		}
+		select {
+		case <-heard:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		leave()
+	}
+	return err
+}
+
+// Missing answers _revs_diff, one answer for each document in the same order.
+func (db *Database) Missing(asked []Revs) (answers []MissingRevs, err error) {
+	for part := range slices.Chunk(asked, DocPage) {
+		err = db.view(func(v *sight, docs documents) error {
+			for _, a := range part {
+				m, err := docs.missing(v, a)
+				if err != nil {
+					return err
+				}
+				answers = append(answers, m)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+// Read reads a document, deleted or not: ErrNotFound.
+func (db *Database) Read(id string, ask Ask) (doc Doc, err error) {
+	err = db.view(func(v *sight, docs documents) (err error) {
+		doc, err = docs.read(v, id, ask)
+		return err
+	})
+	return doc, err
+}
+
+// List lists the live documents in the order of their ids' bytes. Fewer than Limit rows are the last.
+func (db *Database) List(r Range) (page []DocRow, err error) {
+	err = db.view(func(v *sight, docs documents) (err error) {
+		page, err = docs.list(v, r)
+		return err
+	})
+	return page, err
+}
+
+// Write stores up to MaxRows revisions, each on its own: a bad one blocks none. One that is known already changes nothing.
+// The error is the store's own, or *Forbidden.
+func (db *Database) Write(writes []DocWrite) ([]DocResult, error) {
+	if len(writes) > MaxRows {
+		return nil, errors.New("too many documents for one operation")
+	}
+	p, err := db.judge()
+	if err != nil {
+		return nil, err
+	}
+	results := make([]DocResult, len(writes))
+	steps := make([]step, len(writes))
+	for i := range writes {
+		db.store.Yield()
+		in, err := prepareDoc(writes[i])
+		steps[i].run = func(o *op) error {
+			if err != nil {
+				return err
+			}
+			docs, err := o.documents(db.name)
+			if err != nil {
+				return err
+			}
+			results[i].Revision, err = docs.write(o, p, in)
+			return err
+		}
+	}
+	if err := db.store.doAll(steps); err != nil {
+		return nil, err
+	}
+	for i := range steps {
+		if steps[i].err != nil {
+			results[i] = DocResult{Err: steps[i].err}
+		}
+	}
+	return results, nil
+}
+
+// localKey names a local document: it belongs to one key in one database, is not replicated and has no history.
+func localKey(docs documents, p Principal, id string) []byte {
+	return append(binary.AppendUvarint(docs.localPrefix(), uint64(p.key)), id...)
+}
+
+// Local reads the principal's own local document and how often it was written: ErrNotFound.
+func (db *Database) Local(id string) (body []byte, written uint64, err error) {
+	err = db.view(func(v *sight, docs documents) error {
+		row, err := v.get(freeLocalBucket, localKey(docs, db.principal, id))
+		if err != nil || row == nil {
+			return orNotFound(err)
+		}
+		c := cutter{rest: row}
+		written, body = c.uvarint(), bytes.Clone(c.rest)
+		return nil
+	})
+	return body, written, err
+}
+
+// PutLocal sets the principal's own local document and answers how often it was written; a nil body deletes it. Whoever reads a
+// database may keep a checkpoint in it. ErrNotFound where there is nothing to delete; ErrDocument, ErrTooLarge.
+func (db *Database) PutLocal(id string, body []byte) (written uint64, err error) {
+	if err := checkDocID(id); err != nil {
+		return 0, err
+	}
+	if body != nil {
+		if body, err = canonicalDoc(body); err != nil {
+			return 0, err
+		}
+	}
+	if err := db.view(func(*sight, documents) error { return nil }); err != nil {
+		return 0, err
+	}
+	err = db.store.do(false, func(o *op) error {
+		docs, err := o.documents(db.name)
+		if err != nil {
+			return err
+		}
+		key := localKey(docs, db.principal, id)
+		row, err := o.get(freeLocalBucket, key)
+		switch {
+		case err != nil:
+			return err
+		case body == nil && row == nil:
+			return ErrNotFound
+		case body == nil:
+			o.delete(freeLocalBucket, key)
+			return nil
+		}
+		c := cutter{rest: row}
+		written = c.uvarint() + 1
+		o.put(freeLocalBucket, key, append(binary.AppendUvarint(nil, written), body...))
+		return nil
+	})
+	return written, err
+}

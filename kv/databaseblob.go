@@ -1,0 +1,58 @@
+package kv
+
+import (
+	"crypto/md5"
+	"crypto/sha256"
+	"errors"
+	"io"
+)
+
+// PutBlob stores bytes that a document written within the hour shall have as an attachment, in several operations, so that they
+// are never in memory as a whole: ErrNotFound, *Forbidden, or what reading them answers.
+func (db *Database) PutBlob(content io.Reader) (Blob, error) {
+	if _, err := db.judge(); err != nil {
+		return Blob{}, err
+	}
+	up := &upload{sha: sha256.New(), md5: md5.New()}
+	content = io.TeeReader(content, io.MultiWriter(up.sha, up.md5))
+	part := make([]byte, blobChunk) // most are small
+	for {
+		n, err := io.ReadFull(content, part)
+		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
+			return Blob{}, err
+		}
+		var b Blob
+		err = db.store.do(false, func(o *op) error {
+			docs, err := o.documents(db.name)
+			if err == nil {
+				b, err = docs.upload(o, up, part[:n], last)
+			}
+			return err
+		})
+		if err != nil || last {
+			return b, err
+		}
+		if len(part) == blobChunk {
+			part = make([]byte, uploadChunks*blobChunk)
+		}
+	}
+}
+
+// Blob writes a blob's bytes to w; no transaction is held while w takes them. ErrNotFound, also for a blob that goes meanwhile.
+func (db *Database) Blob(sum [32]byte, w io.Writer) error {
+	for n, more := uint64(0), true; more; n++ {
+		var part []byte
+		err := db.view(func(v *sight, docs documents) (err error) {
+			part, more, err = docs.chunk(v, sum, n)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}

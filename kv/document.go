@@ -1,0 +1,129 @@
+package kv
+
+import (
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// Doc is a document: its whole tree, and the revisions that were asked for.
+type Doc struct {
+	ID        string
+	Seq       uint64 // of its latest change
+	Deleted   bool   // its winner is a tombstone
+	Tree      record.Tree
+	Revisions []DocRevision
+}
+
+// DocRevision is one revision of a document. Body is its canonical JSON without members that begin with "_"; nil where the
+// store does not have it (Tree.Has tells whether the revision is known).
+type DocRevision struct {
+	Revision    record.Revision
+	Deleted     bool
+	Body        []byte
+	Attachments []Attachment // by name
+}
+
+// Ask says which of a document's revisions to read; the zero Ask asks for the winner.
+type Ask struct {
+	Revisions []record.Revision
+	Leaves    bool // all of them, the winner first, instead
+	Latest    bool // instead of a revision the leaves that follow from it
+}
+
+// of lists the revisions that are asked for, each once.
+func (a Ask) of(tree *record.Tree) (revs []record.Revision) {
+	leaves := tree.Leaves()
+	add := func(rev record.Revision) {
+		if !slices.Contains(revs, rev) {
+			revs = append(revs, rev)
+		}
+	}
+	if a.Leaves {
+		for _, leaf := range leaves {
+			add(leaf.Revision)
+		}
+		return revs
+	}
+	for _, rev := range a.Revisions {
+		found := false
+		for _, leaf := range leaves {
+			if a.Latest && slices.Contains(tree.Path(leaf.Revision), rev) {
+				add(leaf.Revision)
+				found = true
+			}
+		}
+		if !found {
+			add(rev)
+		}
+	}
+	if a.Revisions == nil && len(leaves) > 0 {
+		add(leaves[0].Revision)
+	}
+	return revs
+}
+
+// Range says which documents to list.
+type Range struct {
+	From       string // the first id; "" = from the end where it begins
+	Past       bool   // leaves From itself out
+	Limit      int    // at most DocPage
+	Descending bool
+}
+
+// DocRow is one live document of a list.
+type DocRow struct {
+	ID     string
+	Seq    uint64
+	Winner record.Revision
+}
+
+// Feed says which changes to read.
+type Feed struct {
+	Since      uint64
+	Limit      int // at most DocPage
+	Descending bool
+	Before     uint64   // with Descending: only what is before it; 0 = all
+	IDs        []string // only these documents; nil = all
+	Bodies     bool     // with the winners' bodies; the page ends earlier where they are large
+}
+
+// DocChange is a document at its latest sequence.
+type DocChange struct {
+	Seq     uint64
+	ID      string
+	Deleted bool
+	Removed bool              // it has left the database; its one leaf is the last revision that the database saw
+	Leaves  []record.TreeNode // the winner first
+	Winner  DocRevision       // with Feed.Bodies
+}
+
+// Revs names revisions of a document that somebody has.
+type Revs struct {
+	ID        string
+	Revisions []record.Revision
+}
+
+// MissingRevs is which of them the database does not have, and which of its own may be their ancestors.
+type MissingRevs struct {
+	ID                         string
+	Missing, PossibleAncestors []record.Revision
+}
+
+// DocWrite is one revision of a document to store.
+type DocWrite struct {
+	ID          string
+	Parent      record.Revision   // of a new edit: the leaf that it changes; zero: it is the first, or follows the tombstone
+	Path        []record.Revision // of a replicated revision: it and those before, newest first; nil: a new edit
+	Deleted     bool
+	Body        []byte       // an object without members that begin with "_"; nil: an empty one
+	Attachments []Attachment // all it has: Name, Type, SHA256, RevPos
+	canonical   []byte
+}
+
+// DocResult is what became of a DocWrite: its revision, or ErrNotFound (no such database), *Conflict, *Forbidden, ErrDocument,
+// ErrTooLarge, ErrNoBlob.
+type DocResult struct {
+	Revision record.Revision
+	Err      error
+}
