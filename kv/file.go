@@ -34,8 +34,8 @@ var (
 
 // identity is who this store is (design.md §4).
 type identity struct {
-	realm, node, epoch string
-	codeKey            []byte
+	realm, node string
+	codeKey     []byte
 }
 
 func boltOptions(size int64) *bbolt.Options {
@@ -190,7 +190,7 @@ func readFormat(tx *bbolt.Tx) (uint64, error) {
 	return format, nil
 }
 
-func readIdentity(r rows) (id identity, err error) {
+func (s *Store) readIdentity(r rows) (id identity, err error) {
 	text := func(key []byte) string {
 		row, e := r.get(metaBucket, key)
 		if e == nil && row == nil {
@@ -199,7 +199,9 @@ func readIdentity(r rows) (id identity, err error) {
 		err = errors.Join(err, e)
 		return string(row)
 	}
-	id.realm, id.node, id.epoch = text(realmKey), text(nodeKey), text(epochKey)
+	id.realm, id.node = text(realmKey), text(nodeKey)
 	id.codeKey = []byte(text(codeKey))
-	return id, err
+	e, failed := readEpochs(r, text(epochKey))
+	s.epochs.Store(e)
+	return id, errors.Join(err, failed)
 }

@@ -20,7 +20,8 @@ type Replayed struct {
 const replayPage = 1000
 
 // Replay reads at most limit rows of the log after a sequence, oldest first, for who follows it. Page has the rows of the
-// given kinds, upto is the last row looked at, or since where there was none. It is for denomination level.
+// given kinds, upto is how far it has looked: the last row, or at the log's end the sequence that the store has come to, for a new
+// epoch begins without a change. It is for denomination level.
 func (s *Store) Replay(p Principal, since uint64, limit int, kinds ...*record.Kind) (page []Replayed, upto uint64, err error) {
 	if err := p.CheckWhole(); err != nil {
 		return nil, since, err
@@ -31,6 +32,11 @@ func (s *Store) Replay(p Principal, since uint64, limit int, kinds ...*record.Ki
 		seen := 0
 		err = s.view(func(v *sight) (err error) {
 			page, seen, upto, err = v.replay(page, upto, n, kinds)
+			if err != nil || seen == n {
+				return err
+			}
+			end, err := v.sequence()
+			upto = max(upto, end)
 			return err
 		})
 		if err != nil || seen < n {

@@ -32,6 +32,7 @@ type Store struct {
 	log      *slog.Logger
 	built    time.Time
 	identity identity
+	epochs   atomic.Pointer[epochs]
 	metrics  *metrics
 	writer   *writer
 	ended    chan struct{} // closed when the writer has
@@ -42,6 +43,7 @@ type Store struct {
 	bells    bells     // of the single databases
 	caches   sync.Pool // of *bucketCache, for Views
 	search   searching
+	boards   boards
 }
 
 // Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
@@ -102,7 +104,10 @@ func (s *Store) start(c Config) error {
 		if s.writer.state, err = decodeState(row); err != nil {
 			return err
 		}
-		if s.identity, err = readIdentity(r); err != nil {
+		if s.identity, err = s.readIdentity(r); err != nil {
+			return err
+		}
+		if err := s.boards.count(r); err != nil {
 			return err
 		}
 		l, err := buildLists(tx.ID(), r)
@@ -143,9 +148,6 @@ func (s *Store) Realm() string { return s.identity.realm }
 
 // Node is this store's ULID.
 func (s *Store) Node() string { return s.identity.node }
-
-// Epoch is the ULID of this store's incarnation: a restored store has another one, for its sequences may mean other changes.
-func (s *Store) Epoch() string { return s.identity.epoch }
 
 // Writable answers nil while the store takes writes, otherwise what stopped it.
 func (s *Store) Writable() error {

@@ -1,0 +1,138 @@
+package kv
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// ErrSequence is a text that no server of the protocol would give as a sequence.
+var ErrSequence = errors.New("not a sequence")
+
+// epochs are a store's incarnations (design.md §4).
+type epochs struct {
+	present string
+	ended   []endedEpoch // oldest first
+}
+
+// endedEpoch is an incarnation of this store's own past. What a peer has of it beyond its end was never in this file.
+type endedEpoch struct {
+	epoch string
+	end   uint64 // the latest sequence that this store has of it
+}
+
+var epochsKey = []byte("epochs") // in meta: n × (epoch 26, end uv)
+
+const (
+	ulidLength = 26
+	keptEpochs = 100 // one that is older counts as unknown: its cursors start over
+)
+
+func readEpochs(r rows, present string) (*epochs, error) {
+	row, err := r.get(metaBucket, epochsKey)
+	if err != nil {
+		return nil, err
+	}
+	e := &epochs{present: present}
+	c := cutter{rest: row}
+	for len(c.rest) > 0 {
+		e.ended = append(e.ended, endedEpoch{string(c.bytes(ulidLength)), c.uvarint()})
+	}
+	if c.short {
+		return nil, fmt.Errorf("%w: meta row epochs", ErrCorrupt)
+	}
+	return e, nil
+}
+
+// next is what they are once the present one has ended.
+func (e *epochs) next(end uint64) *epochs {
+	ended := append(append([]endedEpoch(nil), e.ended...), endedEpoch{e.present, end})
+	return &epochs{present: ulid.Make().String(), ended: ended[max(0, len(ended)-keptEpochs):]}
+}
+
+func (e *epochs) encode() (row []byte) {
+	for _, ended := range e.ended {
+		row = binary.AppendUvarint(append(row, ended.epoch...), ended.end)
+	}
+	return row
+}
+
+// BeginEpoch begins a new incarnation of the running store, as when a peer has met another copy of it: its leases are burned.
+func (s *Store) BeginEpoch(why string) error {
+	before := s.Epoch()
+	if err := s.do(false, (*op).beginEpoch); err != nil {
+		return fmt.Errorf("begin an epoch: %w", err)
+	}
+	s.log.Warn("a new epoch begins: peers ask for what they may have missed", "why", why, "before", before, "epoch", s.Epoch())
+	return nil
+}
+
+// beginEpoch begins a new incarnation. Both sequences, the records' and the free databases', go on from the larger one, so that
+// one number tells for either where the old epoch ended.
+func (o *op) beginEpoch() error {
+	free, last, err := o.freeCounters()
+	if err != nil {
+		return err
+	}
+	o.state.seq = max(o.state.seq, free)
+	o.putFreeCounters(o.state.seq, last)
+	next := o.store.epochs.Load().next(o.state.seq)
+	o.put(metaBucket, epochKey, []byte(next.present))
+	o.put(metaBucket, epochsKey, next.encode())
+	o.burnLeases()
+	o.after = append(o.after, func() { o.store.epochs.Store(next) })
+	return nil
+}
+
+// burnLeases gives up every range of ids that this store has leased: another copy of it may mint from the same ones.
+func (o *op) burnLeases() {}
+
+// Epoch is the ULID of this store's incarnation: a restored store has another one, for its sequences may mean other changes.
+func (s *Store) Epoch() string { return s.epochs.Load().present }
+
+// SeqText is a sequence as peers are told it: "<n>-<epoch>".
+func (s *Store) SeqText(n uint64) string {
+	return strconv.FormatUint(n, 10) + "-" + s.Epoch()
+}
+
+var sequenceText = regexp.MustCompile(`^[0-9]+(-.+)?$`)
+
+// Since is the sequence after which a peer with a cursor goes on: within an epoch of this store's past where the cursor stands,
+// beyond the epoch's end from its end, and from the start (0) where the epoch is unknown or not told. ErrSequence.
+func (s *Store) Since(text string) (uint64, error) {
+	if !sequenceText.MatchString(text) {
+		return 0, ErrSequence
+	}
+	number, epoch, _ := strings.Cut(text, "-")
+	n, _ := strconv.ParseUint(number, 10, 64) // of what is too large: the largest
+	e := s.epochs.Load()
+	for _, ended := range e.ended {
+		if ended.epoch == epoch {
+			return min(n, ended.end), nil
+		}
+	}
+	if epoch != e.present {
+		return 0, nil
+	}
+	end, err := s.end()
+	return min(n, end), err
+}
+
+// end is the latest sequence of both logs, the records' and the free databases'.
+func (s *Store) end() (end uint64, err error) {
+	err = s.view(func(v *sight) error {
+		free, _, err := v.freeCounters()
+		if err != nil {
+			return err
+		}
+		end, err = v.sequence()
+		end = max(end, free)
+		return err
+	})
+	return end, err
+}
