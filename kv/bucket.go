@@ -23,6 +23,10 @@ const (
 	freeChunkBucket                // database, upload, number → up to 64 KiB
 	freeRefBucket                  // database, SHA-256, document, revision → nothing
 	freeLooseBucket                // database, time, upload → SHA-256 of a blob that no revision may need
+	treeBucket                     // kind, id → the record's revision tree, unless its header says it all
+	bodyBucket                     // kind, id, revision → a body that is not the record's present one
+	scopeLogBucket                 // scope, seq → kind, id, revision, deleted, removed
+	leftBucket                     // kind, id, scope that it left → seq
 	namedBuckets                   // how many the above are
 )
 
@@ -37,7 +41,8 @@ var bucketNames = nameBuckets()
 
 func nameBuckets() (names [numBuckets][]byte) {
 	for b, name := range [namedBuckets]string{"meta", "log", "lookup", "code", "admission", "once", "once_expiry",
-		"free", "free_doc", "free_body", "free_log", "free_local", "free_blob", "free_chunk", "free_ref", "free_loose"} {
+		"free", "free_doc", "free_body", "free_log", "free_local", "free_blob", "free_chunk", "free_ref", "free_loose",
+		"tree", "body", "scope_log", "left"} {
 		names[b] = []byte(name)
 	}
 	for _, k := range record.Kinds() {

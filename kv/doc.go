@@ -13,7 +13,11 @@
 //	meta          format, realm, node, epoch, code_key, state    uv / text / text / text / 32 bytes / see state.go
 //	              free                                           sequence uv, largest id of a database or upload uv
 //	kind:<name>   id: 8 bytes, or 16 of a ULID                   header, body
-//	log           sequence 8                                     kind 1, deleted 1, id, generation uv, hash 16
+//	log           sequence 8                                     kind 1, flags 1, id, generation uv, hash 16
+//	scope_log     scope (sort 1, id uv), sequence 8              as in log
+//	left          kind 1, id, scope that it has left             sequence 8 of the row there that says so
+//	tree          kind 1, id                                     record.Tree
+//	body          kind 1, id, generation 8, hash 16              foreign 1, table version 1, length of shown uv, shown, hidden
 //	lookup        kind 1, field name, 0, value, id               -
 //	code          e(xact) or n(ormal) 1, code hash 16, event 8,  -
 //	              ticket 8
@@ -36,11 +40,20 @@
 //
 // A record's header and body:
 //
-//	format 1 | table version 1 | deleted 1 | scope (sort 1, id uv) ×2 | updated_at 8 | updated_by uv | log sequence uv |
+//	format 1 | table version 1 | flags 1 | scope (sort 1, id uv) ×2 | updated_at 8 | updated_by uv | log sequence uv |
 //	generation uv | revision hash 16 | parent's hash 16 | length of shown uv | shown members | hidden members
+//
+// Flags, of a header: deleted 1, branched 2 (its tree has further leaves), foreign 4 (another server has made the revision in its
+// own way); of a row of a log: deleted 1, branched 2, removed 4.
 //
 // The log has one live row per record: a change deletes the row of the one before. Sequences are the store's own, taken in
 // the write transaction, so a reader with a cursor misses nothing.
+//
+// The log of a scope has a row for each of its records at the record's latest sequence. A record that leaves stays as a removed
+// row with the last revision which the scope saw, until it comes back; leaving is no deletion.
+//
+// A record that has one revision, made here, has no tree: its header says it all. The winner's body is in the record's row; those
+// of the last ten revisions and of all leaves are kept beside it.
 //
 // An attachment: name and type, each behind its length uv; revpos uv, length uv, MD5 16, SHA-256 32.
 //

@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"sync/atomic"
+	"testing"
 
 	"go.etcd.io/bbolt"
 
@@ -188,4 +189,38 @@ func DoorsWithoutEnd(s *Store) (stop func()) {
 		over.Store(true)
 		<-ended
 	}
+}
+
+// Rows is how many rows a bucket has.
+func Rows(t testing.TB, s *Store, bucket string) (n int) {
+	t.Helper()
+	err := s.db.View(func(tx *bbolt.Tx) error {
+		n = tx.Bucket([]byte(bucket)).Stats().KeyN
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TreeOf is a record's tree.
+func TreeOf(t testing.TB, s *Store, k *record.Kind, id int64) (tree record.Tree) {
+	t.Helper()
+	err := s.view(func(v *sight) error {
+		st, err := v.loadAny(k, record.Int(id))
+		if err == nil {
+			tree, err = v.tree(k, st)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatalf("tree of %s %d: %v", k.Name, id, err)
+	}
+	return tree
+}
+
+// Forget deletes all that is kept of a record besides its row.
+func Forget(s *Store, k *record.Kind, id int64) error {
+	return s.do(false, func(o *op) error { return o.forget(k, record.Int(id)) })
 }

@@ -16,10 +16,10 @@ import (
 )
 
 // formatNumber is what this version writes. A file of an earlier format goes through migrations.
-const formatNumber = 1
+const formatNumber = 2
 
 // migrations[n] brings a file from format n to n+1, inside one transaction.
-var migrations = map[uint64]func(*bbolt.Tx) error{}
+var migrations = map[uint64]func(*bbolt.Tx) error{1: logScopes}
 
 // lockPatience is how long opening waits for another process to let go of the file.
 const lockPatience = 2 * time.Second
@@ -156,6 +156,9 @@ func migrate(db *bbolt.DB, steps map[uint64]func(*bbolt.Tx) error) error {
 }
 
 func migrateFrom(tx *bbolt.Tx, format uint64, steps map[uint64]func(*bbolt.Tx) error) error {
+	if err := createBuckets(tx); err != nil {
+		return err
+	}
 	for ; format < formatNumber; format++ {
 		step, ok := steps[format]
 		if !ok {
@@ -164,9 +167,6 @@ func migrateFrom(tx *bbolt.Tx, format uint64, steps map[uint64]func(*bbolt.Tx) e
 		if err := step(tx); err != nil {
 			return fmt.Errorf("migrate from format %d: %w", format, err)
 		}
-	}
-	if err := createBuckets(tx); err != nil {
-		return err
 	}
 	r := rows{tx: tx, buckets: &bucketCache{}, over: &overlay{arena: &arena{}}}
 	r.put(metaBucket, formatKey, binary.AppendUvarint(nil, formatNumber))

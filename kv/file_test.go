@@ -108,10 +108,11 @@ func TestNewerFormatIsRefusedAndLeftAlone(t *testing.T) {
 func TestMigrationRunsOnceAndStampsTheFormat(t *testing.T) {
 	dir := folder(t)
 	closed(t, reopenable(t, kv.Config{Dir: dir}))
-	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.FormatNumber-1) })
+	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, 0) })
 	if _, err := kv.Open(kv.Config{Dir: dir}); err == nil {
 		t.Error("Open of an older format without a migration = nil")
 	}
+	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.FormatNumber-1) })
 	runs := 0
 	failing := map[uint64]func(*bbolt.Tx) error{kv.FormatNumber - 1: func(*bbolt.Tx) error { return kv.ErrDeliberate }}
 	if err := kv.MigrateAs(dir, failing); !errors.Is(err, kv.ErrDeliberate) {

@@ -15,6 +15,8 @@ const headerFormat = 1
 type header struct {
 	version   byte // of the kind's table that wrote the body
 	deleted   bool
+	branched  bool            // the tree has further leaves
+	foreign   bool            // the revision is not made of this body: other servers make theirs as they like
 	scopes    [2]record.Scope // the zero Scope is none
 	updatedAt int64           // microseconds since 1970
 	updatedBy int64           // api key, 0 = none
@@ -42,7 +44,7 @@ func (h *header) home(k *record.Kind) int64 {
 
 // appendRow appends a record row: header and body.
 func appendRow(dst []byte, h *header, b record.Body) []byte {
-	dst = append(dst, headerFormat, h.version, flag(h.deleted))
+	dst = append(dst, headerFormat, h.version, flags(h.deleted, h.branched, h.foreign))
 	for _, s := range h.scopes {
 		dst = append(dst, byte(s.Sort))
 		dst = binary.AppendUvarint(dst, uint64(s.ID))
@@ -65,13 +67,31 @@ func flag(set bool) byte {
 	return 0
 }
 
+// flags are up to eight of them in a byte, the first in its lowest bit.
+func flags(set ...bool) (b byte) {
+	for i, on := range set {
+		b |= flag(on) << i
+	}
+	return b
+}
+
+// before is the revision that the record's was made of; zero: it is the first, or nobody said.
+func (h *header) before() record.Revision {
+	if h.revision.Generation <= 1 || h.parent == [16]byte{} {
+		return record.Revision{}
+	}
+	return record.Revision{Generation: h.revision.Generation - 1, Hash: h.parent}
+}
+
 // parse reads a record row; the body shares its memory.
 func (st *stored) parse(row []byte) error {
 	c := cutter{rest: row}
 	if f := c.byte(); f != headerFormat {
 		return fmt.Errorf("%w: record format %d", ErrCorrupt, f)
 	}
-	st.version, st.deleted = c.byte(), c.byte() == 1
+	st.version = c.byte()
+	set := c.byte()
+	st.deleted, st.branched, st.foreign = set&1 != 0, set&2 != 0, set&4 != 0
 	for i := range st.scopes {
 		st.scopes[i] = record.Scope{Sort: record.ScopeSort(c.byte()), ID: int64(c.uvarint())}
 	}

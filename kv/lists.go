@@ -14,6 +14,7 @@ type lists struct {
 	tx    int // the transaction whose state they show
 	refs  *refCache
 	kinds [numBuckets]*kindLists
+	count scopeCounts
 }
 
 type kindLists struct {
@@ -50,6 +51,7 @@ type listChange struct {
 	wasHome     int64
 	isHome      int64
 	wasIn, isIn bool // tickets: issued
+	from, to    scopeMark
 }
 
 func (l *lists) kind(k *record.Kind) *kindLists {
@@ -61,7 +63,7 @@ func (l *lists) kind(k *record.Kind) *kindLists {
 
 // with is the lists after some changes, as transaction tx will show them.
 func (l *lists) with(tx int, edit uint64, changes []listChange) *lists {
-	next := &lists{tx: tx, kinds: l.kinds, refs: l.refs}
+	next := &lists{tx: tx, kinds: l.kinds, refs: l.refs, count: l.count}
 	for i := range changes {
 		c := &changes[i]
 		if cached(c.kind) && next.refs == l.refs {
@@ -73,6 +75,8 @@ func (l *lists) with(tx int, edit uint64, changes []listChange) *lists {
 			next.kinds[c.kind.Number] = kl
 		}
 		kl.apply(c)
+		next.count.note(edit, &c.from, -1)
+		next.count.note(edit, &c.to, 1)
 	}
 	return next
 }
@@ -142,6 +146,8 @@ func buildLists(tx int, r rows) (*lists, error) {
 			if !ok {
 				return nil, fmt.Errorf("%w: key of kind %s", ErrCorrupt, k.Name)
 			}
+			mark := st.mark()
+			l.count.note(0, &mark, 1)
 			if !st.deleted {
 				kl.push(k, id, st.home(k), issued(k, st.body))
 			}

@@ -13,6 +13,7 @@ type Change struct {
 	ID       record.ID
 	Revision record.Revision
 	Deleted  bool
+	Branched bool // its tree has further leaves
 }
 
 // Seq is the sequence of the latest change.
@@ -38,19 +39,29 @@ func (s *Store) Changes(p Principal, since uint64, limit int) (changes []Change,
 }
 
 func parseLog(key, row []byte) (Change, error) {
-	c := cutter{rest: row}
-	k, ok := record.ByNumber(c.byte())
-	if !ok || len(key) != 8 {
+	if len(key) != 8 {
 		return Change{}, ErrCorrupt
 	}
-	ch := Change{Seq: binary.BigEndian.Uint64(key), Kind: k, Deleted: c.byte() == 1}
+	c, _, err := parseLogRow(binary.BigEndian.Uint64(key), row)
+	return c, err
+}
+
+// parseLogRow reads a row of any log.
+func parseLogRow(seq uint64, row []byte) (ch Change, removed bool, err error) {
+	c := cutter{rest: row}
+	k, ok := record.ByNumber(c.byte())
+	if !ok {
+		return Change{}, false, ErrCorrupt
+	}
+	set := c.byte()
+	ch = Change{Seq: seq, Kind: k, Deleted: set&rowDeleted != 0, Branched: set&rowBranched != 0}
 	ch.ID, ok = k.KeyID(c.bytes(k.IDSize()))
 	ch.Revision.Generation = c.uvarint()
 	copy(ch.Revision.Hash[:], c.bytes(16))
 	if c.short || !ok {
-		return Change{}, ErrCorrupt
+		return Change{}, false, ErrCorrupt
 	}
-	return ch, nil
+	return ch, set&rowRemoved != 0, nil
 }
 
 // exportPage is how many records Export copies out of one View.

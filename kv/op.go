@@ -35,7 +35,7 @@ type change struct {
 	made   *made       // of a new one, what is made of it already; nil = nothing
 }
 
-// write stores a change: record, revision, lookups and log row. It answers the record as it is stored now.
+// write stores a change: record, revision, lookups and log rows. It answers the record as it is stored now.
 func (o *op) write(c change) (*stored, error) {
 	home, err := o.homeOf(c.kind, c.is)
 	if err != nil {
@@ -49,6 +49,12 @@ func (o *op) write(c change) (*stored, error) {
 		copy(next.scopes[:], c.kind.Scopes(c.id, c.is, home))
 	}
 	next.fill(c)
+	if err := o.branch(c, next); err != nil {
+		return nil, err
+	}
+	if err := o.welcome(c.kind, c.before, next); err != nil {
+		return nil, err
+	}
 	o.moveLookups(c, next.updatedAt)
 	o.place(c.kind, c.before, next)
 	return next, nil
@@ -71,7 +77,7 @@ func (st *stored) fill(c change) {
 	st.revision, st.parent = record.Next(parent, st.deleted, canonical), parent.Hash
 }
 
-// place puts a record's row, moves its row in the log to the end, and notes what the lists must learn.
+// place puts a record's row, moves its rows in the logs to the end, and notes what the lists must learn.
 func (o *op) place(k *record.Kind, before, next *stored) {
 	o.state.seq++
 	next.seq = o.state.seq
@@ -79,13 +85,17 @@ func (o *op) place(k *record.Kind, before, next *stored) {
 		o.delete(logBucket, seqKey(before.seq))
 	}
 	var key [16]byte
-	o.scratch = appendLog(o.scratch[:0], k, next)
+	o.scratch = appendLog(o.scratch[:0], k, next, 0)
 	o.put(logBucket, binary.BigEndian.AppendUint64(key[:0], next.seq), o.scratch)
+	o.moveScopes(k, before, next, o.scratch)
 	o.scratch = appendRow(o.scratch[:0], &next.header, next.body)
 	o.put(kindBucket(k), k.AppendID(key[:0], next.id), o.scratch)
-	c := listChange{kind: k, id: next.id, is: !next.deleted, isHome: next.home(k), isIn: issued(k, next.body)}
+	c := listChange{kind: k, id: next.id, is: !next.deleted, isHome: next.home(k), isIn: issued(k, next.body), to: next.mark()}
 	if before != nil && !before.deleted {
 		c.was, c.wasHome, c.wasIn = true, before.home(k), issued(k, before.body)
+	}
+	if before != nil {
+		c.from = before.mark()
 	}
 	o.changed = append(o.changed, c)
 }
@@ -164,6 +174,9 @@ func (o *op) rehome(person record.ID) error {
 		next := *before
 		next.scopes = [2]record.Scope{}
 		copy(next.scopes[:], record.Membership.Scopes(id, d, home))
+		if err := o.welcome(record.Membership, before, &next); err != nil {
+			return err
+		}
 		o.place(record.Membership, before, &next)
 	}
 	return nil
@@ -183,9 +196,16 @@ func issued(k *record.Kind, b record.Body) bool {
 
 func seqKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
 
-// appendLog writes a log row: kind, deleted, id, generation, hash.
-func appendLog(dst []byte, k *record.Kind, st *stored) []byte {
-	dst = append(dst, k.Number, flag(st.deleted))
+// What a log row tells of its record besides. Their numbers are stored.
+const (
+	rowDeleted  = 1 << iota
+	rowBranched // its tree has further leaves
+	rowRemoved  // it has left the scope
+)
+
+// appendLog writes a log row: kind, flags, id, generation, hash.
+func appendLog(dst []byte, k *record.Kind, st *stored, more byte) []byte {
+	dst = append(dst, k.Number, flags(st.deleted, st.branched)|more)
 	dst = k.AppendID(dst, st.id)
 	dst = binary.AppendUvarint(dst, st.revision.Generation)
 	return append(dst, st.revision.Hash[:]...)

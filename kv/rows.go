@@ -44,7 +44,7 @@ func (r rows) in(b bucket) *bbolt.Bucket {
 		switch {
 		case b == logBucket || b >= firstKindBucket:
 			at.bucket.FillPercent = tailFill
-		case b == lookupBucket:
+		case b == lookupBucket || b == scopeLogBucket:
 			at.bucket.FillPercent = rangeFill
 		}
 	}

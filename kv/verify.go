@@ -35,8 +35,8 @@ type verifier struct {
 	total    int
 }
 
-// Verify reads the whole store: every checksum, every record against its lookups and its row in the log and back,
-// and what free databases hold. progress, if not nil, is told now and then how many of how many rows are done.
+// Verify reads the whole store: every checksum, every record against its lookups, its tree and its rows in the
+// logs and back, and what free databases hold. progress, if not nil, is told now and then how many of how many rows are done.
 func (s *Store) Verify(p Principal, progress func(done, total int)) (Report, error) {
 	if err := p.CheckWhole(); err != nil {
 		return Report{}, err
@@ -112,8 +112,10 @@ func (w *verifier) row(v *sight, b bucket, key, value []byte) error {
 		return v.verifyLog(key, value)
 	case b == lookupBucket || b == codeBucket || b == admissionBucket:
 		return v.verifyLookup(b, key)
-	case b >= freeBucket && b < namedBuckets:
+	case b >= freeBucket && b <= freeLooseBucket:
 		return v.verifyFree(b, key, value)
+	case b >= treeBucket && b <= leftBucket:
+		return v.verifyReplica(b, key, value)
 	case b >= firstKindBucket:
 		k, ok := record.ByNumber(byte(b - firstKindBucket))
 		if !ok {
@@ -138,7 +140,7 @@ func (v *sight) verifyLog(key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	if st == nil || st.seq != c.Seq || st.revision != c.Revision || st.deleted != c.Deleted {
+	if st == nil || st.seq != c.Seq || st.revision != c.Revision || st.deleted != c.Deleted || st.branched != c.Branched {
 		return fmt.Errorf("row %d is not its record's latest change", c.Seq)
 	}
 	return nil
@@ -158,6 +160,12 @@ func (v *sight) verifyRecord(k *record.Kind, key, value []byte) (live bool, err 
 	if listed := v.lists.kind(k).all.contains(id); listed == st.deleted {
 		return !st.deleted, fmt.Errorf("record %s is listed wrongly", k.FormatID(id))
 	}
+	if err := v.verifyScopes(k, st); err != nil {
+		return !st.deleted, err
+	}
+	if err := v.verifyTree(k, st); err != nil {
+		return !st.deleted, err
+	}
 	if st.deleted {
 		return false, nil
 	}
@@ -165,7 +173,7 @@ func (v *sight) verifyRecord(k *record.Kind, key, value []byte) (live bool, err 
 	if err != nil {
 		return true, err
 	}
-	if st.version == k.Version && record.Next(record.Revision{Generation: st.revision.Generation - 1, Hash: st.parent}, false, d.Canonical()) != st.revision {
+	if st.version == k.Version && !st.foreign && record.Next(st.before(), false, d.Canonical()) != st.revision {
 		return true, fmt.Errorf("record %s does not hash to its revision", k.FormatID(id))
 	}
 	for _, want := range ownRows(k, st, d) {

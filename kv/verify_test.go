@@ -96,6 +96,21 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 		{"a kept answer's bit is turned", "bucket once:", func(tx *bbolt.Tx) error { return flipWhere(tx, "once") }},
 		{"a lookup's bit is turned", "bucket lookup:", func(tx *bbolt.Tx) error { return flipWhere(tx, "lookup") }},
 		{"a bit of the log is turned", "bucket log:", func(tx *bbolt.Tx) error { return flipWhere(tx, "log") }},
+		{"a scope's row is missing", "no row in the log of a scope", func(tx *bbolt.Tx) error { return deleteWhere(tx, "scope_log", is(3)) }},
+		{"a scope's row speaks of an older change", "of a scope is not its record's latest", func(tx *bbolt.Tx) error { return bendWhere(tx, "scope_log", 18, is(5)) }},
+		{"a scope's row of a record that has left it is missing", "does not say so", func(tx *bbolt.Tx) error { return deleteLeft(tx) }},
+		{"a scope says that a record has left, and nothing else does", "says wrongly that its record has left", func(tx *bbolt.Tx) error { return deleteWhere(tx, "left", is(10)) }},
+		{"a tree is missing", "keeps the body of 1-", func(tx *bbolt.Tx) error { return deleteWhere(tx, "tree", is(10)) }},
+		{"a tree has another winner", "is not what its tree says", func(tx *bbolt.Tx) error { return bendTree(tx) }},
+		{"a kept body is missing", "lacks the body of 1-", func(tx *bbolt.Tx) error { return deleteWhere(tx, "body", is(10)) }},
+		{"a kept body does not hash to its revision", "a kept body does not hash", func(tx *bbolt.Tx) error {
+			value := bytes.Replace(find(tx.Bucket([]byte("body")), everything), []byte("Ana"), []byte("Eva"), 1)
+			return putWhere(tx, "body", 17, is(10), value[:len(value)-4])
+		}},
+		{"a kept body that no tree knows", "was never there", func(tx *bbolt.Tx) error {
+			key := append(append([]byte{10}, key8(99)...), make([]byte, 24)...)
+			return tx.Bucket([]byte("body")).Put(key, sealed(17, key, []byte{0, 1, 0}))
+		}},
 		{"a row strays into another bucket", "bucket once_expiry: a value fails", func(tx *bbolt.Tx) error {
 			key, value := tx.Bucket([]byte("lookup")).Cursor().First()
 			return tx.Bucket([]byte("once_expiry")).Put(bytes.Clone(key), bytes.Clone(value))
@@ -114,6 +129,8 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 				t.Fatal(err)
 			}
 			scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: code}, kv.Admitted)
+			kvtest.Create(t, s, record.Church, `{"name":"B"}`)
+			patched(t, s, record.Person, kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`), `{"church_id":2}`)
 			healthy(t, s)
 			closed(t, s)
 			tampered(t, dir, c.harm)
@@ -162,6 +179,36 @@ func putWhere(tx *bbolt.Tx, bucket string, number byte, ok func([]byte) bool, va
 	b := tx.Bucket([]byte(bucket))
 	key, _ := at(b, bucket == "log", ok)
 	return b.Put(key, sealed(number, key, value))
+}
+
+func everything([]byte) bool { return true }
+
+// deleteLeft deletes the row of a scope's log by which a record has left.
+func deleteLeft(tx *bbolt.Tx) error {
+	b := tx.Bucket([]byte("scope_log"))
+	key, _ := at(b, true, func(row []byte) bool { return row[1]&4 != 0 })
+	return b.Delete(key)
+}
+
+// bendWhere turns a bit of the revision that a row ends with.
+func bendWhere(tx *bbolt.Tx, bucket string, number byte, ok func([]byte) bool) error {
+	key, value := at(tx.Bucket([]byte(bucket)), false, ok)
+	value = bytes.Clone(value[:len(value)-4])
+	value[len(value)-1] ^= 1
+	return tx.Bucket([]byte(bucket)).Put(key, sealed(number, key, value))
+}
+
+// bendTree turns a bit of a tree's last revision.
+func bendTree(tx *bbolt.Tx) error {
+	key, value := at(tx.Bucket([]byte("tree")), false, is(10))
+	t, err := record.ParseTree(value[:len(value)-4])
+	if err != nil {
+		return err
+	}
+	last := t.Nodes()[t.Len()-1].Revision
+	value = bytes.Clone(value[:len(value)-4])
+	value[bytes.Index(value, last.Hash[:])+15] ^= 1
+	return tx.Bucket([]byte("tree")).Put(key, sealed(16, key, value))
 }
 
 func flipWhere(tx *bbolt.Tx, bucket string) error {

@@ -170,6 +170,9 @@ func (r *resolver) take(rev Revision) error {
 	return nil
 }
 
+// Differs names, in table order, the fields whose values are not those of another record of the kind.
+func (d *Doc) Differs(o *Doc) []string { return d.differsFrom(o) }
+
 // differsFrom names the fields whose values are not those of another record of the kind.
 func (d *Doc) differsFrom(o *Doc) (names []string) {
 	for i := range d.values {

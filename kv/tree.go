@@ -1,0 +1,112 @@
+package kv
+
+import (
+	"fmt"
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// keptBodies is how many of a tree's last revisions keep their bodies; those of all leaves are kept besides. The winner's body is
+// in the record's row, the others have rows of their own; a deleted one's is empty and has none.
+const keptBodies = 10
+
+// treeKey names a record's tree.
+func treeKey(k *record.Kind, id record.ID) []byte { return k.AppendID([]byte{k.Number}, id) }
+
+// tree is all that is known of a record's revisions. One that has only ever had this revision, made here, has no row: its header
+// says it all.
+func (v *sight) tree(k *record.Kind, st *stored) (record.Tree, error) {
+	row, err := v.get(treeBucket, treeKey(k, st.id))
+	if err != nil {
+		return record.Tree{}, err
+	}
+	if row == nil {
+		return st.derived(), nil
+	}
+	t, err := record.ParseTree(row)
+	if err != nil {
+		return t, fmt.Errorf("%w: %s: %w", ErrCorrupt, k.Name, err)
+	}
+	return t, nil
+}
+
+// derived is the tree of a record that has no row for one.
+func (h *header) derived() (t record.Tree) {
+	path := []record.Revision{h.revision}
+	if h.revision.Generation > 1 {
+		path = append(path, h.before())
+	}
+	_, _ = t.Graft(path, record.TreeNode{Deleted: h.deleted, Held: true, At: h.updatedAt, Key: h.updatedBy}) // it is a path
+	return t
+}
+
+// branch adds a change made here to its record's tree and keeps the body that it replaces. Who deletes a record deletes all that
+// replicas have made of it.
+func (o *op) branch(c change, next *stored) error {
+	if c.before == nil {
+		return nil
+	}
+	t, err := o.tree(c.kind, c.before)
+	if err != nil {
+		return err
+	}
+	node := record.TreeNode{Deleted: next.deleted, Held: true, At: o.stamp, Key: c.author}
+	if c.is != nil && c.was != nil {
+		node.Fields = c.is.Differs(c.was)
+	}
+	if _, err := t.Graft(append([]record.Revision{next.revision}, t.Path(c.before.revision)...), node); err != nil {
+		return err
+	}
+	if next.deleted {
+		if err := endAll(&t, node); err != nil {
+			return err
+		}
+	}
+	o.keepBody(c.kind, c.before)
+	return o.settleTree(c.kind, next, &t)
+}
+
+// endAll deletes every leaf that is left alive.
+func endAll(t *record.Tree, node record.TreeNode) error {
+	for _, leaf := range t.Conflicts() {
+		if err := endLeaf(t, leaf.Revision, node); err != nil {
+			return err
+		}
+	}
+	if w := t.Winner(); !w.Deleted {
+		return endLeaf(t, w.Revision, node)
+	}
+	return nil
+}
+
+func endLeaf(t *record.Tree, leaf record.Revision, node record.TreeNode) error {
+	_, err := t.Graft(append([]record.Revision{record.Next(leaf, true, nil)}, t.Path(leaf)...), node)
+	return err
+}
+
+// settleTree forgets what need not be kept, tells the header what the tree says, and writes the tree.
+func (o *op) settleTree(k *record.Kind, next *stored, t *record.Tree) error {
+	dropped := t.Stem(RevsLimit)
+	leaves := t.Leaves()
+	for _, rev := range append(dropped, release(t, leaves)...) {
+		o.delete(bodyBucket, bodyKey(k, next.id, rev))
+	}
+	winner := leaves[0]
+	next.revision, next.parent, next.branched = winner.Revision, winner.Parent.Hash, len(leaves) > 1
+	o.put(treeBucket, treeKey(k, next.id), t.Append(nil))
+	return nil
+}
+
+// release notes which bodies a tree no longer holds, and answers their revisions.
+func release(t *record.Tree, leaves []record.TreeNode) (dropped []record.Revision) {
+	nodes := t.Nodes()
+	for _, n := range nodes[:max(0, len(nodes)-keptBodies)] {
+		isLeaf := func(l record.TreeNode) bool { return l.Revision == n.Revision }
+		if n.Held && !slices.ContainsFunc(leaves, isLeaf) {
+			t.Hold(n.Revision, false)
+			dropped = append(dropped, n.Revision)
+		}
+	}
+	return dropped
+}

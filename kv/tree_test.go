@@ -1,0 +1,76 @@
+package kv_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// A record of which there is only what was written here has no tree of its own; one that was changed remembers each change.
+func TestATreeRemembersWhoChangedWhat(t *testing.T) {
+	s, clock := opened(t)
+	id := kvtest.Create(t, s, record.Role, `{"name":"Usher"}`)
+	if rows := kv.Rows(t, s, "tree"); rows != 0 {
+		t.Errorf("a record of one revision has %d trees in the store, want none", rows)
+	}
+	first := clock.Now()
+	clock.Move(1e9)
+	patched(t, s, record.Role, id, `{"name":"Steward"}`)
+	tree := kv.TreeOf(t, s, record.Role, id)
+	nodes := tree.Nodes()
+	if tree.Len() != 2 || nodes[1].Parent != nodes[0].Revision || !nodes[0].Held || !nodes[1].Held {
+		t.Fatalf("nodes = %+v, want two in line whose bodies are held", nodes)
+	}
+	if nodes[0].At != first.UnixMicro() || nodes[1].At != clock.Now().UnixMicro() || !slices.Equal(nodes[1].Fields, []string{"name"}) {
+		t.Errorf("nodes = %+v, want the times and the field name", nodes)
+	}
+	healthy(t, s)
+}
+
+// The bodies of the last ten revisions are kept, and the names of the last fifty.
+func TestATreeForgetsWhatIsLongAgo(t *testing.T) {
+	s, _ := opened(t)
+	id := kvtest.Create(t, s, record.Role, `{"name":"0"}`)
+	for i := range 60 {
+		patched(t, s, record.Role, id, fmt.Sprintf(`{"name":"%d"}`, i+1))
+	}
+	if tree := kv.TreeOf(t, s, record.Role, id); tree.Len() != kv.RevsLimit {
+		t.Errorf("the tree knows %d revisions, want %d", tree.Len(), kv.RevsLimit)
+	}
+	if n := kv.Rows(t, s, "body"); n != 9 {
+		t.Errorf("%d bodies are kept beside the present one, want 9", n)
+	}
+	healthy(t, s)
+	if err := s.Delete(kv.Operator(), target(record.Role, id)); err != nil {
+		t.Fatal(err)
+	}
+	if n := kv.Rows(t, s, "body"); n != 9 {
+		t.Errorf("%d bodies are kept of a deleted record, want 9", n)
+	}
+	healthy(t, s)
+	if err := kv.Forget(s, record.Role, id); err != nil {
+		t.Fatal(err)
+	}
+	if kv.Rows(t, s, "body")+kv.Rows(t, s, "tree") != 0 {
+		t.Error("something is kept of a forgotten record")
+	}
+}
+
+// Facts have one revision for ever, and no tree.
+func TestFactsHaveNoTree(t *testing.T) {
+	s, _ := opened(t)
+	event := newEvent(t, s, "")
+	newTicket(t, s, event, "CODE", "")
+	before := kv.Rows(t, s, "tree")
+	d := scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "CODE"}, kv.Admitted)
+	if _, err := s.Undo(kv.Operator(), kv.Undoing{Event: event, CheckinID: d.CheckinID}); err != nil {
+		t.Fatal(err)
+	}
+	if kv.Rows(t, s, "tree") != before {
+		t.Error("a fact has a tree")
+	}
+}
