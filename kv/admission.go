@@ -126,32 +126,53 @@ func (o *op) replay(a *attempt, ticket *stored) (d Decision, done bool, err erro
 		if undone {
 			continue
 		}
-		d = o.decisionOf(Admitted, first, a)
-		d.Replayed = true
-		return d, true, o.describe(&d, a, ticket)
+		if d, err = o.repeated(first, a); err != nil {
+			return d, false, err
+		}
+		return d, true, o.describe(&d, a.p, ticket)
 	}
 	return d, false, nil
 }
 
-// decisionOf tells of an admission that is stored.
-func (o *op) decisionOf(out Outcome, first *stored, a *attempt) Decision {
+// repeated is the answer that was given when a check-in was written.
+func (o *op) repeated(mine *stored, a *attempt) (Decision, error) {
+	if record.Unquote(mine.body.Member("basis")) != offline {
+		d := o.decisionOf(Admitted, mine, a.Door)
+		d.Replayed = true
+		return d, nil
+	}
+	e := standOf(mine)
+	first, err := o.firstAdmission(e.event, e.codeHash, e.ticket, e.list)
+	if err != nil {
+		return Decision{}, err
+	}
+	if first == nil {
+		first = mine // of a list that no longer counts
+	}
+	d := o.decisionOf(AlreadyAdmitted, first, a.Door)
+	d.Double, d.Replayed = record.Checkin.FormatID(mine.id), true
+	return d, nil
+}
+
+// decisionOf tells of an admission that is stored, at a door.
+func (v *sight) decisionOf(out Outcome, first *stored, here string) Decision {
 	at, _ := timeOf(first.body.Member("at")) // written by admit
 	door := record.Unquote(first.body.Member("door"))
 	return Decision{
 		Outcome: out, CheckinID: record.Checkin.FormatID(first.id), AdmittedAt: at, Door: door,
-		SecondsAgo: max(0, int64(o.now.Sub(at)/time.Second)), SameDoor: door == a.Door,
+		SecondsAgo: max(0, int64(v.now.Sub(at)/time.Second)), SameDoor: door == here,
 	}
 }
 
 // describe adds what the door, and a key that sees names, may know of the ticket.
-func (o *op) describe(d *Decision, a *attempt, ticket *stored) error {
+func (v *sight) describe(d *Decision, p Principal, ticket *stored) error {
 	d.Label = record.Unquote(ticket.body.Member("label"))
 	d.Type = record.Unquote(ticket.body.Member("type"))
 	d.Order = record.Unquote(ticket.body.Member("order"))
-	if !a.p.seesHolders() {
+	if !p.seesHolders() {
 		return nil
 	}
-	name, err := o.load(record.HolderName, ticket.id)
+	name, err := v.load(record.HolderName, ticket.id)
 	if err != nil || name == nil {
 		return err
 	}

@@ -40,9 +40,11 @@ func Outcomes() []Outcome {
 // Attempt is one scan at a door.
 type Attempt struct {
 	Event int64
-	Code  string // as read
-	Door  string // "" = the key's name
-	Nonce string // the Idempotency-Key or /door nonce; "" = none
+	Code  string    // as read
+	Door  string    // "" = the key's name
+	Nonce string    // the Idempotency-Key or /door nonce; "" = none
+	At    time.Time // when it was read, as an offline scanner says; zero = now
+	LetIn bool      // whoever brought it has been let in already: a further admission is written, and listed as a double entry
 }
 
 // Decision is the store's answer to an attempt.
@@ -57,7 +59,8 @@ type Decision struct {
 	Label      string  // door-safe
 	Type       string
 	Order      string
-	Replayed   bool // the same nonce again
+	Double     string // the further check-in of who was let in already; "" = none
+	Replayed   bool   // the same nonce again
 }
 
 // attempt is an Attempt made ready outside the transaction.
@@ -77,6 +80,20 @@ func (s *Store) CheckIn(p Principal, a Attempt) (d Decision, err error) {
 	if err := p.Check(record.Checkin.Resource, "POST"); err != nil {
 		return Decision{}, err
 	}
+	at := s.ready(p, a)
+	err = s.do(true, func(o *op) error {
+		d, err = o.checkIn(&at)
+		return err
+	})
+	if err != nil {
+		return Decision{}, err
+	}
+	s.metrics.decided(d)
+	return d, nil
+}
+
+// ready does what an attempt needs and the writer need not do.
+func (s *Store) ready(p Principal, a Attempt) attempt {
 	if a.Door == "" {
 		a.Door = p.name
 	}
@@ -88,15 +105,7 @@ func (s *Store) CheckIn(p Principal, a Attempt) (d Decision, err error) {
 	for _, code := range forms.Normal {
 		at.normal = append(at.normal, s.hashCode(code))
 	}
-	err = s.do(true, func(o *op) error {
-		d, err = o.checkIn(&at)
-		return err
-	})
-	if err != nil {
-		return Decision{}, err
-	}
-	s.metrics.decided(d)
-	return d, nil
+	return at
 }
 
 // checkIn is the one check-in decision (contract.md §10): nonce, code, validity, then duplication.
@@ -124,7 +133,10 @@ func (o *op) checkIn(a *attempt) (Decision, error) {
 		return Decision{}, err
 	}
 	if first != nil {
-		d := o.decisionOf(AlreadyAdmitted, first, a)
+		d := o.decisionOf(AlreadyAdmitted, first, a.Door)
+		if a.LetIn {
+			return o.letIn(a, f, d)
+		}
 		return o.refuse(a, f, d)
 	}
 	return o.admit(a, f)

@@ -3,7 +3,6 @@ package kv
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"encoding/hex"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -17,20 +16,37 @@ type fact struct {
 	codeHash      codeHash
 	list          string
 	door          string
-	nonce         string  // hex; "" = none
-	about         *stored // the ticket; nil: none
+	at            time.Time // by the wall clock
+	nonce         string    // hex; "" = none
+	about         *stored   // the ticket; nil: none
 }
 
 // newFact begins a fact about a ticket of an event.
 func (o *op) newFact(a *attempt, event, ticket *stored) *fact {
-	return &fact{event: a.Event, ticket: ticket.id.Int(), codeHash: hashOf(ticket.body.Member("code_hash")), list: o.listOf(event),
-		door: a.Door, about: ticket}
+	at := a.moment(o.now)
+	day := at
+	if o.now.Before(day) {
+		day = o.now // a scanner whose clock is ahead cannot take tomorrow's admission
+	}
+	return &fact{event: a.Event, ticket: ticket.id.Int(), codeHash: hashOf(ticket.body.Member("code_hash")), list: o.listOn(event, day),
+		door: a.Door, at: at, about: ticket}
+}
+
+// moment is when an attempt was made.
+func (a *attempt) moment(now time.Time) time.Time {
+	if a.At.IsZero() {
+		return now
+	}
+	return a.At
 }
 
 // listOf is the list that an event admits to now.
-func (v *sight) listOf(event *stored) string {
+func (v *sight) listOf(event *stored) string { return v.listOn(event, v.now) }
+
+// listOn is the list that an event admits to at a moment.
+func (v *sight) listOn(event *stored, at time.Time) string {
 	if string(event.body.Member("list_rule")) == `"daily"` {
-		return v.now.In(v.store.zone).Format(time.DateOnly)
+		return at.In(v.store.zone).Format(time.DateOnly)
 	}
 	return ""
 }
@@ -54,7 +70,7 @@ func (o *op) putFact(k *record.Kind, p Principal, f *fact, more func(*record.Dra
 	var hlc [8]byte
 	binary.BigEndian.PutUint64(hlc[:], at.hlc)
 	d.Hex("hlc", hlc[:])
-	d.Time("at", o.now)
+	d.Time("at", f.at)
 	if f.nonce != "" {
 		d.Text("nonce", f.nonce)
 	}
@@ -89,32 +105,56 @@ func (o *op) writeFact(k *record.Kind, p Principal, f *fact, at admission, d *re
 
 // admit writes the admission.
 func (o *op) admit(a *attempt, f *fact) (Decision, error) {
+	at := o.enter(a, f, nil)
+	d := Decision{Outcome: Admitted, CheckinID: record.Checkin.FormatID(at.id), AdmittedAt: f.at.UTC().Truncate(time.Microsecond),
+		Door: f.door, SecondsAgo: max(0, int64(o.now.Sub(f.at)/time.Second)), SameDoor: true}
+	return d, o.describe(&d, a.p, f.about)
+}
+
+// enter writes a check-in, and where it stands in the order.
+func (o *op) enter(a *attempt, f *fact, more func(*record.Draft)) admission {
 	f.nonce = a.nonce
-	at := o.putFact(record.Checkin, a.p, f, nil)
+	at := o.putFact(record.Checkin, a.p, f, more)
 	var buf [128]byte
 	o.put(admissionBucket, admissionKey(codeAdmissions(buf[:0], f.event, f.codeHash, f.list), at.hlc, at.id), nil)
 	o.put(admissionBucket, admissionKey(ticketListAdmissions(buf[:0], f.ticket, f.list), at.hlc, at.id), nil)
-	d := Decision{Outcome: Admitted, CheckinID: record.Checkin.FormatID(at.id), AdmittedAt: o.now.UTC().Truncate(time.Microsecond),
-		Door: f.door, SameDoor: true}
-	return d, o.describe(&d, a, f.about)
+	return at
 }
 
-// admissionKeys are a check-in's rows in the admission bucket; none for other kinds, and for directions that this version
-// does not know.
-func admissionKeys(k *record.Kind, id record.ID, d *record.Doc) [][]byte {
-	if k != record.Checkin || d == nil || d.Text("direction") != "in" {
+// offline is the basis of a check-in that somebody was let in by before this store was asked.
+const offline = "offline"
+
+// letIn writes that somebody was let in again: d tells of the first admission.
+func (o *op) letIn(a *attempt, f *fact, d Decision) (Decision, error) {
+	at := o.enter(a, f, func(d *record.Draft) { d.Text("basis", offline) })
+	d.Double = record.Checkin.FormatID(at.id)
+	if err := o.settle(at.id); err != nil {
+		return d, err
+	}
+	return d, o.describe(&d, a.p, f.about)
+}
+
+// counts tells the lists and directions that this version knows. Facts of others are stored and admit nobody.
+func counts(list, direction string) bool {
+	if list != "" {
+		if _, day := record.ParseDate(list); !day {
+			return false
+		}
+	}
+	return direction == "in"
+}
+
+// admissionKeys are a check-in's rows in the admission bucket; none for other kinds, and for lists and directions that this
+// version does not know.
+func admissionKeys(k *record.Kind, st *stored) (keys [][]byte) {
+	if k != record.Checkin {
 		return nil
 	}
-	hlc, err := hex.DecodeString(d.Text("hlc"))
-	if err != nil || len(hlc) != 8 {
-		return nil // stored members are valid
+	e := standOf(st)
+	for _, group := range e.groups() {
+		keys = append(keys, admissionKey(group, e.hlc, e.id))
 	}
-	at := binary.BigEndian.Uint64(hlc)
-	list := d.Text("list")
-	return [][]byte{
-		admissionKey(codeAdmissions(nil, d.Int("event_id"), hashOf(d.Value("code_hash")), list), at, id),
-		admissionKey(ticketListAdmissions(nil, d.Int("ticket_id"), list), at, id),
-	}
+	return keys
 }
 
 func newFactID(now time.Time) record.ID {

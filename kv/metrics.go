@@ -35,7 +35,7 @@ func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
 		m.checkins.WithLabelValues(string(o))
 	}
 	m.writable.Set(1)
-	m.collectors = []prometheus.Collector{m.writable, m.checkins, m.commits, m.group, m.corrupt, m.fallbacks, sizeGauge(s), seqGauge(s)}
+	m.collectors = []prometheus.Collector{m.writable, m.checkins, m.commits, m.group, m.corrupt, m.fallbacks, sizeGauge(s), seqGauge(s), doublesGauge(s)}
 	for _, k := range record.Kinds() {
 		m.collectors = append(m.collectors, recordsGauge(s, k))
 	}
@@ -59,6 +59,12 @@ func sizeGauge(s *Store) prometheus.Collector {
 func seqGauge(s *Store) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_sequence", Help: "Sequence of the latest change."}, func() float64 {
 		return float64(s.seq.Load())
+	})
+}
+
+func doublesGauge(s *Store) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_double_entries", Help: "Check-ins listed as double entries, of all events."}, func() float64 {
+		return float64(s.boards.doubles.Load())
 	})
 }
 

@@ -73,7 +73,7 @@ func (m *doorMemory) forget(now time.Time) {
 // refuse answers a refusal and, if it is due, writes it.
 func (o *op) refuse(a *attempt, f *fact, d Decision) (Decision, error) {
 	if f.about != nil {
-		if err := o.describe(&d, a, f.about); err != nil {
+		if err := o.describe(&d, a.p, f.about); err != nil {
 			return d, err
 		}
 	}
@@ -97,7 +97,7 @@ func (o *op) refuseUnknown(a *attempt) (Decision, error) {
 	if other {
 		d.Outcome = WrongEvent
 	}
-	f := &fact{event: a.Event, door: a.Door}
+	f := &fact{event: a.Event, door: a.Door, at: a.moment(o.now)}
 	if len(a.exact) > 0 {
 		f.codeHash = a.exact[0]
 	}

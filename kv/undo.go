@@ -39,7 +39,7 @@ func (s *Store) Undo(p Principal, u Undoing) (d Decision, err error) {
 		if err != nil || first == nil {
 			return orNotFound(err)
 		}
-		d = o.decisionOf(Undone, first, &attempt{Attempt: Attempt{Door: u.Door}})
+		d = o.decisionOf(Undone, first, u.Door)
 		d.Replayed = r.Replayed
 		return nil
 	})
@@ -66,7 +66,7 @@ func (o *op) undo(p Principal, u Undoing, id record.ID) error {
 	}
 	f := &fact{
 		event: u.Event, ticket: intOf(first.body.Member("ticket_id")), codeHash: hashOf(first.body.Member("code_hash")),
-		list: record.Unquote(first.body.Member("list")), door: u.Door,
+		list: record.Unquote(first.body.Member("list")), door: u.Door, at: o.now,
 	}
 	o.putFact(record.Undo, p, f, func(d *record.Draft) {
 		d.Text("checkin_id", record.Checkin.FormatID(id))
@@ -74,5 +74,5 @@ func (o *op) undo(p Principal, u Undoing, id record.ID) error {
 			d.Text("reason", u.Reason)
 		}
 	})
-	return nil
+	return o.settle(id)
 }

@@ -110,6 +110,8 @@ func (w *verifier) row(v *sight, b bucket, key, value []byte) error {
 	switch {
 	case b == logBucket:
 		return v.verifyLog(key, value)
+	case b == admissionBucket && key[0] == byDouble:
+		return v.verifyDouble(key)
 	case b == lookupBucket || b == codeBucket || b == admissionBucket:
 		return v.verifyLookup(b, key)
 	case b >= freeBucket && b <= freeLooseBucket:
@@ -181,6 +183,9 @@ func (v *sight) verifyRecord(k *record.Kind, key, value []byte) (live bool, err 
 			return true, fmt.Errorf("record %s lacks a lookup row", k.FormatID(id))
 		}
 	}
+	if k == record.Checkin {
+		return true, v.verifyListed(st)
+	}
 	return true, nil
 }
 
@@ -197,7 +202,7 @@ func ownRows(k *record.Kind, st *stored, d *record.Doc) (rows []ownRow) {
 	for _, key := range codeKeys(k, st.id, d) {
 		rows = append(rows, ownRow{codeBucket, key})
 	}
-	for _, key := range admissionKeys(k, st.id, d) {
+	for _, key := range admissionKeys(k, st) {
 		rows = append(rows, ownRow{admissionBucket, key})
 	}
 	return rows

@@ -3,10 +3,10 @@ package record
 // The facts: written once and never changed (sync.md §3). Values of list and direction that this version does not know
 // are stored and do not count as admissions.
 var (
-	// Checkin is an admission.
-	Checkin = table(Kind{Name: "checkin", Number: 18, Version: 1, Resource: "checkin", Class: Events, Home: "event_id",
+	// Checkin is an admission. Its basis is "offline" where somebody was let in again before this store was asked.
+	Checkin = table(Kind{Name: "checkin", Number: 18, Version: 2, Resource: "checkin", Class: Events, Home: "event_id",
 		ULID: true, Fact: true, scopes: []ScopeSort{ScopeEvent},
-		Fields: observed(Indexed)})
+		Fields: observed(Indexed, Field{"basis", Text{Max: 64}, Null, ``})})
 
 	// Scan is a refusal.
 	Scan = table(Kind{Name: "scan", Number: 19, Version: 1, Resource: "checkin", Class: Events, Home: "event_id",

@@ -56,7 +56,7 @@ func TestGoldenCanonicalBodies(t *testing.T) {
 				`"is_paid":false,"original_accrual_date":null,"original_due_date":null,"paid_amount":"0.00","payment_date":null,` +
 				`"payment_method":null,"payment_transaction_id":null,"penalty":"0.00","recurrence_config":{"a":1.0,"b":{"c":2,"d":1}},` +
 				`"small_group_ids":[],"subcategory_id":null,"supplier_id":2,"transaction_type":"income"}`},
-		{"checkin", string(checkin), `{"at":"2026-05-01T18:00:00.123456Z","clock_offset_ms":-12,"code_hash":"30313233343536373839616263646566",` +
+		{"checkin", string(checkin), `{"at":"2026-05-01T18:00:00.123456Z","basis":null,"clock_offset_ms":-12,"code_hash":"30313233343536373839616263646566",` +
 			`"direction":"in","door":"Main \"north\"","event_id":7,"flags":["clock_suspect"],"hlc":"018f9e2a3b4c0001","key_id":3,"list":"",` +
 			`"node":"01HZX3Q0000000000000000000","nonce":"66656463626139383736353433323130","ticket_id":41}`},
 	} {

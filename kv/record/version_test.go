@@ -30,7 +30,7 @@ var layouts = map[string]struct {
 	"ticket":            {1, 0xe415a3b8},
 	"holder_name":       {1, 0x6f46b47c},
 	"holder":            {1, 0xae65f614},
-	"checkin":           {1, 0x3f936d6a},
+	"checkin":           {2, 0xc24f85e3},
 	"scan":              {1, 0xf56e50be},
 	"undo":              {1, 0x62de0dde},
 	"api_key":           {1, 0xf1d2e4f5},

@@ -1,0 +1,170 @@
+package kv
+
+import (
+	"errors"
+
+	"doorward/kv/record"
+)
+
+// boardPage is how many rows a board reads in one View.
+const boardPage = 2000
+
+// boardKinds are what a board reads of an event. Tickets come first: an admission is counted with its ticket's type.
+var boardKinds = [...]*record.Kind{record.Ticket, record.Checkin, record.Scan}
+
+// follow brings a board up to the latest commit.
+func (b *board) follow(s *Store) error {
+	if !b.read || s.Seq()-b.upto > uint64(s.current().kind(record.Checkin).home.of(b.event).len())+100*boardPage {
+		if err := b.rebuild(s); err != nil {
+			return err
+		}
+	}
+	for changed := false; ; {
+		seen, moved := 0, false
+		err := s.view(func(v *sight) (err error) {
+			if seen, moved, err = b.page(v); err == nil && seen < boardPage && (changed || moved) {
+				err = b.countDoubles(v)
+			}
+			return err
+		})
+		if err != nil {
+			b.read = false
+			return err
+		}
+		if changed = changed || moved; seen < boardPage {
+			return nil
+		}
+	}
+}
+
+// rebuild counts everything there is. The log is followed from before the first look.
+func (b *board) rebuild(s *Store) error {
+	b.tickets, b.checkins, b.refused = map[int64]*boardTicket{}, map[record.ID]Outcome{}, map[record.ID]bool{}
+	b.tally = tally{outcomes: map[Outcome]int{}, types: map[string]TypeCount{}, doors: map[string]int{}, minutes: map[int64]MinuteCount{}}
+	b.upto = s.Seq()
+	for _, k := range boardKinds {
+		var last record.ID
+		for n := boardPage; n == boardPage; {
+			err := s.view(func(v *sight) (err error) {
+				n, last, err = b.next(v, k, last)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	b.read = true
+	return s.view(b.countDoubles)
+}
+
+// next counts the event's records of a kind that come after one.
+func (b *board) next(v *sight, k *record.Kind, last record.ID) (n int, end record.ID, err error) {
+	list := v.lists.kind(k).home.of(b.event)
+	from := list.rank(last)
+	if list.contains(last) {
+		from++
+	}
+	ids := list.page(nil, from, boardPage)
+	for _, id := range ids {
+		if err := b.look(v, k, id); err != nil {
+			return 0, last, err
+		}
+		last = id
+	}
+	return len(ids), last, nil
+}
+
+// page reads some rows of the log, and tells whether facts or tickets were among them.
+func (b *board) page(v *sight) (seen int, moved bool, err error) {
+	err = v.scan(logBucket, nil, seqKey(b.upto+1), func(key, row []byte) (bool, error) {
+		c, err := parseLog(key, row)
+		if err != nil {
+			return false, err
+		}
+		seen, b.upto = seen+1, c.Seq
+		if c.Kind.Class == record.Events {
+			moved = true
+			err = b.look(v, c.Kind, c.ID)
+		}
+		return seen < boardPage, err
+	})
+	return seen, moved, err
+}
+
+// look counts one record as it is now. What fails its checksum is reported and not counted.
+func (b *board) look(v *sight, k *record.Kind, id record.ID) error {
+	st, err := v.loadAny(k, id)
+	if err == nil && st != nil && st.home(k) == b.event {
+		err = b.record(v, k, st)
+	}
+	if errors.Is(err, ErrCorrupt) {
+		v.store.noteCorrupt(err)
+		return nil
+	}
+	return err
+}
+
+func (b *board) record(v *sight, k *record.Kind, st *stored) error {
+	switch k {
+	case record.Ticket:
+		if st.deleted {
+			st = &stored{id: st.id}
+		}
+		b.ticket(st)
+	case record.Scan:
+		b.refusal(st)
+	case record.Checkin:
+		return b.turn(v, st)
+	case record.Undo:
+		id, _ := record.Checkin.ParseID(record.Unquote(st.body.Member("checkin_id"))) // an undo has one
+		checkin, err := v.load(record.Checkin, id)
+		if err != nil || checkin == nil || checkin.home(record.Checkin) != b.event {
+			return err // it is not here yet
+		}
+		return b.turn(v, checkin)
+	}
+	return nil
+}
+
+// turn counts a check-in, and those that it may have turned into something else, as they are now.
+func (b *board) turn(v *sight, st *stored) error {
+	if err := b.judge(v, st); err != nil {
+		return err
+	}
+	e := standOf(st)
+	return v.afterwards(&e, func(next *stored) error { return b.judge(v, next) })
+}
+
+func (b *board) judge(v *sight, st *stored) error {
+	is, err := v.countsAs(st)
+	if err == nil && st.home(record.Checkin) == b.event {
+		b.checkin(st, is)
+	}
+	return err
+}
+
+// countsAs is what a check-in counts as: Admitted, AlreadyAdmitted, Undone, or "".
+func (v *sight) countsAs(st *stored) (Outcome, error) {
+	e := standOf(st)
+	if !e.counts {
+		return "", nil
+	}
+	listed, err := v.get(admissionBucket, e.doubleKey())
+	if err != nil || string(listed) == string(AlreadyAdmitted) {
+		return AlreadyAdmitted, err
+	}
+	if undone, err := v.undone(st.id); err != nil || undone {
+		return Undone, err
+	}
+	return Admitted, nil
+}
+
+// countDoubles counts the event's double entries.
+func (b *board) countDoubles(v *sight) error {
+	b.doubles = 0
+	return v.scan(admissionBucket, eventDoubles(nil, b.event), nil, func(_, _ []byte) (bool, error) {
+		b.doubles++
+		return true, nil
+	})
+}

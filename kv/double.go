@@ -1,0 +1,219 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+
+	"doorward/kv/record"
+)
+
+// Whether somebody is in, and what is a double entry, follows from the facts that a store holds and from nothing else, in the
+// order (hlc, id): two stores with the same facts and tickets answer the same, in whatever order they came (sync.md §3).
+//
+// A check-in counts unless an undo names it or its list or direction is unknown. One that counts is a double entry where an
+// earlier one of its code or of its ticket, on its list, counts too; or else where its ticket is cancelled now. Each double
+// entry has a row among the admissions, by event and in order, whose value says why. A fact that comes can make or unmake only
+// its own row and that of the next check-in that counts after it, by code and by ticket: settle looks at these again.
+const byDouble = 'd'
+
+func eventDoubles(dst []byte, event int64) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, byDouble), uint64(event))
+}
+
+// stand is a check-in with all that decides whether it counts.
+type stand struct {
+	admission
+	event, ticket int64
+	codeHash      codeHash
+	list          string
+	counts        bool // its list and direction are known
+}
+
+// standOf reads it out of a stored check-in.
+func standOf(st *stored) stand {
+	b := st.body
+	e := stand{admission: admission{id: st.id}, event: intOf(b.Member("event_id")), ticket: intOf(b.Member("ticket_id")),
+		codeHash: hashOf(b.Member("code_hash")), list: record.Unquote(b.Member("list"))}
+	var hlc [8]byte
+	if text := record.Unquote(b.Member("hlc")); len(text) == 2*len(hlc) {
+		_, _ = hex.Decode(hlc[:], []byte(text)) // another text is no clock's reading: zero
+	}
+	e.hlc = binary.BigEndian.Uint64(hlc[:])
+	e.counts = counts(e.list, record.Unquote(b.Member("direction")))
+	return e
+}
+
+// groups are the prefixes of the rows that a check-in stands among: its code's and its ticket's, as far as it names them.
+func (e *stand) groups() (groups [][]byte) {
+	if !e.counts {
+		return nil
+	}
+	if e.codeHash != (codeHash{}) {
+		groups = append(groups, codeAdmissions(nil, e.event, e.codeHash, e.list))
+	}
+	if e.ticket != 0 {
+		groups = append(groups, ticketListAdmissions(nil, e.ticket, e.list))
+	}
+	return groups
+}
+
+// doubleKey is its row among the double entries.
+func (e *stand) doubleKey() []byte { return admissionKey(eventDoubles(nil, e.event), e.hlc, e.id) }
+
+// settle looks again at a check-in that is new, or that an undo names since, and at those that it may have stood before. Whoever
+// stores a fact calls it, in the same operation, once the fact's rows are there; one that is not here yet is settled when it comes.
+func (o *op) settle(checkin record.ID) error {
+	st, err := o.load(record.Checkin, checkin)
+	if err != nil || st == nil {
+		return err
+	}
+	e := standOf(st)
+	if !e.counts {
+		return nil
+	}
+	if err := o.list(&e); err != nil {
+		return err
+	}
+	return o.afterwards(&e, func(st *stored) error {
+		next := standOf(st)
+		return o.list(&next)
+	})
+}
+
+// settleTicket looks again at all check-ins of a ticket. Whoever changes a ticket's state calls it.
+func (o *op) settleTicket(ticket record.ID) error {
+	var ids []record.ID
+	err := o.scan(admissionBucket, ticketAdmissions(nil, ticket.Int()), nil, func(key, _ []byte) (bool, error) {
+		id, ok := record.Checkin.KeyID(key[len(key)-16:])
+		if !ok {
+			return false, ErrCorrupt
+		}
+		ids = append(ids, id)
+		return true, nil
+	})
+	for i := 0; err == nil && i < len(ids); i++ {
+		var st *stored
+		if st, err = o.load(record.Checkin, ids[i]); err == nil && st != nil {
+			e := standOf(st)
+			err = o.list(&e)
+		}
+	}
+	return err
+}
+
+// list writes or deletes a check-in's row among the double entries, as it now is one or not.
+func (o *op) list(e *stand) error {
+	reason, err := o.doubled(e)
+	if err != nil {
+		return err
+	}
+	key := e.doubleKey()
+	was, err := o.get(admissionBucket, key)
+	if err != nil || string(was) == string(reason) {
+		return err
+	}
+	change := int64(1)
+	if reason == "" {
+		change = -1
+		o.delete(admissionBucket, key)
+	} else {
+		o.put(admissionBucket, key, []byte(reason))
+	}
+	if (was == nil) != (reason == "") {
+		o.after = append(o.after, func() { o.store.boards.doubles.Add(change) })
+	}
+	return nil
+}
+
+// doubled tells why a check-in is a double entry: AlreadyAdmitted, Cancelled, or "" where it is none.
+func (v *sight) doubled(e *stand) (Outcome, error) {
+	if !e.counts {
+		return "", nil
+	}
+	if undone, err := v.undone(e.id); err != nil || undone {
+		return "", err
+	}
+	for _, group := range e.groups() {
+		first, err := v.earliest(group)
+		if err != nil {
+			return "", err
+		}
+		if first != nil && first.before(e.admission) {
+			return AlreadyAdmitted, nil
+		}
+	}
+	ticket, err := v.load(record.Ticket, record.Int(e.ticket))
+	if err == nil && ticket != nil && string(ticket.body.Member("state")) == `"cancelled"` {
+		return Cancelled, nil
+	}
+	return "", err
+}
+
+// afterwards calls fn with the next check-in that counts after one, by its code and by its ticket.
+func (v *sight) afterwards(e *stand, fn func(*stored) error) error {
+	var last record.ID
+	for _, group := range e.groups() {
+		id, err := v.following(group, e.admission)
+		if err != nil {
+			return err
+		}
+		if id.IsZero() || id == last {
+			continue
+		}
+		last = id
+		st, err := v.load(record.Checkin, id)
+		if err != nil || st == nil {
+			return err
+		}
+		if err := fn(st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// following is the first check-in under a prefix that stands after another and is not undone; the zero id for none.
+func (v *sight) following(prefix []byte, after admission) (next record.ID, err error) {
+	from := admissionKey(bytes.Clone(prefix), after.hlc, after.id)
+	err = v.scan(admissionBucket, prefix, from, func(key, _ []byte) (bool, error) {
+		id, ok := record.Checkin.KeyID(key[len(key)-16:])
+		if !ok {
+			return false, ErrCorrupt
+		}
+		undone, err := v.undone(id)
+		if err != nil || undone || id == after.id {
+			return true, err
+		}
+		next = id
+		return false, nil
+	})
+	return next, err
+}
+
+// verifyDouble checks that the check-in which a row among the double entries leads to is one.
+func (v *sight) verifyDouble(key []byte) error {
+	id, ok := record.Checkin.KeyID(key[max(0, len(key)-16):])
+	st, err := v.load(record.Checkin, id)
+	if err != nil || st == nil || !ok {
+		return fmt.Errorf("a double entry leads to check-in %s: %w", record.Checkin.FormatID(id), orNotFound(err))
+	}
+	if e := standOf(st); !bytes.Equal(key, e.doubleKey()) {
+		return fmt.Errorf("a double entry does not lead back from check-in %s", record.Checkin.FormatID(id))
+	}
+	return v.verifyListed(st)
+}
+
+// verifyListed checks that a check-in is among the double entries just where it is one.
+func (v *sight) verifyListed(st *stored) error {
+	e := standOf(st)
+	reason, err := v.doubled(&e)
+	if err != nil {
+		return err
+	}
+	if listed, err := v.get(admissionBucket, e.doubleKey()); err != nil || string(listed) != string(reason) {
+		return fmt.Errorf("check-in %s is listed wrongly among the double entries", record.Checkin.FormatID(st.id))
+	}
+	return nil
+}

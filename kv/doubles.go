@@ -1,0 +1,154 @@
+package kv
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// DoubleEntry is a check-in that counts although it should not have been: of somebody who was in already, or of a ticket that is
+// cancelled. Both stay as they are: nobody is un-admitted.
+type DoubleEntry struct {
+	CheckinID string
+	Event     int64
+	Ticket    int64
+	Label     string // door-safe, as what follows
+	Type      string
+	Order     string
+	List      string
+	Door      string
+	At        time.Time
+	Basis     string    // "offline" where a scanner let somebody in before it could ask
+	Reason    Outcome   // AlreadyAdmitted or Cancelled
+	First     *Decision // the admission that counts; nil where this is it
+
+	Node   string // who wrote it
+	Key    int64  // api key; 0 = none
+	Holder string // full name, if the principal may see it
+}
+
+// DoubleQuery is a page of double entries, in the order of events and within an event in that of its check-ins.
+type DoubleQuery struct {
+	Event         int64   // the door's: of this event; 0 = staff's: of all that the principal sees
+	Where         []Where // of staff, on event_id
+	Offset, Limit int
+}
+
+// DoublePage is what DoubleEntries answers.
+type DoublePage struct {
+	Count   int // of all pages
+	Entries []DoubleEntry
+}
+
+// DoubleEntries reads a page. *Forbidden; ErrNotFound where the event is not the principal's; record.Faults where a condition
+// names an event that is not.
+func (s *Store) DoubleEntries(p Principal, q DoubleQuery) (page DoublePage, err error) {
+	surface := record.V1
+	if q.Event == 0 {
+		surface = record.Admin
+	}
+	if err := p.checkKind(surface, record.Checkin, "GET"); err != nil {
+		return DoublePage{}, err
+	}
+	err = s.view(func(v *sight) error {
+		prefixes, err := v.doublesOf(p, q)
+		if err != nil {
+			return err
+		}
+		var ids []record.ID
+		for _, prefix := range prefixes {
+			if ids, err = v.doubleIDs(ids, prefix, q, &page.Count); err != nil {
+				return err
+			}
+		}
+		for _, id := range ids {
+			e, err := v.doubleEntry(p, id)
+			if err != nil {
+				return err
+			}
+			page.Entries = append(page.Entries, e)
+		}
+		return nil
+	})
+	return page, err
+}
+
+// doublesOf are the prefixes of the rows that a query is about.
+func (v *sight) doublesOf(p Principal, q DoubleQuery) (prefixes [][]byte, err error) {
+	if q.Event != 0 {
+		_, err := v.find(p, record.Event, record.Int(q.Event))
+		return [][]byte{eventDoubles(nil, q.Event)}, err
+	}
+	kinds := Query{Kind: record.Checkin, Where: q.Where}
+	if err := v.checkChoices(p, kinds); err != nil {
+		return nil, err
+	}
+	h, err := v.scope(p, kinds)
+	if h.all {
+		return [][]byte{{byDouble}}, err
+	}
+	for _, event := range h.homes {
+		prefixes = append(prefixes, eventDoubles(nil, event))
+	}
+	slices.SortFunc(prefixes, bytes.Compare)
+	return prefixes, err
+}
+
+// doubleIDs appends the page's part of the rows under a prefix, and counts them all.
+func (v *sight) doubleIDs(ids []record.ID, prefix []byte, q DoubleQuery, count *int) ([]record.ID, error) {
+	err := v.scan(admissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
+		if *count >= q.Offset && len(ids) < q.Limit {
+			id, _ := record.Checkin.KeyID(key[len(key)-16:]) // its length is right
+			ids = append(ids, id)
+		}
+		*count++
+		return true, nil
+	})
+	return ids, err
+}
+
+// doubleEntry tells of one of them.
+func (v *sight) doubleEntry(p Principal, id record.ID) (d DoubleEntry, err error) {
+	st, err := v.load(record.Checkin, id)
+	if err != nil || st == nil {
+		return d, orNotFound(err)
+	}
+	e := standOf(st)
+	listed, err := v.get(admissionBucket, e.doubleKey())
+	if err != nil {
+		return d, err
+	}
+	at, _ := timeOf(st.body.Member("at")) // facts have one
+	d = DoubleEntry{
+		CheckinID: record.Checkin.FormatID(id), Event: e.event, Ticket: e.ticket, List: e.list, At: at, Reason: Outcome(listed),
+		Door: record.Unquote(st.body.Member("door")), Basis: record.Unquote(st.body.Member("basis")),
+		Node: record.Unquote(st.body.Member("node")), Key: intOf(st.body.Member("key_id")),
+	}
+	first, err := v.firstAdmission(e.event, e.codeHash, e.ticket, e.list)
+	if err != nil {
+		return d, err
+	}
+	if first != nil && first.id != id {
+		of := v.decisionOf(AlreadyAdmitted, first, "")
+		d.First = &of
+	}
+	return d, v.describeDouble(p, &d)
+}
+
+func (v *sight) describeDouble(p Principal, d *DoubleEntry) error {
+	ticket, err := v.load(record.Ticket, record.Int(d.Ticket))
+	if err != nil || ticket == nil {
+		return err
+	}
+	var of Decision
+	if err := v.describe(&of, p, ticket); err != nil {
+		return err
+	}
+	d.Label, d.Type, d.Order = of.Label, of.Type, of.Order
+	if of.Holder != nil {
+		d.Holder = *of.Holder
+	}
+	return nil
+}

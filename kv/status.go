@@ -1,0 +1,49 @@
+package kv
+
+import (
+	"time"
+
+	"doorward/kv/record"
+)
+
+// Status is an event as its facts have it. Each check-in counts once: as admitted, as already admitted where it is a double
+// entry of somebody who was in, as undone, or, where its list or direction is unknown, not at all. Refusals count as they are
+// written: equal ones of a minute once.
+type Status struct {
+	Issued   int             // tickets in state valid or unpaid
+	Admitted int             // check-ins that count
+	Doubles  int             // what DoubleEntries lists
+	Outcomes map[Outcome]int // of check-ins and refusals
+	Types    map[string]TypeCount
+	Doors    map[string]int // admitted
+	Minutes  []MinuteCount  // the latest of them, oldest first
+}
+
+// TypeCount is what there is of a ticket's type.
+type TypeCount struct{ Issued, Admitted int }
+
+// MinuteCount is what happened within a minute, by the wall clock of who saw it.
+type MinuteCount struct {
+	Minute            time.Time
+	Admitted, Refused int
+}
+
+// maxMinutes is how many minutes a Status tells of.
+const maxMinutes = 240
+
+// Status counts an event. *Forbidden, ErrNotFound where the event is not the principal's.
+func (s *Store) Status(p Principal, event int64) (Status, error) {
+	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
+		return Status{}, err
+	}
+	if err := s.Sees(p, record.Event, record.Int(event)); err != nil {
+		return Status{}, err
+	}
+	b := s.boards.of(event)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.follow(s); err != nil {
+		return Status{}, err
+	}
+	return b.status(s.clock()), nil
+}
