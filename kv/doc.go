@@ -12,6 +12,7 @@
 //	bucket        key                                            value
 //	meta          format, realm, node, epoch, code_key, state    uv / text / text / text / 32 bytes / see state.go
 //	              free                                           sequence uv, largest id of a database or upload uv
+//	              clock                                          what was measured of it, see clock.go
 //	kind:<name>   id: 8 bytes, or 16 of a ULID                   header, body
 //	log           sequence 8                                     kind 1, flags 1, id, generation uv, hash 16
 //	scope_log     scope (sort 1, id uv), sequence 8              as in log

@@ -71,6 +71,9 @@ func (o *op) putFact(k *record.Kind, p Principal, f *fact, more func(*record.Dra
 	binary.BigEndian.PutUint64(hlc[:], at.hlc)
 	d.Hex("hlc", hlc[:])
 	d.Time("at", f.at)
+	if ms, ok := o.store.offset(); ok {
+		d.Int("clock_offset_ms", ms)
+	}
 	if f.nonce != "" {
 		d.Text("nonce", f.nonce)
 	}
@@ -158,5 +161,5 @@ func admissionKeys(k *record.Kind, st *stored) (keys [][]byte) {
 }
 
 func newFactID(now time.Time) record.ID {
-	return record.FromULID(ulid.MustNew(ulid.Timestamp(now), rand.Reader))
+	return record.FromULID(ulid.MustNew(millis(now), rand.Reader))
 }

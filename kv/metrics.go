@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"math"
 	"os"
 	"time"
 
@@ -39,6 +40,7 @@ func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
 	for _, k := range record.Kinds() {
 		m.collectors = append(m.collectors, recordsGauge(s, k))
 	}
+	m.collectors = append(m.collectors, clockGauges(s)...)
 	if reg != nil {
 		reg.MustRegister(m.collectors...)
 	}
@@ -72,6 +74,20 @@ func recordsGauge(s *Store, k *record.Kind) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "doorward_store_records", Help: "Live records by kind.", ConstLabels: prometheus.Labels{"kind": k.Name},
 	}, func() float64 { return float64(s.current().kind(k).all.len()) })
+}
+
+func clockGauges(s *Store) []prometheus.Collector {
+	return []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_clock_doubted", Help: "1 while the machine's clock is not believed."}, func() float64 {
+			return float64(flag(s.Clock().Doubt != ""))
+		}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_clock_offset_seconds", Help: "How far a peer's clock was ahead when last measured; NaN before."}, func() float64 {
+			if c := s.Clock(); !c.Measured.IsZero() {
+				return c.Offset.Seconds()
+			}
+			return math.NaN()
+		}),
+	}
 }
 
 func (m *metrics) committed(jobs int, took time.Duration) {

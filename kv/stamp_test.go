@@ -50,7 +50,7 @@ func TestUpdatedAtNeverGoesBackUnlessTheLastCommitLiesFarAhead(t *testing.T) {
 			if got := updatedAt(t, patched(t, s, record.Church, 1, `{"name":"B"}`)); !got.Equal(c.want) {
 				t.Errorf("updated_at = %v, want %v", got, c.want)
 			}
-			if warned := strings.Contains(log.String(), "level=WARN"); warned != c.warns {
+			if warned := strings.Contains(log.String(), "commit times go back"); warned != c.warns {
 				t.Errorf("warned = %v, want %v: %s", warned, c.warns, log.String())
 			}
 			clock.Move(c.back + time.Second)

@@ -50,11 +50,26 @@ func decodeState(row []byte) (s state, err error) {
 
 // tick moves the hybrid clock past everything it has said, and to the wall clock if that is later.
 func (s *state) tick(now time.Time) uint64 {
-	s.hlc = max(s.hlc+1, uint64(now.UnixMilli())<<16)
+	s.hlc = max(s.hlc+1, millis(now)<<16)
 	return s.hlc
 }
 
-// doubtSlack is how far the wall clock may lie behind the latest commit before that commit's time is doubted instead.
+// millis is a wall clock as the hybrid one takes it; before 1970 it is 1970.
+func millis(now time.Time) uint64 { return uint64(max(0, now.UnixMilli())) }
+
+// maxAhead is how far a stamp of another node may lie ahead of our clock and still move the hybrid clock.
+const maxAhead = 24 * time.Hour
+
+// observe moves the hybrid clock to a stamp of another node, so that what is written here from now on comes after what that has
+// written; one too far ahead, of a laptop in 2035, moves nothing (design.md §4).
+func (s *state) observe(stamp uint64, now time.Time) {
+	if stamp>>16 <= millis(now.Add(maxAhead)) {
+		s.hlc = max(s.hlc, stamp)
+	}
+}
+
+// doubtSlack is how far the wall clock may lie behind the latest commit before that commit's time is doubted instead, and how
+// far from a peer's before it is doubted itself.
 const doubtSlack = 2 * time.Minute
 
 // commitTime is the stamp of a commit made now: never earlier than the one before, unless that lies too far ahead of a

@@ -33,6 +33,7 @@ type Store struct {
 	built    time.Time
 	identity identity
 	epochs   atomic.Pointer[epochs]
+	wall     wall
 	metrics  *metrics
 	writer   *writer
 	ended    chan struct{} // closed when the writer has
@@ -86,6 +87,7 @@ func open(c Config) (s *Store, err error) {
 		_ = db.Close() // the first error is the one to tell
 		return nil, err
 	}
+	s.judgeClock(s.clock())
 	return s, nil
 }
 
@@ -107,6 +109,11 @@ func (s *Store) start(c Config) error {
 		if s.identity, err = s.readIdentity(r); err != nil {
 			return err
 		}
+		clock, err := readStanding(r)
+		if err != nil {
+			return err
+		}
+		s.wall.standing.Store(clock)
 		if err := s.boards.count(r); err != nil {
 			return err
 		}

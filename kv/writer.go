@@ -99,7 +99,7 @@ func (w *writer) begin(g *group) (err error) {
 	w.rows = rows{tx: g.tx, buckets: &bucketCache{}, over: &w.over}
 	g.state = w.state
 	g.now = w.store.clock()
-	g.doubted = g.now.Before(w.store.built)
+	g.doubted = w.store.judgeClock(g.now) != ""
 	jumped := false
 	if g.stamp, jumped = g.state.commitTime(g.now, g.doubted); jumped {
 		w.store.log.Warn("commit times go back: the last commit lay ahead of the clock", slog.Duration("ahead", time.Duration(w.state.stamp-g.stamp)*time.Microsecond))

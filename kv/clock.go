@@ -1,0 +1,172 @@
+package kv
+
+import (
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// Doubt says why the wall clock is not believed; "" = it is.
+type Doubt string
+
+// The doubts.
+const (
+	BeforeBuild Doubt = "it is earlier than this program was built"
+	OffPeer     Doubt = "it is more than two minutes from a peer's clock"
+	WentBack    Doubt = "it is earlier than when it was last right"
+)
+
+// Clock is what a store knows about the machine's clock.
+type Clock struct {
+	Doubt    Doubt
+	Measured time.Time     // when a peer's clock was last looked at, by ours; zero = never
+	Peer     string        // whose that was
+	Offset   time.Duration // how far it was ahead of ours
+}
+
+// standing is the wall clock's: what was last measured, and when the clock was last right.
+type standing struct {
+	measured int64  // microseconds since 1970 by our clock; 0 = never
+	offset   int64  // microseconds that the peer's clock was ahead
+	peer     string // its node, or what else it is called by
+	right    int64  // when a measure or a person said so, microseconds since 1970; 0 = never
+	trusted  int64  // the offset that the person trusted; 0 after a good measure
+	build    int64  // of the program before whose build the clock was right all the same, microseconds since 1970; 0 = none
+}
+
+// wall is what the wall clock is judged by, and the doubt that the log was last told of.
+type wall struct {
+	standing atomic.Pointer[standing]
+	told     atomic.Pointer[Doubt]
+}
+
+var clockKey = []byte("clock") // in meta: each field of a standing, numbers as varints, the peer last
+
+// maxPeer is how much of a peer's name is kept.
+const maxPeer = 64
+
+func (c *standing) encode() (row []byte) {
+	for _, n := range []int64{c.measured, c.offset, c.right, c.trusted, c.build} {
+		row = binary.AppendVarint(row, n)
+	}
+	return append(row, c.peer...)
+}
+
+func readStanding(r rows) (*standing, error) {
+	c := &standing{}
+	row, err := r.get(metaBucket, clockKey)
+	if err != nil || row == nil {
+		return c, err
+	}
+	for _, field := range []*int64{&c.measured, &c.offset, &c.right, &c.trusted, &c.build} {
+		n, size := binary.Varint(row)
+		if size <= 0 {
+			return c, fmt.Errorf("%w: meta row clock", ErrCorrupt)
+		}
+		*field, row = n, row[size:]
+	}
+	c.peer = string(row)
+	return c, nil
+}
+
+// doubt judges the wall clock of a program built at some time.
+func (c *standing) doubt(now, built time.Time) Doubt {
+	at, slack := now.UnixMicro(), doubtSlack.Microseconds()
+	switch {
+	case now.Before(built) && c.build != built.UnixMicro():
+		return BeforeBuild
+	case c.off() > slack || c.off() < -slack:
+		return OffPeer
+	case c.right != 0 && at < c.right-slack:
+		return WentBack
+	}
+	return ""
+}
+
+// off is how far the peer's clock was from what a person has trusted.
+func (c *standing) off() int64 { return c.offset - c.trusted }
+
+// confirm notes that the clock is right.
+func (c *standing) confirm(now, built time.Time) {
+	c.right, c.build = now.UnixMicro(), 0
+	if now.Before(built) {
+		c.build = built.UnixMicro()
+	}
+}
+
+// measure notes a peer's clock; one within two minutes of ours confirms it.
+func (c *standing) measure(m Clock, built time.Time) {
+	c.measured, c.offset = m.Measured.UnixMicro(), m.Offset.Microseconds()
+	c.peer = m.Peer[:min(len(m.Peer), maxPeer)]
+	if m.Offset.Abs() <= doubtSlack {
+		c.trusted = 0
+		c.confirm(m.Measured, built)
+	}
+}
+
+// MeasureClock tells how far a peer's clock was ahead of ours at a moment of ours, once for each time that the two meet. It
+// decides whether the clock is believed until the next measure, over restarts.
+func (s *Store) MeasureClock(peer string, offset time.Duration, at time.Time) error {
+	return s.changeClock(func(c *standing) { c.measure(Clock{Measured: at, Peer: peer, Offset: offset}, s.built) })
+}
+
+// TrustClock ends every doubt of the clock as it is: a person has looked at it. The same difference from a peer's is no doubt
+// again, another one is. *Forbidden.
+func (s *Store) TrustClock(p Principal) (Clock, error) {
+	if err := p.mayRule(); err != nil {
+		return Clock{}, err
+	}
+	err := s.changeClock(func(c *standing) {
+		c.trusted = c.offset
+		c.confirm(s.clock(), s.built)
+	})
+	return s.Clock(), err
+}
+
+func (s *Store) changeClock(change func(*standing)) error {
+	err := s.do(false, func(o *op) error {
+		c, err := readStanding(o.rows)
+		if err != nil {
+			return err
+		}
+		change(c)
+		o.put(metaBucket, clockKey, c.encode())
+		o.after = append(o.after, func() { s.wall.standing.Store(c) })
+		return nil
+	})
+	s.judgeClock(s.clock())
+	return err
+}
+
+// Clock tells what is known about the machine's clock now.
+func (s *Store) Clock() Clock {
+	c := s.wall.standing.Load()
+	k := Clock{Doubt: s.judgeClock(s.clock()), Peer: c.peer, Offset: time.Duration(c.offset) * time.Microsecond}
+	if c.measured != 0 {
+		k.Measured = time.UnixMicro(c.measured).UTC()
+	}
+	return k
+}
+
+// judgeClock tells whether the wall clock is doubted, and says in the log when that changes.
+func (s *Store) judgeClock(now time.Time) Doubt {
+	d := s.wall.standing.Load().doubt(now, s.built)
+	before := s.wall.told.Load()
+	if before == nil && d == "" || before != nil && *before == d || !s.wall.told.CompareAndSwap(before, &d) {
+		return d
+	}
+	if d != "" {
+		s.log.Warn("the clock is not believed: the times of tickets are not judged until it is right, or a person trusts it", slog.String("because", string(d)))
+	} else {
+		s.log.Info("the clock is believed again")
+	}
+	return d
+}
+
+// offset is the measured offset as facts carry it, in milliseconds; ok is false where none was measured.
+func (s *Store) offset() (ms int64, ok bool) {
+	c := s.wall.standing.Load()
+	return time.Duration(c.offset * int64(time.Microsecond)).Milliseconds(), c.measured != 0
+}
