@@ -12,6 +12,9 @@
 //	bucket        key                                            value
 //	meta          format, realm, node, epoch, code_key, state    uv / text / text / text / 32 bytes / see state.go
 //	              free                                           sequence uv, largest id of a database or upload uv
+//	              epochs                                         n × (ended epoch 26, its last sequence uv)
+//	              marker                                         inode of the sidecar 8, 0 = it tells nothing; machine
+//	              session, sessions/<node>                       26; n × (session 26, predecessor 26, outlived 1)
 //	              clock                                          what was measured of it, see clock.go
 //	kind:<name>   id: 8 bytes, or 16 of a ULID                   header, body
 //	log           sequence 8                                     kind 1, flags 1, id, generation uv, hash 16
@@ -62,6 +65,12 @@
 // Free databases hold documents without record rules. They have a log each, of one live row per document, and share a sequence
 // of their own, so that one which is deleted and made again begins beyond every cursor into the one before. A document's bodies
 // are those of its leaves and its last revisions. A blob that no body needs is loose; one that has been for an hour goes.
+//
+// # Copies
+//
+// A sequence leaves the store with its epoch, which is another one after every restore and in every copy that is noticed: a
+// folder that lies on another machine, or whose sidecar file has another inode, begins a new epoch when it is opened, and a
+// peer notices by their sessions two copies that cannot tell by themselves.
 //
 // # Reading
 //

@@ -23,15 +23,15 @@ func TestNewStoreIsItsOwnersAlone(t *testing.T) {
 	s := reopenable(t, kv.Config{Dir: dir})
 	realm, node := s.Realm(), s.Node()
 	closed(t, s)
-	for path, want := range map[string]os.FileMode{dir: 0o700, kv.Path(dir): 0o600} {
+	for path, want := range map[string]os.FileMode{dir: 0o700, kv.Path(dir): 0o600, filepath.Join(dir, "doorward.mark"): 0o600} {
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm() != want {
 			t.Errorf("mode of %s = %v, %v, want %v", path, info.Mode().Perm(), err, want)
 		}
 	}
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(names) != 1 {
-		t.Errorf("a new store's folder holds %v, want the one file", names)
+	if err != nil || len(names) != 2 {
+		t.Errorf("a new store's folder holds %v, want the file and its mark", names)
 	}
 	s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
 	if s.Realm() != realm || s.Node() != node || len(realm) != 26 || realm == node {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"strconv"
 	"strings"
@@ -68,7 +69,7 @@ func (s *Store) BeginEpoch(why string) error {
 	if err := s.do(false, (*op).beginEpoch); err != nil {
 		return fmt.Errorf("begin an epoch: %w", err)
 	}
-	s.log.Warn("a new epoch begins: peers ask for what they may have missed", "why", why, "before", before, "epoch", s.Epoch())
+	s.log.Warn("a new epoch begins", slog.String("because", why), slog.String("before", before), slog.String("epoch", s.Epoch()))
 	return nil
 }
 
@@ -84,8 +85,12 @@ func (o *op) beginEpoch() error {
 	next := o.store.epochs.Load().next(o.state.seq)
 	o.put(metaBucket, epochKey, []byte(next.present))
 	o.put(metaBucket, epochsKey, next.encode())
+	o.delete(metaBucket, sessionKey) // the next one has no predecessor in the old epoch
 	o.burnLeases()
-	o.after = append(o.after, func() { o.store.epochs.Store(next) })
+	o.after = append(o.after, func() {
+		o.store.epochs.Store(next)
+		o.store.session.Store(nil)
+	})
 	return nil
 }
 

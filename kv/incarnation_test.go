@@ -1,7 +1,9 @@
 package kv_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -97,4 +99,84 @@ func TestOldestEpochsAreForgotten(t *testing.T) {
 	}
 	wantSince(t, s, "1-"+first, 0)
 	wantSince(t, s, "1-"+second, 1)
+}
+
+// TestOneNumberEndsAnEpochOfBothLogs: records and free databases count by themselves, and a cursor does not say which it is of.
+func TestOneNumberEndsAnEpochOfBothLogs(t *testing.T) {
+	s := kvtest.Open(t)
+	churches(t, s, 2)
+	notes := notebook(t, s)
+	write := func(n int) (seq uint64) {
+		for i := range n {
+			jotted(t, notes, fmt.Sprintf("n%d-%d", sequenceOf(t, notes), i))
+		}
+		return sequenceOf(t, notes)
+	}
+	if seq := write(7); seq != 7 {
+		t.Fatalf("sequence of the free database = %d, want 7", seq)
+	}
+	wantSince(t, s, s.SeqText(7), 7)
+	if err := s.BeginEpoch("tested"); err != nil {
+		t.Fatal(err)
+	}
+	if seq := write(1); seq != 8 {
+		t.Errorf("the free database's first change of the new epoch has sequence %d, want 8", seq)
+	}
+	churches(t, s, 1)
+	if s.Seq() != 8 {
+		t.Errorf("the records' first change of the new epoch has sequence %d, want 8", s.Seq())
+	}
+	healthy(t, s)
+}
+
+// sequenceOf is a database's latest sequence.
+func sequenceOf(t testing.TB, db *kv.Database) uint64 {
+	t.Helper()
+	info, err := db.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Seq
+}
+
+// TestFollowersComeToTheEndOfAnEpoch: a log whose sequence has moved on without a change is read to its end, once.
+func TestFollowersComeToTheEndOfAnEpoch(t *testing.T) {
+	s := kvtest.Open(t)
+	churches(t, s, 1)
+	notes := notebook(t, s)
+	for i := range 3 {
+		jotted(t, notes, fmt.Sprintf("n%d", i))
+	}
+	if err := s.BeginEpoch("tested"); err != nil {
+		t.Fatal(err)
+	}
+	page, upto, err := s.Replay(kv.Operator(), 0, 10, record.Church)
+	if err != nil || len(page) != 1 || upto != s.Seq() || upto != 3 {
+		t.Errorf("Replay = %d rows up to %d, %v, want one up to %d", len(page), upto, err, s.Seq())
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Await(ended, upto); !errors.Is(err, context.Canceled) {
+		t.Errorf("Await(%d) = %v, want it to wait", upto, err)
+	}
+}
+
+// notebook makes a free database.
+func notebook(t testing.TB, s *kv.Store) *kv.Database {
+	t.Helper()
+	if err := s.CreateDatabase(kv.Operator(), "notes"); err != nil {
+		t.Fatal(err)
+	}
+	db, err := s.Database(kv.Operator(), "notes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func jotted(t testing.TB, db *kv.Database, id string) {
+	t.Helper()
+	if r, err := db.Write([]kv.DocWrite{{ID: id, Body: []byte(`{}`)}}); err != nil || r[0].Err != nil {
+		t.Fatalf("write %s: %v, %v", id, r, err)
+	}
 }

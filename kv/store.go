@@ -22,6 +22,9 @@ type Config struct {
 	Registerer prometheus.Registerer // nil = not registered
 	Built      time.Time             // the clock is doubted before this moment
 	ScanLimit  int                   // how many records a search looks at while its index is not ready; 0 = 100,000
+	Machine    string                // what no two machines have in common; "" = not known
+	Restored   bool                  // the file comes out of a backup and shall go on: a new epoch begins, ids move on
+	Aside      bool                  // the file is a copy that is only looked at: that it lies elsewhere means nothing
 }
 
 // Store is one congregation's records in one file.
@@ -33,6 +36,7 @@ type Store struct {
 	built    time.Time
 	identity identity
 	epochs   atomic.Pointer[epochs]
+	session  atomic.Pointer[session] // nil: no peer was told of it yet
 	wall     wall
 	metrics  *metrics
 	writer   *writer
@@ -85,6 +89,10 @@ func open(c Config) (s *Store, err error) {
 	s.caches.New = func() any { return new(bucketCache) }
 	if err := s.start(c); err != nil {
 		_ = db.Close() // the first error is the one to tell
+		return nil, err
+	}
+	if err := s.arrive(c); err != nil {
+		_ = s.Close() // the first error is the one to tell
 		return nil, err
 	}
 	s.judgeClock(s.clock())
