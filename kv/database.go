@@ -57,6 +57,9 @@ type documents interface {
 
 // documents finds a database by its name, whoever asks: ErrNotFound.
 func (v *sight) documents(name string) (documents, error) {
+	if db := v.scopeDocs(name); db != nil {
+		return db, nil
+	}
 	db, err := v.database(name)
 	if err != nil {
 		return nil, err // a nil *freeDatabase would be no nil documents
@@ -70,7 +73,7 @@ func (s *Store) Database(p Principal, name string) (*Database, error) {
 		return nil, ErrDatabaseName
 	}
 	db := &Database{store: s, principal: p, name: name}
-	return db, db.view(func(*sight, documents) error { return nil })
+	return db, db.touch(func(*sight, documents) error { return nil })
 }
 
 // Name is the database's name.
@@ -78,14 +81,36 @@ func (db *Database) Name() string { return db.name }
 
 // view reads the database in one View.
 func (db *Database) view(fn func(*sight, documents) error) error {
-	p, err := db.store.Standing(db.principal)
-	if err != nil {
+	_, err := db.viewAs(documents.maySee, fn)
+	return err
+}
+
+// touch reads in one View what whoever writes to the database may know too, should it not be for him to read.
+func (db *Database) touch(fn func(*sight, documents) error) error {
+	_, err := db.viewAs(func(docs documents, p Principal) error {
+		err := docs.maySee(p)
+		if err != nil && docs.mayWrite(p) == nil {
+			return nil
+		}
 		return err
+	}, fn)
+	return err
+}
+
+// judge is a write's look at who asks, before it is given to the writer.
+func (db *Database) judge() (p Principal, err error) {
+	return db.viewAs(documents.mayWrite, func(*sight, documents) error { return nil })
+}
+
+// viewAs reads the database in one View, if the principal as it is now may.
+func (db *Database) viewAs(may func(documents, Principal) error, fn func(*sight, documents) error) (p Principal, err error) {
+	if p, err = db.store.Standing(db.principal); err != nil {
+		return p, err
 	}
-	return db.store.view(func(v *sight) error {
+	return p, db.store.view(func(v *sight) error {
 		docs, err := v.documents(db.name)
 		if err == nil {
-			err = docs.maySee(p)
+			err = may(docs, p)
 		}
 		if err != nil {
 			return err
@@ -94,17 +119,9 @@ func (db *Database) view(fn func(*sight, documents) error) error {
 	})
 }
 
-// judge is a write's look at who asks, before it is given to the writer.
-func (db *Database) judge() (p Principal, err error) {
-	if p, err = db.store.Standing(db.principal); err == nil {
-		err = db.view(func(_ *sight, docs documents) error { return docs.mayWrite(p) })
-	}
-	return p, err
-}
-
 // Info tells of the database.
 func (db *Database) Info() (info DatabaseInfo, err error) {
-	err = db.view(func(_ *sight, docs documents) error {
+	err = db.touch(func(_ *sight, docs documents) error {
 		info = docs.info()
 		return nil
 	})
@@ -158,7 +175,7 @@ func (db *Database) Await(ctx context.Context, since uint64) error {
 // Missing answers _revs_diff, one answer for each document in the same order.
 func (db *Database) Missing(asked []Revs) (answers []MissingRevs, err error) {
 	for part := range slices.Chunk(asked, DocPage) {
-		err = db.view(func(v *sight, docs documents) error {
+		err = db.touch(func(v *sight, docs documents) error {
 			for _, a := range part {
 				m, err := docs.missing(v, a)
 				if err != nil {
@@ -238,7 +255,7 @@ func localKey(docs documents, p Principal, id string) []byte {
 
 // Local reads the principal's own local document and how often it was written: ErrNotFound.
 func (db *Database) Local(id string) (body []byte, written uint64, err error) {
-	err = db.view(func(v *sight, docs documents) error {
+	err = db.touch(func(v *sight, docs documents) error {
 		row, err := v.get(freeLocalBucket, localKey(docs, db.principal, id))
 		if err != nil || row == nil {
 			return orNotFound(err)
@@ -261,7 +278,7 @@ func (db *Database) PutLocal(id string, body []byte) (written uint64, err error)
 			return 0, err
 		}
 	}
-	if err := db.view(func(*sight, documents) error { return nil }); err != nil {
+	if err := db.touch(func(*sight, documents) error { return nil }); err != nil {
 		return 0, err
 	}
 	err = db.store.do(false, func(o *op) error {

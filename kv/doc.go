@@ -36,7 +36,8 @@
 //	free_doc      db uv, document                                log sequence 8, deleted 1, tree (record.Tree)
 //	free_body     db uv, document, 0, generation 8, hash 16      n uv, n × attachment, canonical JSON
 //	free_log      db uv, sequence 8                              document
-//	free_local    db uv, api key uv, document                    written uv, canonical JSON
+//	free_local    db uv, api key uv, document; of a scope 0,     written uv, canonical JSON
+//	              scope for db uv
 //	free_blob     db uv, SHA-256 32                              upload uv, length uv, MD5 16, time 8
 //	free_chunk    db uv, upload uv, number 8                     up to 64 KiB
 //	free_ref      db uv, SHA-256 32, document, 0, generation 8,  -

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -59,6 +60,9 @@ func (s *Store) CreateDatabase(p Principal, name string) error {
 		return err
 	}
 	if err := freeName(name); err != nil {
+		if there, failed := s.reserved(name); there || failed != nil {
+			err = errors.Join(failed, &Conflict{Reason: "the database is there already"})
+		}
 		return err
 	}
 	return s.do(false, func(o *op) error {
@@ -112,6 +116,7 @@ func (s *Store) Databases(p Principal) (all []DatabaseInfo, err error) {
 		return nil, err
 	}
 	err = s.view(func(v *sight) error {
+		all = v.scopesOf(p)
 		return v.scan(freeBucket, nil, []byte("a"), func(key, row []byte) (bool, error) {
 			db, err := parseDatabase(string(key), row)
 			if err == nil {
@@ -120,14 +125,20 @@ func (s *Store) Databases(p Principal) (all []DatabaseInfo, err error) {
 			return true, err
 		})
 	})
+	slices.SortFunc(all, func(a, b DatabaseInfo) int { return strings.Compare(a.Name, b.Name) })
 	return all, err
 }
 
-func (db *freeDatabase) info() DatabaseInfo         { return db.DatabaseInfo }
-func (db *freeDatabase) feed() feedName             { return feedName{free: db.Name} }
-func (db *freeDatabase) localPrefix() []byte        { return db.key() }
-func (db *freeDatabase) maySee(p Principal) error   { return p.Check("sync", "GET") }
-func (db *freeDatabase) mayWrite(p Principal) error { return p.Check("sync", "POST") }
+func (db *freeDatabase) info() DatabaseInfo       { return db.DatabaseInfo }
+func (db *freeDatabase) feed() feedName           { return feedName{free: db.Name} }
+func (db *freeDatabase) localPrefix() []byte      { return db.key() }
+func (db *freeDatabase) maySee(p Principal) error { return p.Check("sync", "GET") }
+func (db *freeDatabase) mayWrite(p Principal) error {
+	if err := db.maySee(p); err != nil {
+		return err
+	}
+	return p.Check("sync", "POST")
+}
 
 // database reads a database's row: ErrNotFound.
 func (r rows) database(name string) (*freeDatabase, error) {

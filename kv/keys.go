@@ -21,6 +21,7 @@ type KeySpec struct {
 	Permissions []Permission // empty = every action but admin and sync
 	Expires     time.Time    // zero = never
 	Rate        int          // requests a minute; 0 = no limit
+	Node        Venue        // of class node; its Node is "" for any other key
 }
 
 // Key is an api key as its managers see it. The secret is known only to whoever made it.
@@ -33,6 +34,7 @@ type Key struct {
 	Expires     time.Time
 	Revoked     time.Time
 	Rate        int
+	Node        Venue
 }
 
 // eachKey calls fn with every key, in order of the ids; with none that is damaged, which lets nobody in and harms no other.
@@ -75,6 +77,7 @@ func (st *stored) key() (k Key, hash [sha256.Size]byte, err error) {
 	}
 	k.Expires, _ = timeOf(d.Value("expires_at")) // null: never
 	k.Revoked, _ = timeOf(d.Value("revoked_at")) // null: not
+	k.Node = venueOf(d)
 	_, err = hex.Decode(hash[:], []byte(d.Text("secret_hash")))
 	return k, hash, err
 }
@@ -99,7 +102,7 @@ func (s *Store) AddKey(p Principal, spec KeySpec) (k Key, secret string, err err
 		return Key{}, "", err
 	}
 	k = Key{Key: "dw_" + record.MakeCode(draw10()) + record.MakeCode(draw10())[:4], Name: strings.TrimSpace(spec.Name),
-		Level: spec.Level, Permissions: spec.Permissions, Expires: spec.Expires, Rate: spec.Rate}
+		Level: spec.Level, Permissions: spec.Permissions, Expires: spec.Expires, Rate: spec.Rate, Node: spec.Node}
 	random := make([]byte, 32)
 	rand.Read(random)
 	secret = base64.RawURLEncoding.EncodeToString(random)
@@ -168,6 +171,7 @@ func (k *Key) doc(hash [sha256.Size]byte) *record.Doc {
 	if k.Rate > 0 {
 		d.Set("rate_limit", record.Number(int64(k.Rate)))
 	}
+	k.Node.set(d)
 	d.Set("key", record.Quote(k.Key))
 	d.Set("secret_hash", hexText(hash[:]))
 	return d

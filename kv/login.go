@@ -60,7 +60,7 @@ func (s *Store) loadLogins() error {
 	err := s.view(func(v *sight) error {
 		return v.eachKey(func(k Key, hash [sha256.Size]byte) {
 			logins[k.Key] = login{hash: hash, expires: k.Expires, revoked: !k.Revoked.IsZero(), principal: Principal{
-				key: k.ID, public: k.Key, name: k.Name, level: k.Level, permissions: k.Permissions, rate: k.Rate, expires: k.Expires}}
+				key: k.ID, public: k.Key, name: k.Name, level: k.Level, permissions: k.Permissions, rate: k.Rate, expires: k.Expires, node: k.Node}}
 		})
 	})
 	if err == nil {

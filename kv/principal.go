@@ -20,6 +20,7 @@ type Principal struct {
 	rate        int
 	expires     time.Time // zero = never
 	operator    bool
+	node        Venue // zero: no key of class node
 }
 
 // Operator is the principal of the command line: whoever owns the folder.

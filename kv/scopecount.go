@@ -48,6 +48,16 @@ func (c *countChunk) place(s record.Scope) (int, bool) {
 	return slices.BinarySearchFunc(c.counts, s, func(c scopeCount, s record.Scope) int { return compareScopes(c.scope, s) })
 }
 
+// of is the count of one scope.
+func (c *scopeCounts) of(s record.Scope) scopeCount {
+	if chunk := c[chunkOf(s)]; chunk != nil {
+		if i, ok := chunk.place(s); ok {
+			return chunk.counts[i]
+		}
+	}
+	return scopeCount{scope: s}
+}
+
 // note counts a record n times more in each of its scopes.
 func (c *scopeCounts) note(edit uint64, m *scopeMark, n int) {
 	if !m.live && !m.deleted {

@@ -217,6 +217,7 @@ func (w *writer) commit(g *group) error {
 	w.store.seq.Store(g.state.seq)
 	w.store.bell.ring()
 	w.store.bells.ring(g.rung)
+	w.store.bells.ringScopes(g.lists)
 	return nil
 }
 

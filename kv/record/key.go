@@ -1,7 +1,8 @@
 package record
 
-// APIKey is who may ask. Its secret is kept only as a hash, which is shown to nobody.
-var APIKey = table(Kind{Name: "api_key", Number: 21, Version: 1, Resource: "admin", Class: System, System: true,
+// APIKey is who may ask. Its secret is kept only as a hash, which is shown to nobody. A key with a
+// node is that laptop's own, and its grants are what the laptop was enrolled for besides its level.
+var APIKey = table(Kind{Name: "api_key", Number: 21, Version: 2, Resource: "admin", Class: System, System: true,
 	scopes: []ScopeSort{ScopeSystem},
 	Fields: []Field{
 		{"name", Text{Min: 1, Max: 255}, Required, ``},
@@ -11,6 +12,8 @@ var APIKey = table(Kind{Name: "api_key", Number: 21, Version: 1, Resource: "admi
 		{"expires_at", DateTime{}, Null, ``},
 		{"revoked_at", DateTime{}, ReadOnly | Null, ``},
 		{"rate_limit", Integer{Min: 1, Max: maxCount}, Null, ``},
+		{"node", ULID{}, ServerOnly | Null, ``},
+		{"grants", Texts{}, ServerOnly, `[]`},
 		{"secret_hash", Hash{Digits: 64}, ServerOnly | Secret, ``},
 		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
 		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},

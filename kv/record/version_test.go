@@ -33,7 +33,7 @@ var layouts = map[string]struct {
 	"checkin":           {2, 0xc24f85e3},
 	"scan":              {1, 0xf56e50be},
 	"undo":              {1, 0x62de0dde},
-	"api_key":           {1, 0xf1d2e4f5},
+	"api_key":           {2, 0x4c0b572},
 }
 
 // A body is written in table order and compared byte by byte: who moves, adds or takes away a stored field raises the kind's

@@ -1,0 +1,71 @@
+package kv_test
+
+import (
+	"testing"
+
+	"go.etcd.io/bbolt"
+	"pgregory.net/rapid"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// TestScopesShowWhatIsTheirs draws what happens to records, with restarts, and compares every scope's feed, list and counts with
+// a plain model.
+func TestScopesShowWhatIsTheirs(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		c := kv.Config{Dir: t.TempDir()}
+		s := reopenable(t, c)
+		m := &scopesModel{feeds: map[string][]feedRow{}, records: map[string]*modelRecord{}}
+		for i, k := range []*record.Kind{record.Role, record.Church, record.Church, record.Church} {
+			made, err := s.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: k}, parsed(r, k, `{"name":"N"}`, true))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i > 0 {
+				m.written(k, made.ID.Int(), 0, false)
+			}
+		}
+		for n := range rapid.IntRange(1, 40).Draw(r, "steps") {
+			m.step(r, s, n)
+			if rapid.IntRange(0, 9).Draw(r, "restart") == 0 {
+				closed(t, s)
+				s = reopenable(t, c)
+			}
+		}
+		m.check(r, s)
+		if report, err := s.Verify(kv.Operator(), nil); err != nil || report.Damaged > 0 {
+			r.Errorf("Verify = %+v, %v", report, err)
+		}
+		closed(t, s)
+	})
+}
+
+// A file of the format before has no logs of scopes; they are made when it is opened.
+func TestLogsOfScopesAreMadeForAnOlderFile(t *testing.T) {
+	dir := folder(t)
+	s := reopenable(t, kv.Config{Dir: dir})
+	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
+	kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	newTicket(t, s, newEvent(t, s, ""), "CODE", "")
+	closed(t, s)
+	tampered(t, dir, func(tx *bbolt.Tx) error {
+		for _, bucket := range []string{"scope_log", "left", "tree", "body"} {
+			if err := tx.DeleteBucket([]byte(bucket)); err != nil {
+				return err
+			}
+		}
+		return putFormat(tx, 1)
+	})
+	s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	healthy(t, s)
+	db, err := s.Database(kv.Operator(), "church-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, _, err := db.Changes(kv.Feed{Limit: 9}); err != nil || len(page) != 1 {
+		t.Errorf("Changes = %+v, %v, want the person", page, err)
+	}
+}

@@ -1,0 +1,258 @@
+package kv
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/record"
+)
+
+// mirror is the name of the database of all records.
+const mirror = "records"
+
+// scopeDocs is the database of a scope's records, or of all records where the scope is zero.
+type scopeDocs struct {
+	v      *sight
+	name   string
+	scope  record.Scope
+	reader Principal // whom maySee has judged
+}
+
+// scopeDocs finds a database of records by its name; nil for any other name. Those of the operator's alone need not hold
+// anything yet.
+func (v *sight) scopeDocs(name string) *scopeDocs {
+	scope, ok := record.ParseScope(name)
+	if !ok && name != mirror {
+		return nil
+	}
+	return &scopeDocs{v: v, name: name, scope: scope}
+}
+
+// reserved tells whether a database of records has a name.
+func (s *Store) reserved(name string) (there bool, err error) {
+	err = s.view(func(v *sight) error {
+		if db := v.scopeDocs(name); db != nil {
+			err := db.there()
+			there = err == nil
+			if !errors.Is(err, ErrNotFound) {
+				return err
+			}
+		}
+		return nil
+	})
+	return there, err
+}
+
+// info tells of the database. Its creation is the store's.
+func (db *scopeDocs) info() DatabaseInfo {
+	n := db.v.lists.count.of(db.scope)
+	info := DatabaseInfo{Name: db.name, Docs: n.live, Deleted: n.deleted}
+	if node, err := ulid.ParseStrict(db.v.store.identity.node); err == nil {
+		info.Created = ulid.Time(node.Time()).UTC()
+	}
+	err := db.rows(Feed{Descending: true}, func(c scopeChange) (bool, error) {
+		info.Seq = c.Seq
+		return false, nil
+	})
+	db.v.store.noteCorrupt(err)
+	return info
+}
+
+func (db *scopeDocs) feed() feedName { return feedName{scope: db.scope} }
+
+// localPrefix begins with 0, which is no free database's number.
+func (db *scopeDocs) localPrefix() []byte { return appendScope([]byte{0}, db.scope) }
+
+// maySee answers nil where p may read every record of the database (sync.md §1), and notes who reads.
+func (db *scopeDocs) maySee(p Principal) error {
+	if err := p.Check("sync", "GET"); err != nil {
+		return err
+	}
+	db.reader = p
+	if err := db.mayHold(p); err != nil {
+		return err
+	}
+	if p.operator {
+		return nil // a replicator fills a database before the record comes that it is about
+	}
+	if p.isNode() {
+		return db.there()
+	}
+	for _, k := range db.kinds() {
+		if k.Class == record.Everyones {
+			continue
+		}
+		if err := p.Check(k.Resource, "GET"); err != nil {
+			return err
+		}
+	}
+	return db.there()
+}
+
+// mayHold answers nil where p's level and class hold what the database is about.
+func (db *scopeDocs) mayHold(p Principal) error {
+	if p.operator {
+		return nil
+	}
+	var ok bool
+	var err error
+	switch db.scope.Sort {
+	case 0:
+		ok = p.node.Mirror
+	case record.ScopeReference:
+		ok = true
+	case record.ScopeReferenceFinance:
+		ok = p.level.Name != EventOf
+	case record.ScopeChurch:
+		ok, err = db.v.holdsChurch(p, db.scope.ID)
+	case record.ScopeChurchFinance:
+		ok, err = db.v.holdsChurch(p, db.scope.ID)
+		ok = ok && (!p.isNode() || p.node.Finance || p.node.Mirror)
+	case record.ScopeEvent:
+		ok, err = db.v.seesEvent(p, db.scope.ID)
+	case record.ScopeEventNames:
+		ok, err = db.v.seesEvent(p, db.scope.ID)
+		ok = ok && (p.node.Names || p.node.Mirror)
+	case record.ScopeEventHolders:
+		ok, err = db.v.seesEvent(p, db.scope.ID)
+		ok = ok && p.isNode() && p.level.Name != EventOf
+	}
+	if err == nil && !ok {
+		err = &Forbidden{CurrentScopes: []string{}, Reason: "the database lies beyond the key's level or class"}
+	}
+	return err
+}
+
+// there answers ErrNotFound where the database is about a church or an event that was never there.
+func (db *scopeDocs) there() error {
+	k := record.Event
+	switch db.scope.Sort {
+	case 0, record.ScopeReference, record.ScopeReferenceFinance:
+		return nil
+	case record.ScopeChurch, record.ScopeChurchFinance:
+		k = record.Church
+	}
+	st, err := db.v.loadAny(k, record.Int(db.scope.ID))
+	if err == nil && st == nil {
+		err = ErrNotFound
+	}
+	return err
+}
+
+// kinds are the kinds of the records that the reader finds in the database, by name.
+func (db *scopeDocs) kinds() []*record.Kind {
+	all := db.scope.Sort.Kinds()
+	if db.scope.Sort == 0 {
+		all = slices.Clone(record.Kinds())
+	}
+	all = slices.DeleteFunc(all, func(k *record.Kind) bool { return !db.shows(k) })
+	slices.SortFunc(all, func(a, b *record.Kind) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+// shows tells whether the reader sees records of a kind here: at event level nothing of the reference but what everybody sees.
+func (db *scopeDocs) shows(k *record.Kind) bool {
+	return db.scope.Sort != record.ScopeReference || db.reader.level.Name != EventOf || k.Class == record.Everyones
+}
+
+// holds tells whether a record is in the database and the reader sees it there.
+func (db *scopeDocs) holds(k *record.Kind, st *stored) bool {
+	return st != nil && db.shows(k) && (db.scope.Sort == 0 || st.in(db.scope))
+}
+
+// rows calls fn with the rows of the database's log.
+func (db *scopeDocs) rows(f Feed, fn func(scopeChange) (bool, error)) error {
+	b, prefix := scopeLogBucket, appendScope(nil, db.scope)
+	if db.scope.Sort == 0 {
+		b, prefix = logBucket, nil
+	}
+	from := f.Since + 1
+	if f.Descending {
+		from = f.Before - 1 // 0 - 1 is beyond all
+	}
+	return db.v.walk(b, f.Descending, prefix, binary.BigEndian.AppendUint64(slices.Clip(prefix), from), func(key, row []byte) (bool, error) {
+		if len(key) != len(prefix)+8 {
+			return false, ErrCorrupt
+		}
+		c, removed, err := parseLogRow(binary.BigEndian.Uint64(key[len(prefix):]), row)
+		if err != nil || c.Seq <= f.Since {
+			return false, err
+		}
+		if !db.shows(c.Kind) || removed && f.Since == 0 {
+			return true, nil // who begins has nothing that could leave
+		}
+		return fn(scopeChange{c, removed})
+	})
+}
+
+// scopeChange is one row of a scope's log. removed tells that the record has left; the revision is then the last that the scope
+// saw.
+type scopeChange struct {
+	Change
+	removed bool
+}
+
+// ringScopes wakes those who listen to the databases of the records that have changed.
+func (b *bells) ringScopes(changes []listChange) {
+	b.mu.Lock()
+	quiet := len(b.ropes) == 0
+	b.mu.Unlock()
+	if quiet {
+		return
+	}
+	names := []feedName{{}}
+	for i := range changes {
+		for _, m := range [2]*scopeMark{&changes[i].from, &changes[i].to} {
+			for _, s := range m.scopes {
+				if name := (feedName{scope: s}); !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	if len(changes) > 0 {
+		b.ring(names)
+	}
+}
+
+// scopesOf lists the databases of records that p may read.
+func (v *sight) scopesOf(p Principal) (all []DatabaseInfo) {
+	names := []string{mirror}
+	add := func(s record.Scope) { names = append(names, s.String()) }
+	add(record.Scope{Sort: record.ScopeReference})
+	add(record.Scope{Sort: record.ScopeReferenceFinance})
+	for k, sorts := range map[*record.Kind][]record.ScopeSort{
+		record.Church: {record.ScopeChurch, record.ScopeChurchFinance},
+		record.Event:  {record.ScopeEvent, record.ScopeEventNames, record.ScopeEventHolders},
+	} {
+		ids := v.lists.kind(k).all
+		for _, id := range ids.page(nil, 0, ids.len()) {
+			for _, sort := range sorts {
+				add(record.Scope{Sort: sort, ID: id.Int()})
+			}
+		}
+	}
+	for _, name := range names {
+		if db := v.scopeDocs(name); db.maySee(p) == nil {
+			all = append(all, db.info())
+		}
+	}
+	return all
+}
+
+// chunk and upload: records have no attachments.
+func (db *scopeDocs) chunk(*sight, [32]byte, uint64) ([]byte, bool, error) {
+	return nil, false, ErrNotFound
+}
+
+func (db *scopeDocs) upload(*op, *upload, []byte, bool) (Blob, error) {
+	return Blob{}, &Forbidden{CurrentScopes: []string{}, Reason: "records have no attachments"}
+}

@@ -1,0 +1,52 @@
+package kv
+
+import (
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// Venue is what a key of class node is besides its level (sync.md §1): the key of one laptop, made by enrolment, its secret known
+// to that laptop alone.
+type Venue struct {
+	Node    string // the laptop's ULID
+	Finance bool   // enrolled with --finance
+	Mirror  bool   // enrolled with --mirror
+	Names   bool   // enrolled with --door-data names
+}
+
+// The grants as the api_key record has them.
+const (
+	grantFinance = "finance"
+	grantMirror  = "mirror"
+	grantNames   = "names"
+)
+
+func venueOf(d *record.Doc) Venue {
+	grants := texts(d.Value("grants"))
+	return Venue{Node: d.Text("node"), Finance: slices.Contains(grants, grantFinance), Mirror: slices.Contains(grants, grantMirror),
+		Names: slices.Contains(grants, grantNames)}
+}
+
+func (n Venue) set(d *record.Doc) {
+	if n.Node == "" {
+		return
+	}
+	var grants []string
+	for _, g := range []struct {
+		name string
+		has  bool
+	}{{grantFinance, n.Finance}, {grantMirror, n.Mirror}, {grantNames, n.Names}} {
+		if g.has {
+			grants = append(grants, g.name)
+		}
+	}
+	d.Set("node", record.Quote(n.Node))
+	d.Set("grants", record.TextList(grants...))
+}
+
+// isNode tells a key of class node.
+func (p Principal) isNode() bool { return p.node.Node != "" }
+
+// Node is the ULID of the laptop whose key this is; "" for any other principal.
+func (p Principal) Node() string { return p.node.Node }
