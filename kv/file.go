@@ -68,7 +68,13 @@ func openFile(dir string) (*bbolt.DB, error) {
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, ErrInUse
 	}
-	return db, err
+	if err != nil {
+		return nil, err
+	}
+	if now, err := os.Stat(path); err != nil || !os.SameFile(info, now) {
+		return nil, errors.Join(ErrInUse, err, db.Close()) // another file was put in its place meanwhile
+	}
+	return db, nil
 }
 
 // createFile makes an empty store under a temporary name and links it into place, so that no crash leaves half of one and

@@ -1,0 +1,104 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// Copy tells what a copy of a store holds.
+type Copy struct {
+	Realm string
+	Node  string
+	Epoch string
+	Seq   uint64 // of the latest change in it
+	At    time.Time
+	Bytes int64
+}
+
+// CopyTo writes the store as it is now to a new file of mode 0600, durably. It holds a View while it does, and pages that are
+// freed meanwhile are not used again, nor does a commit remap: path must lie on a disk that is as fast as the store's own,
+// best in its folder. *Forbidden.
+func (s *Store) CopyTo(p Principal, path string) (c Copy, err error) {
+	if err := p.mayRule(); err != nil {
+		return Copy{}, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return Copy{}, err
+	}
+	err = s.db.View(func(tx *bbolt.Tx) (err error) {
+		c, err = s.copyOf(tx)
+		if err == nil {
+			c.Bytes, err = tx.WriteTo(f)
+		}
+		return err
+	})
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(path) // the first error is the one to tell
+		return Copy{}, fmt.Errorf("copy the store: %w", err)
+	}
+	return c, syncDir(filepath.Dir(path))
+}
+
+// copyOf reads who the store is and where it stands out of a transaction.
+func (s *Store) copyOf(tx *bbolt.Tx) (Copy, error) {
+	v := sight{rows: rows{tx: tx, buckets: &bucketCache{}}}
+	seq, err := v.sequence()
+	if err != nil {
+		return Copy{}, err
+	}
+	epoch, err := v.get(metaBucket, epochKey)
+	return Copy{Realm: s.Realm(), Node: s.Node(), Epoch: string(epoch), Seq: seq, At: s.clock().UTC().Truncate(time.Microsecond)}, err
+}
+
+// Dir is the store's folder.
+func (s *Store) Dir() string { return filepath.Dir(s.db.Path()) }
+
+// Replace puts a file in the place of a folder's store, and keeps the store that was there beside it under the name that it
+// answers, "" where there was none. At no moment is there no store, or half of one. ErrInUse.
+func Replace(dir, file string, now time.Time) (kept string, err error) {
+	path := Path(dir)
+	old, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", errors.Join(os.Rename(file, path), syncDir(dir))
+	}
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, old.Close()) }() // which lets go of the lock
+	if err := lockFile(old); err != nil {
+		return "", err
+	}
+	if kept, err = keepBeside(path, now); err != nil {
+		return "", err
+	}
+	return kept, errors.Join(os.Rename(file, path), syncDir(dir))
+}
+
+// keepBeside gives a file a second name that tells the time.
+func keepBeside(path string, now time.Time) (name string, err error) {
+	stem := strings.TrimSuffix(path, filepath.Ext(path)) + "-" + now.UTC().Format("20060102T150405Z")
+	name = stem + filepath.Ext(path)
+	for i := 2; ; i++ {
+		err = os.Link(path, name)
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+		name = stem + "-" + strconv.Itoa(i) + filepath.Ext(path)
+	}
+	if err != nil { // a file system without hard links
+		err = os.Rename(path, name)
+	}
+	return name, err
+}

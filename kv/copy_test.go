@@ -1,0 +1,128 @@
+package kv_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// TestCopyOfAStoreThatIsWritten holds all that was answered before it was begun, and is sound.
+func TestCopyOfAStoreThatIsWritten(t *testing.T) {
+	s, _ := opened(t)
+	churches(t, s, 50)
+	notebook(t, s)
+	ended, stop := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				kvtest.Create(t, s, record.Church, `{"name":"B"}`)
+			}
+		}
+	}()
+	for range 5 {
+		dir := t.TempDir()
+		before := s.Seq()
+		c, err := s.CopyTo(kv.Operator(), kv.Path(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(kv.Path(dir))
+		if err != nil || info.Mode().Perm() != 0o600 || info.Size() != c.Bytes {
+			t.Errorf("the copy is %v, %v, want mode 600 and %d bytes", info, err, c.Bytes)
+		}
+		other := kvtest.OpenConfig(t, kv.Config{Dir: dir, Aside: true})
+		want := kv.Copy{Realm: s.Realm(), Node: s.Node(), Epoch: s.Epoch(), Seq: other.Seq(), At: sunday, Bytes: info.Size()}
+		if c != want || other.Seq() < before || other.Node() != s.Node() || other.Epoch() != s.Epoch() {
+			t.Errorf("CopyTo = %+v, want %+v from sequence %d on", c, want, before)
+		}
+		healthy(t, other)
+	}
+	close(stop)
+	<-ended
+}
+
+func TestCopiesAreForWhoRulesTheStoreAndReplaceNothing(t *testing.T) {
+	s, _ := opened(t)
+	path := filepath.Join(t.TempDir(), "there")
+	for _, p := range []kv.Principal{{}, kvtest.Login(t, s, "denomination", "people:GET"), kvtest.Login(t, s, "church:1", "*:*")} {
+		if _, err := s.CopyTo(p, path); !errors.Is(err, kv.ErrForbidden) {
+			t.Errorf("CopyTo by %v = %v, want ErrForbidden", p, err)
+		}
+	}
+	if err := os.WriteFile(path, []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CopyTo(kv.Operator(), path); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("CopyTo over a file = %v, want ErrExist", err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "theirs" {
+		t.Errorf("the file that was there holds %q, %v", text, err)
+	}
+}
+
+// TestReplacedStoreIsKept beside the one that is in its place now.
+func TestReplacedStoreIsKept(t *testing.T) {
+	dir := folder(t)
+	s := reopenable(t, kv.Config{Dir: dir})
+	churches(t, s, 1)
+	if _, err := kv.Replace(dir, "nowhere", sunday); !errors.Is(err, kv.ErrInUse) {
+		t.Errorf("Replace of an open store = %v, want ErrInUse", err)
+	}
+	put := func() (kept string) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "copy")
+		if _, err := s.CopyTo(kv.Operator(), file); err != nil {
+			t.Fatal(err)
+		}
+		churches(t, s, 1)
+		closed(t, s)
+		kept, err := kv.Replace(dir, file, sunday.Add(time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = reopenable(t, kv.Config{Dir: dir})
+		return kept
+	}
+	first, second := put(), put()
+	if filepath.Base(first) != "doorward-20261122T190000Z.db" || filepath.Base(second) != "doorward-20261122T190000Z-2.db" {
+		t.Errorf("the stores before are kept as %s and %s", first, second)
+	}
+	if n := pageOf(t, s, record.Church).Count; n != 1 {
+		t.Errorf("the store holds %d churches, want the 1 of the copy", n)
+	}
+	closed(t, s)
+	for _, kept := range []string{second, first} {
+		if last, err := kv.Replace(dir, kept, sunday); err != nil || last == "" {
+			t.Fatalf("Replace by %s = %q, %v", kept, last, err)
+		}
+		s = reopenable(t, kv.Config{Dir: dir})
+		if n := pageOf(t, s, record.Church).Count; n != 2 {
+			t.Errorf("%s holds %d churches, want 2", kept, n)
+		}
+		closed(t, s)
+	}
+}
+
+func TestReplaceWhereThereIsNoStore(t *testing.T) {
+	s, _ := opened(t)
+	churches(t, s, 1)
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "copy")
+	if _, err := s.CopyTo(kv.Operator(), file); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := kv.Replace(dir, file, sunday); err != nil || kept != "" {
+		t.Errorf("Replace in an empty folder = %q, %v", kept, err)
+	}
+	healthy(t, kvtest.OpenConfig(t, kv.Config{Dir: dir}))
+}

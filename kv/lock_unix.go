@@ -1,0 +1,18 @@
+//go:build unix && !solaris && !aix
+
+package kv
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lockFile takes the lock that an open store holds, until the file is closed: ErrInUse.
+func lockFile(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return ErrInUse
+	}
+	return err
+}
