@@ -62,8 +62,23 @@ func (e *stand) groups() (groups [][]byte) {
 // doubleKey is its row among the double entries.
 func (e *stand) doubleKey() []byte { return admissionKey(eventDoubles(nil, e.event), e.hlc, e.id) }
 
-// settle looks again at a check-in that is new, or that an undo names since, and at those that it may have stood before. Whoever
-// stores a fact calls it, in the same operation, once the fact's rows are there; one that is not here yet is settled when it comes.
+// settleFact writes what follows from a fact that has come from elsewhere, in the operation that has stored it with its lookups.
+// It may come at any time: an earlier check-in after a later one, an undo before its check-in, both before their ticket.
+func (o *op) settleFact(k *record.Kind, st *stored) error {
+	switch k {
+	case record.Checkin:
+		for _, key := range admissionKeys(k, st) {
+			o.put(admissionBucket, key, nil)
+		}
+		return o.settle(st.id)
+	case record.Undo:
+		id, _ := record.Checkin.ParseID(record.Unquote(st.body.Member("checkin_id"))) // an undo has one
+		return o.settle(id)
+	}
+	return nil
+}
+
+// settle looks again at a check-in that is new, or that an undo names since, and at those that it may have stood before.
 func (o *op) settle(checkin record.ID) error {
 	st, err := o.load(record.Checkin, checkin)
 	if err != nil || st == nil {
@@ -82,7 +97,7 @@ func (o *op) settle(checkin record.ID) error {
 	})
 }
 
-// settleTicket looks again at all check-ins of a ticket. Whoever changes a ticket's state calls it.
+// settleTicket looks again at all check-ins of a ticket. Whoever makes a ticket under a known id, or changes its state, calls it.
 func (o *op) settleTicket(ticket record.ID) error {
 	var ids []record.ID
 	err := o.scan(admissionBucket, ticketAdmissions(nil, ticket.Int()), nil, func(key, _ []byte) (bool, error) {

@@ -93,17 +93,22 @@ func (o *op) writeFact(k *record.Kind, p Principal, f *fact, at admission, d *re
 	st := &stored{id: at.id, body: body, header: header{version: k.Version, updatedAt: o.stamp, updatedBy: p.key}}
 	st.scopes[0] = record.Scope{Sort: record.ScopeEvent, ID: f.event}
 	st.revision = record.Next(record.Revision{}, false, canonical)
+	o.indexFact(k, st)
+	o.place(k, nil, st)
+}
+
+// indexFact writes a new fact's lookups.
+func (o *op) indexFact(k *record.Kind, st *stored) {
 	for i := range k.Fields {
 		field := &k.Fields[i]
 		if !field.Flags.Has(record.Indexed) {
 			continue
 		}
-		for _, v := range indexed(field, body.Member(field.Name)) {
+		for _, v := range indexed(field, st.body.Member(field.Name)) {
 			key := appendValue(lookupPrefix(make([]byte, 0, 80), k, field.Name), v)
-			o.put(lookupBucket, k.AppendID(key, at.id), nil)
+			o.put(lookupBucket, k.AppendID(key, st.id), nil)
 		}
 	}
-	o.place(k, nil, st)
 }
 
 // admit writes the admission.
