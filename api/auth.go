@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/base64"
-	"errors"
 	"math"
 	"net/http"
 	"net/netip"
@@ -36,6 +35,9 @@ type throttled struct{ quota }
 
 func (t *throttled) Error() string { return "too many requests" }
 
+// RetryAfter is how long to wait.
+func (t *throttled) RetryAfter() time.Duration { return t.wait }
+
 // fail counts a failed login and answers what to tell of it.
 func (l *limits) fail(addr netip.Addr, key string) error {
 	if l.failures <= 0 {
@@ -58,37 +60,34 @@ func (l *limits) fail(addr netip.Addr, key string) error {
 func shorten(key string) string { return strings.Clone(key[:min(len(key), 64)]) }
 
 // authenticate finds out who asks, once. A right key and secret always pass and are never counted.
-func (x *exchange) authenticate(r *http.Request) error {
+func (x *exchange) authenticate(r *http.Request) (err error) {
 	if x.known {
 		return nil
 	}
 	key, secret, ok := credentials(r.Header["Authorization"])
-	if ok {
-		p, err := x.store().Login(key, secret)
-		if err == nil {
-			x.caller, x.known = p, true
-			return nil
-		}
-		if !errors.Is(err, kv.ErrBadLogin) {
-			return err
-		}
+	if !ok {
+		return x.server.limits.fail(clientAddr(r), key)
 	}
-	return x.server.limits.fail(clientAddr(r), key)
+	x.caller, err = x.server.Login(r, key, secret)
+	x.known = err == nil
+	return err
 }
 
 // ration counts a request of a key that has a rate.
-func (x *exchange) ration() error {
-	rate := x.caller.Rate()
+func (x *exchange) ration() error { return x.server.ration(x.Header(), x.caller) }
+
+func (s *Server) ration(h http.Header, p kv.Principal) error {
+	rate := p.Rate()
 	if rate <= 0 {
 		return nil
 	}
-	m := x.server.limits.rates
-	w := m.add(x.caller.Key())
+	m := s.limits.rates
+	w := m.add(p.Key())
 	q := m.of(w, rate)
 	if w.n > rate {
 		return &throttled{q}
 	}
-	q.show(x.Header())
+	q.show(h)
 	return nil
 }
 

@@ -19,6 +19,7 @@ type exchange struct {
 	server  *Server
 	request *http.Request
 	route   *route // nil where none matched
+	pattern string // of a sister room's route; "" for ours
 	who
 	trace
 	status int    // 0 = nothing answered yet
@@ -58,6 +59,9 @@ func (x *exchange) Write(b []byte) (int, error) {
 
 // store is where the records lie.
 func (x *exchange) store() *kv.Store { return x.server.config.Store }
+
+// Route names the route of a sister room's handler, for the metrics: one of a closed set.
+func (x *exchange) Route(pattern string) { x.pattern = pattern }
 
 // Unwrap is for http.ResponseController.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }

@@ -1,12 +1,14 @@
 package api
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
 
 	"doorward/kv"
+
+	"github.com/go-chi/cors"
 )
 
 // maxHeaders is the size of request line and headers that is still answered.
@@ -26,7 +28,6 @@ func (s *Server) answer(do func(*exchange, *http.Request) error) http.Handler {
 			s.metrics.inFlight.Dec()
 			s.traces.end(x)
 		}()
-		r.URL.RawPath = "" // %31 is 1: routes are matched on what the path means
 		if err := do(x, r); err != nil {
 			x.fail(err)
 		}
@@ -43,7 +44,7 @@ func recovered(x *exchange, v any) {
 
 // gate judges what can be judged before a route is known, then hands the request on.
 func (s *Server) gate(next http.Handler) http.Handler {
-	prefix := s.prefix()
+	prefix := s.Prefix()
 	return s.answer(func(x *exchange, r *http.Request) error {
 		if headerSize(r) > maxHeaders {
 			return errHeaders
@@ -67,29 +68,32 @@ func headerSize(r *http.Request) int {
 	return n
 }
 
-// callerKey is the context's key of a Principal.
-type callerKey struct{}
-
-// Wrap is for a sister room's handler: the same checks of Host, sizes, key and secret, throttle and rate, and the same request
-// ids and metrics. The handler finds who asks by Caller, and judges permissions itself.
+// Wrap is for a sister room's handler: the same checks of Host and sizes, the same request ids and metrics, and CORS for all methods.
+// The handler asks Login and Admit about who asks, and tells what it answers by Route.
 func (s *Server) Wrap(next http.Handler) http.Handler {
-	checked := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := w.(*exchange)
-		err := x.authenticate(r)
-		if err == nil {
-			err = x.ration()
-		}
-		if err != nil {
-			x.fail(err)
-			return
-		}
-		next.ServeHTTP(x, r.WithContext(context.WithValue(r.Context(), callerKey{}, x.caller)))
-	})
-	return s.gate(checked)
+	if len(s.config.CORSOrigins) > 0 {
+		o := corsOptions(s.config.CORSOrigins)
+		o.AllowedMethods = append(o.AllowedMethods, http.MethodHead, http.MethodPut)
+		o.AllowedHeaders = append(o.AllowedHeaders, "Accept")
+		o.AllowCredentials = true // PouchDB asks for it; the cookie of a session is refused to other origins all the same
+		next = cors.Handler(o)(next)
+	}
+	return s.gate(next)
 }
 
-// Caller is who asks, in a handler behind Wrap.
-func Caller(ctx context.Context) (kv.Principal, bool) {
-	p, ok := ctx.Value(callerKey{}).(kv.Principal)
-	return p, ok
+// Login finds who has a key and secret, and slows those who guess: the error then has a method RetryAfter.
+func (s *Server) Login(r *http.Request, key, secret string) (kv.Principal, error) {
+	p, err := s.config.Store.Login(key, secret)
+	if !errors.Is(err, kv.ErrBadLogin) {
+		return p, err
+	}
+	if slow := s.limits.fail(clientAddr(r), key); !errors.Is(slow, kv.ErrBadLogin) {
+		return kv.Principal{}, slow
+	}
+	return kv.Principal{}, err
+}
+
+// Admit counts a request of a key that has a rate.
+func (s *Server) Admit(w http.ResponseWriter, p kv.Principal) error {
+	return s.ration(w.Header(), p)
 }

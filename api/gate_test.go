@@ -1,14 +1,17 @@
 package api_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"doorward/api"
+	"doorward/kv"
 	"doorward/kv/record"
 )
 
@@ -104,15 +107,30 @@ func TestRequestPanicIsAnInternalErrorLoggedOnce(t *testing.T) {
 	}
 }
 
-func TestRequestWrapTellsTheCaller(t *testing.T) {
-	s := newSite(t)
+// TestRequestWrapLeavesTheCallerToTheSister tells a handler behind Wrap who asks, and slows whoever guesses.
+func TestRequestWrapLeavesTheCallerToTheSister(t *testing.T) {
+	s := newSite(t, func(c *api.Config) { c.AuthFailures, c.CORSOrigins = 3, []string{"https://page.example"} })
 	srv := serve(t, s.server.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p, ok := api.Caller(r.Context())
-		fmt.Fprint(w, ok, p.CheckWhole() == nil, p.Key() > 0)
+		key, secret, _ := r.BasicAuth()
+		p, err := s.server.Login(r, key, secret)
+		if err == nil {
+			err = s.server.Admit(w, p)
+		}
+		var slow interface{ RetryAfter() time.Duration }
+		fmt.Fprint(w, err == nil, p.Key() > 0, errors.Is(err, kv.ErrBadLogin), errors.As(err, &slow), r.URL.EscapedPath())
 	})))
-	if a := s.at(srv).do("GET", "/sync/x", ""); a.status != 200 || a.body != "true true true" {
-		t.Errorf("answer = %d %s", a.status, a.body)
+	at := s.at(srv)
+	if a := at.do("GET", "/sync/a%2Fb", "", header("Origin", "https://page.example")); a.body != "true true false false/sync/a%2Fb" ||
+		a.header.Get("Access-Control-Allow-Origin") != "https://page.example" || a.header.Get("Access-Control-Allow-Credentials") != "true" {
+		t.Errorf("answer = %d %s %v", a.status, a.body, a.header)
 	}
-	s.status(s.at(srv).do("GET", "/sync/x", "", anybody), 401)
-	s.status(s.at(srv).do("GET", "/sync/x", "", host("evil.example")), 421)
+	if a := at.do("GET", "/sync/", "", header("Origin", "https://other.example")); a.header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("another origin is told %v", a.header)
+	}
+	s.status(at.do("GET", "/sync/x", "", host("evil.example")), 421)
+	for _, want := range []string{"false false true false", "false false true false", "false false true false", "false false false true"} {
+		if a := at.do("GET", "/sync/", "", anybody); !strings.HasPrefix(a.body, want) {
+			t.Errorf("answer to a guess = %s, want %s", a.body, want)
+		}
+	}
 }

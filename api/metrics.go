@@ -69,6 +69,8 @@ func (m *metrics) observe(x *exchange) {
 	path, method := "unmatched", methodLabel(x.request.Method)
 	if x.route != nil {
 		path = x.route.path
+	} else if x.pattern != "" {
+		path = x.pattern
 	}
 	status := x.status
 	if status <= 0 || status >= len(m.statuses) {

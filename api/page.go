@@ -89,7 +89,7 @@ func appendLink(dst []byte, x *exchange, q query, s span) []byte {
 
 // path is the request's path below the mount, with its slash.
 func (x *exchange) path() string {
-	return strings.TrimSuffix(strings.TrimPrefix(x.request.URL.Path, x.server.prefix()), "/") + "/"
+	return strings.TrimSuffix(strings.TrimPrefix(x.request.URL.Path, x.server.Prefix()), "/") + "/"
 }
 
 // address is a path as an absolute URL: below the public URL if there is one, otherwise at the Host that was asked.

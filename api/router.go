@@ -49,6 +49,7 @@ func spellings(path string) []string {
 
 // ServeHTTP answers OPTIONS to anybody and hands everything else to its route.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r.URL.RawPath = "" // %31 is 1: routes are matched on what the path means
 	if r.Method == http.MethodOptions {
 		if allow := rt.allowed(r.URL.Path); allow != "" {
 			w.Header().Set("Allow", allow)

@@ -65,8 +65,8 @@ func New(c Config) (*Server, error) {
 		config: c, base: base, metrics: m, hosts: newHosts(base, c.AllowedHosts),
 		limits: newLimits(c.AuthFailures, time.Now), traces: newTraces(),
 	}
-	table := slices.Concat(siteRoutes(s.prefix()), publicRoutes(), adminRoutes())
-	s.router = newRouter(s.prefix(), table)
+	table := slices.Concat(siteRoutes(s.Prefix()), publicRoutes(), adminRoutes())
+	s.router = newRouter(s.Prefix(), table)
 	s.document, err = document(table, c.PublicURL, c.Version)
 	return s, err
 }
@@ -84,8 +84,8 @@ func parsePublicURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// prefix is the path that everything is mounted below: "" or "/doorward".
-func (s *Server) prefix() string {
+// Prefix is the path that everything is mounted below: "" or "/doorward".
+func (s *Server) Prefix() string {
 	if s.base == nil {
 		return ""
 	}

@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 
 	"doorward/api"
 	"doorward/index"
 	"doorward/kv"
+	"doorward/sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -53,7 +55,7 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	if err := m.prepare(ctx, s, f); err != nil {
 		return err
 	}
-	store, err := m.openStore(ctx, s, kv.Config{Dir: s.data, Zone: s.zone, Logger: log, Registerer: registry, Built: buildTime()})
+	store, err := m.openStore(ctx, s, kv.Config{Dir: s.data, Zone: s.zone, Logger: log, Registerer: registry, Built: buildTime(), Machine: m.machine()})
 	if err != nil {
 		return err
 	}
@@ -70,7 +72,11 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeSocket(s.data, socket)) }()
-	f.answer(server)
+	peers, err := sync.New(sync.Config{Store: store, Gate: server, Prefix: server.Prefix(), Version: versionText(), Logger: log, Registerer: registry})
+	if err != nil {
+		return err
+	}
+	f.answer(server, peers)
 	address := f.listeners[0].Addr().String()
 	f.add(socket, &http.Server{Handler: server.Control()})
 	m.greet(s, store, address)
@@ -175,15 +181,28 @@ func (f *faces) listen(flag, address string) error {
 }
 
 // answer gives the public addresses their servers.
-func (f *faces) answer(server *api.Server) {
+func (f *faces) answer(server *api.Server, peers *sync.Server) {
 	public := f.listeners
 	f.listeners = nil
-	for i, h := range []http.Handler{server.Handler(), server.Metrics()}[:len(public)] {
+	for i, h := range []http.Handler{both(server, peers), server.Metrics()}[:len(public)] {
 		f.add(public[i], api.HTTPServer(h))
 	}
+	f.servers[0].RegisterOnShutdown(peers.Close)
 	if len(public) > 1 {
 		f.log.Info("metrics", "address", public[1].Addr().String())
 	}
+}
+
+// both answers replication below /sync and everything else as the API.
+func both(server *api.Server, peers *sync.Server) http.Handler {
+	site, replication, mount := server.Handler(), server.Wrap(peers), server.Prefix()+"/sync"
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == mount || strings.HasPrefix(r.URL.Path, mount+"/") {
+			replication.ServeHTTP(w, r)
+			return
+		}
+		site.ServeHTTP(w, r)
+	})
 }
 
 func (f *faces) close() {

@@ -1,0 +1,175 @@
+package sync
+
+import (
+	"errors"
+
+	"doorward/kv"
+)
+
+// listing is what is asked of _all_docs.
+type listing struct {
+	keys             []string // nil: a range
+	start, end       string
+	ended, inclusive bool
+	limit, skip      int
+	descending       bool
+	docs, seq        bool
+	show             show
+	lines            int
+}
+
+func allDocs(c *call) error {
+	l, err := c.listing()
+	if err != nil {
+		return err
+	}
+	info, err := c.db.Info()
+	if err != nil {
+		return err
+	}
+	s := c.begin(packed)
+	s.text(`{"total_rows":`)
+	s.number(int64(info.Docs))
+	if l.seq {
+		s.text(`,"update_seq":"` + c.server.config.Store.SeqText(info.Seq) + `"`)
+	}
+	s.text(`,"offset":`)
+	if l.keys != nil || l.start != "" {
+		s.text("null")
+	} else {
+		s.number(int64(min(l.skip, info.Docs)))
+	}
+	s.text(`,"rows":[`)
+	if l.keys != nil {
+		err = l.byKeys(s)
+	} else {
+		err = l.byRange(s)
+	}
+	if err != nil {
+		return err
+	}
+	s.text("\n]}\n")
+	return s.end()
+}
+
+// listing reads what is asked for: parameters, and keys that may come in the body.
+func (c *call) listing() (*listing, error) {
+	q := queryOf(c.query)
+	l := &listing{
+		limit: q.number("limit", unlimited), skip: q.number("skip", 0), descending: q.flag("descending"),
+		docs: q.flag("include_docs"), seq: q.flag("update_seq"), show: showOf(q), inclusive: true, keys: q.list("keys"),
+	}
+	if q.values.Has("inclusive_end") {
+		l.inclusive = q.flag("inclusive_end")
+	}
+	l.start, _ = q.text("startkey", "start_key")
+	l.end, l.ended = q.text("endkey", "end_key")
+	if key, given := q.text("key"); given {
+		l.keys = append(l.keys, key)
+	}
+	if q.err != nil || c.request.Method != "POST" || c.request.ContentLength == 0 {
+		return l, q.err
+	}
+	dec, err := c.decoder()
+	if err != nil {
+		return nil, err
+	}
+	return l, eachMember(dec, func(name string) (err error) {
+		if name != "keys" {
+			return badBody(dec.SkipValue())
+		}
+		l.keys, err = texts(dec)
+		return err
+	})
+}
+
+func (l *listing) byRange(s *stream) error {
+	r := kv.Range{From: l.start, Descending: l.descending, Limit: kv.DocPage}
+	for {
+		page, err := s.call.db.List(r)
+		if err != nil {
+			return err
+		}
+		for _, row := range page {
+			if l.beyond(row.ID) || l.limit == 0 {
+				return s.err
+			}
+			if l.skip > 0 {
+				l.skip--
+				continue
+			}
+			l.limit--
+			if err := l.row(s, row.ID); err != nil {
+				return err
+			}
+		}
+		if len(page) < r.Limit || s.err != nil {
+			return s.err
+		}
+		r.From, r.Past = page[len(page)-1].ID, true
+	}
+}
+
+// beyond tells an id behind the end of the range.
+func (l *listing) beyond(id string) bool {
+	switch {
+	case !l.ended:
+		return false
+	case id == l.end:
+		return !l.inclusive
+	}
+	return (id > l.end) != l.descending
+}
+
+func (l *listing) byKeys(s *stream) error {
+	for i, id := range l.keys {
+		if i < l.skip || l.limit == 0 {
+			continue
+		}
+		l.limit--
+		if err := l.row(s, id); err != nil {
+			return err
+		}
+	}
+	return s.err
+}
+
+// row writes a document's row. Of a range one that has just gone is left out; of keys it is named.
+func (l *listing) row(s *stream, id string) error {
+	doc, err := s.call.db.Read(id, kv.Ask{})
+	gone := errors.Is(err, kv.ErrNotFound)
+	if err != nil && !gone {
+		return err
+	}
+	if l.keys == nil && (gone || doc.Deleted) {
+		return nil
+	}
+	if l.lines++; l.lines > 1 {
+		s.text(",")
+	}
+	s.text("\n{")
+	if gone {
+		s.text(`"key":`)
+		s.quoted(id)
+		s.text(`,"error":"not_found"}`)
+		return s.err
+	}
+	s.text(`"id":`)
+	s.quoted(id)
+	s.text(`,"key":`)
+	s.quoted(id)
+	s.text(`,"value":{"rev":"` + doc.Revisions[0].Revision.String() + `"`)
+	if doc.Deleted {
+		s.text(`,"deleted":true`)
+	}
+	s.text("}")
+	switch {
+	case l.docs && doc.Deleted:
+		s.text(`,"doc":null`)
+	case l.docs:
+		s.text(`,"doc":`)
+		s.document(&doc, &doc.Revisions[0], l.show)
+	}
+	s.text("}")
+	return s.err
+}

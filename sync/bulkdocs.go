@@ -1,0 +1,124 @@
+package sync
+
+import (
+	"net/http"
+
+	"doorward/kv"
+)
+
+// bulkDocs stores documents, each on its own. Whether they are new edits stands behind them in what most clients send, so they are
+// gathered first; attachments are in the store by then.
+func bulkDocs(c *call) error {
+	b, err := c.readBatch()
+	if err != nil {
+		return err
+	}
+	s := c.beginAs("application/json", http.StatusCreated, unpacked)
+	s.text("[")
+	for len(b.docs) > 0 {
+		n := min(len(b.docs), kv.MaxRows)
+		if err := b.store(c, s, b.docs[:n]); err != nil {
+			return err
+		}
+		clear(b.docs[:n]) // what is stored is no longer kept
+		b.docs = b.docs[n:]
+	}
+	s.text("]\n")
+	return s.end()
+}
+
+// batch is a request of _bulk_docs.
+type batch struct {
+	docs       []*incoming
+	replicated bool
+	lines      int
+}
+
+func (c *call) readBatch() (*batch, error) {
+	dec, err := c.decoder()
+	if err != nil {
+		return nil, err
+	}
+	b, given := &batch{}, false
+	err = eachMember(dec, func(name string) error {
+		switch name {
+		case "docs":
+			given = true
+			return eachItem(dec, func() error {
+				d, err := c.readDocument(dec)
+				b.docs = append(b.docs, d)
+				return err
+			})
+		case "new_edits":
+			t, err := dec.ReadToken()
+			b.replicated = err == nil && t.Kind() == 'f'
+			return badBody(err)
+		}
+		return badBody(dec.SkipValue())
+	})
+	if err == nil && !given {
+		err = errJSON
+	}
+	return b, err
+}
+
+// store stores some of a batch's documents and writes what became of them: of all, or where they were replicated of those that
+// were not taken.
+func (b *batch) store(c *call, s *stream, docs []*incoming) error {
+	writes := make([]kv.DocWrite, 0, len(docs))
+	results := make([]kv.DocResult, len(docs))
+	at := make([]int, 0, len(docs))
+	for i, d := range docs {
+		if d.id == "" && !b.replicated {
+			d.id = newID()
+		}
+		w, err := c.write(d, b.replicated)
+		if err != nil {
+			results[i].Err = err
+			continue
+		}
+		writes, at = append(writes, w), append(at, i)
+	}
+	stored, err := c.db.Write(writes)
+	if err != nil {
+		return err
+	}
+	for i, r := range stored {
+		results[at[i]] = r
+	}
+	for i, r := range results {
+		b.line(c, s, docs[i], r)
+	}
+	return s.err
+}
+
+// line writes what became of one document.
+func (b *batch) line(c *call, s *stream, d *incoming, r kv.DocResult) {
+	if r.Err == nil {
+		c.server.metrics.received.Inc()
+		if b.replicated {
+			return
+		}
+	}
+	if b.lines++; b.lines > 1 {
+		s.text(",\n")
+	}
+	if r.Err == nil {
+		s.text(`{"ok":true,"id":`)
+		s.quoted(d.id)
+		s.text(`,"rev":"` + r.Revision.String() + `"}`)
+		return
+	}
+	c.server.metrics.refuse(r.Err)
+	p := refuse(r.Err, b.replicated)
+	s.text(`{"id":`)
+	s.quoted(d.id)
+	if rev := d.rev.String(); rev != "" {
+		s.text(`,"rev":"` + rev + `"`)
+	}
+	s.text(`,"error":`)
+	s.quoted(p.Error)
+	s.text(`,"reason":`)
+	s.quoted(p.Reason)
+	s.text("}")
+}

@@ -1,0 +1,150 @@
+package sync
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"doorward/kv"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-json-experiment/json"
+)
+
+// call is one request being answered.
+type call struct {
+	http.ResponseWriter
+	server  *Server
+	request *http.Request
+	route   route
+	caller  kv.Principal
+	session string // the key of the session, where the caller is known by a cookie
+	query   url.Values
+	db      *kv.Database
+	began   bool // an answer has begun: what comes now can only be broken off
+}
+
+// patience is how long a request may make no progress.
+const patience = 30 * time.Second
+
+// endpoint runs one route for one request.
+func (s *Server) endpoint(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &call{ResponseWriter: w, server: s, request: r, route: rt, query: r.URL.Query()}
+		if named, ok := w.(interface{ Route(pattern string) }); ok && rt.path != "" {
+			named.Route("/sync" + rt.path)
+		}
+		c.hold()
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent) // what may be called across origins has been said before
+			return
+		}
+		var err error
+		if !rt.open {
+			err = c.authenticate()
+		}
+		if err == nil {
+			err = rt.do(c)
+		}
+		if err != nil {
+			c.fail(err)
+		}
+	})
+}
+
+// hold replaces the listener's limits, which are for short requests, by patience. An answer that is waited with, as a feed is,
+// begins to count when it is written.
+func (c *call) hold() {
+	rc := http.NewResponseController(c.ResponseWriter)
+	_ = rc.SetReadDeadline(time.Time{}) // where it is not known, as in a test's recorder, nothing limits it
+	_ = rc.SetWriteDeadline(c.server.config.Clock().Add(patience))
+	c.request.Body = &patientBody{c.request.Body, rc}
+}
+
+// patientBody gives every read of a body its time.
+type patientBody struct {
+	body interface {
+		Read([]byte) (int, error)
+		Close() error
+	}
+	rc *http.ResponseController
+}
+
+// Read reads some more of the body.
+func (b *patientBody) Read(p []byte) (int, error) {
+	_ = b.rc.SetReadDeadline(time.Now().Add(patience)) // as above
+	n, err := b.body.Read(p)
+	_ = b.rc.SetReadDeadline(time.Time{}) // a deadline that passes later would end the request
+	return n, err
+}
+
+// Close closes the body.
+func (b *patientBody) Close() error { return b.body.Close() }
+
+// openDatabase opens the database that the path names.
+func (c *call) openDatabase() error {
+	name, err := c.parameter("db")
+	if err != nil {
+		return err
+	}
+	if c.db, err = c.server.config.Store.Database(c.caller, name); errors.Is(err, kv.ErrNotFound) {
+		err = errNoDatabase
+	}
+	return err
+}
+
+// parameter is a part of the path as it was meant.
+func (c *call) parameter(name string) (string, error) {
+	text, err := url.PathUnescape(chi.URLParam(c.request, name))
+	if err != nil {
+		return "", errPath
+	}
+	return text, nil
+}
+
+// setParameter gives a part of the path another meaning.
+func (c *call) setParameter(name, text string) {
+	chi.RouteContext(c.request.Context()).URLParams.Add(name, url.PathEscape(text))
+}
+
+// docID is the document that the path names.
+func (c *call) docID() (string, error) {
+	if strings.Contains(c.route.path, "{design}") {
+		name, err := c.parameter("design")
+		return "_design/" + name, err
+	}
+	return c.parameter("doc")
+}
+
+// reply answers with a small JSON body.
+func (c *call) reply(status int, v any) error {
+	body, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	h := c.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "must-revalidate")
+	c.began = true
+	c.WriteHeader(status)
+	if c.request.Method != http.MethodHead {
+		_, _ = c.Write(append(body, '\n')) // a client that left needs no answer
+	}
+	return nil
+}
+
+// okay is the body of what went well and has nothing to tell.
+type okay struct {
+	OK bool `json:"ok"`
+}
+
+var ok = okay{true}
+
+// written is the body of a document that was stored.
+type written struct {
+	OK  bool   `json:"ok"`
+	ID  string `json:"id"`
+	Rev string `json:"rev"`
+}

@@ -1,0 +1,95 @@
+package sync
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"doorward/kv"
+)
+
+func createDatabase(c *call) error {
+	name, err := c.parameter("db")
+	if err != nil {
+		return err
+	}
+	store := c.server.config.Store
+	if _, err := store.Database(c.caller, name); err == nil {
+		return errExists
+	}
+	switch err := store.CreateDatabase(c.caller, name); {
+	case errors.Is(err, kv.ErrConflict):
+		return errExists
+	case err != nil:
+		return err
+	}
+	c.Header().Set("Location", c.request.URL.EscapedPath())
+	return c.reply(http.StatusCreated, ok)
+}
+
+func deleteDatabase(c *call) error {
+	name, err := c.parameter("db")
+	if err != nil {
+		return err
+	}
+	if err := c.server.config.Store.DeleteDatabase(c.caller, name); err != nil {
+		if errors.Is(err, kv.ErrNotFound) {
+			return errNoDatabase
+		}
+		return err
+	}
+	return c.reply(http.StatusOK, ok)
+}
+
+// born is the moment at which a database was made, as the protocol's instance_start_time: the same after every restart.
+func born(info kv.DatabaseInfo) string { return strconv.FormatInt(info.Created.UnixMicro(), 10) }
+
+func showDatabase(c *call) error {
+	info, err := c.db.Info()
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, struct {
+		Name    string `json:"db_name"`
+		Seq     string `json:"update_seq"`
+		Docs    int    `json:"doc_count"`
+		Deleted int    `json:"doc_del_count"`
+		Born    string `json:"instance_start_time"`
+		Purged  int    `json:"purge_seq"`
+		Running bool   `json:"compact_running"`
+	}{info.Name, c.server.config.Store.SeqText(info.Seq), info.Docs, info.Deleted, born(info), 0, false})
+}
+
+// ensureCommit has nothing to do: what was answered is on disk.
+func ensureCommit(c *call) error {
+	info, err := c.db.Info()
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusCreated, struct {
+		OK   bool   `json:"ok"`
+		Born string `json:"instance_start_time"`
+	}{true, born(info)})
+}
+
+// compact has nothing to do: what nothing needs goes by itself.
+func compact(c *call) error { return c.reply(http.StatusAccepted, ok) }
+
+func showRevsLimit(c *call) error { return c.reply(http.StatusOK, kv.RevsLimit) }
+
+// setRevsLimit takes the limit that there is and no other.
+func setRevsLimit(c *call) error {
+	dec, err := c.anyDecoder()
+	if err != nil {
+		return err
+	}
+	v, err := dec.ReadValue()
+	if err != nil {
+		return badBody(err)
+	}
+	if string(v) != strconv.Itoa(kv.RevsLimit) {
+		return &kv.Forbidden{CurrentScopes: []string{}, Reason: fmt.Sprintf("the limit is always %d", kv.RevsLimit)}
+	}
+	return c.reply(http.StatusOK, ok)
+}

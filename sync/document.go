@@ -1,0 +1,142 @@
+package sync
+
+import (
+	"errors"
+	"mime"
+	"net/http"
+	"strings"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+func getDocument(c *call) error {
+	id, err := c.docID()
+	if err != nil {
+		return err
+	}
+	if local, is := strings.CutPrefix(id, "_local/"); is {
+		c.setParameter("id", local)
+		return getLocal(c)
+	}
+	q := queryOf(c.query)
+	w, rev := showOf(q), q.revision("rev")
+	if q.values.Has("open_revs") {
+		return c.openRevs(id, q, w)
+	}
+	latest := q.flag("latest")
+	if q.err != nil {
+		return q.err
+	}
+	doc, err := c.revision(id, rev, latest)
+	if err != nil {
+		return err
+	}
+	r := &doc.Revisions[0]
+	tag := `"` + r.Revision.String() + `"`
+	c.Header().Set("Etag", tag)
+	if c.request.Header.Get("If-None-Match") == tag {
+		c.began = true
+		c.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	w.attachments = w.attachments || w.since != nil
+	if w.attachments && len(r.Attachments) > 0 && c.accepts("multipart/related") {
+		return c.related(doc, r, w)
+	}
+	s := c.begin(packed)
+	s.document(doc, r, w)
+	s.text("\n")
+	return s.end()
+}
+
+// revision reads one revision of a document: the winner, unless it is deleted, or the one that is named.
+func (c *call) revision(id string, rev record.Revision, latest bool) (*kv.Doc, error) {
+	ask := kv.Ask{Latest: latest}
+	if rev != (record.Revision{}) {
+		ask.Revisions = []record.Revision{rev}
+	}
+	doc, err := c.db.Read(id, ask)
+	switch {
+	case err != nil:
+		return nil, err
+	case rev == (record.Revision{}) && doc.Deleted:
+		return nil, errDeleted
+	case doc.Revisions[0].Body == nil:
+		return nil, errMissing
+	}
+	return &doc, nil
+}
+
+// accepts tells whether a client names a type among those that it takes.
+func (c *call) accepts(media string) bool {
+	for part := range strings.SplitSeq(strings.Join(c.request.Header.Values("Accept"), ","), ",") {
+		if name, _, err := mime.ParseMediaType(part); err == nil && name == media {
+			return true
+		}
+	}
+	return false
+}
+
+// openRevs answers several revisions of a document: all leaves, or those of a list.
+func (c *call) openRevs(id string, q *query, w show) error {
+	ask, names := kv.Ask{Leaves: true, Latest: q.flag("latest")}, []string(nil)
+	if text, _ := q.text("open_revs"); text != "all" {
+		names = q.list("open_revs")
+		ask.Leaves, ask.Revisions = false, parseRevisions(names)
+	}
+	if q.err != nil {
+		return q.err
+	}
+	doc, err := c.db.Read(id, ask)
+	if errors.Is(err, kv.ErrNotFound) && !ask.Leaves {
+		doc, err = kv.Doc{}, nil // each of them is missing
+		for _, rev := range ask.Revisions {
+			doc.Revisions = append(doc.Revisions, kv.DocRevision{Revision: rev})
+		}
+	}
+	if err != nil {
+		return err
+	}
+	var others []string
+	for _, name := range names {
+		if rev, ok := record.ParseRevision(name); !ok || rev == (record.Revision{}) {
+			others = append(others, name)
+		}
+	}
+	if c.accepts("multipart/mixed") {
+		w.attachments = w.attachments || w.since != nil
+		return c.mixed(&doc, others, w)
+	}
+	s := c.begin(packed)
+	s.text("[")
+	lines := 0
+	for i := range doc.Revisions {
+		r := &doc.Revisions[i]
+		if r.Body == nil {
+			others = append(others, r.Revision.String())
+			continue
+		}
+		if lines++; lines > 1 {
+			s.text(",")
+		}
+		s.text(`{"ok":`)
+		s.document(&doc, r, w)
+		s.text("}")
+	}
+	for _, name := range others {
+		if lines++; lines > 1 {
+			s.text(",")
+		}
+		s.missing(name)
+	}
+	s.text("]\n")
+	return s.end()
+}
+
+// missing writes that a revision is not there.
+func (s *stream) missing(name string) {
+	s.text(`{"missing":`)
+	s.quoted(name)
+	s.text("}")
+}

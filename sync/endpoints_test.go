@@ -1,0 +1,137 @@
+package sync_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestEndpoints asks one after the other; what is wanted is what CouchDB's documentation says of each.
+func TestEndpoints(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.put("a", `{"n":1}`)
+	one := s.put("b", `{"n":2}`)
+	two := s.put("b", `{"n":3,"_rev":"`+one+`"}`)
+	gone := s.put("gone", `{}`)
+	s.want(200, "DELETE", "/notes/gone?rev="+gone, "")
+	s.want(201, "PUT", "/notes/_design/x", `{"views":{}}`)
+	s.want(201, "PUT", "/notes/with%2Fslash", `{}`)
+	for _, c := range []struct {
+		name, method, path, body string
+		status                   int
+		want                     string // a part of the shape of the body
+	}{
+		{"the welcome", "GET", "/", "", 200, `{"couchdb":"Welcome","uuid":`},
+		{"the welcome without its slash", "GET", "", "", 200, `{"couchdb":"Welcome"`},
+		{"being up", "GET", "/_up", "", 200, `{"status":"ok"}`},
+		{"all databases", "GET", "/_all_dbs", "", 200, `["notes"`},
+		{"ids", "GET", "/_uuids?count=2", "", 200, `{"uuids":["R","R"]}`},
+		{"too many ids", "GET", "/_uuids?count=1001", "", 400, `"query_parse_error"`},
+		{"a database", "GET", "/notes", "", 200, `{"db_name":"notes","update_seq":"7-E","doc_count":4,"doc_del_count":1,"instance_start_time":"T","purge_seq":0,"compact_running":false}`},
+		{"a database with its slash", "GET", "/notes/", "", 200, `"doc_count":4`},
+		{"no database", "GET", "/none", "", 404, `{"error":"not_found","reason":"Database does not exist."}`},
+		{"no name of a database", "GET", "/Notes", "", 400, `{"error":"illegal_database_name"`},
+		{"a database that is there", "PUT", "/notes", "", 412, `{"error":"file_exists"`},
+		{"a reserved database", "PUT", "/church-x", "", 403, `{"error":"forbidden"`},
+		{"deleting a reserved database", "DELETE", "/reference", "", 404, `not_found`},
+		{"another database", "PUT", "/a%2Fb", "", 201, `{"ok":true}`},
+		{"deleting it", "DELETE", "/a%2Fb", "", 200, `{"ok":true}`},
+		{"deleting what is not there", "DELETE", "/a%2Fb", "", 404, `Database does not exist.`},
+		{"a method that is none", "PATCH", "/notes", "", 405, `method_not_allowed`},
+		{"a path that is none", "GET", "/notes/a/", "", 400, `bad_request`},
+		{"a reserved path", "GET", "/notes/_none", "", 404, `not_found`},
+		{"a commit", "POST", "/notes/_ensure_full_commit", `{}`, 201, `{"ok":true,"instance_start_time":"T"}`},
+		{"a compaction", "POST", "/notes/_compact", `{}`, 202, `{"ok":true}`},
+		{"the limit of revisions", "GET", "/notes/_revs_limit", "", 200, `50`},
+		{"the same limit", "PUT", "/notes/_revs_limit", "50", 200, `{"ok":true}`},
+		{"another limit", "PUT", "/notes/_revs_limit", "1000", 403, `forbidden`},
+
+		{"a document", "GET", "/notes/a", "", 200, `{"_id":"a","_rev":"1-R","n":1}`},
+		{"an earlier revision", "GET", "/notes/b?rev=" + one, "", 200, `{"_id":"b","_rev":"1-R","n":2}`},
+		{"its history", "GET", "/notes/b?revs=true", "", 200, `"_revisions":{"start":2,"ids":["R","R"]}`},
+		{"what is left of its history", "GET", "/notes/b?revs_info=true", "", 200, `"_revs_info":[{"rev":"2-R","status":"available"},{"rev":"1-R","status":"available"}]`},
+		{"a document that is not there", "GET", "/notes/none", "", 404, `{"error":"not_found","reason":"missing"}`},
+		{"a deleted document", "GET", "/notes/gone", "", 404, `{"error":"not_found","reason":"deleted"}`},
+		{"a revision that is not there", "GET", "/notes/a?rev=9-" + strings.Repeat("0", 32), "", 404, `missing`},
+		{"what is no revision", "GET", "/notes/a?rev=1-x", "", 400, `bad_request`},
+		{"a design document", "GET", "/notes/_design/x", "", 200, `{"_id":"_design/x","_rev":"1-R","views":{}}`},
+		{"a design document by another spelling", "GET", "/notes/_design%2Fx", "", 200, `"_id":"_design/x"`},
+		{"a document with a slash", "GET", "/notes/with%2Fslash", "", 200, `"_id":"with/slash"`},
+		{"all leaves", "GET", "/notes/b?open_revs=all", "", 200, `[{"ok":{"_id":"b","_rev":"2-R","n":3}}]`},
+		{"some revisions", "GET", `/notes/b?open_revs=["` + one + `","1-x"]`, "", 200, `[{"ok":{"_id":"b","_rev":"1-R","n":2}},{"missing":"1-x"}]`},
+		{"the latest of a revision", "GET", `/notes/b?latest=true&open_revs=["` + one + `"]`, "", 200, `[{"ok":{"_id":"b","_rev":"2-R","n":3}}]`},
+		{"revisions of no document", "GET", `/notes/none?open_revs=["` + one + `"]`, "", 200, `[{"missing":"1-R"}]`},
+
+		{"a second document under an id", "PUT", "/notes/a", `{}`, 409, `{"error":"conflict","reason":"Document update conflict."}`},
+		{"an edit of an old revision", "PUT", "/notes/b?rev=" + one, `{}`, 409, `conflict`},
+		{"a document that is no object", "PUT", "/notes/new", `[]`, 400, `bad_request`},
+		{"half a document", "PUT", "/notes/new", `{"a":`, 400, `bad_request`},
+		{"a document and more", "PUT", "/notes/new", `{}{}`, 400, `bad_request`},
+		{"a member of ours", "PUT", "/notes/new", `{"_mine":1}`, 400, `doc_validation`},
+		{"another id within", "PUT", "/notes/new", `{"_id":"old"}`, 400, `bad_request`},
+		{"deleting without a revision", "DELETE", "/notes/a", "", 409, `conflict`},
+		{"deleting what is deleted", "DELETE", "/notes/gone", "", 404, `deleted`},
+		{"a document without an id", "POST", "/notes", `{"x":1}`, 201, `{"ok":true,"id":"R","rev":"1-R"}`},
+		{"a form", "POST", "/notes/_bulk_docs", "", 415, `bad_content_type`},
+
+		{"a difference", "POST", "/notes/_revs_diff", `{"b":["` + one + `","` + two + `","3-00000000000000000000000000000000","x"],"a":[],"new":["1-00000000000000000000000000000000"]}`, 200,
+			`{"b":{"missing":["3-R","x"],"possible_ancestors":["2-R"]},"new":{"missing":["1-R"]}}`},
+		{"no difference", "POST", "/notes/_revs_diff", `{"b":["` + one + `"]}`, 200, `{}`},
+		{"a difference of nothing", "POST", "/notes/_revs_diff", `[]`, 400, `bad_request`},
+		{"some documents", "POST", "/notes/_bulk_get?revs=true", `{"docs":[{"id":"b","rev":"` + one + `"},{"id":"none"},{"id":"a"},{"id":"b","rev":"1-x"}]}`, 200,
+			`{"results":[{"id":"b","docs":[{"ok":{"_id":"b","_rev":"1-R","_revisions":{"start":1,"ids":["R"]},"n":2}}]},{"id":"none","docs":[]},{"id":"a","docs":[{"ok":{"_id":"a","_rev":"1-R","_revisions":{"start":1,"ids":["R"]},"n":1}}]},{"id":"b","docs":[]}]}`},
+		{"the latest of some", "POST", "/notes/_bulk_get?latest=true", `{"docs":[{"id":"b","rev":"` + one + `"}]}`, 200, `"_rev":"2-R"`},
+		{"documents of nothing", "POST", "/notes/_bulk_get", `{}`, 400, `bad_request`},
+
+		{"a local document that is not there", "GET", "/notes/_local/c", "", 404, `missing`},
+		{"a local document", "PUT", "/notes/_local/c", `{"_id":"_local/c","seq":1}`, 201, `{"ok":true,"id":"_local/c","rev":"0-1"}`},
+		{"a local document again", "PUT", "/notes/_local%2Fc", `{"_rev":"0-1","seq":2}`, 201, `"rev":"0-2"`},
+		{"reading it", "GET", "/notes/_local/c", "", 200, `{"_id":"_local/c","_rev":"0-2","seq":2}`},
+		{"deleting it", "DELETE", "/notes/_local/c", "", 200, `{"ok":true,"id":"_local/c","rev":"0-0"}`},
+		{"deleting it again", "DELETE", "/notes/_local/c", "", 404, `missing`},
+	} {
+		a := s.do(c.method, c.path, c.body)
+		if got := shape(t, a.body); a.status != c.status || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s %s = %d %s, want %d %s", c.name, c.method, c.path, a.status, got, c.status, c.want)
+		}
+		if !strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
+			t.Errorf("%s is of type %s", c.name, a.header.Get("Content-Type"))
+		}
+	}
+}
+
+func TestListingDocuments(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, id := range []string{"a", "b", "c", "d"} {
+		s.put(id, `{"n":"`+id+`"}`)
+	}
+	gone := s.put("gone", `{}`)
+	s.want(200, "DELETE", "/notes/gone?rev="+gone, "")
+	row := func(id string) string { return `{"id":"` + id + `","key":"` + id + `","value":{"rev":"1-R"}}` }
+	all := func(offset string, rows ...string) string {
+		return `{"total_rows":4,"offset":` + offset + `,"rows":[` + strings.Join(rows, ",") + `]}`
+	}
+	for _, c := range []struct{ query, body, want string }{
+		{"", "", all("0", row("a"), row("b"), row("c"), row("d"))},
+		{"?limit=2&skip=1", "", all("1", row("b"), row("c"))},
+		{"?limit=0", "", all("0")},
+		{"?descending=true&limit=2", "", all("0", row("d"), row("c"))},
+		{`?startkey="b"&endkey="c"`, "", all("null", row("b"), row("c"))},
+		{`?startkey="b"&end_key="c"&inclusive_end=false`, "", all("null", row("b"))},
+		{`?startkey="c"&endkey="b"&descending=true`, "", all("null", row("c"), row("b"))},
+		{`?key="b"`, "", all("null", row("b"))},
+		{`?key="b"&include_docs=true`, "", all("null", `{"id":"b","key":"b","value":{"rev":"1-R"},"doc":{"_id":"b","_rev":"1-R","n":"b"}}`)},
+		{"?include_docs=true", `{"keys":["gone","none","a"]}`, all("null", `{"id":"gone","key":"gone","value":{"rev":"2-R","deleted":true},"doc":null}`,
+			`{"key":"none","error":"not_found"}`, `{"id":"a","key":"a","value":{"rev":"1-R"},"doc":{"_id":"a","_rev":"1-R","n":"a"}}`)},
+		{"?update_seq=true&limit=0", "", `{"total_rows":4,"update_seq":"6-E","offset":0,"rows":[]}`},
+	} {
+		method := "GET"
+		if c.body != "" {
+			method = "POST"
+		}
+		if a := s.do(method, "/notes/_all_docs"+c.query, c.body); a.status != 200 || shape(t, a.body) != c.want {
+			t.Errorf("_all_docs%s %s = %d %s, want %s", c.query, c.body, a.status, shape(t, a.body), c.want)
+		}
+	}
+}

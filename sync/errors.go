@@ -1,0 +1,139 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"doorward/kv"
+)
+
+// What this room refuses by itself.
+var (
+	errMissing    = errors.New("missing")
+	errDeleted    = errors.New("deleted")
+	errNoDatabase = errors.New("no such database")
+	errExists     = errors.New("the database is there already")
+	errMethod     = errors.New("the path does not know the method")
+	errAnonymous  = errors.New("nobody has logged in")
+	errOrigin     = errors.New("a session is for pages of this server alone")
+	errPath       = errors.New("the path could not be read")
+	errJSON       = errors.New("the body is not JSON as it is wanted")
+	errMedia      = errors.New("the body is of another type")
+	errTooLarge   = errors.New("the request is too large")
+	errRatio      = errors.New("the request is compressed too much")
+	errBroken     = errors.New("the request could not be read")
+	errQuery      = errors.New("a parameter could not be read")
+	errRevision   = errors.New("not a revision")
+	errDigest     = errors.New("an attachment is not what its digest says")
+	errStub       = errors.New("a stub of an attachment that is not there")
+	errMember     = errors.New("a member that begins with an underscore")
+	errNoRevision = errors.New("new_edits is false and no revision is given")
+)
+
+// problem is an error's answer.
+type problem struct {
+	status int
+	Error  string `json:"error"`
+	Reason string `json:"reason"`
+}
+
+// answers are the errors that always have the same answer. The first that an error is, is its answer.
+var answers = []struct {
+	err error
+	problem
+}{
+	{kv.ErrRevoked, problem{403, "forbidden", "The key is revoked."}},
+	{kv.ErrBadLogin, problem{401, "unauthorized", "Name or password is incorrect."}},
+	{errAnonymous, problem{401, "unauthorized", "Authentication required."}},
+	{errOrigin, problem{403, "forbidden", "A session is for pages of this server alone."}},
+	{errNoDatabase, problem{404, "not_found", "Database does not exist."}},
+	{errDeleted, problem{404, "not_found", "deleted"}},
+	{errMissing, problem{404, "not_found", "missing"}},
+	{kv.ErrNotFound, problem{404, "not_found", "missing"}},
+	{errExists, problem{412, "file_exists", "The database could not be created, the file already exists."}},
+	{kv.ErrConflict, problem{409, "conflict", "Document update conflict."}},
+	{errStub, problem{412, "missing_stub", "A stub of an attachment that is not there."}},
+	{kv.ErrNoBlob, problem{412, "missing_stub", "A stub of an attachment that is not there."}},
+	{errDigest, problem{400, "content_md5_mismatch", "An attachment is not what its digest says."}},
+	{errMember, problem{400, "doc_validation", "Bad special document member."}},
+	{errNoRevision, problem{400, "bad_request", "If new_edits is false, a well-formed _rev must be included in the document."}},
+	{kv.ErrDatabaseName, problem{400, "illegal_database_name", "Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter."}},
+	{kv.ErrSequence, problem{400, "bad_request", "Malformed sequence supplied in 'since' parameter."}},
+	{errJSON, problem{400, "bad_request", "invalid UTF-8 JSON"}},
+	{errPath, problem{400, "bad_request", "The path could not be read."}},
+	{errQuery, problem{400, "query_parse_error", "A parameter could not be read."}},
+	{errRevision, problem{400, "bad_request", "Invalid rev format"}},
+	{errBroken, problem{400, "bad_request", "The request's body could not be read."}},
+	{errRatio, problem{413, "too_large", "The request's body is compressed more than a hundredfold."}},
+	{errTooLarge, problem{413, "too_large", "The request's body is too large."}},
+	{kv.ErrTooLarge, problem{413, "document_too_large", "The document is too large."}},
+	{errMedia, problem{415, "bad_content_type", "Content-Type must be application/json"}},
+	{errMethod, problem{405, "method_not_allowed", "The path does not know the method."}},
+	{kv.ErrStopped, problem{503, "service_unavailable", "The store has stopped taking writes."}},
+	{kv.ErrBusy, problem{503, "service_unavailable", "The store is busy. Try again."}},
+}
+
+// explain finds an error's answer.
+func explain(err error) problem {
+	var forbidden *kv.Forbidden
+	var slow interface{ RetryAfter() time.Duration }
+	switch {
+	case errors.As(err, &forbidden):
+		return problem{403, "forbidden", forbidden.Error()}
+	case errors.As(err, &slow):
+		return problem{429, "too_many_requests", "Too many requests. Try again later."}
+	}
+	for _, a := range answers {
+		if errors.Is(err, a.err) {
+			return a.problem
+		}
+	}
+	if errors.Is(err, kv.ErrDocument) {
+		return problem{400, "bad_request", err.Error()}
+	}
+	return problem{500, "internal_server_error", "Something went wrong on our side."}
+}
+
+// refuse is the answer to one document of many. With new edits off it is always forbidden: clients skip such a document, and give
+// everything up for any other word.
+func refuse(err error, replicated bool) problem {
+	p := explain(err)
+	if replicated {
+		p.Error = "forbidden"
+	}
+	return p
+}
+
+// fail answers with an error. The cause of an internal one goes to the log, here and nowhere else.
+func (c *call) fail(err error) {
+	if errors.Is(err, context.Canceled) && c.request.Context().Err() != nil {
+		return // nobody is there to be told
+	}
+	p := explain(err)
+	if p.status == http.StatusInternalServerError {
+		c.server.config.Logger.Error("request failed", "method", c.route.method, "route", "/sync"+c.route.path, "error", err)
+	}
+	if c.began {
+		panic(http.ErrAbortHandler) // half an answer must not look whole
+	}
+	h := c.Header()
+	for _, name := range []string{"Content-Encoding", "Etag", "Content-Length", "Content-Disposition"} {
+		h.Del(name)
+	}
+	var slow interface{ RetryAfter() time.Duration }
+	switch {
+	case errors.As(err, &slow):
+		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(slow.RetryAfter().Seconds())))))
+	case p.status == http.StatusUnauthorized && c.request.Header.Get("Sec-Fetch-Mode") == "":
+		h.Set("WWW-Authenticate", `Basic realm="api"`) // a page asks for the key itself, without the browser's window
+	case p.status == http.StatusServiceUnavailable:
+		h.Set("Retry-After", "5")
+	case p.status == http.StatusRequestEntityTooLarge:
+		h.Set("Connection", "close")
+	}
+	_ = c.reply(p.status, p) // it can be marshalled
+}

@@ -1,0 +1,239 @@
+package sync_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"doorward/kv"
+)
+
+// seqs are rows of a feed by document and sequence: "a@1 b@3".
+func rowsOf(t testing.TB, a answer) (rows string, last string, pending int) {
+	t.Helper()
+	var page struct {
+		Results []struct {
+			Seq, ID string
+			Deleted bool
+			Changes []struct{ Rev string }
+		}
+		Last    string `json:"last_seq"`
+		Pending int
+	}
+	a.into(t, &page)
+	var all []string
+	for _, r := range page.Results {
+		n, _, _ := strings.Cut(r.Seq, "-")
+		text := r.ID + "@" + n
+		if r.Deleted {
+			text += "-"
+		}
+		if len(r.Changes) > 1 {
+			text += fmt.Sprint("x", len(r.Changes))
+		}
+		all = append(all, text)
+	}
+	last, _, _ = strings.Cut(page.Last, "-")
+	return strings.Join(all, " "), last, page.Pending
+}
+
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, id := range []string{"a", "b", "c"} {
+		s.put(id, `{"kind":"`+id+`","n":{"m":[1,2]}}`)
+	}
+	rev := s.put("gone", `{}`)
+	s.want(200, "DELETE", "/notes/gone?rev="+rev, "")
+	conflict := `{"new_edits":false,"docs":[{"_id":"b","_rev":"1-` + strings.Repeat("0", 32) + `","kind":"other"}]}`
+	s.want(201, "POST", "/notes/_bulk_docs", conflict)
+	epoch := s.store.Epoch()
+	for _, c := range []struct {
+		query, body, want, last string
+		pending                 int
+	}{
+		{"", "", "a@1 c@3 gone@5- b@6", "6", 0},
+		{"?style=all_docs", "", "a@1 c@3 gone@5- b@6x2", "6", 0},
+		{"?limit=2", "", "a@1 c@3", "3", 2},
+		{"?limit=4", "", "a@1 c@3 gone@5- b@6", "6", 0},
+		{"?limit=0", "", "", "0", 4},
+		{"?limit=0&since=5-" + epoch, "", "", "5", 1},
+		{"?since=3-" + epoch, "", "gone@5- b@6", "6", 0},
+		{`?since="3-` + epoch + `"`, "", "gone@5- b@6", "6", 0},
+		{"?since=99-" + epoch, "", "", "6", 0},
+		{"?since=3-01ARZ3NDEKTSV4RRFFQ69G5FAV", "", "a@1 c@3 gone@5- b@6", "6", 0},
+		{"?since=0", "", "a@1 c@3 gone@5- b@6", "6", 0},
+		{"?since=now", "", "", "6", 0},
+		{"?descending=true&limit=2", "", "b@6 gone@5-", "5", 0},
+		{"?descending=true", "", "b@6 gone@5- c@3 a@1", "1", 0},
+		{`?filter=_doc_ids&doc_ids=["c","none","b"]`, "", "c@3 b@6", "6", 0},
+		{"?filter=_doc_ids", `{"doc_ids":["gone","a"]}`, "a@1 gone@5-", "6", 0},
+		{"?filter=_doc_ids&limit=1", `{"doc_ids":["gone","a"]}`, "a@1", "1", 3},
+		{"?filter=_selector", `{"selector":{"kind":"a"}}`, "a@1", "6", 0},
+		{"?filter=_selector", `{"selector":{"kind":{"$gt":"a","$lte":"c"}}}`, "c@3 b@6", "6", 0},
+		{"?filter=_selector", `{"selector":{"kind":{"$in":["c"]},"n.m":[1,2]}}`, "c@3", "6", 0},
+		{"?filter=_selector", `{"selector":{"$or":[{"kind":{"$exists":false}},{"_id":"a"}]}}`, "a@1 gone@5-", "6", 0},
+		{"?filter=_selector", `{"selector":{"$and":[{"kind":{"$gte":"a"}},{"kind":{"$lt":"b"}}]}}`, "a@1", "6", 0},
+	} {
+		method := "GET"
+		if c.body != "" {
+			method = "POST"
+		}
+		a := s.want(200, method, "/notes/_changes"+c.query, c.body)
+		if rows, last, pending := rowsOf(t, a); rows != c.want || last != c.last || pending != c.pending {
+			t.Errorf("_changes%s %s = %s, last_seq %s, pending %d; want %s, %s, %d", c.query, c.body, rows, last, pending, c.want, c.last, c.pending)
+		}
+	}
+	for query, want := range map[string]string{
+		"?include_docs=true&conflicts=true&since=5-" + epoch: `{"results":[{"seq":"6-E","id":"b","changes":[{"rev":"1-R"}],"doc":{"_id":"b","_rev":"1-R","_conflicts":["1-R"],"kind":"b","n":{"m":[1,2]}}}],"last_seq":"6-E","pending":0}`,
+		"?include_docs=true&limit=1&since=3-" + epoch:        `{"results":[{"seq":"5-E","id":"gone","changes":[{"rev":"2-R"}],"deleted":true,"doc":{"_id":"gone","_rev":"2-R","_deleted":true}}],"last_seq":"5-E","pending":1}`,
+	} {
+		if got := replaced(strings.ReplaceAll(s.want(200, "GET", "/notes/_changes"+query, "").body, "\n", "")); got != want {
+			t.Errorf("_changes%s = %s, want %s", query, got, want)
+		}
+	}
+	for _, query := range []string{"?since=x", "?limit=-1", "?limit=x", "?feed=eventsource", "?descending=7", "?filter=_doc_ids"} {
+		s.want(400, "GET", "/notes/_changes"+query, "")
+	}
+	s.want(400, "POST", "/notes/_changes?filter=_selector", `{"selector":{"a":{"$regex":"x"}}}`)
+	s.want(404, "GET", "/notes/_changes?filter=x/y", "")
+}
+
+// TestAFeedIsLongerThanAPage reads more changes than the store answers at once.
+func TestAFeedIsLongerThanAPage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	db, err := s.store.Database(kv.Operator(), "notes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 25 {
+		writes := make([]kv.DocWrite, 100)
+		for n := range writes {
+			writes[n].ID = fmt.Sprintf("doc%d", i*100+n)
+		}
+		if _, err := db.Write(writes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for limit, want := range map[string]int{"": 2500, "?limit=1001": 1001, "?limit=2500": 2500, "?descending=true": 2500} {
+		var page struct {
+			Results []struct{ ID string }
+			Pending int
+		}
+		s.want(200, "GET", "/notes/_changes"+limit, "").into(t, &page)
+		if len(page.Results) != want || page.Pending != 2500-want {
+			t.Errorf("_changes%s = %d changes, pending %d, want %d", limit, len(page.Results), page.Pending, want)
+		}
+	}
+}
+
+// opened asks for a feed and answers what it says, line by line.
+func (s *site) opened(ctx context.Context, query string) *bufio.Reader {
+	s.Helper()
+	resp, err := http.DefaultClient.Do(s.request("GET", "/notes/_changes"+query, "").WithContext(ctx))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { resp.Body.Close() })
+	if resp.StatusCode != 200 {
+		s.Fatalf("_changes%s = %d", query, resp.StatusCode)
+	}
+	return bufio.NewReader(resp.Body)
+}
+
+func line(t testing.TB, r *bufio.Reader) string {
+	t.Helper()
+	text, err := r.ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	return replaced(strings.TrimSuffix(text, "\n"))
+}
+
+func TestALongPoll(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.put("a", `{}`)
+	feed := s.opened(t.Context(), "?feed=longpoll&since=now&heartbeat=100")
+	if got := line(t, feed); got != `{"results":[` {
+		t.Errorf("the first line = %s", got)
+	}
+	for range 2 {
+		if got := line(t, feed); got != "" {
+			t.Errorf("a heartbeat = %q", got)
+		}
+	}
+	s.put("b", `{}`)
+	got := line(t, feed)
+	for got == "" {
+		got = line(t, feed)
+	}
+	if got != `{"seq":"2-E","id":"b","changes":[{"rev":"1-R"}]}` {
+		t.Errorf("the change = %s", got)
+	}
+	if got := line(t, feed); got != `],"last_seq":"2-E","pending":0}` {
+		t.Errorf("the last line = %s", got)
+	}
+	for query, want := range map[string]string{
+		"?feed=longpoll&timeout=50&since=2-" + s.store.Epoch(): "",
+		"?feed=longpoll&since=1-" + s.store.Epoch():            "b@2",
+		"?feed=longpoll&limit=0&since=now":                     "",
+	} {
+		if rows, last, _ := rowsOf(t, s.want(200, "GET", "/notes/_changes"+query, "")); rows != want || last != "2" {
+			t.Errorf("_changes%s = %s, last_seq %s", query, rows, last)
+		}
+	}
+}
+
+func TestAContinuousFeed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.put("a", `{}`)
+	feed := s.opened(t.Context(), "?feed=continuous&limit=2&heartbeat=1000")
+	if got := line(t, feed); got != `{"seq":"1-E","id":"a","changes":[{"rev":"1-R"}]}` {
+		t.Errorf("the first change = %s", got)
+	}
+	s.put("b", `{}`)
+	for _, want := range []string{`{"seq":"2-E","id":"b","changes":[{"rev":"1-R"}]}`, `{"last_seq":"2-E","pending":0}`, ""} {
+		if got := line(t, feed); got != want {
+			t.Errorf("the next line = %s, want %s", got, want)
+		}
+	}
+	if got := replaced(s.want(200, "GET", "/notes/_changes?feed=continuous&timeout=50&since=now", "").body); got != `{"last_seq":"2-E","pending":0}`+"\n" {
+		t.Errorf("a feed that times out = %s", got)
+	}
+}
+
+// TestAFeedEndsWithWhatItIsOf ends feeds by a client that leaves, by a database that goes and by a key that is revoked.
+func TestAFeedEndsWithWhatItIsOf(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ctx, leave := context.WithCancel(t.Context())
+	s.opened(ctx, "?feed=longpoll&since=now")
+	leave()
+	key := s.as("event:1", "sync:GET")
+	feed := key.opened(t.Context(), "?feed=longpoll&since=now&heartbeat=100")
+	p, err := s.store.Login(key.auth[0], key.auth[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.store.RevokeKey(kv.Operator(), p.Key()); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(feed)
+	if got := replaced(strings.ReplaceAll(string(rest), "\n", "")); err != nil || got != `{"results":[],"last_seq":"0-E","pending":0}` {
+		t.Errorf("the feed of a revoked key = %s, %v", got, err)
+	}
+	key.want(403, "GET", "/notes/_changes", "")
+	feed = s.opened(t.Context(), "?feed=continuous&since=now")
+	s.want(200, "DELETE", "/notes", "")
+	if rest, err := io.ReadAll(feed); err != nil || !strings.HasPrefix(string(rest), `{"last_seq":`) {
+		t.Errorf("the feed of a database that goes = %s, %v", rest, err)
+	}
+}

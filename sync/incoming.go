@@ -1,0 +1,150 @@
+package sync
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// incoming is a document on its way in. What is wrong with it alone is its err; the ones around it go on.
+type incoming struct {
+	id      string
+	rev     record.Revision
+	strange bool              // _rev is none: as of a local document
+	path    []record.Revision // of _revisions
+	deleted bool
+	body    []byte // without the members that begin with "_"
+	parts   []part
+	err     error
+}
+
+// readDocument reads the object that comes next. Its error is one of reading; what is wrong with the document is in it.
+// Attachments that come with it go to the store at once.
+func (c *call) readDocument(dec *jsontext.Decoder) (*incoming, error) {
+	if dec.PeekKind() != '{' {
+		if err := dec.SkipValue(); err != nil {
+			return nil, badBody(err)
+		}
+		return &incoming{err: errJSON}, nil
+	}
+	d := &incoming{body: []byte{'{'}}
+	err := eachMember(dec, func(name string) error {
+		if name == "_attachments" {
+			return c.readAttachments(dec, d)
+		}
+		v, err := dec.ReadValue()
+		if err != nil {
+			return badBody(err)
+		}
+		if strings.HasPrefix(name, "_") {
+			d.refuse(d.special(name, v))
+			return nil
+		}
+		d.member(name, v)
+		return nil
+	})
+	d.body = append(d.body, '}')
+	return d, err
+}
+
+// refuse notes what is wrong with the document; the first is told.
+func (d *incoming) refuse(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+}
+
+// member keeps a member of the body, as long as the body may become one.
+func (d *incoming) member(name string, v jsontext.Value) {
+	if len(d.body)+len(v) > kv.MaxDoc+kv.MaxDoc/2 { // white space and escapes may still go
+		d.refuse(kv.ErrTooLarge)
+		return
+	}
+	if len(d.body) > 1 {
+		d.body = append(d.body, ',')
+	}
+	quoted, err := jsontext.AppendQuote(d.body, name)
+	if err != nil {
+		d.refuse(kv.ErrDocument)
+	}
+	d.body = append(append(quoted, ':'), v...)
+}
+
+// special reads a member that begins with "_".
+func (d *incoming) special(name string, v jsontext.Value) error {
+	var text string
+	switch name {
+	case "_id":
+		if json.Unmarshal(v, &d.id) != nil {
+			return kv.ErrDocument
+		}
+	case "_rev":
+		if string(v) == "null" {
+			return nil
+		}
+		err := json.Unmarshal(v, &text)
+		rev, good := record.ParseRevision(text)
+		d.strange = err != nil || !good
+		d.rev = rev
+	case "_deleted":
+		d.deleted = string(v) == "true"
+	case "_revisions":
+		return d.revisions(v)
+	case "_conflicts", "_deleted_conflicts", "_revs_info", "_local_seq", "_removed":
+		// what only an answer holds; a client may send it back
+	default:
+		return errMember
+	}
+	return nil
+}
+
+// revisions reads where a replicated revision comes from.
+func (d *incoming) revisions(v jsontext.Value) error {
+	var in struct {
+		Start uint64   `json:"start"`
+		IDs   []string `json:"ids"`
+	}
+	if json.Unmarshal(v, &in) != nil || len(in.IDs) == 0 || uint64(len(in.IDs)) > in.Start || len(in.IDs) > record.MaxPath {
+		return errRevision
+	}
+	d.path = make([]record.Revision, len(in.IDs))
+	for i, id := range in.IDs {
+		r := record.Revision{Generation: in.Start - uint64(i)}
+		if len(id) != 32 || id != strings.ToLower(id) {
+			return errRevision
+		}
+		if _, err := hex.Decode(r.Hash[:], []byte(id)); err != nil {
+			return errRevision
+		}
+		d.path[i] = r
+	}
+	return nil
+}
+
+// write is the document as the store takes it: as a new edit of its revision, or as it was replicated.
+func (c *call) write(d *incoming, replicated bool) (kv.DocWrite, error) {
+	if d.err == nil && d.strange {
+		d.err = errRevision
+	}
+	if d.err != nil {
+		return kv.DocWrite{}, d.err
+	}
+	w := kv.DocWrite{ID: d.id, Parent: d.rev, Deleted: d.deleted, Body: d.body}
+	if replicated {
+		if w.Path = d.path; w.Path == nil || d.rev != (record.Revision{}) && w.Path[0] != d.rev {
+			w.Path = []record.Revision{d.rev}
+		}
+		if w.Path[0] == (record.Revision{}) {
+			return w, errNoRevision
+		}
+		w.Parent = record.Revision{}
+	}
+	var err error
+	w.Attachments, err = c.resolve(d, w.Path)
+	return w, err
+}

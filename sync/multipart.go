@@ -1,0 +1,166 @@
+package sync
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strconv"
+
+	"doorward/kv"
+)
+
+// relatedBoundary is the boundary of a body that is a document and its attachments; "" for any other.
+func relatedBoundary(h http.Header) string {
+	media, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil || media != "multipart/related" {
+		return ""
+	}
+	return parameters["boundary"]
+}
+
+// readRelated reads a document and then the bytes of the attachments that it says follow, in its order or by their names.
+func (c *call) readRelated(boundary string) (*incoming, error) {
+	body, err := c.body()
+	if err != nil {
+		return nil, err
+	}
+	parts := multipart.NewReader(body, boundary)
+	first, err := parts.NextRawPart()
+	if err != nil {
+		return nil, badPart(err)
+	}
+	dec := newDecoder(first)
+	if dec.PeekKind() != '{' {
+		return nil, errJSON
+	}
+	d, err := c.readDocument(dec)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		in, err := parts.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, badPart(err)
+		}
+		if err := c.readFollowing(d, in); err != nil {
+			return nil, err
+		}
+	}
+	if slices.ContainsFunc(d.parts, func(p part) bool { return p.follows }) {
+		d.refuse(errStub)
+	}
+	return d, nil
+}
+
+// badPart is what is wrong with a body of parts.
+func badPart(err error) error {
+	if errors.Is(err, errTooLarge) || errors.Is(err, errRatio) {
+		return err
+	}
+	return errBroken
+}
+
+// readFollowing stores the bytes of one attachment that follows its document.
+func (c *call) readFollowing(d *incoming, in *multipart.Part) error {
+	i := slices.IndexFunc(d.parts, func(p part) bool { return p.follows && p.Name == in.FileName() })
+	if i < 0 {
+		i = slices.IndexFunc(d.parts, func(p part) bool { return p.follows })
+	}
+	if i < 0 {
+		d.refuse(kv.ErrDocument)
+		return nil
+	}
+	p := &d.parts[i]
+	blob, err := c.db.PutBlob(in)
+	if err != nil {
+		return badBytes(err)
+	}
+	if p.Blob = blob; p.packed {
+		if err := c.unpack(d, p); err != nil {
+			return err
+		}
+	} else if p.digest != "" && p.digest != p.Digest() {
+		d.refuse(errDigest)
+	}
+	p.follows = false
+	return nil
+}
+
+// parts writes an answer of several parts.
+type parts struct {
+	*stream
+	mw *multipart.Writer
+}
+
+// related answers a document and then its attachments' bytes.
+func (c *call) related(doc *kv.Doc, r *kv.DocRevision, w show) error {
+	mw := multipart.NewWriter(io.Discard) // for its boundary
+	s := c.beginAs(`multipart/related; boundary="`+mw.Boundary()+`"`, http.StatusOK, unpacked)
+	p := &parts{stream: s, mw: multipart.NewWriter(s)}
+	_ = p.mw.SetBoundary(mw.Boundary()) // it was one before
+	p.related(doc, r, w)
+	return s.end()
+}
+
+// related writes a document and its attachments as parts.
+func (p *parts) related(doc *kv.Doc, r *kv.DocRevision, w show) {
+	w.follow = true
+	p.part("application/json")
+	p.document(doc, r, w)
+	known := w.known(doc, r.Revision)
+	for _, a := range r.Attachments {
+		if !w.attachments || a.RevPos <= known {
+			continue
+		}
+		_, err := p.mw.CreatePart(textproto.MIMEHeader{
+			"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": a.Name})},
+			"Content-Type":        {orBinary(a.Type)},
+			"Content-Length":      {strconv.FormatInt(a.Length, 10)},
+		})
+		p.keep(0, err)
+		if p.err == nil {
+			p.keep(0, p.call.db.Blob(a.SHA256, p.stream))
+		}
+	}
+	p.keep(0, p.mw.Close())
+}
+
+func (p *parts) part(media string) {
+	_, err := p.mw.CreatePart(textproto.MIMEHeader{"Content-Type": {media}})
+	p.keep(0, err)
+}
+
+// mixed answers revisions as parts, as CouchDB's replicator wants them: one with attachments has parts of its own.
+func (c *call) mixed(doc *kv.Doc, missing []string, w show) error {
+	mw := multipart.NewWriter(io.Discard) // for its boundary
+	s := c.beginAs(`multipart/mixed; boundary="`+mw.Boundary()+`"`, http.StatusOK, unpacked)
+	p := &parts{stream: s, mw: multipart.NewWriter(s)}
+	_ = p.mw.SetBoundary(mw.Boundary()) // it was one before
+	for i := range doc.Revisions {
+		r := &doc.Revisions[i]
+		switch {
+		case r.Body == nil:
+			missing = append(missing, r.Revision.String())
+		case w.attachments && len(r.Attachments) > 0:
+			inner := &parts{stream: s, mw: multipart.NewWriter(s)}
+			p.part(`multipart/related; boundary="` + inner.mw.Boundary() + `"`)
+			inner.related(doc, r, w)
+		default:
+			p.part("application/json")
+			s.document(doc, r, w)
+		}
+	}
+	for _, name := range missing {
+		p.part(`application/json; error="true"`)
+		s.missing(name)
+	}
+	s.keep(0, p.mw.Close())
+	return s.end()
+}

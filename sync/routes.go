@@ -1,0 +1,94 @@
+package sync
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// handler answers a request of a caller who is known, or returns an error that nobody has been told yet.
+type handler func(*call) error
+
+// route is one operation. Of those on a database the database is open.
+type route struct {
+	method, path string
+	open         bool // for anybody, known or not
+	do           handler
+}
+
+// routes are all operations. GET stands for HEAD too.
+func routes() []route {
+	return []route{
+		{"GET", "/", false, welcome},
+		{"GET", "/_up", true, up},
+		{"GET", "/_all_dbs", false, allDatabases},
+		{"GET", "/_uuids", false, uuids},
+		{"GET", "/_session", true, showSession},
+		{"POST", "/_session", true, beginSession},
+		{"DELETE", "/_session", true, endSession},
+		{"PUT", "/{db}", false, createDatabase},
+		{"DELETE", "/{db}", false, deleteDatabase},
+		{"GET", "/{db}", false, within(showDatabase)},
+		{"POST", "/{db}", false, within(postDocument)},
+		{"GET", "/{db}/_changes", false, within(changes)},
+		{"POST", "/{db}/_changes", false, within(changes)},
+		{"POST", "/{db}/_revs_diff", false, within(revsDiff)},
+		{"POST", "/{db}/_bulk_get", false, within(bulkGet)},
+		{"POST", "/{db}/_bulk_docs", false, within(bulkDocs)},
+		{"GET", "/{db}/_all_docs", false, within(allDocs)},
+		{"POST", "/{db}/_all_docs", false, within(allDocs)},
+		{"POST", "/{db}/_ensure_full_commit", false, within(ensureCommit)},
+		{"POST", "/{db}/_compact", false, within(compact)},
+		{"GET", "/{db}/_revs_limit", false, within(showRevsLimit)},
+		{"PUT", "/{db}/_revs_limit", false, within(setRevsLimit)},
+		{"GET", "/{db}/_local/{id}", false, within(getLocal)},
+		{"PUT", "/{db}/_local/{id}", false, within(putLocal)},
+		{"DELETE", "/{db}/_local/{id}", false, within(deleteLocal)},
+	}
+}
+
+// documentRoutes are those on documents, which have the same methods below two paths.
+func documentRoutes(path string) []route {
+	return []route{
+		{"GET", path, false, within(getDocument)},
+		{"PUT", path, false, within(putDocument)},
+		{"DELETE", path, false, within(deleteDocument)},
+		{"GET", path + "/*", false, within(getAttachment)},
+		{"PUT", path + "/*", false, within(putAttachment)},
+		{"DELETE", path + "/*", false, within(deleteAttachment)},
+	}
+}
+
+// newMux mounts everything below a path.
+func newMux(s *Server, mount string) *chi.Mux {
+	mux := chi.NewRouter()
+	all := append(routes(), documentRoutes("/{db}/{doc}")...)
+	for _, rt := range append(all, documentRoutes("/{db}/_design/{design}")...) {
+		patterns := []string{mount + rt.path}
+		switch rt.path {
+		case "/":
+			patterns = append(patterns, mount)
+		case "/{db}":
+			patterns = append(patterns, mount+"/{db}/")
+		}
+		for _, pattern := range patterns {
+			mux.Method(rt.method, pattern, s.endpoint(rt))
+			if rt.method == http.MethodGet {
+				mux.Method(http.MethodHead, pattern, s.endpoint(rt))
+			}
+		}
+	}
+	mux.NotFound(s.endpoint(route{do: func(*call) error { return errMissing }}).ServeHTTP)
+	mux.MethodNotAllowed(s.endpoint(route{do: func(*call) error { return errMethod }}).ServeHTTP)
+	return mux
+}
+
+// within opens the database of the path before the handler.
+func within(do handler) handler {
+	return func(c *call) error {
+		if err := c.openDatabase(); err != nil {
+			return err
+		}
+		return do(c)
+	}
+}

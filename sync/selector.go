@@ -1,0 +1,186 @@
+package sync
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"doorward/kv"
+)
+
+// selector is a test of a document, made of Mango's: equality, $eq $gt $gte $lt $lte $in $exists, $and, $or.
+type selector func(doc any) bool
+
+// errSelector is a test that is not one of these.
+var errSelector = fmt.Errorf("%w: selector", errQuery)
+
+// matches tells whether the winner of a change passes.
+func (s selector) matches(c *kv.DocChange) bool {
+	var doc map[string]any
+	if c.Winner.Body == nil || json.Unmarshal(c.Winner.Body, &doc) != nil || doc == nil {
+		doc = map[string]any{}
+	}
+	doc["_id"], doc["_rev"] = c.ID, c.Leaves[0].Revision.String()
+	if c.Deleted {
+		doc["_deleted"] = true
+	}
+	return s(doc)
+}
+
+// parseSelector reads an object of tests, all of which must hold.
+func parseSelector(v any) (selector, error) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, errSelector
+	}
+	var all []selector
+	for name, operand := range object {
+		test, err := parseTest(name, operand)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, test)
+	}
+	return every(all), nil
+}
+
+func every(tests []selector) selector {
+	return func(v any) bool {
+		return !slices.ContainsFunc(tests, func(t selector) bool { return !t(v) })
+	}
+}
+
+func some(tests []selector) selector {
+	return func(v any) bool {
+		return slices.ContainsFunc(tests, func(t selector) bool { return t(v) })
+	}
+}
+
+// parseTest reads one member: an operator, or a field and what it must be.
+func parseTest(name string, operand any) (selector, error) {
+	if strings.HasPrefix(name, "$") {
+		return parseOperator(name, operand)
+	}
+	test, err := parseSelector(operand)
+	if object, ok := operand.(map[string]any); !ok || len(object) == 0 {
+		test, err = equal(operand), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	path := strings.Split(name, ".")
+	return func(v any) bool { return test(fieldOf(v, path)) }, nil
+}
+
+// absent is what a field holds that is not there.
+type absent struct{}
+
+// fieldOf is a field within fields.
+func fieldOf(v any, path []string) any {
+	for _, name := range path {
+		object, _ := v.(map[string]any)
+		inner, ok := object[name]
+		if !ok {
+			return absent{}
+		}
+		v = inner
+	}
+	return v
+}
+
+func equal(operand any) selector {
+	return func(v any) bool { return reflect.DeepEqual(v, operand) }
+}
+
+func parseOperator(name string, operand any) (selector, error) {
+	switch name {
+	case "$and", "$or":
+		list, ok := operand.([]any)
+		if !ok {
+			return nil, errSelector
+		}
+		tests := make([]selector, len(list))
+		for i, v := range list {
+			var err error
+			if tests[i], err = parseSelector(v); err != nil {
+				return nil, err
+			}
+		}
+		if name == "$and" {
+			return every(tests), nil
+		}
+		return some(tests), nil
+	case "$in":
+		list, ok := operand.([]any)
+		if !ok {
+			return nil, errSelector
+		}
+		return func(v any) bool {
+			return slices.ContainsFunc(list, func(one any) bool { return reflect.DeepEqual(v, one) })
+		}, nil
+	case "$exists":
+		want, ok := operand.(bool)
+		if !ok {
+			return nil, errSelector
+		}
+		return func(v any) bool {
+			_, none := v.(absent)
+			return none != want
+		}, nil
+	case "$eq":
+		return equal(operand), nil
+	}
+	return parseComparison(name, operand)
+}
+
+func parseComparison(name string, operand any) (selector, error) {
+	holds, known := map[string]func(int) bool{
+		"$gt": func(n int) bool { return n > 0 }, "$gte": func(n int) bool { return n >= 0 },
+		"$lt": func(n int) bool { return n < 0 }, "$lte": func(n int) bool { return n <= 0 },
+	}[name]
+	if !known {
+		return nil, errSelector
+	}
+	return func(v any) bool {
+		_, none := v.(absent)
+		return !none && holds(compare(v, operand))
+	}, nil
+}
+
+// compare orders values as CouchDB does: null, false, true, numbers, texts, lists, objects.
+func compare(a, b any) int {
+	if x, y := rank(a), rank(b); x != y {
+		return cmp.Compare(x, y)
+	}
+	switch a := a.(type) {
+	case float64:
+		return cmp.Compare(a, b.(float64))
+	case string:
+		return strings.Compare(a, b.(string))
+	case []any:
+		return slices.CompareFunc(a, b.([]any), compare)
+	}
+	return 0
+}
+
+func rank(v any) int {
+	switch v := v.(type) {
+	case nil:
+		return 0
+	case bool:
+		if v {
+			return 2
+		}
+		return 1
+	case float64:
+		return 3
+	case string:
+		return 4
+	case []any:
+		return 5
+	}
+	return 6
+}

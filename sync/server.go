@@ -1,0 +1,83 @@
+package sync
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"doorward/kv"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Gate is what the HTTP face around this room does for it: it slows those who guess secrets, and holds keys to their rates.
+type Gate interface {
+	Login(r *http.Request, key, secret string) (kv.Principal, error)
+	Admit(w http.ResponseWriter, p kv.Principal) error
+}
+
+// Config says what a server answers for. Only Store is needed.
+type Config struct {
+	Store      *kv.Store
+	Gate       Gate                  // nil = no throttle, no rates
+	Prefix     string                // of the paths before /sync: "" or "/doorward"
+	Version    string                // of this program
+	Logger     *slog.Logger          // nil = silent
+	Registerer prometheus.Registerer // nil = not registered
+	Clock      func() time.Time      // nil = time.Now
+}
+
+// Server answers the replication protocol over one store.
+type Server struct {
+	config  Config
+	mux     *chi.Mux
+	metrics *metrics
+	secret  [32]byte // signs the cookies of sessions, which end with the process
+	ended   chan struct{}
+}
+
+// New makes a server. It fails where the registry holds other metrics of the same names.
+func New(c Config) (*Server, error) {
+	if c.Store == nil {
+		return nil, errors.New("sync: no store")
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Gate == nil {
+		c.Gate = openGate{c.Store}
+	}
+	m, err := newMetrics(c.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("sync: metrics: %w", err)
+	}
+	s := &Server{config: c, metrics: m, ended: make(chan struct{})}
+	_, _ = rand.Read(s.secret[:]) // never fails: crypto/rand ends the program instead
+	s.mux = newMux(s, c.Prefix+"/sync")
+	return s, nil
+}
+
+// Close ends the feeds that are open, each with its last line. It is called once, when the server shuts down.
+func (s *Server) Close() { close(s.ended) }
+
+// ServeHTTP answers one request. Paths are routed as they were sent: a slash within a document's id comes as %2F.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r.URL.RawPath = r.URL.EscapedPath()
+	s.mux.ServeHTTP(w, r)
+}
+
+// openGate is the Gate of a server without a face.
+type openGate struct{ store *kv.Store }
+
+func (g openGate) Login(_ *http.Request, key, secret string) (kv.Principal, error) {
+	return g.store.Login(key, secret)
+}
+
+func (openGate) Admit(http.ResponseWriter, kv.Principal) error { return nil }

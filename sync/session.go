@@ -1,0 +1,179 @@
+package sync
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"doorward/kv"
+)
+
+// A session is a signed cookie that names a key and when it ends. It is good below /sync alone, for pages of this server alone,
+// and no longer than the key and this process.
+const (
+	sessionCookie = "AuthSession"
+	sessionSpan   = time.Hour
+)
+
+// authenticate finds out who asks: by the Authorization header, else by the session. errAnonymous where neither says.
+func (c *call) authenticate() (err error) {
+	if key, secret, given := c.request.BasicAuth(); given {
+		c.caller, err = c.server.config.Gate.Login(c.request, key, secret)
+	} else if c.request.Header.Get("Authorization") != "" {
+		return kv.ErrBadLogin
+	} else if key, err = c.server.sessionKey(c.request); err == nil {
+		c.session = key
+		c.caller, err = c.server.config.Store.StandingKey(key)
+	}
+	if err != nil {
+		return err
+	}
+	return c.server.config.Gate.Admit(c.ResponseWriter, c.caller)
+}
+
+// sessionKey is the key of a request's session: errAnonymous where there is none that is good, errOrigin from another's page.
+func (s *Server) sessionKey(r *http.Request) (string, error) {
+	cookie, err := r.Cookie(sessionCookie)
+	if err != nil || cookie.Value == "" {
+		return "", errAnonymous
+	}
+	key, good := s.openCookie(cookie.Value)
+	if !good {
+		return "", errAnonymous
+	}
+	if !sameOrigin(r) {
+		return "", errOrigin
+	}
+	return key, nil
+}
+
+// sameOrigin tells a request that no other server's page has made.
+func sameOrigin(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		return false
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && strings.EqualFold(u.Host, r.Host)
+}
+
+// cookieValue signs a key and the moment at which its session ends.
+func (s *Server) cookieValue(key string, ends time.Time) string {
+	text := strconv.FormatInt(ends.Unix(), 16) + ":" + key
+	return base64.RawURLEncoding.EncodeToString(append([]byte(text), s.sign(text)...))
+}
+
+func (s *Server) sign(text string) []byte {
+	mac := hmac.New(sha256.New, s.secret[:])
+	mac.Write([]byte(text))
+	return mac.Sum(nil)
+}
+
+// openCookie reads what cookieValue wrote, while it is good.
+func (s *Server) openCookie(value string) (key string, good bool) {
+	b, err := base64.RawURLEncoding.DecodeString(value)
+	if err != nil || len(b) < sha256.Size {
+		return "", false
+	}
+	cut := len(b) - sha256.Size
+	text := string(b[:cut])
+	if !hmac.Equal(b[cut:], s.sign(text)) {
+		return "", false
+	}
+	at, key, _ := strings.Cut(text, ":")
+	ends, err := strconv.ParseInt(at, 16, 64)
+	return key, err == nil && s.config.Clock().Before(time.Unix(ends, 0))
+}
+
+func (c *call) setCookie(value string, age int) {
+	http.SetCookie(c.ResponseWriter, &http.Cookie{
+		Name: sessionCookie, Value: value, Path: c.server.config.Prefix + "/sync", MaxAge: age,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.request.TLS != nil,
+	})
+}
+
+// userContext is who asks, as CouchDB says it.
+type userContext struct {
+	Name  *string  `json:"name"`
+	Roles []string `json:"roles"`
+}
+
+func showSession(c *call) error {
+	if err := c.authenticate(); err != nil && !errors.Is(err, errAnonymous) {
+		return err
+	}
+	by, user := "", userContext{Roles: []string{}}
+	if key, _, given := c.request.BasicAuth(); given {
+		by, user.Name = "default", &key
+	} else if c.session != "" {
+		by, user.Name = "cookie", &c.session
+		c.setCookie(c.server.cookieValue(c.session, c.server.config.Clock().Add(sessionSpan)), int(sessionSpan.Seconds()))
+	}
+	type info struct {
+		Handlers      []string `json:"authentication_handlers"`
+		Authenticated string   `json:"authenticated,omitempty"`
+	}
+	c.Header().Set("Cache-Control", "no-store")
+	return c.reply(http.StatusOK, struct {
+		OK   bool        `json:"ok"`
+		User userContext `json:"userCtx"`
+		Info info        `json:"info"`
+	}{true, user, info{[]string{"cookie", "default"}, by}})
+}
+
+// maxLogin is the largest body of a login.
+const maxLogin = 4 << 10
+
+func beginSession(c *call) error {
+	if !sameOrigin(c.request) {
+		return errOrigin
+	}
+	name, password, err := c.credentials()
+	if err != nil {
+		return err
+	}
+	if _, err := c.server.config.Gate.Login(c.request, name, password); err != nil {
+		return err
+	}
+	c.setCookie(c.server.cookieValue(name, c.server.config.Clock().Add(sessionSpan)), int(sessionSpan.Seconds()))
+	return c.reply(http.StatusOK, struct {
+		OK    bool     `json:"ok"`
+		Name  string   `json:"name"`
+		Roles []string `json:"roles"`
+	}{true, name, []string{}})
+}
+
+// credentials reads a login: a form or JSON.
+func (c *call) credentials() (name, password string, err error) {
+	body := http.MaxBytesReader(c.ResponseWriter, c.request.Body, maxLogin)
+	if isJSON(c.request.Header) {
+		var in struct{ Name, Password string }
+		if err := json.NewDecoder(body).Decode(&in); err != nil {
+			return "", "", errJSON
+		}
+		return in.Name, in.Password, nil
+	}
+	c.request.Body = body
+	if err := c.request.ParseForm(); err != nil {
+		return "", "", errBroken
+	}
+	return c.request.PostForm.Get("name"), c.request.PostForm.Get("password"), nil
+}
+
+func endSession(c *call) error {
+	if !sameOrigin(c.request) {
+		return errOrigin
+	}
+	c.setCookie("", -1)
+	return c.reply(http.StatusOK, ok)
+}

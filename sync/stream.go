@@ -1,0 +1,127 @@
+package sync
+
+import (
+	"bufio"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// stream is an answer that is written as it is made. After the first error everything is dropped; end tells it.
+type stream struct {
+	call *call
+	buf  *bufio.Writer
+	zip  *gzip.Writer // nil: not compressed
+	err  error
+}
+
+// streamBuffer is what is gathered before it goes out.
+const streamBuffer = 32 << 10
+
+// patientWriter gives every write of an answer its time.
+type patientWriter struct{ c *call }
+
+// Write writes some more of the answer.
+func (w patientWriter) Write(p []byte) (int, error) {
+	_ = http.NewResponseController(w.c.ResponseWriter).SetWriteDeadline(time.Now().Add(patience)) // where it is known
+	return w.c.ResponseWriter.Write(p)
+}
+
+// packing says whether an answer is compressed where the client takes it: one that is flushed while it is made gains nothing.
+type packing bool
+
+const (
+	packed   packing = true
+	unpacked packing = false
+)
+
+// begin begins an answer of JSON.
+func (c *call) begin(p packing) *stream {
+	return c.beginAs("application/json", http.StatusOK, p)
+}
+
+func (c *call) beginAs(media string, status int, p packing) *stream {
+	h := c.Header()
+	h.Set("Content-Type", media)
+	h.Set("Cache-Control", "must-revalidate")
+	s := &stream{call: c}
+	out := io.Writer(patientWriter{c})
+	if p {
+		h.Add("Vary", "Accept-Encoding")
+		if takesGzip(c.request.Header.Get("Accept-Encoding")) {
+			h.Set("Content-Encoding", "gzip")
+			s.zip, _ = gzip.NewWriterLevel(out, gzip.BestSpeed) // a level that there is
+			out = s.zip
+		}
+	}
+	s.buf = bufio.NewWriterSize(out, streamBuffer)
+	c.began = true
+	c.WriteHeader(status)
+	if c.request.Method == http.MethodHead {
+		s.buf, s.zip = bufio.NewWriter(io.Discard), nil
+	}
+	return s
+}
+
+// takesGzip tells whether a client takes gzip.
+func takesGzip(accept string) bool {
+	for part := range strings.SplitSeq(accept, ",") {
+		name, parameters, _ := strings.Cut(part, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			return strings.ReplaceAll(parameters, " ", "") != "q=0"
+		}
+	}
+	return false
+}
+
+// Write writes bytes as they are.
+func (s *stream) Write(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	_, s.err = s.buf.Write(p)
+	return len(p), s.err
+}
+
+func (s *stream) text(text string) { s.keep(s.buf.WriteString(text)) }
+
+func (s *stream) keep(_ int, err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// quoted writes a JSON text.
+func (s *stream) quoted(text string) {
+	b, _ := jsontext.AppendQuote(s.buf.AvailableBuffer(), text) // what is no UTF-8 becomes what is
+	s.keep(s.buf.Write(b))
+}
+
+func (s *stream) number(n int64) {
+	s.keep(s.buf.Write(strconv.AppendInt(s.buf.AvailableBuffer(), n, 10)))
+}
+
+// flush sends what there is, for a client that waits.
+func (s *stream) flush() {
+	s.keep(0, s.buf.Flush())
+	if s.zip != nil {
+		s.keep(0, s.zip.Flush())
+	}
+	if s.err == nil {
+		s.err = http.NewResponseController(s.call.ResponseWriter).Flush()
+	}
+}
+
+// end sends the rest.
+func (s *stream) end() error {
+	s.keep(0, s.buf.Flush())
+	if s.zip != nil {
+		s.keep(0, s.zip.Close())
+	}
+	return s.err
+}
