@@ -33,6 +33,7 @@ type opening struct {
 	*settings
 	makes   bool // the store is made where there is none
 	indexed bool // its search index is opened too
+	aside   bool // it may be a copy that is only looked at
 }
 
 // patience is how often a command looks for a store that another one has just opened or let go of.
@@ -73,7 +74,7 @@ func (m *Main) viaSocket(dir string) *control {
 
 // inProcess opens the store and the handler over it.
 func (m *Main) inProcess(o opening) (*control, error) {
-	store, err := kv.Open(kv.Config{Dir: o.data, Zone: o.zone, Built: buildTime(), Logger: m.logger(slog.LevelError)})
+	store, err := kv.Open(kv.Config{Dir: o.data, Zone: o.zone, Built: buildTime(), Logger: m.logger(slog.LevelError), Machine: m.machine(), Aside: o.aside})
 	if err != nil {
 		return nil, err
 	}

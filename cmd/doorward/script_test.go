@@ -12,6 +12,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"doorward/kv"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -29,6 +32,7 @@ func TestMain(m *testing.M) {
 //	mode FILE MODE               checks a file's permissions
 //	give DIR UID                 hands a folder to another user
 //	spoil FILE                   overwrites stretches all over a file
+//	measure DIR OFFSET           tells the store in a folder how far a peer's clock is ahead, as meeting one does
 //
 // $REPO is the folder of the whole project.
 func TestScripts(t *testing.T) {
@@ -46,7 +50,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": scriptServe, "quit": scriptQuit, "ask": scriptAsk, "take": scriptTake, "mode": scriptMode, "give": scriptGive,
-			"spoil": scriptSpoil,
+			"spoil": scriptSpoil, "measure": scriptMeasure,
 		},
 		Condition:          func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },
 		RequireUniqueNames: true,
@@ -198,4 +202,13 @@ func scriptSpoil(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 	}
 	ts.Check(f.Close())
+}
+
+func scriptMeasure(ts *testscript.TestScript, _ bool, args []string) {
+	offset, err := time.ParseDuration(args[1])
+	ts.Check(err)
+	store, err := kv.Open(kv.Config{Dir: ts.MkAbs(args[0]), Aside: true})
+	ts.Check(err)
+	ts.Check(store.MeasureClock("centre", offset, time.Now()))
+	ts.Check(store.Close())
 }

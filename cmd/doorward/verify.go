@@ -23,7 +23,7 @@ func (m *Main) verifyCommand(set *settings) *cobra.Command {
 	here := cmd.Flags().Bool("here", false, "check in this process and print the handler's answer as it comes")
 	_ = cmd.Flags().MarkHidden("here") // the flag was made above
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		ctx, o := cmd.Context(), opening{settings: set}
+		ctx, o := cmd.Context(), opening{settings: set, aside: true}
 		if *here {
 			return m.on(ctx, o, func(c *control) error { return m.relay(ctx, c) })
 		}
@@ -49,7 +49,7 @@ func (m *Main) verify(ctx context.Context, o opening) (answer json.RawMessage, e
 	if err := m.checkFolder(o.data); err != nil {
 		return nil, err
 	}
-	return m.verifyInChild(ctx)
+	return m.verifyInChild(ctx, m.Args)
 }
 
 // relay copies the handler's answer to standard output.
@@ -62,15 +62,36 @@ func (m *Main) relay(ctx context.Context, c *control) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// verifyInChild runs this command again, as a child, and reads the handler's answer from it. A child that ends without one
-// died of the file.
-func (m *Main) verifyInChild(ctx context.Context) (json.RawMessage, error) {
+// verifyCopy checks a copy of a store, which nobody has open: an error says what is wrong with it.
+func (m *Main) verifyCopy(ctx context.Context, dir string) error {
+	answer, err := m.verifyInChild(ctx, []string{"verify", "--data", dir})
+	if err != nil {
+		return err
+	}
+	var found struct {
+		Damaged int64
+		Damage  []string
+	}
+	if err := json.Unmarshal(answer, &found); err != nil {
+		return fmt.Errorf("the child's answer: %w", err)
+	}
+	if found.Damaged == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s faults, the first: %s", errDamaged, number(found.Damaged), found.Damage[0])
+}
+
+var errDamaged = errors.New("damage found")
+
+// verifyInChild runs a verify command as a child, and reads the handler's answer from it. A child that ends without one died of
+// the file.
+func (m *Main) verifyInChild(ctx context.Context, args []string) (json.RawMessage, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	child := exec.CommandContext(ctx, exe)
-	child.Args = slices.Concat(os.Args[:1], m.Args, []string{"--json", "--here"})
+	child.Args = slices.Concat(os.Args[:1], args, []string{"--json", "--here"})
 	out, err := child.StdoutPipe()
 	if err != nil {
 		return nil, err

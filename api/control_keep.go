@@ -1,0 +1,70 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"doorward/api/load"
+	"doorward/kv"
+
+	"github.com/go-json-experiment/json"
+)
+
+// copied is what a copy of the store holds.
+type copied struct {
+	Realm string    `json:"realm"`
+	Node  string    `json:"node"`
+	Epoch string    `json:"epoch"`
+	Seq   uint64    `json:"seq"`
+	At    time.Time `json:"at"`
+	Bytes int64     `json:"bytes"`
+}
+
+// copyFolder is a name that the command line gives to the folder of a copy.
+var copyFolder = regexp.MustCompile(`^backup-[0-9]+$`)
+
+// controlBackup copies the store into a folder within its own, which whoever asks has made and takes away.
+func controlBackup(x *exchange, r *http.Request) error {
+	name := r.URL.Query().Get("folder")
+	if !copyFolder.MatchString(name) {
+		return fmt.Errorf("%w: folder: backup- and a number are wanted", load.ErrUsage)
+	}
+	c, err := x.store().CopyTo(x.caller, kv.Path(filepath.Join(x.store().Dir(), name)))
+	if err != nil {
+		return err
+	}
+	return x.object(copied(c))
+}
+
+// trusted is the clock that a person has trusted.
+type trusted struct {
+	Now     time.Time `json:"now"`
+	Doubted bool      `json:"doubted"`
+	Offset  *int64    `json:"clock_offset_ms"` // how far a peer's clock was ahead when last measured; null = never
+}
+
+// controlTrust ends every doubt of the clock.
+func controlTrust(x *exchange, _ *http.Request) error {
+	c, err := x.store().TrustClock(x.caller)
+	if err != nil {
+		return err
+	}
+	t := trusted{Now: x.store().Now().UTC(), Doubted: c.Doubt != ""}
+	if !c.Measured.IsZero() {
+		ms := c.Offset.Milliseconds()
+		t.Offset = &ms
+	}
+	return x.object(t)
+}
+
+// object answers with a value as JSON.
+func (x *exchange) object(v any) error {
+	body, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, body)
+}

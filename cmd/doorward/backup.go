@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"doorward/kv"
+
+	"github.com/spf13/cobra"
+)
+
+// manifest lies beside a backup, under its name and ".json". A backup without one can be restored too.
+type manifest struct {
+	File   string    `json:"file"` // the backup's name, without its folder
+	Realm  string    `json:"realm"`
+	Node   string    `json:"node"`
+	Epoch  string    `json:"epoch"`
+	Seq    uint64    `json:"seq"`
+	At     time.Time `json:"at"`
+	Bytes  int64     `json:"bytes"`
+	SHA256 string    `json:"sha256"`
+}
+
+func manifestName(file string) string { return file + ".json" }
+
+func (m *Main) backupCommand(set *settings) *cobra.Command {
+	cmd := &cobra.Command{Use: "backup FILE", Short: "Write a verified copy of the store, also while it is served", Args: cobra.ExactArgs(1)}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		made, err := m.backup(cmd.Context(), set, args[0])
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return m.printJSON(made)
+		}
+		fmt.Fprintf(m.Stdout, "%s: %s bytes, as of %s\n", args[0], number(made.Bytes), made.At.In(set.zone).Format(time.DateTime))
+		return nil
+	}
+	return cmd
+}
+
+// backup copies the store within its folder, so that writers wait for no slow disk, checks the copy, and ships that.
+func (m *Main) backup(ctx context.Context, set *settings, file string) (made manifest, err error) {
+	if err := m.checkTarget(set.data, file); err != nil {
+		return manifest{}, err
+	}
+	var dir string
+	defer func() {
+		if dir != "" {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	err = m.on(ctx, opening{settings: set}, func(c *control) (err error) {
+		if dir, err = os.MkdirTemp(set.data, "backup-"); err == nil {
+			made, err = c.copyInto(ctx, filepath.Base(dir))
+		}
+		return err
+	})
+	if err != nil {
+		return manifest{}, err
+	}
+	if err := m.verifyCopy(ctx, dir); err != nil {
+		return manifest{}, fmt.Errorf("the store cannot be backed up as it is: %w", err)
+	}
+	made.File = filepath.Base(file)
+	return made, ship(ctx, kv.Path(dir), file, &made)
+}
+
+// checkTarget refuses to write a backup where it would do harm, or cannot be.
+func (m *Main) checkTarget(dir, file string) error {
+	if err := m.checkFolder(dir); err != nil {
+		return err
+	}
+	target, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(filepath.Dir(file))
+		return named(file, err)
+	}
+	if err != nil {
+		return named(file, err)
+	}
+	if store, err := os.Stat(kv.Path(dir)); err == nil && os.SameFile(store, target) {
+		return usageError{fmt.Errorf("%s is the store itself", file)}
+	}
+	return nil
+}
+
+// copyInto has the store copied to a folder within its own.
+func (c *control) copyInto(ctx context.Context, folder string) (made manifest, err error) {
+	answer, err := c.call(ctx, request{method: http.MethodPost, path: "/control/backup", query: url.Values{"folder": {folder}}})
+	if err != nil {
+		return manifest{}, err
+	}
+	if err := json.Unmarshal(answer, &made); err != nil {
+		return manifest{}, fmt.Errorf("the server's answer: %w", err)
+	}
+	return made, nil
+}
+
+// ship writes a file and its manifest to where they are wanted. Meanwhile no manifest lies beside the file that it does not
+// speak of.
+func ship(ctx context.Context, from, to string, made *manifest) error {
+	if err := os.Remove(manifestName(to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := writeFile(to, func(w io.Writer) (err error) {
+		made.SHA256, err = copyFile(ctx, w, from)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(to); err != nil || !info.Mode().IsRegular() {
+		return err // a pipe has nothing beside it
+	}
+	text, err := json.MarshalIndent(made, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(manifestName(to), func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// copyFile writes what a file holds until ctx ends, and answers its SHA-256.
+func copyFile(ctx context.Context, w io.Writer, from string) (sum string, err error) {
+	f, err := os.Open(from)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	hash := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(w, hash), stoppable{ctx, f}); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// stoppable is a reader that ends with its ctx.
+type stoppable struct {
+	ctx context.Context
+	io.Reader
+}
+
+// Read reads, or answers errStopped.
+func (e stoppable) Read(b []byte) (int, error) {
+	if e.ctx.Err() != nil {
+		return 0, errStopped
+	}
+	return e.Reader.Read(b)
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"doorward/kv"
+
+	"github.com/spf13/cobra"
+)
+
+// restored is what a restore has done.
+type restored struct {
+	Realm string `json:"realm"`
+	Node  string `json:"node"`
+	Epoch string `json:"epoch"` // the new one
+	Seq   uint64 `json:"seq"`   // of the latest change in the backup
+	Kept  string `json:"kept"`  // the file that was replaced; "" = there was none
+}
+
+func (m *Main) restoreCommand(set *settings) *cobra.Command {
+	cmd := &cobra.Command{Use: "restore FILE", Short: "Make a store of a backup", Args: cobra.ExactArgs(1)}
+	replace := cmd.Flags().Bool("replace", false, "put it in the place of the store that is there, which is kept beside it")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := m.mayRestore(cmd.Context(), set.data, *replace); err != nil {
+			return err
+		}
+		done, err := m.restore(cmd.Context(), set, args[0])
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return m.printJSON(done)
+		}
+		fmt.Fprintf(m.Stdout, "%s holds what %s held; a new epoch begins: %s\n", set.data, args[0], done.Epoch)
+		if done.Kept != "" {
+			fmt.Fprintf(m.Stdout, "the store before is kept as %s\n", done.Kept)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// mayRestore refuses to take a store's place unasked.
+func (m *Main) mayRestore(ctx context.Context, dir string, replace bool) error {
+	if err := m.checkFolder(dir); err != nil {
+		return err
+	}
+	if conn, err := dialSocket(ctx, dir); err == nil {
+		_ = conn.Close() // it only showed that somebody answers
+		return fmt.Errorf("a doorward serves the folder %s: stop it, restore, and start it again", dir)
+	}
+	if hasStore(dir) && !replace {
+		return fmt.Errorf("the folder %s holds a congregation; with --replace the backup takes its place, and the old file is kept beside it", dir)
+	}
+	return nil
+}
+
+// restore makes a whole store of a backup in a folder aside, then puts it in its place.
+func (m *Main) restore(ctx context.Context, set *settings, file string) (done restored, err error) {
+	made := !hasStore(set.data) && !exists(set.data)
+	if err := os.MkdirAll(set.data, folderMode); err != nil {
+		return restored{}, err
+	}
+	dir, err := os.MkdirTemp(set.data, "restore-")
+	if err != nil {
+		return restored{}, err
+	}
+	defer func() {
+		err = errors.Join(err, os.RemoveAll(dir))
+		if err != nil && made {
+			_ = os.Remove(set.data) // nothing was restored into it
+		}
+	}()
+	if err := m.fetch(ctx, file, dir); err != nil {
+		return restored{}, err
+	}
+	if done, err = m.beginAgain(set, dir); err != nil {
+		return restored{}, fmt.Errorf("%s: %w", file, err)
+	}
+	done.Kept, err = kv.Replace(set.data, kv.Path(dir), time.Now())
+	if errors.Is(err, kv.ErrInUse) {
+		err = fmt.Errorf("another doorward is at work on the folder %s; try again when it is done", set.data)
+	}
+	return done, err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// fetch copies a backup into a folder, and refuses one that is not what was written, or is damaged.
+func (m *Main) fetch(ctx context.Context, file, dir string) error {
+	want, err := readManifest(file)
+	if err != nil {
+		return err
+	}
+	var sum string
+	err = replaceFile(kv.Path(dir), func(w io.Writer) (err error) {
+		sum, err = copyFile(ctx, w, file)
+		return err
+	})
+	switch {
+	case err != nil:
+		return named(file, err)
+	case want != nil && want.SHA256 != sum:
+		return fmt.Errorf("%s is not what %s tells of: it was changed or cut short", file, filepath.Base(manifestName(file)))
+	}
+	if err := m.verifyCopy(ctx, dir); err != nil {
+		return fmt.Errorf("%s cannot be restored: %w", file, err)
+	}
+	return nil
+}
+
+// readManifest reads what was written beside a backup; nil where there is nothing.
+func readManifest(file string) (*manifest, error) {
+	text, err := os.ReadFile(manifestName(file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	made := &manifest{}
+	if err := json.Unmarshal(text, made); err != nil || made.SHA256 == "" {
+		return nil, fmt.Errorf("%s is no manifest of a backup", manifestName(file))
+	}
+	return made, nil
+}
+
+// beginAgain begins a new epoch in a restored copy.
+func (m *Main) beginAgain(set *settings, dir string) (done restored, err error) {
+	store, err := kv.Open(kv.Config{Dir: dir, Zone: set.zone, Built: buildTime(), Logger: m.logger(slog.LevelError), Restored: true})
+	if err != nil {
+		return restored{}, err
+	}
+	done = restored{Realm: store.Realm(), Node: store.Node(), Epoch: store.Epoch(), Seq: store.Seq()}
+	return done, store.Close()
+}
