@@ -70,6 +70,7 @@ type attempt struct {
 	exact  []codeHash // of the readings, in the order they are tried
 	normal []codeHash
 	nonce  string // hex; "" = none
+	seen   foresight
 }
 
 type codeHash = [codeHashSize]byte
@@ -80,9 +81,30 @@ func (s *Store) CheckIn(p Principal, a Attempt) (d Decision, err error) {
 	if err := p.Check(record.Checkin.Resource, "POST"); err != nil {
 		return Decision{}, err
 	}
-	at := s.ready(p, a)
+	return s.decide(s.ready(p, a))
+}
+
+// ready does what an attempt needs and the writer need not do.
+func (s *Store) ready(p Principal, a Attempt) *attempt {
+	if a.Door == "" {
+		a.Door = p.name
+	}
+	at := &attempt{Attempt: a, p: p, nonce: nonceOf(p, a)}
+	forms := record.ReadCode(a.Code)
+	for _, code := range forms.Exact {
+		at.exact = append(at.exact, s.hashCode(code))
+	}
+	for _, code := range forms.Normal {
+		at.normal = append(at.normal, s.hashCode(code))
+	}
+	at.seen = s.foresee(at)
+	return at
+}
+
+// decide hands an attempt to the writer.
+func (s *Store) decide(a *attempt) (d Decision, err error) {
 	err = s.do(true, func(o *op) error {
-		d, err = o.checkIn(&at)
+		d, err = o.checkIn(a)
 		return err
 	})
 	if err != nil {
@@ -92,29 +114,9 @@ func (s *Store) CheckIn(p Principal, a Attempt) (d Decision, err error) {
 	return d, nil
 }
 
-// ready does what an attempt needs and the writer need not do.
-func (s *Store) ready(p Principal, a Attempt) attempt {
-	if a.Door == "" {
-		a.Door = p.name
-	}
-	at := attempt{Attempt: a, p: p, nonce: nonceOf(p, a)}
-	forms := record.ReadCode(a.Code)
-	for _, code := range forms.Exact {
-		at.exact = append(at.exact, s.hashCode(code))
-	}
-	for _, code := range forms.Normal {
-		at.normal = append(at.normal, s.hashCode(code))
-	}
-	return at
-}
-
 // checkIn is the one check-in decision (contract.md §10): nonce, code, validity, then duplication.
 func (o *op) checkIn(a *attempt) (Decision, error) {
-	event, err := o.find(a.p, record.Event, record.Int(a.Event))
-	if err != nil {
-		return Decision{}, err
-	}
-	ticket, err := o.ticketByCode(a)
+	event, ticket, err := o.about(a)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -187,18 +189,18 @@ func hashOf(v jsontext.Value) (h codeHash) {
 }
 
 // ticketByCode finds the ticket that a reading means; nil where there is none in the event.
-func (o *op) ticketByCode(a *attempt) (*stored, error) {
+func (v *sight) ticketByCode(a *attempt) (*stored, error) {
 	for i := range a.exact {
-		ids, err := o.ticketsOf(exactForm, a.exact[i][:], a.Event)
+		ids, err := v.ticketsOf(exactForm, a.exact[i][:], a.Event)
 		if err != nil {
 			return nil, err
 		}
 		if len(ids) > 0 {
-			return o.load(record.Ticket, ids[0])
+			return v.load(record.Ticket, ids[0])
 		}
 	}
 	for i := range a.normal {
-		st, err := o.ticketByNormalForm(a.normal[i][:], a.Event)
+		st, err := v.ticketByNormalForm(a.normal[i][:], a.Event)
 		if err != nil || st != nil {
 			return st, err
 		}
@@ -207,10 +209,10 @@ func (o *op) ticketByCode(a *attempt) (*stored, error) {
 }
 
 // ticketByNormalForm wants all tickets of the form to have one exact form; then it is the lowest.
-func (o *op) ticketByNormalForm(hash []byte, event int64) (*stored, error) {
+func (v *sight) ticketByNormalForm(hash []byte, event int64) (*stored, error) {
 	var ids []record.ID
 	for _, form := range codeForms {
-		found, err := o.ticketsOf(form, hash, event)
+		found, err := v.ticketsOf(form, hash, event)
 		if err != nil {
 			return nil, err
 		}
@@ -219,7 +221,7 @@ func (o *op) ticketByNormalForm(hash []byte, event int64) (*stored, error) {
 	slices.SortFunc(ids, record.ID.Compare)
 	var first *stored
 	for _, id := range ids {
-		st, err := o.load(record.Ticket, id)
+		st, err := v.load(record.Ticket, id)
 		if err != nil {
 			return nil, err
 		}

@@ -28,6 +28,7 @@ func BenchOptions(size int64) *bbolt.Options { return boltOptions(size) }
 // nobody serves; its job is overheard there and handed on to the real one.
 func BenchRows(s *Store, call func(*Store) error) (rows []BenchRow, err error) {
 	ear := &Store{db: s.db, clock: s.clock, zone: s.zone, log: s.log, identity: s.identity, metrics: s.metrics}
+	ear.caches.New = s.caches.New
 	ear.versions.Store(s.versions.Load())
 	ear.logins.Store(s.logins.Load())
 	ear.writer = &writer{store: ear, queue: newQueue()}

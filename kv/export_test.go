@@ -31,6 +31,34 @@ func Hold(s *Store) (release func()) {
 	}
 }
 
+// HoldAfter changes a ticket and stops the writer in the same operation until release is called.
+func HoldAfter(s *Store, id record.ID, patch *record.Patch) (release func() error) {
+	started, end, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- s.do(false, func(o *op) error {
+			before, err := o.find(Operator(), record.Ticket, id)
+			if err == nil {
+				_, err = o.update(Operator(), record.Ticket, before, s.prepare(patch))
+			}
+			close(started)
+			<-end
+			return err
+		})
+	}()
+	<-started
+	return func() error {
+		close(end)
+		return <-ended
+	}
+}
+
+// CheckInAfter is CheckIn, and something else between what it does before the writer's turn and that turn.
+func CheckInAfter(s *Store, p Principal, a Attempt, between func()) (Decision, error) {
+	at := s.ready(p, a)
+	between()
+	return s.decide(at)
+}
+
 // Waiting is how many jobs wait for the writer.
 func Waiting(s *Store) int {
 	q := s.writer.queue

@@ -140,6 +140,11 @@ func (c *cutter) uvarint() uint64 {
 		c.rest = c.rest[1:]
 		return uint64(v)
 	}
+	if len(c.rest) > 1 && c.rest[1] < 0x80 {
+		v := uint64(c.rest[0]&0x7f) | uint64(c.rest[1])<<7
+		c.rest = c.rest[2:]
+		return v
+	}
 	v, n := binary.Uvarint(c.rest)
 	if n <= 0 {
 		c.short, c.rest = true, nil

@@ -34,25 +34,42 @@ func (k *Kind) Show(dst []byte, s Surface, v *View) []byte {
 	if s == Admin {
 		dst = k.appendHidden(dst, v.Body.Hidden)
 	}
+	return append(k.appendDerived(dst, s, v), '}')
+}
+
+// appendDerived appends the nested and derived members. Most records of a page name the same church and the same roles, and
+// were stored together: the members of the last one stand for those of the next, where they are made of the same.
+func (k *Kind) appendDerived(dst []byte, s Surface, v *View) []byte {
+	p := v.Page
+	if p != nil && len(p.made) > 0 && p.madeAt.Equal(v.UpdatedAt) && bytes.HasPrefix(v.Body.Hidden, p.madeOf) {
+		return append(dst, p.made...)
+	}
+	start, reach := len(dst), 0
 	for n := range k.derived {
 		if m := &k.derived[n]; m.on[s] {
-			dst = v.derive(append(dst, m.label...), n, m)
+			var after int
+			dst, after = v.derive(append(dst, m.label...), n, m)
+			reach = max(reach, after)
 		}
 	}
-	return append(dst, '}')
+	if p != nil && !k.varies[s] && reach <= len(v.Body.Hidden) { // with the comma, without which 1 would begin 12
+		p.made, p.madeOf, p.madeAt = dst[start:len(dst):len(dst)], v.Body.Hidden[:reach], v.UpdatedAt
+	}
+	return dst
 }
 
 // maker is a derived field: what makes it, and the stored field that it is made of alone; "" where there is more to it.
 type maker struct {
 	deriver
 	name, source string
+	stamp        bool            // it is made of updated_at alone
 	label        string          // what stands before its value: ,"church":
 	on           [Admin + 1]bool // whether a surface shows it
 }
 
 func (k *Kind) maker(i int) maker {
 	f := &k.Fields[i]
-	m := maker{deriver: f.Type.(deriver), name: f.Name, label: "," + k.labels[i]}
+	m := maker{deriver: f.Type.(deriver), name: f.Name, stamp: f.Name == "updated_at", label: "," + k.labels[i]}
 	for s := range m.on {
 		m.on[s] = f.Shown(Surface(s)) && (Surface(s) != Admin || !f.Stored())
 	}
@@ -65,54 +82,42 @@ func (k *Kind) maker(i int) maker {
 	return m
 }
 
-// derive appends what the nth derived field shows.
-func (v *View) derive(dst []byte, n int, m *maker) []byte {
+// derive appends what the nth derived field shows; after is where the stored member that it is made of ends, with its comma.
+func (v *View) derive(dst []byte, n int, m *maker) (_ []byte, after int) {
 	if m.source == "" || v.Page == nil {
-		return m.deriver.derive(dst, m.name, v)
-	}
-	memo := &v.Page.memos[n]
-	if len(memo.head) > 0 && bytes.HasPrefix(v.Body.Hidden, memo.head) {
-		return append(dst, memo.text...)
+		return m.deriver.derive(dst, m.name, v), 0
 	}
 	source, after := find(v.Body.Hidden, 0, m.source)
 	if source == nil {
-		return m.deriver.derive(dst, m.name, v)
+		return m.deriver.derive(dst, m.name, v), len(v.Body.Hidden) + 1
 	}
-	text, ok := memo.shown[string(source)]
-	if ok {
-		dst = append(dst, text...)
-	} else {
-		start := len(dst)
-		dst = m.deriver.derive(dst, m.name, v)
-		text = dst[start:len(dst):len(dst)]
-		if memo.shown == nil {
-			memo.shown = make(map[string][]byte)
-		}
-		memo.shown[string(source)] = text
+	shown := v.Page.shown[n]
+	if text, ok := shown[string(source)]; ok {
+		return append(dst, text...), after
 	}
-	if after <= len(v.Body.Hidden) { // with the comma, without which 1 would begin 12
-		memo.head, memo.text = v.Body.Hidden[:after], text
+	start := len(dst)
+	dst = m.deriver.derive(dst, m.name, v)
+	if shown == nil {
+		shown = make(map[string][]byte)
+		v.Page.shown[n] = shown
 	}
-	return dst
+	shown[string(source)] = dst[start:len(dst):len(dst)]
+	return dst, after
 }
 
 // Page is what the replies of one page share, whose records name the same few churches and roles: good for one state of the
 // store, as long as the memory that the replies are on and the bodies are in.
 type Page struct {
-	memos   []memo // one for each derived field
-	stamp   []byte // stampOf as it was printed
+	shown   []map[string][]byte // for each derived field what it shows, by the stored value that it is made of
+	stamp   []byte              // stampOf as it was printed
 	stampOf time.Time
+	made    []byte // all derived members of the last record; empty where they are made of more than the following
+	madeOf  []byte // the beginning of its hidden run, up to and with the last of the values
+	madeAt  time.Time
 }
 
 // NewPage begins a page of replies.
-func (k *Kind) NewPage() *Page { return &Page{memos: make([]memo, len(k.derived))} }
-
-// memo is what a derived field has shown, by the stored value that it was made of; for the last one also the beginning of the
-// hidden run, up to and with that value: most records of a page begin the same.
-type memo struct {
-	shown      map[string][]byte
-	head, text []byte
-}
+func (k *Kind) NewPage() *Page { return &Page{shown: make([]map[string][]byte, len(k.derived))} }
 
 // appendHidden appends the second run without its secrets, and without unknown members that a made one would stand beside.
 func (k *Kind) appendHidden(dst, run []byte) []byte {
