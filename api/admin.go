@@ -25,6 +25,9 @@ func adminRoutes() []route {
 			tag: "keys", summary: "Make a key; its secret is shown this once", form: keyForm, status: 201, reply: "new_key"}},
 		route{http.MethodDelete, "/admin/v1/keys/{id}/", admin, revokeKey, operation{
 			tag: "keys", summary: "Revoke a key", status: 204}},
+		route{http.MethodGet, "/admin/v1/double_entries/", admin, listAllDoubles, operation{
+			tag: "double entries", summary: "List the double entries of all events", status: 200, reply: "admin_double_entry", list: true,
+			query: append(windowParameters[:2:2], parameterDoc{name: doubleFilters[0].name, schema: doubleFilters[0].schema()})}},
 		route{http.MethodPost, "/admin/v1/import/", admin, importRecords, operation{
 			tag: "import", summary: "Import a CSV, NDJSON or XLSX file", status: 200, reply: "import_report", media: anything,
 			query: importParameters}},

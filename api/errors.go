@@ -151,18 +151,12 @@ type outcomeDetails struct {
 	Outcome kv.Outcome `json:"outcome"`
 }
 
-// fail answers with an error. The cause of an internal one goes to the log, here and nowhere else.
+// fail answers with an error.
 func (x *exchange) fail(err error) {
 	if errors.Is(err, errGone) || errors.Is(err, context.Canceled) && x.request.Context().Err() != nil {
 		return // nobody is there to be told
 	}
-	p := explain(err)
-	if p.status == http.StatusInternalServerError {
-		x.log(err)
-		p.details = struct {
-			ID string `json:"request_id"`
-		}{x.id}
-	}
+	p := x.explain(err)
 	if x.status != 0 {
 		return // too late to say anything
 	}
@@ -172,6 +166,18 @@ func (x *exchange) fail(err error) {
 		x.log(err)
 	}
 	_ = x.reply(p.status, body) // a client that left needs no answer
+}
+
+// explain finds an error's answer to this exchange. The cause of an internal one goes to the log, here and nowhere else.
+func (x *exchange) explain(err error) problem {
+	p := explain(err)
+	if p.status == http.StatusInternalServerError {
+		x.log(err)
+		p.details = struct {
+			ID string `json:"request_id"`
+		}{x.id}
+	}
+	return p
 }
 
 // errorHeaders writes the headers that go with an error.
@@ -203,16 +209,20 @@ func (x *exchange) log(err error) {
 	x.server.config.Logger.Error("request failed", "request_id", x.id, "method", methodLabel(x.request.Method), "route", path, "error", err)
 }
 
+// errorView is a problem as clients see it.
+type errorView struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Details any    `json:"details,omitzero"`
+}
+
+func (p problem) view() errorView { return errorView{p.code, p.message, p.details} }
+
 // envelope is a problem as JSON.
 func envelope(p problem) ([]byte, error) {
-	type content struct {
-		Code    string `json:"code"`
-		Message string `json:"message"`
-		Details any    `json:"details,omitzero"`
-	}
 	return json.Marshal(struct {
-		Error content `json:"error"`
-	}{content{p.code, p.message, p.details}}, json.Deterministic(true))
+		Error errorView `json:"error"`
+	}{p.view()}, json.Deterministic(true))
 }
 
 // sentence is a reason as a message: a capital first, a full stop last.

@@ -233,12 +233,15 @@ func (c *collection) describe(method string, onList bool) operation {
 	return o
 }
 
+// windowParameters are the query string of every list.
+var windowParameters = []parameterDoc{
+	{name: "limit", schema: map[string]any{"type": "integer"}, text: "Results a page: 10 if not given, at most 100."},
+	{name: "offset", schema: map[string]any{"type": "integer"}, text: "Results before the page."},
+}
+
 // parameters are the query string of a collection's list.
 func (c *collection) parameters() []parameterDoc {
-	list := []parameterDoc{
-		{name: "limit", schema: map[string]any{"type": "integer"}, text: "Results a page: 10 if not given, at most 100."},
-		{name: "offset", schema: map[string]any{"type": "integer"}, text: "Results before the page."},
-	}
+	list := windowParameters[:len(windowParameters):len(windowParameters)]
 	for _, f := range c.filters {
 		list = append(list, parameterDoc{name: f.name, schema: f.schema()})
 	}

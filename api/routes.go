@@ -60,6 +60,13 @@ func publicRoutes() []route {
 		{http.MethodPost, door + "undo/", atDoor, undo, operation{
 			tag: "door", summary: "Take a check-in back", form: undoForm, status: 200, reply: "ruling",
 			reads: []string{"X-Door", "Idempotency-Key"}}},
+		{http.MethodPost, door + "scans/", atDoor, scans, operation{
+			tag: "door", summary: "Decide what an offline scanner has read, in the order given; at most 1,000 scans", form: scansForm, status: 200,
+			reply: "scans_report", reads: []string{"X-Door", "Idempotency-Key"}}},
+		{http.MethodGet, door + "status/", atDoor, status, operation{
+			tag: "door", summary: "Count check-ins and refusals by outcome, ticket type, door and minute", status: 200, reply: "status"}},
+		{http.MethodGet, door + "double_entries/", atDoor, listDoubles, operation{
+			tag: "door", summary: "List the event's double entries", status: 200, reply: "double_entry", list: true, query: windowParameters}},
 		{http.MethodGet, door + "search/", atDoor, searchTickets, operation{
 			tag: "door", summary: "Find tickets by what their holders say, at most 20", status: 200, reply: "found",
 			query: []parameterDoc{typedParameter}}},

@@ -16,12 +16,20 @@ func ownSchemas() map[string]any {
 	text, number := map[string]any{"type": "string"}, map[string]any{"type": "integer", "minimum": 0}
 	key := structSchema(reflect.TypeFor[keyView]())
 	return map[string]any{
-		"ruling":   structSchema(reflect.TypeFor[ruling]()),
-		"new_key":  key,
-		"key":      structSchema(reflect.TypeFor[listedKey]()),
-		"found":    structSchema(reflect.TypeFor[foundTickets]()),
-		"health":   object(map[string]any{"status": text}, "status"),
-		"document": map[string]any{"type": "object"},
+		"ruling":  structSchema(reflect.TypeFor[ruling]()),
+		"new_key": key,
+		"key":     structSchema(reflect.TypeFor[listedKey]()),
+		"scans_report": object(map[string]any{"results": map[string]any{"type": "array", "maxItems": maxScans, "items": map[string]any{
+			"oneOf": []any{structSchema(reflect.TypeFor[scanned]()), object(map[string]any{
+				"error": object(map[string]any{"code": text, "message": text, "details": map[string]any{"type": "object"}}, "code", "message"),
+				"at":    typeSchema(reflect.TypeFor[jsontext.Value]()), "nonce": map[string]any{"type": []string{"string", "null"}},
+			}, "error", "at", "nonce")}}}}, "results"),
+		"status":             structSchema(reflect.TypeFor[statusView]()),
+		"double_entry":       structSchema(reflect.TypeFor[doubleView]()),
+		"admin_double_entry": structSchema(reflect.TypeFor[adminDoubleView]()),
+		"found":              structSchema(reflect.TypeFor[foundTickets]()),
+		"health":             object(map[string]any{"status": text}, "status"),
+		"document":           map[string]any{"type": "object"},
 		"error": object(map[string]any{"error": object(map[string]any{
 			"code": text, "message": text, "details": map[string]any{"type": "object"},
 		}, "code", "message")}, "error"),
@@ -94,6 +102,8 @@ func typeSchema(t reflect.Type) map[string]any {
 		return s
 	case reflect.Struct:
 		return structSchema(t)
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": typeSchema(t.Elem())}
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": typeSchema(t.Elem())}
 	case reflect.Int, reflect.Int64:

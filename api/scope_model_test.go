@@ -42,7 +42,7 @@ var classOf = map[string]string{
 	"financial_account": "finances", "supplier": "finances", "category": "finances", "subcategory": "finances",
 	"cost_center": "finances", "business_unit": "finances",
 	"person": "church's", "financial_entry": "church's", "event": "shared", "group": "shared", "membership": "membership",
-	"ticket": "event's", "checkin": "event's", "scan": "event's", "undo": "event's", "api_key": "key",
+	"ticket": "event's", "checkin": "event's", "scan": "event's", "undo": "event's", "double_entries": "event's", "api_key": "key",
 }
 
 // owns tells whether a church is one of a level's.
@@ -178,6 +178,9 @@ func (s spot) resource() string {
 	}
 	return "admin"
 }
+
+// atDoor tells what doors are shown of an event.
+func (s spot) atDoor() bool { return strings.HasPrefix(s.path, "/door/") }
 
 // at is the spot's path with an id, and with what a search cannot do without.
 func (s spot) at(id string) string {

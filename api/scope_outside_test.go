@@ -57,7 +57,8 @@ func (s *sweep) probes(p spot, r *lore) []probe {
 	}
 	for _, t := range s.c.all("ticket") { // POST below a record: a check-in, a scan, an undo, a membership
 		if p.kind == "event" && t.refs["event_id"] == r.number() {
-			ways = append(ways, probe{fmt.Sprintf(`{"code":%q,"nonce":"n"}`, t.code), []string{"Idempotency-Key", "n-" + t.code}})
+			ways = append(ways, probe{fmt.Sprintf(`{"code":%q,"nonce":"n"}`, t.code), []string{"Idempotency-Key", "n-" + t.code}},
+				probe{fmt.Sprintf(`{"scans":[{"code":%q,"at":"2026-01-01T10:00:00Z","let_in":true}]}`, t.code), nil})
 		}
 	}
 	for _, f := range s.c.all("checkin") {
@@ -141,7 +142,8 @@ func (s *sweep) codes() {
 			continue
 		}
 		for i, t := range s.unseen("ticket") {
-			for path, form := range map[string]string{checkinPath(event.number()): `{"code":%q}`, "/door/v1/event/" + event.id + "/scan/": `{"code":%q}`} {
+			for path, form := range map[string]string{checkinPath(event.number()): `{"code":%q}`, "/door/v1/event/" + event.id + "/scan/": `{"code":%q}`,
+				"/door/v1/event/" + event.id + "/scans/": `{"scans":[{"code":%q,"at":"2026-01-01T10:00:00Z","let_in":true}]}`} {
 				nobody := fmt.Sprintf("nobody%d", i)
 				a, b := s.ask("POST", path, fmt.Sprintf(form, t.code)), s.ask("POST", path, fmt.Sprintf(form, nobody))
 				s.same("POST "+path, t.code, a, nobody, b)

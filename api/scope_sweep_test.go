@@ -17,7 +17,7 @@ type sweep struct {
 
 // missing is the id of nothing, for each kind.
 func missing(kind string) string {
-	if kind == "checkin" || kind == "scan" || kind == "undo" {
+	if kind == "double_entries" || kind == "checkin" || kind == "scan" || kind == "undo" {
 		return "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 	}
 	return "9999"
@@ -93,9 +93,15 @@ func (s *sweep) results(path string) (ids map[string]string, count int) {
 			return ids, 0
 		}
 		for _, raw := range page.Results {
-			var r struct{ ID json.RawMessage }
+			var r struct {
+				ID        json.RawMessage
+				CheckinID json.RawMessage `json:"checkin_id"`
+			}
 			if err := json.Unmarshal(raw, &r); err != nil {
 				s.Error(err)
+			}
+			if r.ID == nil {
+				r.ID = r.CheckinID // a double entry has no other
 			}
 			ids[strings.Trim(string(r.ID), `"`)] = string(raw)
 		}
@@ -110,6 +116,13 @@ func (s *sweep) lists() {
 	for _, p := range s.spots() {
 		switch {
 		case p.method != "GET" || p.named && !p.under || p.kind == "import" || p.searches():
+		case strings.HasSuffix(p.path, "/double_entries/") && p.atDoor():
+			for _, event := range s.c.all("event") {
+				if s.c.sees(s.reach, event) {
+					s.list(p.at(event.id)+"?", "double_entries", func(r *lore) bool { return r.refs["event_id"] == event.number() })
+				}
+			}
+		case p.atDoor(): // the status of an event: it holds no records
 		case p.under: // memberships
 			for _, group := range s.c.all("group") {
 				if s.c.sees(s.reach, group) {

@@ -181,6 +181,7 @@ func (c *congregation) drawDoors() {
 			checkin := c.records[len(c.records)-1]
 			if c.draw.IntN(2) == 0 {
 				door(event, t, "scan", "scan", fmt.Sprintf(`{"code":%q}`, t.code))
+				c.again(event, t)
 			} else {
 				door(event, t, "undo", "undo", fmt.Sprintf(`{"checkin_id":%q,"reason":"MARKER"}`, checkin.id))
 			}
@@ -196,6 +197,17 @@ func (c *congregation) drawDoors() {
 		r.id = c.status(w.ask("POST", "/v1/people/", r.body, "Idempotency-Key", r.marker), 201).text(c, "id")
 		c.note(r)
 	}
+}
+
+// again lets a ticket that is in be let in again, by a scanner that is offline.
+func (c *congregation) again(event, ticket *lore) {
+	fact := &lore{kind: "checkin", marker: c.marker(), refs: map[string]int64{"event_id": event.number(), "ticket_id": ticket.number()}}
+	body := fmt.Sprintf(`{"scans":[{"code":%q,"at":"2026-01-01T10:00:00Z","let_in":true,"door":%q}]}`, ticket.code, fact.marker)
+	fact.id = c.status(c.wire().ask("POST", "/door/v1/event/"+event.id+"/scans/", body), 200).text(c, "results.0.double_entry_id")
+	c.note(fact)
+	double := *fact
+	double.kind = "double_entries"
+	c.records = append(c.records, &double)
 }
 
 // listed are the ids of a list's facts by their doors.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
 
 	"doorward/kv"
@@ -302,4 +303,42 @@ func TestADayOfScansBelongsToItsDay(t *testing.T) {
 		}
 	}
 	scanned(t, s, p, kv.Attempt{Event: event, Code: "K1"}, kv.AlreadyAdmitted) // the second one was today's
+}
+
+// TestDoubleEntriesAreCounted reads the gauge over what is listed, and over a restart.
+func TestDoubleEntriesAreCounted(t *testing.T) {
+	c := kv.Config{Dir: folder(t)}
+	registry := prometheus.NewRegistry()
+	c.Registerer = registry
+	counted := func(want float64) {
+		t.Helper()
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == "doorward_double_entries" && f.GetMetric()[0].GetGauge().GetValue() != want {
+				t.Errorf("doorward_double_entries = %v, want %v", f.GetMetric()[0].GetGauge().GetValue(), want)
+			}
+		}
+	}
+	s := reopenable(t, c)
+	event := newEvent(t, s, "")
+	ticket := newTicket(t, s, event, "K1", "")
+	counted(0)
+	first := scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K1"}, kv.Admitted)
+	for range 2 {
+		scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "K1", LetIn: true}, kv.AlreadyAdmitted)
+	}
+	counted(2)
+	patched(t, s, record.Ticket, ticket, `{"state":"cancelled"}`)
+	counted(3)
+	closed(t, s)
+	s = reopenable(t, c)
+	counted(3)
+	undone(t, s, kv.Operator(), event, first.CheckinID)
+	counted(2)
+	patched(t, s, record.Ticket, ticket, `{"state":"refunded"}`)
+	counted(1)
+	closed(t, s)
 }

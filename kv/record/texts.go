@@ -28,6 +28,7 @@ const (
 	TextFilterTime  = "Enter a valid date/time."
 	textMax         = "Ensure this field has no more than %d characters."
 	textMin         = "Ensure this field has at least %d characters."
+	textMany        = "Ensure this field has no more than %d elements."
 	textMost        = "Ensure this value is less than or equal to %d."
 	textLeast       = "Ensure this value is greater than or equal to %d."
 	textChoice      = "%s is not a valid choice."
@@ -56,6 +57,9 @@ func TooLong(limit int) string { return fmt.Sprintf(textMax, limit) }
 
 // TooShort says how many characters a text must have.
 func TooShort(limit int) string { return fmt.Sprintf(textMin, limit) }
+
+// TooMany says how many elements a list may have.
+func TooMany(limit int) string { return fmt.Sprintf(textMany, limit) }
 
 // AtMost says how large a number may be.
 func AtMost(limit int64) string { return fmt.Sprintf(textMost, limit) }

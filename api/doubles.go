@@ -1,0 +1,105 @@
+package api
+
+import (
+	"net/http"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// doubleView is a double entry as doors see it: a check-in beyond the first of a code or a ticket, or one of a ticket that is
+// cancelled. First is the admission that counts; null where this is it.
+type doubleView struct {
+	CheckinID  string         `json:"checkin_id"`
+	EventID    int64          `json:"event_id"`
+	TicketID   *int64         `json:"ticket_id"`
+	Label      *string        `json:"label"`
+	Type       *string        `json:"type"`
+	Order      *string        `json:"order"`
+	List       string         `json:"list"`
+	Door       *string        `json:"door"`
+	AdmittedAt jsontext.Value `json:"admitted_at"`
+	Basis      *string        `json:"basis"`
+	Reason     kv.Outcome     `json:"reason"`
+	First      *firstView     `json:"first"`
+}
+
+type firstView struct {
+	CheckinID  string         `json:"checkin_id"`
+	AdmittedAt jsontext.Value `json:"admitted_at"`
+	Door       *string        `json:"door"`
+}
+
+// adminDoubleView is a double entry as staff see it. Holder is null where the key may not see it.
+type adminDoubleView struct {
+	doubleView `json:",inline"`
+	Holder     *string `json:"holder"`
+	Node       *string `json:"node"`
+	KeyID      *int64  `json:"key_id"`
+}
+
+// doubleFilters are what staff narrow the list by.
+var doubleFilters = []filter{{"event_id", "event_id", byID}}
+
+// listDoubles answers GET /door/v1/event/{id}/double_entries/.
+func listDoubles(x *exchange) error {
+	id, err := event(x)
+	if err != nil {
+		return err
+	}
+	return x.doubles(kv.DoubleQuery{Event: id.Int()}, func(e *kv.DoubleEntry) any { return viewDouble(e) })
+}
+
+// listAllDoubles answers GET /admin/v1/double_entries/.
+func listAllDoubles(x *exchange) error {
+	where, faults := readFilters(doubleFilters, parseQuery(x.request.URL.RawQuery), x.store().Zone())
+	if len(faults) > 0 {
+		_, err := x.store().DoubleEntries(x.caller, kv.DoubleQuery{Where: where})
+		return bothFaults(faults, err)
+	}
+	return x.doubles(kv.DoubleQuery{Where: where}, func(e *kv.DoubleEntry) any {
+		return adminDoubleView{viewDouble(e), orNull(e.Holder), orNull(e.Node), orNullID(e.Key)}
+	})
+}
+
+// doubles answers with a page of double entries.
+func (x *exchange) doubles(ask kv.DoubleQuery, view func(*kv.DoubleEntry) any) error {
+	q := parseQuery(x.request.URL.RawQuery)
+	s := readSpan(q)
+	ask.Offset, ask.Limit = s.offset, s.limit
+	page, err := x.store().DoubleEntries(x.caller, ask)
+	if err != nil {
+		return err
+	}
+	views := make([]any, len(page.Entries))
+	for i := range page.Entries {
+		views[i] = view(&page.Entries[i])
+	}
+	results, err := json.Marshal(views)
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, append(append(appendHead(x.buffer, x, q, s, page.Count), results...), '}'))
+}
+
+func viewDouble(e *kv.DoubleEntry) doubleView {
+	v := doubleView{
+		CheckinID: e.CheckinID, EventID: e.Event, TicketID: orNullID(e.Ticket), Label: orNull(e.Label), Type: orNull(e.Type),
+		Order: orNull(e.Order), List: e.List, Door: orNull(e.Door), AdmittedAt: record.Time(e.At), Basis: orNull(e.Basis), Reason: e.Reason,
+	}
+	if e.First != nil {
+		v.First = &firstView{e.First.CheckinID, record.Time(e.First.AdmittedAt), orNull(e.First.Door)}
+	}
+	return v
+}
+
+// orNullID shows no id as null.
+func orNullID(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}

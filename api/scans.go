@@ -1,0 +1,147 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxScans is how many scans one request hands in.
+const maxScans = 1000
+
+// The body of what an offline scanner hands in, and of each of its scans.
+var (
+	offlineForm = record.Form("offline_scan",
+		record.Field{Name: "code", Type: record.Text{Min: 1, Max: 255}, Flags: record.Required},
+		record.Field{Name: "at", Type: record.DateTime{}, Flags: record.Required},
+		record.Field{Name: "nonce", Type: record.Text{Max: maxIdempotency}, Flags: record.Null},
+		record.Field{Name: "door", Type: record.Text{Max: maxDoor}, Flags: record.Null},
+		record.Field{Name: "let_in", Type: record.Bool{}, Flags: record.Null},
+	)
+	scanItems = record.Items{Of: offlineForm, Max: maxScans}
+	scansForm = record.Form("scans_form", record.Field{Name: "scans", Type: scanItems, Flags: record.Required})
+)
+
+// scanned is the decision on one of several scans. At is when it was read; DoubleEntryID names the further check-in of who had
+// been let in although somebody was in.
+type scanned struct {
+	ruling        `json:",inline"`
+	DoubleEntryID *string        `json:"double_entry_id"`
+	Replayed      bool           `json:"replayed"`
+	At            jsontext.Value `json:"at"`
+	Nonce         *string        `json:"nonce"`
+}
+
+// refusedScan is what is wrong with one of several scans.
+type refusedScan struct {
+	Error errorView      `json:"error"`
+	At    jsontext.Value `json:"at"`
+	Nonce *string        `json:"nonce"`
+}
+
+// offlineScan is one of several scans as it was read.
+type offlineScan struct {
+	kv.Attempt
+	nonce string // its own
+	err   error
+}
+
+// scans answers POST /door/v1/event/{id}/scans/. A bad scan is refused alone.
+func scans(x *exchange) error {
+	id, err := event(x)
+	if err != nil {
+		return err
+	}
+	list, err := readScans(x, id)
+	if err != nil {
+		return unlessMissing(x, record.Event, id, err)
+	}
+	if err := x.store().Sees(x.caller, record.Event, id); err != nil {
+		return err
+	}
+	var attempts []kv.Attempt
+	for i := range list {
+		if list[i].err == nil {
+			attempts = append(attempts, list[i].Attempt)
+		}
+	}
+	judged, err := x.store().CheckInAll(x.caller, attempts)
+	if err != nil {
+		return err
+	}
+	results := make([]any, len(list))
+	for i := range list {
+		var d kv.Decision
+		if list[i].err == nil {
+			d, list[i].err = judged[0].Decision, judged[0].Err
+			judged = judged[1:]
+		}
+		results[i] = list[i].result(x, d)
+	}
+	body, err := json.Marshal(struct {
+		Results []any `json:"results"`
+	}{results}, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, body)
+}
+
+// readScans reads the body. Its scans' own faults stay with them; the headers stand for what a scan does not say itself.
+func readScans(x *exchange, id record.ID) ([]offlineScan, error) {
+	form, _, err := readForm(x, scansForm)
+	if err != nil {
+		return nil, err
+	}
+	door := storedHeader(x, "X-Door", maxDoor, &form.Faults)
+	key := idempotencyKey(x, &form.Faults)
+	if err := sound(form); err != nil {
+		return nil, err
+	}
+	given, _ := form.Value("scans")
+	items := scanItems.Split(given)
+	list := make([]offlineScan, len(items))
+	for i, item := range items {
+		o := &list[i]
+		*o = readScanItem(item, x.store().Zone())
+		if o.Event = id.Int(); o.Door == "" {
+			o.Door = door
+		}
+		if o.Nonce == "" && key != "" {
+			o.Nonce = key + "\x00" + strconv.Itoa(i) // nobody can send that as a nonce
+		}
+	}
+	return list, nil
+}
+
+// readScanItem reads one scan.
+func readScanItem(item jsontext.Value, zone *time.Location) (o offlineScan) {
+	form, err := offlineForm.Parse(item, record.ParseOptions{Surface: record.Admin, Create: true, Zone: zone})
+	if err != nil {
+		o.err = err
+		return o
+	}
+	letIn, _ := form.Value("let_in")
+	o.Attempt = kv.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), LetIn: string(letIn) == "true"}
+	o.At, _ = record.ParseDateTime(form.Text("at"), zone) // its faults are the form's
+	o.nonce, o.err = o.Nonce, sound(form)
+	return o
+}
+
+// result is what a scan is answered.
+func (o *offlineScan) result(x *exchange, d kv.Decision) any {
+	if o.err == nil {
+		return scanned{rulingOf(d), orNull(d.Double), d.Replayed, orNullTime(o.At), orNull(o.nonce)}
+	}
+	if errors.Is(o.err, kv.ErrKeyReused) {
+		return refusedScan{errorView{"UNPROCESSABLE_ENTITY", "This nonce was used for another code.", nil}, orNullTime(o.At), orNull(o.nonce)}
+	}
+	return refusedScan{x.explain(o.err).view(), orNullTime(o.At), orNull(o.nonce)}
+}

@@ -1,0 +1,90 @@
+package api
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxNames is how many ticket types, and how many doors, a status names. Those with the most admissions are named.
+const maxNames = 200
+
+// statusView is an event as its doors have it. Types and Doors are by name, "" for tickets without a type; what else there is,
+// the members _more add up. Minutes are the latest 240 in which something happened, oldest first.
+type statusView struct {
+	EventID   int64                `json:"event_id"`
+	Issued    int                  `json:"issued"`
+	Admitted  int                  `json:"admitted"`
+	Doubles   int                  `json:"double_entries"`
+	Outcomes  map[kv.Outcome]int   `json:"outcomes"`
+	Types     map[string]typeCount `json:"types"`
+	TypesMore typeCount            `json:"types_more"`
+	Doors     map[string]int       `json:"doors"`
+	DoorsMore int                  `json:"doors_more"`
+	Minutes   []minuteView         `json:"minutes"`
+}
+
+type typeCount struct {
+	Issued   int `json:"issued"`
+	Admitted int `json:"admitted"`
+}
+
+type minuteView struct {
+	Minute   jsontext.Value `json:"minute"`
+	Admitted int            `json:"admitted"`
+	Refused  int            `json:"refused"`
+}
+
+// status answers GET /door/v1/event/{id}/status/.
+func status(x *exchange) error {
+	id, err := event(x)
+	if err != nil {
+		return err
+	}
+	st, err := x.store().Status(x.caller, id.Int())
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(viewStatus(id.Int(), st), json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, body)
+}
+
+func viewStatus(event int64, st kv.Status) statusView {
+	v := statusView{EventID: event, Issued: st.Issued, Admitted: st.Admitted, Doubles: st.Doubles, Outcomes: st.Outcomes,
+		Types: map[string]typeCount{}, Doors: map[string]int{}, Minutes: make([]minuteView, len(st.Minutes))}
+	types := most(st.Types, func(a, b kv.TypeCount) int { return cmp.Or(b.Admitted-a.Admitted, b.Issued-a.Issued) })
+	for i, name := range types {
+		n := st.Types[name]
+		if i < maxNames {
+			v.Types[name] = typeCount(n)
+			continue
+		}
+		v.TypesMore = typeCount{v.TypesMore.Issued + n.Issued, v.TypesMore.Admitted + n.Admitted}
+	}
+	for i, name := range most(st.Doors, func(a, b int) int { return b - a }) {
+		if i < maxNames {
+			v.Doors[name] = st.Doors[name]
+			continue
+		}
+		v.DoorsMore += st.Doors[name]
+	}
+	for i, m := range st.Minutes {
+		v.Minutes[i] = minuteView{record.Time(m.Minute), m.Admitted, m.Refused}
+	}
+	return v
+}
+
+// most are the names of counts, those with the most first.
+func most[N any](counts map[string]N, order func(a, b N) int) []string {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(order(counts[a], counts[b]), cmp.Compare(a, b)) })
+}
