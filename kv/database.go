@@ -270,8 +270,8 @@ func (db *Database) Local(id string) (body []byte, written uint64, err error) {
 // PutLocal sets the principal's own local document and answers how often it was written; a nil body deletes it. Whoever reads a
 // database may keep a checkpoint in it. ErrNotFound where there is nothing to delete; ErrDocument, ErrTooLarge.
 func (db *Database) PutLocal(id string, body []byte) (written uint64, err error) {
-	if err := checkDocID(id); err != nil {
-		return 0, err
+	if err := checkDocID("l" + id); err != nil || id == "" { // one that begins with "_" is as good as any
+		return 0, errors.Join(err, ErrDocument)
 	}
 	if body != nil {
 		if body, err = canonicalDoc(body); err != nil {

@@ -17,9 +17,8 @@ func (db *Database) PutBlob(content io.Reader) (Blob, error) {
 	content = io.TeeReader(content, io.MultiWriter(up.sha, up.md5))
 	part := make([]byte, blobChunk) // most are small
 	for {
-		n, err := io.ReadFull(content, part)
-		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-		if err != nil && !last {
+		n, last, err := fill(content, part)
+		if err != nil {
 			return Blob{}, err
 		}
 		var b Blob
@@ -37,6 +36,20 @@ func (db *Database) PutBlob(content io.Reader) (Blob, error) {
 			part = make([]byte, uploadChunks*blobChunk)
 		}
 	}
+}
+
+// fill reads as much as there is room for; last tells that the content ends there. Of content that breaks off nothing is taken:
+// io.ReadFull would not tell the two apart.
+func fill(content io.Reader, part []byte) (n int, last bool, err error) {
+	for n < len(part) && err == nil {
+		var more int
+		more, err = content.Read(part[n:])
+		n += more
+	}
+	if errors.Is(err, io.EOF) {
+		return n, true, nil
+	}
+	return n, false, err
 }
 
 // Blob writes a blob's bytes to w; no transaction is held while w takes them. ErrNotFound, also for a blob that goes meanwhile.

@@ -88,6 +88,9 @@ func (s *Store) DeleteDatabase(p Principal, name string) error {
 	if err := p.mayRule(); err != nil {
 		return err
 	}
+	if err := freeName(name); err != nil {
+		return err
+	}
 	err := s.do(false, func(o *op) error {
 		db, err := o.database(name)
 		if err != nil {

@@ -330,6 +330,11 @@ func TestALocalDocumentIsItsKeysOwn(t *testing.T) {
 	if _, err := by(s, ana, "notes").PutLocal("checkpoint", nil); err != nil {
 		t.Errorf("deleting one's own = %v", err)
 	}
+	for id, want := range map[string]error{"_PaHYpGTpn47T1TUJTYVTg==": nil, "a/b": nil, "": kv.ErrDocument, "a\x00": kv.ErrDocument} {
+		if _, err := by(s, ana, "notes").PutLocal(id, []byte(`{}`)); !errors.Is(err, want) {
+			t.Errorf("PutLocal(%q) = %v, want %v", id, err, want)
+		}
+	}
 	if _, _, err := by(s, ana, "notes").Local("checkpoint"); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("Local of a deleted one = %v", err)
 	}
