@@ -13,24 +13,31 @@ func bulkDocs(c *call) error {
 	if err != nil {
 		return err
 	}
-	s := c.beginAs("application/json", http.StatusCreated, unpacked)
-	s.text("[")
-	for len(b.docs) > 0 {
+	for begun := false; !begun || len(b.docs) > 0; begun = true {
 		n := min(len(b.docs), kv.MaxRows)
-		if err := b.store(c, s, b.docs[:n]); err != nil {
+		results, err := b.store(c, b.docs[:n])
+		if err != nil {
 			return err
+		}
+		if !begun {
+			b.out = c.beginAs("application/json", http.StatusCreated, unpacked)
+			b.out.text("[")
+		}
+		for i, r := range results {
+			b.line(c, b.docs[i], r)
 		}
 		clear(b.docs[:n]) // what is stored is no longer kept
 		b.docs = b.docs[n:]
 	}
-	s.text("]\n")
-	return s.end()
+	b.out.text("]\n")
+	return b.out.end()
 }
 
 // batch is a request of _bulk_docs.
 type batch struct {
 	docs       []*incoming
 	replicated bool
+	out        *stream
 	lines      int
 }
 
@@ -62,9 +69,8 @@ func (c *call) readBatch() (*batch, error) {
 	return b, err
 }
 
-// store stores some of a batch's documents and writes what became of them: of all, or where they were replicated of those that
-// were not taken.
-func (b *batch) store(c *call, s *stream, docs []*incoming) error {
+// store stores some of a batch's documents and answers what became of each.
+func (b *batch) store(c *call, docs []*incoming) ([]kv.DocResult, error) {
 	writes := make([]kv.DocWrite, 0, len(docs))
 	results := make([]kv.DocResult, len(docs))
 	at := make([]int, 0, len(docs))
@@ -81,19 +87,17 @@ func (b *batch) store(c *call, s *stream, docs []*incoming) error {
 	}
 	stored, err := c.db.Write(writes)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, r := range stored {
 		results[at[i]] = r
 	}
-	for i, r := range results {
-		b.line(c, s, docs[i], r)
-	}
-	return s.err
+	return results, nil
 }
 
-// line writes what became of one document.
-func (b *batch) line(c *call, s *stream, d *incoming, r kv.DocResult) {
+// line writes what became of one document. Of what was replicated only what was not taken is told.
+func (b *batch) line(c *call, d *incoming, r kv.DocResult) {
+	s := b.out
 	if r.Err == nil {
 		c.server.metrics.received.Inc()
 		if b.replicated {

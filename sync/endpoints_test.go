@@ -33,7 +33,7 @@ func TestEndpoints(t *testing.T) {
 		{"no name of a database", "GET", "/Notes", "", 400, `{"error":"illegal_database_name"`},
 		{"a database that is there", "PUT", "/notes", "", 412, `{"error":"file_exists"`},
 		{"a reserved database", "PUT", "/church-x", "", 403, `{"error":"forbidden"`},
-		{"deleting a reserved database", "DELETE", "/reference", "", 404, `not_found`},
+		{"deleting a reserved database", "DELETE", "/reference", "", 403, `forbidden`},
 		{"another database", "PUT", "/a%2Fb", "", 201, `{"ok":true}`},
 		{"deleting it", "DELETE", "/a%2Fb", "", 200, `{"ok":true}`},
 		{"deleting what is not there", "DELETE", "/a%2Fb", "", 404, `Database does not exist.`},

@@ -1,0 +1,254 @@
+package sync_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"strings"
+	"testing"
+)
+
+func zipped(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = io.WriteString(z, text)
+	_ = z.Close()
+	return b.String()
+}
+
+func TestBodiesMayBeCompressedBothWays(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.want(201, "POST", "/notes/_bulk_docs", zipped(`{"docs":[{"_id":"a","n":1}]}`), "Content-Encoding", "gzip")
+	a := s.do("GET", "/notes/_changes", "", "Accept-Encoding", "br, gzip;q=0.5")
+	z, err := gzip.NewReader(strings.NewReader(a.body))
+	if err != nil || a.header.Get("Content-Encoding") != "gzip" {
+		t.Fatalf("_changes = %v, %v", a.header, err)
+	}
+	if plain, err := io.ReadAll(z); err != nil || !strings.Contains(string(plain), `"id":"a"`) {
+		t.Errorf("_changes = %s, %v", plain, err)
+	}
+	if a := s.do("GET", "/notes/_changes", "", "Accept-Encoding", "gzip;q=0"); a.header.Get("Content-Encoding") != "" {
+		t.Errorf("_changes for who takes no gzip = %v", a.header)
+	}
+	s.want(400, "POST", "/notes/_bulk_docs", "no gzip", "Content-Encoding", "gzip")
+	s.want(415, "POST", "/notes/_bulk_docs", "x", "Content-Encoding", "br")
+	bomb := zipped(`{"docs":[{"_id":"x","a":"` + strings.Repeat("a", 4<<20) + `"}]}`)
+	s.want(413, "POST", "/notes/_bulk_docs", bomb, "Content-Encoding", "gzip")
+	s.want(413, "POST", "/notes/_bulk_docs", `{"docs":[{"a":"`+strings.Repeat("a", 64<<20)+`"}]}`)
+	s.want(404, "GET", "/notes/x", "")
+}
+
+// TestOneBadDocumentBlocksNoOther pushes what a client may have got wrong. Replicated, each is forbidden and nothing else.
+func TestOneBadDocumentBlocksNoOther(t *testing.T) {
+	t.Parallel()
+	hash := strings.Repeat("a", 32)
+	large := strings.Repeat("x", 9<<20)
+	for _, replicated := range []bool{false, true} {
+		s := newSite(t)
+		s.put("old", `{}`)
+		docs := []string{
+			`{"_id":"good1","_rev":"1-` + hash + `"}`, `{"_id":"_bad","_rev":"1-` + hash + `"}`, `{"_id":"member","_mine":1,"_rev":"1-` + hash + `"}`,
+			`7`, `{"_id":"rev","_rev":"1-x"}`, `{"_id":"twice","a":{"b":1,"b":2},"_rev":"1-` + hash + `"}`,
+			`{"_id":"stub","_attachments":{"a":{"stub":true}},"_rev":"1-` + hash + `"}`,
+			`{"_id":"digest","_attachments":{"a":{"data":"YQ==","digest":"md5-AAAA"}},"_rev":"1-` + hash + `"}`,
+			`{"_id":"data","_attachments":{"a":{"data":"!"}},"_rev":"1-` + hash + `"}`,
+			`{"_id":"large","a":"` + large + `","_rev":"1-` + hash + `"}`, `{"_id":"path","_revisions":{"start":1,"ids":["a","b"]},"_rev":"1-` + hash + `"}`,
+			`{"_id":"good2","_rev":"1-` + hash + `"}`,
+		}
+		body := `{"docs":[` + strings.Join(docs, ",") + `],"new_edits":` + fmt.Sprint(!replicated) + `}`
+		if !replicated {
+			body = strings.ReplaceAll(body, `"_rev":"1-`+hash+`"`, `"n":1`)
+		}
+		var results []struct {
+			OK                bool
+			ID, Error, Reason string
+		}
+		s.want(201, "POST", "/notes/_bulk_docs", body).into(t, &results)
+		want := len(docs)
+		if replicated {
+			want -= 2
+		}
+		if len(results) != want {
+			t.Fatalf("replicated %v: %d results, want %d: %+v", replicated, len(results), want, results)
+		}
+		for _, r := range results {
+			good := strings.HasPrefix(r.ID, "good")
+			if r.OK != good || replicated && r.Error != "forbidden" || !good && r.Reason == "" {
+				t.Errorf("replicated %v: %+v", replicated, r)
+			}
+		}
+		for _, id := range []string{"good1", "good2"} {
+			s.want(200, "GET", "/notes/"+id, "")
+		}
+		if a := s.want(200, "GET", "/notes", ""); !strings.Contains(a.body, `"doc_count":3`) {
+			t.Errorf("replicated %v: %s", replicated, a.body)
+		}
+	}
+}
+
+// related is a document and attachments as CouchDB's replicator puts them.
+func related(t testing.TB, doc string, named bool, contents ...string) (body, media string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for i, content := range append([]string{doc}, contents...) {
+		h := textproto.MIMEHeader{"Content-Type": {"application/json"}}
+		if i > 0 {
+			h = textproto.MIMEHeader{"Content-Type": {"text/plain"}}
+			if named {
+				h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%c"`, 'a'+i-1))
+			}
+		}
+		part, err := w.CreatePart(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(part, content)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String(), `multipart/related; boundary="` + w.Boundary() + `"`
+}
+
+func TestADocumentAndItsAttachmentsInOneBody(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	rev := "1-" + strings.Repeat("b", 32)
+	doc := `{"_id":"doc","_rev":"` + rev + `","_revisions":{"start":1,"ids":["` + strings.Repeat("b", 32) + `"]},"_attachments":{
+		"b":{"follows":true,"content_type":"text/b","revpos":1,"length":3},
+		"a":{"follows":true,"content_type":"text/a","revpos":1,"length":3,"digest":"md5-R7zlx09Yn0hn29V+nKn4CA=="}}}`
+	for _, named := range []bool{true, false} {
+		first, second := "aaa", "bbb"
+		if !named {
+			first, second = second, first // in the document's own order then
+		}
+		body, media := related(t, doc, named, first, second)
+		s.want(201, "PUT", "/notes/doc?new_edits=false", body, "Content-Type", media)
+		for name, want := range map[string]string{"a": "aaa", "b": "bbb"} {
+			a := s.want(200, "GET", "/notes/doc/"+name, "")
+			if a.body != want || a.header.Get("Content-Type") != "text/"+name || a.header.Get("Content-Security-Policy") != "sandbox" {
+				t.Errorf("named %v: %s = %s %v", named, name, a.body, a.header)
+			}
+		}
+		s.want(200, "DELETE", "/notes", "")
+		s.want(201, "PUT", "/notes", "")
+	}
+	for _, c := range []struct {
+		name   string
+		status int
+		parts  []string
+	}{{"nothing follows", 412, nil}, {"one is missing", 412, []string{"aaa"}}, {"one is another", 400, []string{"xxx", "bbb"}}, {"one too many", 400, []string{"aaa", "bbb", "ccc"}}} {
+		body, media := related(t, doc, true, c.parts...)
+		if a := s.do("PUT", "/notes/doc?new_edits=false", body, "Content-Type", media); a.status != c.status {
+			t.Errorf("%s: %d %s, want %d", c.name, a.status, a.body, c.status)
+		}
+	}
+	body, media := related(t, doc, true, "aaa", "bbb")
+	s.want(400, "PUT", "/notes/doc?new_edits=false", body[:len(body)/2], "Content-Type", media)
+	s.want(404, "GET", "/notes/doc", "")
+}
+
+// TestCouchDBCompressesTexts takes attachments that come as gzip, as CouchDB's replicator sends texts, for what they were.
+func TestCouchDBCompressesTexts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	text := strings.Repeat("a text that compresses well\n", 1000)
+	packed := zipped(text)
+	s.put("doc", `{"_attachments":{"a":{"content_type":"text/plain","encoding":"gzip","digest":"md5-AAAA","data":"`+base64.StdEncoding.EncodeToString([]byte(packed))+`"}}}`)
+	body, media := related(t, `{"_id":"other","_attachments":{"a":{"content_type":"text/plain","encoding":"gzip","digest":"md5-AAAA","follows":true}}}`, true, packed)
+	s.want(201, "PUT", "/notes/other", body, "Content-Type", media)
+	for _, id := range []string{"doc", "other"} {
+		if a := s.want(200, "GET", "/notes/"+id+"/a", ""); a.body != text {
+			t.Errorf("attachment of %s = %.40s…, want the text", id, a.body)
+		}
+	}
+	s.want(400, "PUT", "/notes/bad", `{"_attachments":{"a":{"encoding":"gzip","data":"YWFh"}}}`)
+}
+
+// readParts reads an answer of several parts; those of a part with parts of its own one after the other.
+func readParts(t testing.TB, media, body string) (texts []string) {
+	t.Helper()
+	_, parameters, err := mime.ParseMediaType(media)
+	if err != nil {
+		t.Fatalf("%s: %v", media, err)
+	}
+	r := multipart.NewReader(strings.NewReader(body), parameters["boundary"])
+	for {
+		p, err := r.NextRawPart()
+		if err == io.EOF {
+			return texts
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if inner := p.Header.Get("Content-Type"); strings.HasPrefix(inner, "multipart/") {
+			texts = append(texts, readParts(t, inner, string(b))...)
+			continue
+		}
+		texts = append(texts, p.Header.Get("Content-Type")+" "+p.FileName()+" "+replaced(string(b)))
+	}
+}
+
+func TestRevisionsAsParts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	first := s.put("doc", `{"_attachments":{"a":{"content_type":"text/plain","data":"YWFh"}}}`)
+	second := s.put("doc", `{"_rev":"`+first+`","n":2,"_attachments":{"a":{"stub":true},"é":{"content_type":"text/plain","data":"YmJi"}}}`)
+	a := s.do("GET", `/notes/doc?attachments=true&open_revs=["`+second+`","`+first+`","7-`+strings.Repeat("0", 32)+`"]`, "", "Accept", "application/json;q=0.1, multipart/mixed")
+	got := strings.Join(readParts(t, a.header.Get("Content-Type"), a.body), "\n")
+	meta := `{"_attachments":{"a":{"content_type":"text/plain","revpos":1,"digest":"md5-R7zlx09Yn0hn29V+nKn4CA==","length":3,"follows":true}`
+	meta = strings.TrimPrefix(meta, "{")
+	want := `application/json  {"_id":"doc","_rev":"2-R",` + meta + `,"é":{"content_type":"text/plain","revpos":2,"digest":"md5-CPjgJgxkQYUQzvsrBu7lzQ==","length":3,"follows":true}},"n":2}
+text/plain a aaa
+text/plain é bbb
+application/json  {"_id":"doc","_rev":"1-R",` + meta + `}}
+text/plain a aaa
+application/json; error="true"  {"missing":"7-R"}`
+	if got != want {
+		t.Errorf("open_revs = %d\n%s\nwant\n%s", a.status, got, want)
+	}
+	a = s.do("GET", `/notes/doc?attachments=true&atts_since=["`+first+`"]`, "", "Accept", "multipart/related")
+	if got := readParts(t, a.header.Get("Content-Type"), a.body); len(got) != 2 || got[1] != "text/plain é bbb" || !strings.Contains(got[0], `"length":3,"stub":true`) {
+		t.Errorf("a document with what is new of its attachments = %q", got)
+	}
+	a = s.want(200, "GET", `/notes/doc?attachments=true`, "")
+	if !strings.Contains(a.body, `"data":"YWFh"`) || !strings.Contains(a.body, `"data":"YmJi"`) {
+		t.Errorf("a document with its attachments = %s", a.body)
+	}
+	if a := s.do("GET", "/notes/doc", "", "If-None-Match", `"`+second+`"`); a.status != http.StatusNotModified {
+		t.Errorf("a document that is known = %d", a.status)
+	}
+}
+
+func TestAttachmentsByThemselves(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var w struct{ Rev string }
+	s.want(201, "PUT", "/notes/doc/a/b", "one", "Content-Type", "text/one").into(t, &w)
+	s.want(409, "PUT", "/notes/doc/a/b", "two", "Content-Type", "text/two")
+	s.want(201, "PUT", "/notes/doc/a%2Fb?rev="+w.Rev, "two", "Content-Type", "text/two").into(t, &w)
+	if a := s.want(200, "GET", "/notes/doc/a/b", ""); a.body != "two" || a.header.Get("Etag") == "" {
+		t.Errorf("attachment = %s %v", a.body, a.header)
+	}
+	if a := s.want(200, "HEAD", "/notes/doc/a/b", ""); a.body != "" || a.header.Get("Content-Length") != "3" {
+		t.Errorf("HEAD = %q %v", a.body, a.header)
+	}
+	s.want(404, "DELETE", "/notes/doc/none?rev="+w.Rev, "")
+	s.want(409, "DELETE", "/notes/doc/a/b", "")
+	s.want(200, "DELETE", "/notes/doc/a/b", "", "If-Match", `"`+w.Rev+`"`)
+	s.want(404, "GET", "/notes/doc/a/b", "")
+	s.want(200, "GET", "/notes/doc/a/b?rev="+w.Rev, "")
+	s.want(404, "DELETE", "/notes/none/a?rev="+w.Rev, "")
+}
