@@ -2,6 +2,9 @@ package kv
 
 import (
 	"slices"
+	"time"
+
+	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
 )
@@ -118,7 +121,16 @@ type DocWrite struct {
 	Deleted     bool
 	Body        []byte       // an object without members that begin with "_"; nil: an empty one
 	Attachments []Attachment // all it has: Name, Type, SHA256, RevPos
+	Author      Author       // of a replicated revision of a record, as far as its server tells
 	canonical   []byte
+}
+
+// Author is who made a replicated revision, when, and which fields it changed; the zero Author is not known.
+type Author struct {
+	At     time.Time
+	Key    int64
+	Node   ulid.ULID
+	Fields []string
 }
 
 // DocResult is what became of a DocWrite: its revision, or ErrNotFound (no such database), *Conflict, *Forbidden, ErrDocument,

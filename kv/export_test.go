@@ -252,3 +252,6 @@ func TreeOf(t testing.TB, s *Store, k *record.Kind, id int64) (tree record.Tree)
 func Forget(s *Store, k *record.Kind, id int64) error {
 	return s.do(false, func(o *op) error { return o.forget(k, record.Int(id)) })
 }
+
+// SetLeaf makes a store one that has a centre.
+func SetLeaf(s *Store) { s.leaf.Store(true) }

@@ -186,8 +186,8 @@ func (db *scopeDocs) rows(f Feed, fn func(scopeChange) (bool, error)) error {
 		if err != nil || c.Seq <= f.Since {
 			return false, err
 		}
-		if !db.shows(c.Kind) || removed && f.Since == 0 {
-			return true, nil // who begins has nothing that could leave
+		if !db.shows(c.Kind) {
+			return true, nil
 		}
 		return fn(scopeChange{c, removed})
 	})

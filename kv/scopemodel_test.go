@@ -269,38 +269,3 @@ func (m *scopesModel) step(t *rapid.T, s *kv.Store, n int) {
 		m.delete(t, s, rapid.SampledFrom([]*record.Kind{record.Person, record.Group, record.Event, record.Membership, record.Ticket}).Draw(t, "kind"), some)
 	}
 }
-
-func (m *scopesModel) change(t *rapid.T, s *kv.Store, person, church int64, body string) {
-	if person == 0 {
-		return
-	}
-	if _, err := s.Update(kv.Operator(), target(record.Person, person), parsed(t, record.Person, body, false)); err != nil {
-		t.Fatal(err)
-	}
-	if m.records[record.Person.DocID(record.Int(person))].home == church {
-		m.written(record.Person, person, church, false)
-	} else {
-		m.moved(person, church)
-	}
-}
-
-func (m *scopesModel) delete(t *rapid.T, s *kv.Store, k *record.Kind, some func(*record.Kind) int64) {
-	id := some(k)
-	if id == 0 {
-		return
-	}
-	err := s.Delete(kv.Operator(), target(k, id))
-	if errors.Is(err, kv.ErrConflict) {
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := []*record.Kind{k}
-	if k == record.Ticket {
-		parts = []*record.Kind{record.Ticket, record.HolderName, record.Holder}
-	}
-	for _, part := range parts {
-		m.written(part, id, m.records[part.DocID(record.Int(id))].home, true)
-	}
-}

@@ -75,6 +75,9 @@ func (db *scopeDocs) changes(v *sight, f Feed) (page []DocChange, more bool, err
 	}
 	size := 0
 	err = db.rows(f, func(c scopeChange) (bool, error) {
+		if c.removed && f.Since == 0 {
+			return true, nil // who begins has nothing that could leave
+		}
 		if len(page) >= min(f.Limit, DocPage) || size > pageBytes {
 			more = true
 			return false, nil

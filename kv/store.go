@@ -44,9 +44,10 @@ type Store struct {
 	versions atomic.Pointer[[]*lists]
 	logins   atomic.Pointer[map[string]login]
 	seq      atomic.Uint64
-	bell     bell      // rung when seq has grown
-	bells    bells     // of the single databases
-	caches   sync.Pool // of *bucketCache, for Views
+	leaf     atomic.Bool // has a centre, which merges
+	bell     bell        // rung when seq has grown
+	bells    bells       // of the single databases
+	caches   sync.Pool   // of *bucketCache, for Views
 	search   searching
 	boards   boards
 }

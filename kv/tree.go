@@ -64,7 +64,8 @@ func (o *op) branch(c change, next *stored) error {
 		}
 	}
 	o.keepBody(c.kind, c.before)
-	return o.settleTree(c.kind, next, &t)
+	o.settleTree(c.kind, next, &t)
+	return nil
 }
 
 // endAll deletes every leaf that is left alive.
@@ -86,16 +87,21 @@ func endLeaf(t *record.Tree, leaf record.Revision, node record.TreeNode) error {
 }
 
 // settleTree forgets what need not be kept, tells the header what the tree says, and writes the tree.
-func (o *op) settleTree(k *record.Kind, next *stored, t *record.Tree) error {
-	dropped := t.Stem(RevsLimit)
-	leaves := t.Leaves()
-	for _, rev := range append(dropped, release(t, leaves)...) {
+func (o *op) settleTree(k *record.Kind, next *stored, t *record.Tree) {
+	for _, rev := range shape(next, t) {
 		o.delete(bodyBucket, bodyKey(k, next.id, rev))
 	}
-	winner := leaves[0]
-	next.revision, next.parent, next.branched = winner.Revision, winner.Parent.Hash, len(leaves) > 1
 	o.put(treeBucket, treeKey(k, next.id), t.Append(nil))
-	return nil
+}
+
+// shape forgets what a tree need not keep, tells the header what the tree says, and answers the revisions whose bodies go.
+func shape(next *stored, t *record.Tree) (dropped []record.Revision) {
+	dropped = t.Stem(RevsLimit)
+	leaves := t.Leaves()
+	dropped = append(dropped, release(t, leaves)...)
+	winner := leaves[0]
+	next.revision, next.parent, next.deleted, next.branched = winner.Revision, winner.Parent.Hash, winner.Deleted, len(leaves) > 1
+	return dropped
 }
 
 // release notes which bodies a tree no longer holds, and answers their revisions.

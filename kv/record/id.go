@@ -7,6 +7,9 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
+// FirstDrawn is the first of the ids that are drawn at random, where no range was leased (design.md §4).
+const FirstDrawn = 1 << 52
+
 // MaxID is the largest integer id: the largest integer every JSON client holds exactly.
 const MaxID = 1<<53 - 1
 

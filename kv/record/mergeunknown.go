@@ -38,6 +38,14 @@ func (m *merger) member(name string, s sides) jsontext.Value {
 	return m.choose(name, RulePick, s, v, clash)
 }
 
+// Unknown names the fields that this version does not store, in the order in which they stand.
+func (d *Doc) Unknown() (names []string) {
+	for _, m := range d.extra {
+		names = append(names, Unquote([]byte(m.Name)))
+	}
+	return names
+}
+
 // unknown are the fields that this version does not know, by name.
 func (d *Doc) unknown() map[string]jsontext.Value {
 	out := make(map[string]jsontext.Value, len(d.extra))

@@ -1,0 +1,150 @@
+package kv
+
+import (
+	"fmt"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/record"
+)
+
+// adoption makes a record what its tree says after revisions have come from elsewhere.
+type adoption struct {
+	*arrival
+	fresh map[record.Revision]*fresh // bodies that have just come or been made
+	next  *stored
+	was   *record.Doc // before, if it was live
+	is    *record.Doc // nil: deleted
+}
+
+// fresh is a body that is not stored yet.
+type fresh struct {
+	doc     *record.Doc
+	foreign bool
+}
+
+// adopt grafts an arrival and stores what follows: the winner is the record, the losers' bodies are kept.
+func (o *op) adopt(a *arrival) (*stored, error) {
+	ad := &adoption{arrival: a, fresh: map[record.Revision]*fresh{}}
+	if _, err := a.tree.Graft(a.path, a.node); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
+	}
+	if a.doc != nil {
+		ad.fresh[a.path[0]] = &fresh{a.doc, a.foreign}
+	}
+	if a.before != nil && !a.before.deleted {
+		var err error
+		if ad.was, err = a.before.decode(a.kind); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.resolve(ad); err != nil {
+		return nil, err
+	}
+	return ad.next, o.carryOut(ad)
+}
+
+// carryOut stores an adoption.
+func (o *op) carryOut(ad *adoption) error {
+	ad.next = &stored{id: ad.id, header: header{version: ad.kind.Version}}
+	dropped := shape(ad.next, &ad.tree)
+	if err := o.chooseBody(ad); err != nil {
+		return err
+	}
+	o.keepLosers(ad)
+	for _, rev := range dropped {
+		o.delete(bodyBucket, bodyKey(ad.kind, ad.id, rev))
+	}
+	if ad.kind.Fact {
+		return o.placeFact(ad)
+	}
+	if ad.before != nil || ad.tree.Len() > 1 || ad.node.Node != (ulid.ULID{}) {
+		o.put(treeBucket, treeKey(ad.kind, ad.id), ad.tree.Append(nil))
+	}
+	if err := o.chooseScopes(ad); err != nil {
+		return err
+	}
+	if err := o.welcome(ad.kind, ad.before, ad.next); err != nil {
+		return err
+	}
+	o.moveLookups(change{kind: ad.kind, id: ad.id, before: ad.before, was: ad.was, is: ad.is}, ad.next.updatedAt)
+	o.place(ad.kind, ad.before, ad.next)
+	return o.follow(ad)
+}
+
+// chooseBody gives the record the winner's body, and stamps: a winner that stays keeps those it has.
+func (o *op) chooseBody(ad *adoption) error {
+	next, before := ad.next, ad.before
+	next.updatedAt, next.updatedBy = o.stamp, ad.tree.Winner().Key
+	stays := before != nil && before.revision == next.revision
+	if stays {
+		next.updatedAt, next.updatedBy = before.updatedAt, before.updatedBy
+	}
+	if next.deleted {
+		return nil
+	}
+	if f := ad.fresh[next.revision]; f != nil {
+		ad.is, next.foreign, next.body = f.doc, f.foreign, f.doc.Encode()
+		return nil
+	}
+	kept := before
+	if !stays {
+		var err error
+		if kept, err = o.keptBody(ad.kind, ad.id, next.revision); err != nil || kept == nil {
+			return orCorrupt(err)
+		}
+		o.delete(bodyBucket, bodyKey(ad.kind, ad.id, next.revision))
+	}
+	var err error
+	next.foreign, next.version, next.body = kept.foreign, kept.version, kept.body
+	ad.is, err = kept.decode(ad.kind)
+	return err
+}
+
+// keepLosers keeps the bodies of the revision that was the record's, and of those that have come and are not.
+func (o *op) keepLosers(ad *adoption) {
+	if b := ad.before; b != nil && b.revision != ad.next.revision && ad.tree.Find(b.revision).Held {
+		o.keepBody(ad.kind, b)
+	}
+	for rev, f := range ad.fresh {
+		if rev == ad.next.revision || !ad.tree.Find(rev).Held {
+			continue
+		}
+		loser := &stored{id: ad.id, header: header{version: ad.kind.Version, revision: rev, foreign: f.foreign}, body: f.doc.Encode()}
+		o.keepBody(ad.kind, loser)
+	}
+}
+
+// chooseScopes says where the record is now. One that is deleted stays where it was.
+func (o *op) chooseScopes(ad *adoption) (err error) {
+	winner := *ad.arrival
+	winner.doc = ad.is
+	ad.next.scopes, err = o.scopesOfArrival(&winner)
+	return err
+}
+
+// placeFact stores a fact that has come, and what follows from it: our clock goes beyond it.
+func (o *op) placeFact(ad *adoption) error {
+	if err := o.chooseScopes(ad); err != nil {
+		return err
+	}
+	o.indexFact(ad.kind, ad.next)
+	o.place(ad.kind, nil, ad.next)
+	o.state.observe(standOf(ad.next).hlc, o.now)
+	return o.settleFact(ad.kind, ad.next)
+}
+
+// follow does what else hangs on a record that has come.
+func (o *op) follow(ad *adoption) error {
+	switch ad.kind {
+	case record.APIKey:
+		o.after = append(o.after, o.store.reloadLogins)
+	case record.Ticket:
+		return o.settleTicket(ad.id)
+	case record.Person:
+		if ad.before == nil || ad.before.home(record.Person) != ad.next.home(record.Person) {
+			return o.rehome(ad.id)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package kv
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/record"
+)
+
+// maxRecordDoc is how many bytes a record's document may have.
+const maxRecordDoc = 1 << 20
+
+// arrival is a revision of a record that somebody has made elsewhere, or in another way than by a patch.
+type arrival struct {
+	kind    *record.Kind
+	id      record.ID
+	path    []record.Revision // newest first
+	node    record.TreeNode   // of the first
+	doc     *record.Doc       // nil: it deletes the record
+	foreign bool              // the revision is not made of the body
+	via     record.Scope      // of the database that it came through; zero: the mirror
+	before  *stored           // the record as it is; nil: new
+	tree    record.Tree       // before the arrival
+}
+
+// arrive reads a document to write: *Conflict for a new edit whose parent is no leaf, ErrDocument, *Forbidden.
+func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err error) {
+	k, id, ok := record.ParseDocID(in.ID)
+	if !ok {
+		return nil, refused("no kind of record has this id")
+	}
+	a = &arrival{kind: k, id: id, path: in.Path, via: db.scope}
+	if a.before, err = o.loadAny(k, id); err != nil {
+		return nil, err
+	}
+	if a.before != nil {
+		if a.tree, err = o.tree(k, a.before); err != nil {
+			return nil, err
+		}
+	}
+	a.node = record.TreeNode{Deleted: in.Deleted, Held: true, Key: in.Author.Key, Node: in.Author.Node, Fields: in.Author.Fields}
+	if a.node.Node.String() == o.store.identity.node {
+		a.node.Node = ulid.ULID{} // it comes home
+	}
+	if !in.Author.At.IsZero() {
+		a.node.At = in.Author.At.UnixMicro()
+	}
+	if a.path == nil {
+		if a.path, err = a.edit(in); err != nil {
+			return nil, err
+		}
+	}
+	if len(a.path) == 0 {
+		return nil, fmt.Errorf("%w: %w", ErrDocument, record.ErrPath)
+	}
+	a.sign(o, p)
+	return a, a.read(in)
+}
+
+// edit is the path of a new edit.
+func (a *arrival) edit(in *DocWrite) ([]record.Revision, error) {
+	parent := in.Parent
+	if parent == (record.Revision{}) && a.before != nil && a.before.deleted && !in.Deleted {
+		parent = a.before.revision // a record that was deleted is made again
+	}
+	if parent != (record.Revision{}) || a.before != nil {
+		isLeaf := false
+		for _, leaf := range a.tree.Leaves() {
+			isLeaf = isLeaf || leaf.Revision == parent
+		}
+		if !isLeaf {
+			return nil, &Conflict{Reason: "the document has another revision"}
+		}
+	}
+	return append([]record.Revision{record.Next(parent, in.Deleted, a.hashed(in))}, a.tree.Path(parent)...), nil
+}
+
+// hashed is the body inside the revision's hash: a deletion has none.
+func (a *arrival) hashed(in *DocWrite) []byte {
+	if in.Deleted {
+		return nil
+	}
+	return in.canonical
+}
+
+// sign says who made the revision, where its server does not: the laptop whose key brings it, or the key itself, now and here.
+func (a *arrival) sign(o *op, p Principal) {
+	switch {
+	case p.operator || p.isNode() && a.node.Node != ulid.ULID{}:
+	case p.isNode():
+		a.node.Node, _ = ulid.ParseStrict(p.node.Node) // a key's node is one
+	default:
+		a.node = record.TreeNode{Deleted: a.node.Deleted, Held: true, At: o.stamp, Key: p.key}
+	}
+}
+
+// read opens the body.
+func (a *arrival) read(in *DocWrite) (err error) {
+	if in.Deleted {
+		a.node.Ended = string(in.canonical) == endedBody
+		return nil
+	}
+	if len(in.canonical) > maxRecordDoc {
+		return refused("the document is too large for a record")
+	}
+	if a.doc, err = a.kind.Decode(record.Body{Shown: in.canonical[1 : len(in.canonical)-1]}); err != nil {
+		return fmt.Errorf("%w: %w", ErrDocument, err)
+	}
+	for _, name := range a.doc.Unknown() {
+		if _, known := a.kind.Field(name); known {
+			return refused("a derived field is no part of a record")
+		}
+	}
+	var parent record.Revision
+	if len(a.path) > 1 {
+		parent = a.path[1]
+	}
+	a.foreign = !bytes.Equal(a.doc.Canonical(), in.canonical) || record.Next(parent, false, in.canonical) != a.path[0]
+	return nil
+}
+
+// isKnown tells a revision that the record has already.
+func (a *arrival) isKnown() bool { return a.tree.Has(a.path[0]) }
+
+// refused is a *Forbidden of one document.
+func refused(reason string) error {
+	return &Forbidden{CurrentScopes: []string{}, Reason: reason}
+}
+
+// scopes are where the revision puts the record. A membership whose person is not here yet is where it came from.
+func (o *op) scopesOfArrival(a *arrival) (scopes [2]record.Scope, err error) {
+	if a.doc == nil {
+		if a.before != nil {
+			return a.before.scopes, nil
+		}
+		scopes[0] = a.via
+		return scopes, nil
+	}
+	home, err := o.homeOf(a.kind, a.doc)
+	if err != nil {
+		return scopes, err
+	}
+	if a.kind == record.Membership && home == 0 && a.via.Sort == record.ScopeChurch {
+		home = a.via.ID
+	}
+	copy(scopes[:], a.kind.Scopes(a.id, a.doc, home))
+	return scopes, nil
+}

@@ -1,0 +1,64 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+)
+
+// localKey names a local document: it belongs to one key in one database, is not replicated and has no history.
+func localKey(docs documents, p Principal, id string) []byte {
+	return append(binary.AppendUvarint(docs.localPrefix(), uint64(p.key)), id...)
+}
+
+// Local reads the principal's own local document and how often it was written: ErrNotFound.
+func (db *Database) Local(id string) (body []byte, written uint64, err error) {
+	err = db.touch(func(v *sight, docs documents) error {
+		row, err := v.get(freeLocalBucket, localKey(docs, db.principal, id))
+		if err != nil || row == nil {
+			return orNotFound(err)
+		}
+		c := cutter{rest: row}
+		written, body = c.uvarint(), bytes.Clone(c.rest)
+		return nil
+	})
+	return body, written, err
+}
+
+// PutLocal sets the principal's own local document and answers how often it was written; a nil body deletes it. Whoever reads a
+// database may keep a checkpoint in it. ErrNotFound where there is nothing to delete; ErrDocument, ErrTooLarge.
+func (db *Database) PutLocal(id string, body []byte) (written uint64, err error) {
+	if err := checkDocID("l" + id); err != nil || id == "" { // one that begins with "_" is as good as any
+		return 0, errors.Join(err, ErrDocument)
+	}
+	if body != nil {
+		if body, err = canonicalDoc(body); err != nil {
+			return 0, err
+		}
+	}
+	if err := db.touch(func(*sight, documents) error { return nil }); err != nil {
+		return 0, err
+	}
+	err = db.store.do(false, func(o *op) error {
+		docs, err := o.documents(db.name)
+		if err != nil {
+			return err
+		}
+		key := localKey(docs, db.principal, id)
+		row, err := o.get(freeLocalBucket, key)
+		switch {
+		case err != nil:
+			return err
+		case body == nil && row == nil:
+			return ErrNotFound
+		case body == nil:
+			o.delete(freeLocalBucket, key)
+			return nil
+		}
+		c := cutter{rest: row}
+		written = c.uvarint() + 1
+		o.put(freeLocalBucket, key, append(binary.AppendUvarint(nil, written), body...))
+		return nil
+	})
+	return written, err
+}

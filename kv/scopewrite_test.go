@@ -1,0 +1,205 @@
+package kv_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// opens opens a database that must be there.
+func opens(t testing.TB, s *kv.Store, p kv.Principal, name string) *kv.Database {
+	t.Helper()
+	db, err := s.Database(p, name)
+	if err != nil {
+		t.Fatalf("open %s: %v", name, err)
+	}
+	return db
+}
+
+// replicated brings what one database has and the other lacks over, as a replicator does, and answers what was refused.
+func replicated(t testing.TB, from *kv.Database, node string, to *kv.Database) (refused []string) {
+	t.Helper()
+	f := kv.Feed{Limit: 50}
+	for more := true; more; {
+		page, goesOn, err := from.Changes(f)
+		if err != nil {
+			t.Fatalf("changes of %s: %v", from.Name(), err)
+		}
+		for _, c := range page {
+			f.Since = c.Seq
+			if !c.Removed {
+				refused = append(refused, broughtOver(t, from, node, to, c.ID)...)
+			}
+		}
+		more = goesOn
+	}
+	return refused
+}
+
+// broughtOver brings the leaves of one document over.
+func broughtOver(t testing.TB, from *kv.Database, node string, to *kv.Database, id string) (refused []string) {
+	t.Helper()
+	doc, err := from.Read(id, kv.Ask{Leaves: true})
+	if err != nil {
+		t.Fatalf("read %s: %v", id, err)
+	}
+	for _, r := range doc.Revisions {
+		missing, err := to.Missing([]kv.Revs{{ID: id, Revisions: []record.Revision{r.Revision}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(missing[0].Missing) == 0 {
+			continue
+		}
+		n := doc.Tree.Find(r.Revision)
+		w := kv.DocWrite{ID: id, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body}
+		w.Author = kv.Author{Key: n.Key, Node: n.Node, Fields: n.Fields}
+		if n.At != 0 {
+			w.Author.At = time.UnixMicro(n.At)
+		}
+		if n.Node == (ulid.ULID{}) {
+			w.Author.Node = ulid.MustParse(node)
+		}
+		results, err := to.Write([]kv.DocWrite{w})
+		if err != nil {
+			t.Fatalf("write %s: %v", id, err)
+		}
+		if err := results[0].Err; err != nil {
+			refused = append(refused, fmt.Sprintf("%s: %v", id, err))
+		}
+	}
+	return refused
+}
+
+// bodyOf is a document's present body, "" where it is deleted, with its revision.
+func bodyOf(t testing.TB, db *kv.Database, id string) string {
+	t.Helper()
+	doc, err := db.Read(id, kv.Ask{})
+	if err != nil {
+		return err.Error()
+	}
+	if doc.Deleted {
+		return "deleted " + doc.Revisions[0].Revision.String()
+	}
+	return doc.Revisions[0].Revision.String() + string(doc.Revisions[0].Body)
+}
+
+// A laptop pulls a church, changes it offline, and pushes what it made; the centre has it as it was made.
+func TestAChurchGoesToALaptopAndBack(t *testing.T) {
+	centre, venue := twoChurches(t), kvtest.Open(t)
+	person := kvtest.Create(t, centre, record.Person, `{"full_name":"Ana","church_id":1}`)
+	group := kvtest.Create(t, centre, record.Group, `{"name":"Choir","church_id":1}`)
+	kvtest.Create(t, centre, record.Membership, fmt.Sprintf(`{"person":%d,"group_id":%d}`, person, group))
+	newTicket(t, centre, 1, "CODE", "")
+	p := enrolled(t, centre, "church:1", kv.Venue{Node: venue.Node(), Names: true})
+	names := []string{"church-1", "reference", "event-1", "event-1-names", "event-1-holders"}
+	for _, name := range names {
+		if refused := replicated(t, opens(t, centre, p, name), centre.Node(), opens(t, venue, kv.Operator(), name)); refused != nil {
+			t.Errorf("the laptop refuses %v", refused)
+		}
+	}
+	patched(t, venue, record.Person, person, `{"full_name":"Ana Souza"}`)
+	scanned(t, venue, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE"}, kv.Outcome("unknown_code")) // it has not the code key yet
+	for _, name := range names[:1] {
+		if refused := replicated(t, opens(t, venue, kv.Operator(), name), venue.Node(), opens(t, centre, p, name)); refused != nil {
+			t.Errorf("the centre refuses %v", refused)
+		}
+	}
+	for _, name := range names {
+		db := opens(t, centre, kv.Operator(), name)
+		page, _, err := db.Changes(kv.Feed{Limit: 100})
+		if err != nil || len(page) == 0 {
+			t.Fatal(err)
+		}
+		for _, c := range page {
+			if a, b := bodyOf(t, db, c.ID), bodyOf(t, opens(t, venue, kv.Operator(), name), c.ID); a != b && c.ID[:4] != "scan" {
+				t.Errorf("%s is %s at the centre, %s at the venue", c.ID, a, b)
+			}
+		}
+	}
+	tree := kv.TreeOf(t, centre, record.Person, person)
+	last := tree.Winner()
+	if tree.Len() != 2 || last.Node.String() != venue.Node() || len(last.Fields) != 1 || last.Fields[0] != "full_name" || last.At == 0 {
+		t.Errorf("the centre knows of the change %+v, want the laptop's name, its time and the field", last)
+	}
+	healthy(t, centre)
+	healthy(t, venue)
+}
+
+// Two replicas that changed one record show the same one, whichever came first, and keep the other.
+func TestTheWinnerIsTheSameEverywhere(t *testing.T) {
+	a, b := twoChurches(t), kvtest.Open(t)
+	kv.SetLeaf(a) // who has a centre merges nothing
+	kv.SetLeaf(b)
+	id := kvtest.Create(t, a, record.Person, `{"full_name":"Ana","church_id":1}`)
+	atA, atB := opens(t, a, kv.Operator(), "church-1"), opens(t, b, kv.Operator(), "church-1")
+	replicated(t, atA, a.Node(), atB)
+	patched(t, a, record.Person, id, `{"full_name":"Ana A"}`)
+	patched(t, b, record.Person, id, `{"full_name":"Ana B"}`)
+	replicated(t, atA, a.Node(), atB)
+	replicated(t, atB, b.Node(), atA)
+	doc := record.Person.DocID(record.Int(id))
+	if x, y := bodyOf(t, atA, doc), bodyOf(t, atB, doc); x != y {
+		t.Errorf("one shows %s, the other %s", x, y)
+	}
+	for _, s := range []*kv.Store{a, b} {
+		page, _, err := opens(t, s, kv.Operator(), "church-1").Changes(kv.Feed{Limit: 9, IDs: []string{doc}})
+		if err != nil || len(page) != 1 || len(page[0].Leaves) != 2 {
+			t.Errorf("changes = %+v, %v, want both leaves", page, err)
+		}
+		healthy(t, s)
+	}
+	if err := a.Delete(kv.Operator(), target(record.Person, id)); err != nil {
+		t.Fatal(err)
+	}
+	if got := bodyOf(t, atA, doc); !strings.HasPrefix(got, "deleted") {
+		t.Errorf("after its deletion the record is %s", got)
+	}
+	healthy(t, a)
+}
+
+func TestAFactIsNeverChanged(t *testing.T) {
+	centre, venue := twoChurches(t), kvtest.Open(t)
+	db := opens(t, centre, enrolled(t, centre, "event:1", kv.Venue{Node: venue.Node()}), "event-1")
+	id := ulid.Make().String()
+	body := func(node, door string) []byte {
+		return fmt.Appendf(nil, `{"event_id":1,"ticket_id":7,"hlc":"019000000000%04x","at":"2026-11-22T19:00:00Z","node":%q,"door":%q,"direction":"in","list":""}`, 1, node, door)
+	}
+	write := func(w kv.DocWrite) string {
+		t.Helper()
+		results, err := db.Write([]kv.DocWrite{w})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return kindOf(results[0].Err)
+	}
+	first := kv.DocWrite{ID: "checkin:" + id, Path: chain("a"), Body: body(venue.Node(), "north")}
+	for _, c := range []struct {
+		name, want string
+		w          kv.DocWrite
+	}{
+		{"the first", "ok", first},
+		{"the same again", "ok", first},
+		{"another under its id", "forbidden", kv.DocWrite{ID: first.ID, Path: chain("b"), Body: body(venue.Node(), "south")}},
+		{"a second revision", "forbidden", kv.DocWrite{ID: first.ID, Path: chain("ba"), Body: body(venue.Node(), "south")}},
+		{"its deletion", "forbidden", kv.DocWrite{ID: first.ID, Path: chain("ba"), Deleted: true}},
+		{"one by another node", "forbidden", kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: body(centre.Node(), "north")}},
+		{"one of another event", "forbidden", kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"),
+			Body: []byte(strings.Replace(string(body(venue.Node(), "north")), `"event_id":1`, `"event_id":2`, 1))}},
+	} {
+		if got := write(c.w); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	if n := kv.Rows(t, centre, "kind:checkin"); n != 1 {
+		t.Errorf("%d check-ins, want one", n)
+	}
+	healthy(t, centre)
+}

@@ -1,0 +1,205 @@
+package kv
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/record"
+)
+
+// writeAsKey stores a revision that a key which is no laptop's has made, after the same validation as /v1 (sync.md §1). What the
+// server sets by itself, dates and originals, makes one more revision on top.
+func (db *scopeDocs) writeAsKey(o *op, p Principal, a *arrival) error {
+	if a.doc == nil {
+		return db.deleteAsKey(o, p, a)
+	}
+	base, err := db.judgeKey(o, p, a)
+	if err != nil {
+		return err
+	}
+	patch, err := o.patchOf(p, a, base)
+	if err != nil {
+		return err
+	}
+	if err := asRefusal(o.unique(a.kind, a.id, a.doc)); err != nil {
+		return err
+	}
+	if err := db.judgeScopes(o, p, a); err != nil {
+		return err
+	}
+	next, err := o.adopt(a)
+	if err != nil || next.revision != a.path[0] {
+		return err // a losing branch: the root will settle what is merged
+	}
+	settled := a.doc.Clone()
+	settled.Apply(patch)
+	if base == nil && p.key != 0 {
+		settled.Set("created_by", record.Number(p.key))
+	}
+	settled.Settle(base, o.moment())
+	if sameBody(settled.Encode(), next.body) {
+		return nil
+	}
+	_, err = o.write(change{kind: a.kind, id: a.id, before: next, was: a.doc, is: settled, author: p.key})
+	return err
+}
+
+// judgeKey answers the record that a revision changes, as it was: nil for a new one.
+func (db *scopeDocs) judgeKey(o *op, p Principal, a *arrival) (*record.Doc, error) {
+	switch {
+	case a.kind.Fact || a.kind.System:
+		return nil, refused("only a laptop brings such records")
+	case a.before == nil:
+		if err := errors.Join(mayUse(p, a.kind, "POST"), asRefusal(mayCreate(p, a.kind))); err != nil {
+			return nil, err
+		}
+		return nil, o.ownID(p, a.kind, a.id)
+	case a.before.deleted:
+		return nil, refused("the record was deleted")
+	}
+	if err := db.mayTouch(o, p, a, "PATCH"); err != nil {
+		return nil, err
+	}
+	return o.baseOf(a)
+}
+
+// mayTouch answers nil where p sees a record and may use a method on it.
+func (db *scopeDocs) mayTouch(o *op, p Principal, a *arrival, method string) error {
+	if err := mayUse(p, a.kind, method); err != nil {
+		return err
+	}
+	if ok, err := o.sees(p, a.kind, a.before); err != nil || !ok {
+		return refusedFor(err, "the record has moved to where the key may not write")
+	}
+	return asRefusal(o.mayChange(p, a.kind, a.before))
+}
+
+func (db *scopeDocs) deleteAsKey(o *op, p Principal, a *arrival) error {
+	if a.kind.Fact || a.kind.System || a.before == nil {
+		return refused("there is nothing that the key could delete")
+	}
+	if err := db.mayTouch(o, p, a, "DELETE"); err != nil {
+		return err
+	}
+	if err := db.judgeScopes(o, p, a); err != nil {
+		return err
+	}
+	if !a.before.deleted {
+		if err := asRefusal(o.unreferred(p, a.kind, a.id)); err != nil {
+			return err
+		}
+	}
+	_, err := o.adopt(a)
+	return err
+}
+
+// ownID answers nil for an id that a key may give: one that no range ever holds.
+func (o *op) ownID(_ Principal, k *record.Kind, id record.ID) error {
+	if !k.ULID && id.Int() < record.FirstDrawn {
+		return refused("the id is not one of those that clients draw")
+	}
+	return nil
+}
+
+// baseOf is the record that a revision was made of: its parent, or where that body is not held the winner.
+func (o *op) baseOf(a *arrival) (*record.Doc, error) {
+	st := a.before
+	if len(a.path) > 1 && a.path[1] != st.revision {
+		kept, err := o.keptBody(a.kind, a.id, a.path[1])
+		if err != nil {
+			return nil, err
+		}
+		if kept != nil {
+			st = kept
+		}
+	}
+	return st.decode(a.kind)
+}
+
+// patchOf is what a revision changes as a request of /v1 would say it: *Forbidden where /v1 would refuse it.
+func (o *op) patchOf(p Principal, a *arrival, base *record.Doc) (*record.Patch, error) {
+	from := base
+	if from == nil {
+		from = a.kind.NewDoc()
+	}
+	body := []byte{'{'}
+	for _, name := range a.doc.Differs(from) {
+		f, known := a.kind.Field(name)
+		if !known || !f.Settable(record.V1) && !(base == nil && a.kind == record.Membership && name == "group_id") {
+			return nil, refused("the field " + name + " is not one that the key may set")
+		}
+		body = appendMember(body, name, a.doc.Value(name))
+	}
+	surface := record.V1
+	if a.kind == record.Membership {
+		surface = record.Admin // its group is the path's on /v1
+	}
+	patch, err := a.kind.Parse(append(body, '}'), record.ParseOptions{Surface: surface, Zone: o.store.zone})
+	if err != nil {
+		return nil, refused("the document is not valid")
+	}
+	if base == nil {
+		o.giveChurch(p, a.kind, patch)
+		requireOf(patch, a.doc)
+	}
+	return patch, asRefusal(o.checkPatch(p, a.kind, patch))
+}
+
+func appendMember(dst []byte, name string, v jsontext.Value) []byte {
+	if len(dst) > 1 {
+		dst = append(dst, ',')
+	}
+	return append(append(append(dst, record.Quote(name)...), ':'), v...)
+}
+
+// requireOf adds a fault for each required field that a new document has not: one whose value is the default's has it.
+func requireOf(patch *record.Patch, d *record.Doc) {
+	for i := range patch.Kind.Fields {
+		f := &patch.Kind.Fields[i]
+		if f.Flags.Has(record.Required) && d.IsNull(f.Name) {
+			patch.Faults.Add(f.Name, record.TextRequired)
+		}
+	}
+}
+
+// asRefusal makes what /v1 would answer to a request a refusal of the document: a client of the protocol must never be told of a
+// conflict. Only fields are named.
+func asRefusal(err error) error {
+	var faults record.Faults
+	var conflict *Conflict
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &faults):
+		names := make([]string, 0, len(faults))
+		for name := range faults {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return refused("not valid: " + strings.Join(names, ", "))
+	case errors.As(err, &conflict):
+		return refused(conflict.Reason)
+	case errors.Is(err, ErrNotFound):
+		return refused("the key may not write this kind")
+	}
+	return err
+}
+
+// refusedFor is a failure of the store itself, or else a refusal.
+func refusedFor(err error, reason string) error {
+	if err != nil {
+		return err
+	}
+	return refused(reason)
+}
+
+// onlyFailure is an error that is no refusal.
+func onlyFailure(err error) error {
+	if errors.Is(err, ErrForbidden) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,156 @@
+package kv
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/record"
+)
+
+// writeRule says who may write a kind's documents through its databases (sync.md §1).
+type writeRule struct {
+	event  bool   // a laptop enrolled for an event: facts of its own, and tickets that nobody else has changed
+	church bool   // a laptop enrolled for a church or more
+	money  bool   // only one enrolled with --finance
+	v1     string // the methods by which /v1 writes it, which any other key needs
+}
+
+// writeRules is the one table. Nobody but the operator, as who this store's own replicator writes, may write what it does not name:
+// reference and system kinds.
+var writeRules = map[*record.Kind]writeRule{
+	record.Person:         {church: true, v1: "POST PATCH"},
+	record.Group:          {church: true},
+	record.Membership:     {church: true, v1: "POST"},
+	record.FinancialEntry: {church: true, money: true, v1: "POST PATCH DELETE"},
+	record.Event:          {church: true},
+	record.Ticket:         {church: true, event: true},
+	record.HolderName:     {church: true, event: true},
+	record.Holder:         {church: true, event: true},
+	record.Checkin:        {church: true, event: true},
+	record.Scan:           {church: true, event: true},
+	record.Undo:           {church: true, event: true},
+}
+
+// mayWrite answers nil where p may try: each document is judged by itself, as clients give up a database at once that refuses all
+// of a push. A laptop of an event pushes the private halves of the tickets that it sold, which it may not read.
+func (db *scopeDocs) mayWrite(p Principal) error {
+	if err := p.Check("sync", "POST"); err != nil {
+		return err
+	}
+	if !p.isNode() || db.scope.Sort != record.ScopeEventHolders && db.scope.Sort != record.ScopeEventNames {
+		return db.maySee(p)
+	}
+	db.reader = p
+	if ok, err := db.v.seesEvent(p, db.scope.ID); err != nil || !ok {
+		return db.mayHold(p)
+	}
+	return db.there()
+}
+
+// write stores one revision and answers its name. One that is known already changes nothing.
+func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, error) {
+	if len(in.Attachments) > 0 {
+		return record.Revision{}, refused("records have no attachments")
+	}
+	db.reader = p
+	a, err := db.arrive(o, p, in)
+	if err != nil {
+		return record.Revision{}, err
+	}
+	if a.isKnown() {
+		return a.path[0], nil
+	}
+	if a.kind.Fact && (a.before != nil || len(a.path) > 1 || a.path[0].Generation != 1 || a.doc == nil) {
+		return record.Revision{}, refused("a fact has one revision for ever")
+	}
+	switch {
+	case p.operator:
+		_, err = o.adopt(a)
+	case p.isNode():
+		if err = db.judgeNode(o, p, a); err == nil {
+			_, err = o.adopt(a)
+		}
+	default:
+		err = db.writeAsKey(o, p, a)
+	}
+	return a.path[0], err
+}
+
+// judgeNode answers a *Forbidden where a laptop may not write a revision.
+func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
+	rule := writeRules[a.kind]
+	eventLevel := p.level.Name == EventOf
+	switch {
+	case eventLevel && !rule.event, !eventLevel && !rule.church, rule.money && !p.node.Finance:
+		return refused("a laptop of this level does not write this kind")
+	case a.kind.Fact && a.doc.Text("node") != p.node.Node:
+		return refused("a laptop brings the facts of its own node alone")
+	case !a.kind.Fact && eventLevel && !a.isOnlyOf(p.node.Node):
+		return refused("somebody else has changed the ticket")
+	}
+	if err := db.judgeScopes(o, p, a); err != nil {
+		return err
+	}
+	if a.doc == nil && a.before != nil && !a.before.deleted {
+		return asRefusal(o.unreferred(p, a.kind, a.id))
+	}
+	return nil
+}
+
+// isOnlyOf tells that one node alone has made all revisions of a record.
+func (a *arrival) isOnlyOf(node string) bool {
+	own, err := ulid.ParseStrict(node)
+	return err == nil && a.node.Node == own && !slices.ContainsFunc(a.tree.Nodes(), func(n record.TreeNode) bool {
+		return n.Node != own && (n.Held || n.Deleted || n.At != 0) // else only its name is known
+	})
+}
+
+// judgeScopes wants a revision to be of the database that it came through, and all that it touches to be for p.
+func (db *scopeDocs) judgeScopes(o *op, p Principal, a *arrival) error {
+	next, err := o.scopesOfArrival(a)
+	if err != nil {
+		return err
+	}
+	if a.before != nil {
+		if ok, err := db.heldBy(p, a.before.scopes); err != nil || !ok {
+			return refusedFor(err, "the record has moved to where the key may not write")
+		}
+	}
+	if ok, err := db.heldBy(p, next); err != nil || !ok {
+		return refusedFor(err, "the key may not write where the record would belong")
+	}
+	if !slices.Contains(next[:], db.scope) && (a.before == nil || !a.before.in(db.scope)) {
+		return refused("the record belongs to another database")
+	}
+	return nil
+}
+
+// heldBy tells whether every scope is one that p may write to.
+func (db *scopeDocs) heldBy(p Principal, scopes [2]record.Scope) (bool, error) {
+	for _, s := range scopes {
+		if s.Sort == 0 {
+			continue
+		}
+		switch s.Sort {
+		case record.ScopeReference, record.ScopeReferenceFinance, record.ScopeSystem:
+			return false, nil
+		case record.ScopeEventHolders, record.ScopeEventNames:
+			s.Sort = record.ScopeEvent // who may not read them brings those that it made
+		}
+		other := &scopeDocs{v: db.v, scope: s}
+		if err := other.mayHold(p); err != nil {
+			return false, onlyFailure(err)
+		}
+	}
+	return scopes != [2]record.Scope{}, nil
+}
+
+// mayUse answers nil or a *Forbidden: does /v1 offer a method on a kind, and may p use it?
+func mayUse(p Principal, k *record.Kind, method string) error {
+	if !slices.Contains(strings.Fields(writeRules[k].v1), method) {
+		return refused("no key may do this to the kind")
+	}
+	return p.Check(k.Resource, method)
+}

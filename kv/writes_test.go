@@ -1,0 +1,159 @@
+package kv_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// drawnDoc is a document under an id that clients draw for themselves.
+func drawnDoc(k *record.Kind, n int64) string { return k.DocID(record.Int(record.FirstDrawn + n)) }
+
+// push writes one revision and answers what became of it.
+func push(t testing.TB, db *kv.Database, w kv.DocWrite) error {
+	t.Helper()
+	results, err := db.Write([]kv.DocWrite{w})
+	if err != nil {
+		t.Fatalf("write %s: %v", w.ID, err)
+	}
+	return results[0].Err
+}
+
+// onTop is the path of a revision upon the present one, with its body where members have other values.
+func onTop(t testing.TB, db *kv.Database, id, old, is string) kv.DocWrite {
+	t.Helper()
+	doc, err := db.Read(id, kv.Ask{})
+	if err != nil {
+		t.Fatalf("read %s: %v", id, err)
+	}
+	rev := doc.Revisions[0].Revision
+	body := replacedOnce(t, string(doc.Revisions[0].Body), old, is)
+	return kv.DocWrite{ID: id, Path: []record.Revision{{Generation: rev.Generation + 1, Hash: [16]byte(ulid.Make())}, rev}, Body: []byte(body)}
+}
+
+func replacedOnce(t testing.TB, text, old, is string) string {
+	t.Helper()
+	i := len(text) - 1
+	for i >= 0 && (len(text[i:]) < len(old) || text[i:i+len(old)] != old) {
+		i--
+	}
+	if i < 0 {
+		t.Fatalf("%s does not hold %s", text, old)
+	}
+	return text[:i] + is + text[i+len(old):]
+}
+
+// What a key that is no laptop's pushes passes the validation of /v1, each document by itself.
+func TestKeysPushWhatV1Takes(t *testing.T) {
+	s := twoChurches(t)
+	person := record.Person.DocID(record.Int(kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)))
+	other := kvtest.Create(t, s, record.Person, `{"full_name":"Rui","church_id":2}`)
+	kvtest.Create(t, s, record.Group, `{"name":"Choir","church_id":1}`)
+	newTicket(t, s, 1, "CODE", "")
+	key := kvtest.Login(t, s, "church:1", "*:*")
+	reader := kvtest.Login(t, s, "church:1", "sync:*", "people:GET", "group:GET", "memberships:GET", "event:GET")
+	db := opens(t, s, key, "church-1")
+	edit := func(old, is string) kv.DocWrite { return onTop(t, db, person, old, is) }
+	for _, c := range []struct {
+		name, want string
+		db         *kv.Database
+		w          kv.DocWrite
+	}{
+		{"a new name", "ok", db, edit(`"Ana"`, `"Ana Souza"`)},
+		{"a name that is too long", "forbidden", db, edit(`"Ana`, `"`+fmt.Sprintf("%0300d", 1))},
+		{"a read-only field", "forbidden", db, edit(`"created_at":"`, `"created_at":"1`)},
+		{"an unknown field", "forbidden", db, edit(`{"`, `{"a_newer_field":1,"`)},
+		{"a move to a church that is not its own", "forbidden", db, edit(`"church_id":1`, `"church_id":2`)},
+		{"a key that only reads", "forbidden", opens(t, s, reader, "church-1"), edit(`"Ana`, `"Eva`)},
+		{"a deletion, which /v1 does not offer", "forbidden", db, deletion(edit(`{`, `{`))},
+		{"a new person", "ok", db, kv.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":1}`)}},
+		{"a new person of another church", "forbidden", db, kv.DocWrite{ID: drawnDoc(record.Person, 2), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":2}`)}},
+		{"an entry without an account", "forbidden", opens(t, s, key, "church-1-finance"), kv.DocWrite{ID: drawnDoc(record.FinancialEntry, 1), Path: chain("a"), Body: []byte(`{"church_id":1,"transaction_type":"income"}`)}},
+		{"a new person under a small id", "forbidden", db, kv.DocWrite{ID: record.Person.DocID(record.Int(77)), Path: chain("a"), Body: []byte(`{"full_name":"New","church_id":1}`)}},
+		{"a person that is elsewhere", "forbidden", db, kv.DocWrite{ID: record.Person.DocID(record.Int(other)), Path: chain("ba"), Body: []byte(`{"full_name":"Rui","church_id":1}`)}},
+		{"a new membership", "ok", db, kv.DocWrite{ID: drawnDoc(record.Membership, 1), Path: chain("a"), Body: []byte(`{"person":1,"group_id":1}`)}},
+		{"the same membership twice", "forbidden", db, kv.DocWrite{ID: drawnDoc(record.Membership, 2), Path: chain("a"), Body: []byte(`{"person":1,"group_id":1}`)}},
+		{"a group, which /v1 does not write", "forbidden", db, kv.DocWrite{ID: drawnDoc(record.Group, 1), Path: chain("a"), Body: []byte(`{"name":"G","church_id":1}`)}},
+		{"a church", "forbidden", opens(t, s, key, "reference"), kv.DocWrite{ID: drawnDoc(record.Church, 1), Path: chain("a"), Body: []byte(`{"name":"C"}`)}},
+		{"a ticket", "forbidden", opens(t, s, key, "event-1"), kv.DocWrite{ID: drawnDoc(record.Ticket, 1), Path: chain("a"), Body: []byte(`{"event_id":1}`)}},
+		{"a fact", "forbidden", opens(t, s, key, "event-1"), kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: []byte(`{"event_id":1}`)}},
+		{"a kind that there is none of", "forbidden", db, kv.DocWrite{ID: "psalm:0000000000000001", Path: chain("a")}},
+	} {
+		if err := push(t, c.db, c.w); kindOf(err) != c.want {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+	made, err := db.Read(drawnDoc(record.Person, 1), kv.Ask{})
+	if err != nil || made.Tree.Len() != 2 || member(made.Revisions[0].Body, "created_at") == "null" || member(made.Revisions[0].Body, "created_by") != fmt.Sprint(key.Key()) {
+		t.Errorf("the new person is %+v, %v, want a second revision with the server's dates", made, err)
+	}
+	if r, err := s.Retrieve(kv.Operator(), target(record.Person, 1)); err != nil || member(r.JSON, "full_name") != `"Ana Souza"` {
+		t.Errorf("the person is %s, %v", r.JSON, err)
+	}
+	healthy(t, s)
+}
+
+func deletion(w kv.DocWrite) kv.DocWrite {
+	w.Deleted, w.Body = true, nil
+	return w
+}
+
+// What a laptop pushes is stored as received, where its level writes it.
+func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
+	s := twoChurches(t)
+	kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	kvtest.Create(t, s, record.FinancialAccount, `{"name":"Cash"}`)
+	kvtest.Create(t, s, record.Supplier, `{"name":"X"}`)
+	newTicket(t, s, 1, "CODE", "")
+	church := enrolled(t, s, "church:1", kv.Venue{})
+	money := enrolled(t, s, "church:1", kv.Venue{Finance: true})
+	door := enrolled(t, s, "event:1", kv.Venue{})
+	in := func(p kv.Principal, name string) *kv.Database { return opens(t, s, p, name) }
+	entry := kv.DocWrite{ID: drawnDoc(record.FinancialEntry, 1), Path: chain("a"),
+		Body: []byte(`{"church_id":1,"financial_account_id":1,"supplier_id":1,"transaction_type":"income","base_amount":"1.00"}`)}
+	ticket := kv.DocWrite{ID: drawnDoc(record.Ticket, 1), Path: chain("a"), Body: []byte(`{"event_id":1,"state":"valid"}`)}
+	for _, c := range []struct {
+		name, want string
+		db         *kv.Database
+		w          kv.DocWrite
+	}{
+		{"a person with a field of a newer version", "ok", in(church, "church-1"), onTop(t, in(church, "church-1"), "person:0000000000000001", `{"`, `{"a_newer_field":{"x":1},"`)},
+		{"a person of another church", "forbidden", in(church, "church-1"), kv.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":2}`)}},
+		{"a person through another database", "forbidden", in(church, "event-1"), kv.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
+		{"a group of nobody's", "forbidden", in(church, "reference"), kv.DocWrite{ID: drawnDoc(record.Group, 1), Path: chain("a"), Body: []byte(`{"name":"N"}`)}},
+		{"a church", "forbidden", in(church, "reference"), kv.DocWrite{ID: drawnDoc(record.Church, 1), Path: chain("a"), Body: []byte(`{"name":"N"}`)}},
+		{"money with --finance", "ok", in(money, "church-1-finance"), entry},
+		{"a ticket at the door", "ok", in(door, "event-1"), ticket},
+		{"the ticket again, changed by itself", "ok", in(door, "event-1"), kv.DocWrite{ID: ticket.ID, Path: chain("ba"), Body: []byte(`{"event_id":1,"state":"cancelled"}`)}},
+		{"its private half, which it may not read", "ok", in(door, "event-1-holders"), kv.DocWrite{ID: drawnDoc(record.Holder, 1), Path: chain("a"), Body: []byte(`{"event_id":1,"code":"X"}`)}},
+		{"the centre's ticket", "forbidden", in(door, "event-1"), onTop(t, in(door, "event-1"), "ticket:0000000000000001", `"valid"`, `"cancelled"`)},
+		{"a person", "forbidden", in(door, "event-1"), kv.DocWrite{ID: drawnDoc(record.Person, 9), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
+		{"the event", "forbidden", in(door, "event-1"), onTop(t, in(door, "event-1"), "event:0000000000000001", `"Sunday"`, `"Monday"`)},
+		{"a key", "forbidden", in(church, "church-1"), kv.DocWrite{ID: "api_key:0000000000000001", Path: chain("ba"), Body: []byte(`{"level":"denomination"}`)}},
+	} {
+		if err := push(t, c.db, c.w); kindOf(err) != c.want {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+	if _, err := s.Database(church, "church-1-finance"); kindOf(err) != "forbidden" {
+		t.Errorf("money without --finance: %v", err)
+	}
+	doc, err := in(church, "church-1").Read("person:0000000000000001", kv.Ask{})
+	if err != nil || member(doc.Revisions[0].Body, "a_newer_field") != `{"x":1}` {
+		t.Errorf("the person is %s, %v, want the newer field", doc.Revisions[0].Body, err)
+	}
+	if _, err := in(door, "event-1").Read(ticket.ID, kv.Ask{}); err != nil {
+		t.Error(err)
+	}
+	if db := in(door, "event-1-holders"); true {
+		if _, _, err := db.Changes(kv.Feed{Limit: 1}); kindOf(err) != "forbidden" {
+			t.Errorf("a laptop of an event reads holders: %v", err)
+		}
+	}
+	healthy(t, s)
+}
