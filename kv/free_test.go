@@ -1,7 +1,6 @@
 package kv_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -193,41 +192,6 @@ type ask struct {
 	err  error
 }
 
-func TestAHandleEndsWithItsKey(t *testing.T) {
-	t.Parallel()
-	s := withNotes(t)
-	key, secret := kvtest.Key(t, s, "denomination", "sync:*")
-	p, err := s.Login(key, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := by(s, p, "notes")
-	told := make(chan error)
-	go func() { told <- db.Await(t.Context(), 0) }()
-	if err := s.RevokeKey(kv.Operator(), p.Key()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Login(key, secret); !errors.Is(err, kv.ErrRevoked) || !errors.Is(err, kv.ErrBadLogin) {
-		t.Errorf("Login of a revoked key = %v", err)
-	}
-	if _, err := s.Login(key, secret+"x"); errors.Is(err, kv.ErrRevoked) || !errors.Is(err, kv.ErrBadLogin) {
-		t.Errorf("Login of a revoked key with another secret = %v", err)
-	}
-	for name, err := range map[string]error{
-		"Info":  second(db.Info()),
-		"Write": second(db.Write([]kv.DocWrite{{ID: "x"}})),
-		"Local": second(db.PutLocal("x", []byte(`{}`))),
-	} {
-		if !errors.Is(err, kv.ErrRevoked) {
-			t.Errorf("%s by a revoked key = %v", name, err)
-		}
-	}
-	noted(t, s, "a", `{}`) // what is awaited happens, and is not for this key
-	if err := <-told; !errors.Is(err, kv.ErrRevoked) {
-		t.Errorf("Await by a revoked key = %v", err)
-	}
-}
-
 func TestTwoDatabasesHaveNothingInCommon(t *testing.T) {
 	t.Parallel()
 	s, clock := opened(t)
@@ -306,68 +270,5 @@ func TestDocumentsThatAreNone(t *testing.T) {
 	}
 	if db, err := of(s).Info(); err != nil || db.Docs != 1 {
 		t.Errorf("Info = %+v, %v, want the last one alone", db, err)
-	}
-}
-
-func TestALocalDocumentIsItsKeysOwn(t *testing.T) {
-	t.Parallel()
-	s := withNotes(t)
-	ana, bia := kvtest.Login(t, s, "denomination", "sync:*"), kvtest.Login(t, s, "denomination", "sync:*")
-	for want := range uint64(3) {
-		if n, err := by(s, ana, "notes").PutLocal("checkpoint", fmt.Appendf(nil, `{"n":%d}`, want)); err != nil || n != want+1 {
-			t.Fatalf("PutLocal = %d, %v", n, err)
-		}
-	}
-	if body, n, err := by(s, ana, "notes").Local("checkpoint"); err != nil || string(body) != `{"n":2}` || n != 3 {
-		t.Errorf("Local = %s, %d, %v", body, n, err)
-	}
-	if _, _, err := by(s, bia, "notes").Local("checkpoint"); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("Local of another key = %v", err)
-	}
-	if _, err := by(s, bia, "notes").PutLocal("checkpoint", nil); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("deleting another key's = %v", err)
-	}
-	if _, err := by(s, ana, "notes").PutLocal("checkpoint", nil); err != nil {
-		t.Errorf("deleting one's own = %v", err)
-	}
-	for id, want := range map[string]error{"_PaHYpGTpn47T1TUJTYVTg==": nil, "a/b": nil, "": kv.ErrDocument, "a\x00": kv.ErrDocument} {
-		if _, err := by(s, ana, "notes").PutLocal(id, []byte(`{}`)); !errors.Is(err, want) {
-			t.Errorf("PutLocal(%q) = %v, want %v", id, err, want)
-		}
-	}
-	if _, _, err := by(s, ana, "notes").Local("checkpoint"); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("Local of a deleted one = %v", err)
-	}
-	if db, err := infoOf(s, ana, "notes"); err != nil || db.Seq != 0 || db.Docs != 0 {
-		t.Errorf("Info = %+v, %v, want no change", db, err)
-	}
-}
-
-func TestAwaitingAChange(t *testing.T) {
-	t.Parallel()
-	s := withNotes(t)
-	told := make(chan error)
-	notes := of(s)
-	go func() { told <- notes.Await(context.Background(), 0) }()
-	noted(t, s, "a", `{}`)
-	if err := <-told; err != nil {
-		t.Error(err)
-	}
-	db, err := notes.Info()
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { told <- notes.Await(context.Background(), db.Seq) }()
-	if err := s.DeleteDatabase(kv.Operator(), "notes"); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-told; !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("Await of a database that goes = %v", err)
-	}
-	ended, end := context.WithCancel(t.Context())
-	end()
-	newNotes(t, s)
-	if err := notes.Await(ended, 0); !errors.Is(err, context.Canceled) {
-		t.Errorf("Await of an ended context = %v", err)
 	}
 }
