@@ -67,7 +67,7 @@ func (b *board) next(v *sight, k *record.Kind, last record.ID) (n int, end recor
 	}
 	ids := list.page(nil, from, boardPage)
 	for _, id := range ids {
-		if err := b.look(v, k, id); err != nil {
+		if err := b.look(v, k, id, b.alone); err != nil {
 			return 0, last, err
 		}
 		last = id
@@ -85,18 +85,21 @@ func (b *board) page(v *sight) (seen int, moved bool, err error) {
 		seen, b.upto = seen+1, c.Seq
 		if c.Kind.Class == record.Events {
 			moved = true
-			err = b.look(v, c.Kind, c.ID)
+			err = b.look(v, c.Kind, c.ID, b.record)
 		}
 		return seen < boardPage, err
 	})
 	return seen, moved, err
 }
 
-// look counts one record as it is now. What fails its checksum is reported and not counted.
-func (b *board) look(v *sight, k *record.Kind, id record.ID) error {
+// counter counts one record as it is now.
+type counter func(*sight, *record.Kind, *stored) error
+
+// look counts one record if it is the event's. What fails its checksum is reported and not counted.
+func (b *board) look(v *sight, k *record.Kind, id record.ID, count counter) error {
 	st, err := v.loadAny(k, id)
 	if err == nil && st != nil && st.home(k) == b.event {
-		err = b.record(v, k, st)
+		err = count(v, k, st)
 	}
 	if errors.Is(err, ErrCorrupt) {
 		v.store.noteCorrupt(err)
@@ -105,6 +108,15 @@ func (b *board) look(v *sight, k *record.Kind, id record.ID) error {
 	return err
 }
 
+// alone counts a record where all others are looked at too.
+func (b *board) alone(v *sight, k *record.Kind, st *stored) error {
+	if k == record.Checkin {
+		return b.judge(v, st)
+	}
+	return b.record(v, k, st)
+}
+
+// record counts a record, and what it may have changed.
 func (b *board) record(v *sight, k *record.Kind, st *stored) error {
 	switch k {
 	case record.Ticket:

@@ -1,0 +1,185 @@
+package kv_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// drawnFact is a check-in, an undo or a refusal that some node has made, or a ticket's new state.
+type drawnFact struct {
+	kind            *record.Kind // nil: the ticket's state
+	id, names       record.ID    // names is the undone check-in
+	ticket          int
+	code            int
+	list, direction string
+	hlc             int
+	state           string
+}
+
+func (f *drawnFact) counts() bool { return f.direction == "in" && f.list != "workshop" }
+
+func (f *drawnFact) before(o *drawnFact) bool {
+	return cmp.Or(f.hlc-o.hlc, f.id.Compare(o.id)) < 0
+}
+
+// drawnID makes an id of a fact.
+func drawnID(n uint64) record.ID {
+	id, _ := record.Checkin.KeyID(append([]byte{1, 2, 3, 4, 5, 6, 7, 8}, key8(n)...))
+	return id
+}
+
+func drawnFacts(t *rapid.T) (facts []*drawnFact) {
+	var checkins []record.ID
+	for i := range rapid.IntRange(4, 16).Draw(t, "facts") {
+		f := &drawnFact{kind: record.Checkin, id: drawnID(rapid.Uint64Range(1, 1<<40).Draw(t, "id")<<8 | uint64(i)), ticket: rapid.IntRange(1, 3).Draw(t, "ticket"),
+			code: rapid.IntRange(1, 3).Draw(t, "code"), list: rapid.SampledFrom([]string{"", "", "", "", "", "", "2026-11-22", "workshop"}).Draw(t, "list"),
+			direction: rapid.SampledFrom([]string{"in", "in", "in", "in", "in", "in", "out"}).Draw(t, "direction"), hlc: rapid.IntRange(1, 6).Draw(t, "hlc")}
+		switch rapid.IntRange(0, 9).Draw(t, "sort") {
+		case 9:
+			f.kind = nil
+			f.state = rapid.SampledFrom([]string{"valid", "cancelled", "blocked"}).Draw(t, "state")
+		case 7, 8:
+			if len(checkins) > 0 {
+				f.kind, f.names = record.Undo, rapid.SampledFrom(checkins).Draw(t, "undone")
+			}
+		case 6:
+			f.kind = record.Scan
+		}
+		if f.kind == record.Checkin {
+			checkins = append(checkins, f.id)
+		}
+		facts = append(facts, f)
+	}
+	return facts
+}
+
+// put stores it.
+func (f *drawnFact) put(t testing.TB, s *kv.Store, event int64) {
+	t.Helper()
+	if f.kind == nil {
+		patched(t, s, record.Ticket, int64(f.ticket), fmt.Sprintf(`{"state":%q}`, f.state))
+		return
+	}
+	text := func(name, v string) record.Member { return record.Member{Name: name, Value: record.Quote(v)} }
+	members := []record.Member{{Name: "event_id", Value: record.Number(event)}, {Name: "ticket_id", Value: record.Number(int64(f.ticket))},
+		text("code_hash", fmt.Sprintf("%032d", f.code)), text("list", f.list), text("direction", f.direction), text("door", fmt.Sprint("door ", f.code)),
+		text("hlc", fmt.Sprintf("%016x", f.hlc)), text("at", fmt.Sprintf("2026-11-22T19:%02d:30Z", f.hlc))}
+	switch f.kind {
+	case record.Undo:
+		members = append(members, text("checkin_id", record.Checkin.FormatID(f.names)))
+	case record.Scan:
+		members = append(members, text("outcome", "blocked"))
+	}
+	if err := kv.PutFact(s, f.kind, f.id, members...); err != nil {
+		t.Fatalf("PutFact(%+v): %v", f, err)
+	}
+}
+
+// told is what a store says of an event.
+type told struct {
+	Doubles  []string // check-in, why, and the one before
+	Admitted int
+	Outcomes map[kv.Outcome]int
+	Types    map[string]kv.TypeCount
+	Doors    map[string]int
+	Minutes  map[int][2]int
+}
+
+func toldBy(t testing.TB, s *kv.Store, event int64) told {
+	t.Helper()
+	st, err := s.Status(kv.Operator(), event)
+	if err != nil {
+		t.Fatalf("Status: %v", err)
+	}
+	page, err := s.DoubleEntries(kv.Operator(), kv.DoubleQuery{Event: event, Limit: 100})
+	if err != nil || page.Count != len(page.Entries) || st.Doubles != page.Count {
+		t.Fatalf("DoubleEntries = %+v, %v, the status counts %d", page, err, st.Doubles)
+	}
+	got := told{Admitted: st.Admitted, Outcomes: map[kv.Outcome]int{}, Types: st.Types, Doors: st.Doors, Minutes: map[int][2]int{}}
+	for _, e := range page.Entries {
+		line := e.CheckinID + " " + string(e.Reason)
+		if e.First != nil {
+			line += " after " + e.First.CheckinID
+		}
+		got.Doubles = append(got.Doubles, line)
+	}
+	for o, n := range st.Outcomes {
+		if n != 0 {
+			got.Outcomes[o] = n
+		}
+	}
+	for _, m := range st.Minutes {
+		got.Minutes[m.Minute.Minute()] = [2]int{m.Admitted, m.Refused}
+	}
+	return got
+}
+
+// modelled is the same said in the plainest way: every check-in against every other.
+func modelled(facts []*drawnFact) told {
+	want := told{Outcomes: map[kv.Outcome]int{}, Types: map[string]kv.TypeCount{}, Doors: map[string]int{}, Minutes: map[int][2]int{}}
+	state, undone := map[int]string{}, map[record.ID]bool{}
+	for _, f := range facts {
+		switch f.kind {
+		case nil:
+			state[f.ticket] = f.state
+		case record.Undo:
+			undone[f.names] = true
+		}
+	}
+	live := func(f *drawnFact) bool { return f.kind == record.Checkin && f.counts() && !undone[f.id] }
+	sorted := slices.SortedFunc(slices.Values(facts), func(a, b *drawnFact) int {
+		if a.before(b) {
+			return -1
+		}
+		return 1
+	})
+	in := map[int]int{}
+	for _, f := range sorted {
+		minute := want.Minutes[f.hlc]
+		switch {
+		case f.kind == record.Scan:
+			want.Outcomes[kv.Blocked]++
+			minute[1]++
+		case f.kind == record.Checkin && f.counts() && undone[f.id]:
+			want.Outcomes[kv.Undone]++
+		case live(f):
+			i := slices.IndexFunc(sorted, func(o *drawnFact) bool {
+				return live(o) && o.before(f) && o.list == f.list && (o.code == f.code || o.ticket == f.ticket)
+			})
+			id := record.Checkin.FormatID(f.id)
+			if i >= 0 {
+				want.Outcomes[kv.AlreadyAdmitted]++
+				want.Doubles = append(want.Doubles, id+" already_admitted after "+record.Checkin.FormatID(sorted[i].id))
+				break
+			}
+			if state[f.ticket] == "cancelled" {
+				want.Doubles = append(want.Doubles, id+" cancelled")
+			}
+			want.Outcomes[kv.Admitted]++
+			want.Admitted++
+			want.Doors[fmt.Sprint("door ", f.code)]++
+			minute[0]++
+			in[f.ticket]++
+		}
+		if minute != [2]int{} {
+			want.Minutes[f.hlc] = minute
+		}
+	}
+	for ticket, sort := range []string{1: "Adult", 2: "Adult", 3: "Child"} {
+		n := want.Types[sort]
+		if n.Admitted += in[ticket]; sort != "" && (state[ticket] == "" || state[ticket] == "valid") {
+			n.Issued++
+		}
+		want.Types[sort] = n
+	}
+	maps.DeleteFunc(want.Types, func(_ string, n kv.TypeCount) bool { return n == kv.TypeCount{} })
+	return want
+}
