@@ -33,20 +33,20 @@ func bulkDocs(c *call) error {
 	return b.out.end()
 }
 
-// batch is a request of _bulk_docs.
-type batch struct {
+// bulk is a request of _bulk_docs.
+type bulk struct {
 	docs       []*incoming
 	replicated bool
 	out        *stream
 	lines      int
 }
 
-func (c *call) readBatch() (*batch, error) {
+func (c *call) readBatch() (*bulk, error) {
 	dec, err := c.decoder()
 	if err != nil {
 		return nil, err
 	}
-	b, given := &batch{}, false
+	b, given := &bulk{}, false
 	err = eachMember(dec, func(name string) error {
 		switch name {
 		case "docs":
@@ -70,7 +70,7 @@ func (c *call) readBatch() (*batch, error) {
 }
 
 // store stores some of a batch's documents and answers what became of each.
-func (b *batch) store(c *call, docs []*incoming) ([]kv.DocResult, error) {
+func (b *bulk) store(c *call, docs []*incoming) ([]kv.DocResult, error) {
 	writes := make([]kv.DocWrite, 0, len(docs))
 	results := make([]kv.DocResult, len(docs))
 	at := make([]int, 0, len(docs))
@@ -96,7 +96,7 @@ func (b *batch) store(c *call, docs []*incoming) ([]kv.DocResult, error) {
 }
 
 // line writes what became of one document. Of what was replicated only what was not taken is told.
-func (b *batch) line(c *call, d *incoming, r kv.DocResult) {
+func (b *bulk) line(c *call, d *incoming, r kv.DocResult) {
 	s := b.out
 	if r.Err == nil {
 		c.server.metrics.received.Inc()
