@@ -31,7 +31,7 @@ func (m *Main) restoreCommand(set *settings) *cobra.Command {
 	replace := cmd.Flags().Bool("replace", false, "put it in the place of the store that is there, which is kept beside it")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := m.mayRestore(cmd.Context(), set.data, *replace); err != nil {
+		if err := m.mayRestore(set.data, *replace); err != nil {
 			return err
 		}
 		done, err := m.restore(cmd.Context(), set, args[0])
@@ -51,13 +51,9 @@ func (m *Main) restoreCommand(set *settings) *cobra.Command {
 }
 
 // mayRestore refuses to take a store's place unasked.
-func (m *Main) mayRestore(ctx context.Context, dir string, replace bool) error {
+func (m *Main) mayRestore(dir string, replace bool) error {
 	if err := m.checkFolder(dir); err != nil {
 		return err
-	}
-	if conn, err := dialSocket(ctx, dir); err == nil {
-		_ = conn.Close() // it only showed that somebody answers
-		return fmt.Errorf("a doorward serves the folder %s: stop it, restore, and start it again", dir)
 	}
 	if hasStore(dir) && !replace {
 		return fmt.Errorf("the folder %s holds a congregation; with --replace the backup takes its place, and the old file is kept beside it", dir)
@@ -87,11 +83,21 @@ func (m *Main) restore(ctx context.Context, set *settings, file string) (done re
 	if done, err = m.beginAgain(set, dir); err != nil {
 		return restored{}, fmt.Errorf("%s: %w", file, err)
 	}
-	done.Kept, err = kv.Replace(set.data, kv.Path(dir), time.Now())
-	if errors.Is(err, kv.ErrInUse) {
-		err = fmt.Errorf("another doorward is at work on the folder %s; try again when it is done", set.data)
-	}
+	done.Kept, err = m.putInPlace(ctx, set.data, dir)
 	return done, err
+}
+
+// putInPlace has a server that runs take up the restored store, or does it where none runs.
+func (m *Main) putInPlace(ctx context.Context, data, dir string) (kept string, err error) {
+	if conn, err := dialSocket(ctx, data); err == nil {
+		_ = conn.Close() // it only showed that somebody answers
+		return m.bequeath(ctx, data, filepath.Base(dir))
+	}
+	kept, err = kv.Replace(data, kv.Path(dir), time.Now())
+	if errors.Is(err, kv.ErrInUse) {
+		err = fmt.Errorf("another doorward is at work on the folder %s; try again when it is done", data)
+	}
+	return kept, err
 }
 
 func exists(path string) bool {

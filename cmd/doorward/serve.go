@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"doorward/api"
@@ -24,13 +25,15 @@ type serving struct {
 	*settings
 	listen, metrics string
 	api             api.Config
+	heir            *heir
+	again           bool // after a restore: its addresses have been told
 }
 
 func (m *Main) serveCommand(set *settings) *cobra.Command {
 	s := &serving{settings: set}
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Answer requests until a signal ends it", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return m.serve(cmd.Context(), s) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return m.serveOn(cmd.Context(), s) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "the address to answer at")
@@ -78,11 +81,10 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	}
 	f.answer(server, peers)
 	address := f.listeners[0].Addr().String()
-	f.add(socket, &http.Server{Handler: server.Control()})
-	m.greet(s, store, address)
+	f.add(socket, &http.Server{Handler: s.heir.beside(server.Control())})
 	log.Info("serving", "address", address, "version", s.api.Version)
-	if m.Ready != nil {
-		m.Ready(address)
+	if !s.again {
+		m.greet(s, store, address)
 	}
 	defer log.Info("stopped")
 	return f.run(ctx)
@@ -104,10 +106,10 @@ func (m *Main) prepare(ctx context.Context, s *serving, f *faces) error {
 			return err
 		}
 	}
-	if err := f.listen("--listen", s.listen); err != nil || s.metrics == "" {
+	if err := f.listen("--listen", &s.listen); err != nil || s.metrics == "" {
 		return err
 	}
-	return f.listen("--metrics-listen", s.metrics)
+	return f.listen("--metrics-listen", &s.metrics)
 }
 
 // check tries the settings on a store in another folder.
@@ -142,12 +144,15 @@ func (m *Main) openStore(ctx context.Context, s *serving, c kv.Config) (store *k
 	return nil, fmt.Errorf("another doorward is at work on the folder %s; try again when it is done", s.data)
 }
 
-// greet says where the server is and, where there is no key yet, how to make one.
+// greet says where the server is and, where there is no key yet, how to make one; then it tells who waits for it.
 func (m *Main) greet(s *serving, store *kv.Store, address string) {
 	fmt.Fprintf(m.Stdout, "Doorward answers at http://%s/ (API documentation: http://%s/docs)\n", address, address)
 	if keys, err := store.Keys(kv.Operator()); err == nil && len(keys) == 0 {
 		fmt.Fprintf(m.Stdout, "There is no key yet. The first one is made with:\n  %s keys add --data %s --name admin --level denomination --allow '*:*'\n",
 			shell([]string{m.Name}), shell([]string{s.data}))
+	}
+	if m.Ready != nil {
+		m.Ready(address)
 	}
 }
 
@@ -163,18 +168,21 @@ func (f *faces) add(l net.Listener, s *http.Server) {
 	f.servers, f.listeners = append(f.servers, s), append(f.listeners, l)
 }
 
-// listen takes an address, which nobody is answered at yet.
-func (f *faces) listen(flag, address string) error {
-	_, port, err := net.SplitHostPort(address)
+// listen takes an address, which nobody is answered at yet. A port that the system has chosen is in it from then on.
+func (f *faces) listen(flag string, address *string) error {
+	host, port, err := net.SplitHostPort(*address)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
 		return usageError{fmt.Errorf("%s: host:port is wanted: %w", flag, err)}
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := net.Listen("tcp", *address)
 	if err != nil {
 		return fmt.Errorf("%s: %w", flag, err)
+	}
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok {
+		*address = net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 	}
 	f.listeners = append(f.listeners, l)
 	return nil

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"time"
+
+	"doorward/kv"
+)
+
+// heir is the store that shall take a served one's place. The control socket is told of it, the server drains and closes, the
+// file is replaced, and the server goes on at the same addresses.
+type heir struct {
+	mu     sync.Mutex
+	drain  context.CancelFunc // ends what is served now
+	folder string             // of the heir, within the store's; "" = none waits
+	last   succession
+}
+
+// succession tells what became of the last heir.
+type succession struct {
+	Pending bool   `json:"pending"`
+	Kept    string `json:"kept"`  // the file that was replaced
+	Error   string `json:"error"` // "" = none
+}
+
+const restorePath = "/control/restore"
+
+// heirFolder is a name that restore gives to the folder of an heir.
+var heirFolder = regexp.MustCompile(`^restore-[0-9]+$`)
+
+// serveOn serves a store, and each that takes its place.
+func (m *Main) serveOn(ctx context.Context, s *serving) error {
+	s.heir = &heir{}
+	for {
+		served, end := context.WithCancel(ctx)
+		s.heir.drains(end)
+		err := m.serve(served, s)
+		end()
+		if err != nil || ctx.Err() != nil || !s.heir.succeed(s.data, m.logger(slog.LevelInfo)) {
+			return err
+		}
+		s.again = true
+	}
+}
+
+func (h *heir) drains(end context.CancelFunc) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.drain = end
+}
+
+// succeed puts the heir in its place, and tells whether there was one. Where it cannot be, the store before goes on.
+func (h *heir) succeed(dir string, log *slog.Logger) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.folder == "" {
+		return false
+	}
+	kept, err := kv.Replace(dir, kv.Path(filepath.Join(dir, h.folder)), time.Now())
+	h.folder, h.last = "", succession{Kept: kept}
+	if err != nil {
+		h.last.Error = err.Error()
+		log.Error("the restored store could not take its place; the one before goes on", slog.Any("cause", err))
+	} else {
+		log.Info("a restored store takes its place", slog.String("kept", filepath.Base(kept)))
+	}
+	return true
+}
+
+// beside answers what concerns the heir, and leaves everything else to the store's control handler.
+func (h *heir) beside(control http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", control)
+	mux.HandleFunc("GET "+restorePath, func(w http.ResponseWriter, _ *http.Request) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(h.last) // who is gone does not ask
+	})
+	mux.HandleFunc("POST "+restorePath, func(w http.ResponseWriter, r *http.Request) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		folder := r.URL.Query().Get("folder")
+		if h.folder != "" || !heirFolder.MatchString(folder) {
+			w.WriteHeader(http.StatusConflict)
+			_ = json.NewEncoder(w).Encode(failure{problem{Message: "another restore is under way"}})
+			return
+		}
+		h.folder, h.last = folder, succession{Pending: true}
+		h.drain()
+	})
+	return mux
+}
+
+// bequeath has a server put a restored store in the place of its own, and waits until it serves that.
+func (m *Main) bequeath(ctx context.Context, dir, folder string) (kept string, err error) {
+	c := m.viaSocket(dir)
+	defer func() { err = errors.Join(err, c.close()) }()
+	answer, err := c.send(ctx, request{method: http.MethodPost, path: restorePath, query: url.Values{"folder": {folder}}})
+	if err != nil {
+		return "", err
+	}
+	if err := answer.Body.Close(); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*drain, errors.New("the server has not come back; its log says why"))
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		case <-tick.C:
+		}
+		if last, ok := c.succession(ctx); ok && !last.Pending {
+			if last.Error != "" {
+				return "", fmt.Errorf("the store before goes on: %s", last.Error)
+			}
+			return last.Kept, nil
+		}
+	}
+}
+
+// succession asks a server what became of the heir; ok is false while nobody answers.
+func (c *control) succession(ctx context.Context) (last succession, ok bool) {
+	answer, err := c.call(ctx, request{method: http.MethodGet, path: restorePath})
+	if err != nil {
+		return last, false
+	}
+	return last, json.Unmarshal(answer, &last) == nil
+}
