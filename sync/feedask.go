@@ -2,6 +2,7 @@ package sync
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -58,16 +59,18 @@ func (f *feed) waits(q *query) {
 // start reads where a feed begins: after the sequence that a client knows, in any of the forms that JSON gives it.
 func (f *feed) start(q *query) error {
 	text, _ := q.text("since", "last-event-id")
-	switch text {
-	case "", "null", "0":
+	if text == "" || text == "null" || text == "0" {
 		return nil
-	case "now":
-		info, err := f.db.Info()
-		f.since = info.Seq
-		return err
 	}
-	var err error
-	f.since, err = f.server.config.Store.Since(strings.Trim(text, `"`))
+	since := uint64(math.MaxUint64)
+	if text != "now" {
+		var err error
+		if since, err = f.server.config.Store.Since(strings.Trim(text, `"`)); err != nil {
+			return err
+		}
+	}
+	info, err := f.db.Info()
+	f.since = min(since, info.Seq) // one of another database may lie beyond
 	return err
 }
 
