@@ -17,7 +17,8 @@ type sweep struct {
 
 // missing is the id of nothing, for each kind.
 func missing(kind string) string {
-	if kind == "double_entries" || kind == "checkin" || kind == "scan" || kind == "undo" {
+	switch kind {
+	case "double_entries", "checkin", "scan", "undo", "conflict", "refusal":
 		return "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 	}
 	return "9999"

@@ -243,5 +243,5 @@ func (db *Database) Write(writes []DocWrite) ([]DocResult, error) {
 			results[i] = DocResult{Err: steps[i].err}
 		}
 	}
-	return results, nil
+	return results, db.keepRefused(p, writes, results)
 }

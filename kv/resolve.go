@@ -1,4 +1,83 @@
 package kv
 
-// resolve does what the root does about a conflict; who has a centre shows winners and waits.
-func (o *op) resolve(*adoption) error { return nil }
+import (
+	"slices"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/record"
+)
+
+// resolve carries out what record.Resolve makes of a conflict, in the operation that has brought it. Only the root merges; who has
+// a centre shows the winner and waits.
+func (o *op) resolve(ad *adoption) error {
+	if o.store.leaf.Load() || ad.kind.Fact {
+		return nil
+	}
+	r, err := record.Resolve(ad.kind, &ad.tree, func(rev record.Revision) (*record.Doc, error) { return o.bodyOf(ad, rev) })
+	if err != nil || r == nil {
+		return err
+	}
+	for _, c := range r.Clashes {
+		if err := o.listClash(ad, c); err != nil {
+			return err
+		}
+	}
+	if r.Revision != r.Parent {
+		node := record.TreeNode{Held: true, At: o.stamp, Fields: r.Fields}
+		if err := ad.graft(r.Revision, r.Parent, node); err != nil {
+			return err
+		}
+		ad.fresh[r.Revision] = &fresh{doc: r.Doc}
+	}
+	for _, leaf := range r.Ended {
+		node := record.TreeNode{Deleted: true, Ended: true, Held: true, At: o.stamp}
+		if err := ad.graft(record.Ending(leaf), leaf, node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// graft adds a revision upon one that the tree has.
+func (ad *adoption) graft(rev, parent record.Revision, node record.TreeNode) error {
+	_, err := ad.tree.Graft(append([]record.Revision{rev}, ad.tree.Path(parent)...), node)
+	return err
+}
+
+// bodyOf is the body of a revision that has just come, is the record's, or is kept; nil where it is not held.
+func (o *op) bodyOf(ad *adoption, rev record.Revision) (*record.Doc, error) {
+	if f := ad.fresh[rev]; f != nil {
+		return f.doc, nil
+	}
+	if ad.before != nil && ad.before.revision == rev {
+		return ad.was, nil
+	}
+	kept, err := o.keptBody(ad.kind, ad.id, rev)
+	if err != nil || kept == nil {
+		return nil, err
+	}
+	return kept.decode(ad.kind)
+}
+
+// listClash writes for staff what a merge did not take.
+func (o *op) listClash(ad *adoption, c record.Clash) error {
+	d := record.Conflict.NewDoc()
+	d.Set("kind", record.Quote(ad.kind.Name))
+	d.Set("record_id", record.Quote(ad.kind.FormatID(ad.id)))
+	d.Set("field", record.Quote(c.Field))
+	if c.Winner != nil {
+		d.Set("winner", slices.Clone(c.Winner))
+	}
+	if c.Other != nil {
+		d.Set("other", slices.Clone(c.Other))
+	}
+	d.Set("at", record.Time(o.now))
+	node := o.store.identity.node
+	if by := ad.tree.Find(c.Leaf).Node; by != (ulid.ULID{}) { // who wrote the leaf that was merged in
+		node = by.String()
+	}
+	d.Set("node", record.Quote(node))
+	_, err := o.write(change{kind: record.Conflict, id: newFactID(o.now), is: d})
+	return err
+}

@@ -34,6 +34,8 @@ var layouts = map[string]struct {
 	"scan":              {1, 0xf56e50be},
 	"undo":              {1, 0x62de0dde},
 	"api_key":           {2, 0x4c0b572},
+	"conflict":          {1, 0x219a6cf7},
+	"refusal":           {1, 0x8ca19d8c},
 }
 
 // A body is written in table order and compared byte by byte: who moves, adds or takes away a stored field raises the kind's

@@ -1,0 +1,43 @@
+package record
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// What replication leaves for staff to look at (sync.md §3). Each is written by the store and changed by nobody.
+var (
+	// Conflict is a value that a merge did not take. Field "" is the whole record.
+	Conflict = table(Kind{Name: "conflict", Number: 22, Version: 1, Resource: "admin", Class: System, System: true, ULID: true,
+		scopes: []ScopeSort{ScopeSystem},
+		Fields: []Field{
+			{"kind", Text{Min: 1, Max: 64}, Required | ServerOnly, `""`},
+			{"record_id", Text{Min: 1, Max: 64}, Required | ServerOnly | Indexed, `""`},
+			{"field", Text{}, ServerOnly, `""`},
+			{"winner", Anything{}, ServerOnly | Null, ``},
+			{"other", Anything{}, ServerOnly | Null, ``},
+			{"at", DateTime{}, ServerOnly | Null, ``},
+			{"node", ULID{}, ServerOnly | Null, ``},
+		}})
+
+	// Refusal is a document that somebody pushed and that was not taken, kept whole.
+	Refusal = table(Kind{Name: "refusal", Number: 23, Version: 1, Resource: "admin", Class: System, System: true, ULID: true,
+		scopes: []ScopeSort{ScopeSystem},
+		Fields: []Field{
+			{"db", Text{Min: 1, Max: 255}, Required | ServerOnly, `""`},
+			{"doc", Object{}, ServerOnly, `{}`},
+			{"reason", Text{}, ServerOnly, `""`},
+			{"key_id", keyID, ServerOnly | Null, ``},
+			{"at", DateTime{}, ServerOnly | Null, ``},
+		}})
+)
+
+// Anything is a JSON value as it was given.
+type Anything struct{}
+
+func (Anything) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
+	return compact(v), ""
+}
+
+func (Anything) schema(Direction) map[string]any { return map[string]any{} }
