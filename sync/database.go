@@ -50,6 +50,9 @@ func showDatabase(c *call) error {
 	if err != nil {
 		return err
 	}
+	if c.request.Header.Get(fastHeader) != "" {
+		c.Header().Set(fastHeader, fastVersion)
+	}
 	return c.reply(http.StatusOK, struct {
 		Name    string `json:"db_name"`
 		Seq     string `json:"update_seq"`

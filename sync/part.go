@@ -136,17 +136,7 @@ func (c *call) relatives(d *incoming, path []record.Revision) (known []kv.DocRev
 			asks[0].Revisions = []record.Revision{d.rev}
 		}
 	}
-	for _, ask := range asks {
-		doc, err := c.db.Read(d.id, ask)
-		if errors.Is(err, kv.ErrNotFound) {
-			return nil, errStub
-		}
-		if err != nil {
-			return nil, err
-		}
-		known = append(known, doc.Revisions...)
-	}
-	return known, nil
+	return relatives(c.db, d.id, asks)
 }
 
 // in finds what a stub stands for.

@@ -33,6 +33,8 @@ func routes() []route {
 		{"GET", "/{db}/_changes", false, within(changes)},
 		{"POST", "/{db}/_changes", false, within(changes)},
 		{"POST", "/{db}/_revs_diff", false, within(revsDiff)},
+		{"GET", "/{db}/_feed", false, within(sendLines)},
+		{"POST", "/{db}/_feed", false, within(takeLines)},
 		{"POST", "/{db}/_bulk_get", false, within(bulkGet)},
 		{"POST", "/{db}/_bulk_docs", false, within(bulkDocs)},
 		{"GET", "/{db}/_all_docs", false, within(allDocs)},

@@ -16,8 +16,15 @@ import (
 type stream struct {
 	call *call
 	buf  *bufio.Writer
-	zip  *gzip.Writer // nil: not compressed
+	zip  packer // nil: not compressed
 	err  error
+}
+
+// packer compresses what is written to it.
+type packer interface {
+	io.Writer
+	Flush() error
+	Close() error
 }
 
 // streamBuffer is what is gathered before it goes out.

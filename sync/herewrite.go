@@ -1,0 +1,143 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	"doorward/kv"
+)
+
+// writers is how many operations of a load wait for the store at a time: those that wait are committed together.
+const writers = 4
+
+func (h *Here) missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
+	answers, err := h.db.Missing(offers)
+	return slices.DeleteFunc(answers, func(m kv.MissingRevs) bool { return len(m.Missing) == 0 }), err
+}
+
+// write stores revisions, up to a hundred an operation.
+func (h *Here) write(ctx context.Context, replicas []*replica) (denied []Denial, err error) {
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	places := make(chan struct{}, writers)
+	for rows := range slices.Chunk(replicas, kv.MaxRows) {
+		places <- struct{}{}
+		running.Go(func() {
+			defer func() { <-places }()
+			d, e := h.store100(ctx, rows)
+			mu.Lock()
+			defer mu.Unlock()
+			denied, err = append(denied, d...), errors.Join(err, e)
+		})
+	}
+	running.Wait()
+	return denied, err
+}
+
+// store100 stores some revisions in one operation, and before it the attachments that come with them.
+func (h *Here) store100(ctx context.Context, rows []*replica) (denied []Denial, err error) {
+	writes := make([]kv.DocWrite, 0, len(rows))
+	at := make([]*replica, 0, len(rows))
+	for _, x := range rows {
+		w := kv.DocWrite{ID: x.id, Path: x.path, Deleted: x.deleted, Body: x.body}
+		err := h.attach(ctx, x, &w)
+		if forGood(err) {
+			denied = append(denied, x.deny(err))
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		writes, at = append(writes, w), append(at, x)
+	}
+	results, err := h.db.Write(writes)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range results {
+		switch {
+		case r.Err == nil:
+		case forGood(r.Err):
+			denied = append(denied, at[i].deny(r.Err))
+		default:
+			return nil, r.Err
+		}
+	}
+	return denied, nil
+}
+
+// forGood tells what is wrong with a document itself, and will be tomorrow.
+func forGood(err error) bool {
+	return slices.ContainsFunc([]error{kv.ErrForbidden, kv.ErrConflict, kv.ErrDocument, kv.ErrTooLarge, errStub, errLength},
+		func(known error) bool { return errors.Is(err, known) })
+}
+
+// errLength is an attachment of another length than its document says.
+var errLength = errors.New("an attachment is not as long as its document says")
+
+// attach finds the bytes of a replica's attachments: in the database, where an earlier revision has brought them, else at the
+// source.
+func (h *Here) attach(ctx context.Context, x *replica, w *kv.DocWrite) error {
+	if len(x.parts) == 0 {
+		return nil
+	}
+	known, err := relatives(h.db, x.id, []kv.Ask{{Revisions: x.path}, {Leaves: true}})
+	if err != nil && !errors.Is(err, errStub) {
+		return err
+	}
+	for i := range x.parts {
+		p := &x.parts[i]
+		if found := p.in(known); found != nil && p.digest != "" {
+			a := *found
+			a.Type, a.RevPos = p.Type, p.RevPos
+			w.Attachments = append(w.Attachments, a)
+			continue
+		}
+		if x.content == nil {
+			return errStub
+		}
+		a := p.Attachment
+		if a.Blob, err = h.fetch(ctx, x, p); err != nil {
+			return err
+		}
+		w.Attachments = append(w.Attachments, a)
+	}
+	return nil
+}
+
+// fetch stores the bytes of an attachment as they come from the source.
+func (h *Here) fetch(ctx context.Context, x *replica, p *part) (kv.Blob, error) {
+	r, w := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = w.CloseWithError(x.content(ctx, p, w)) // never fails
+	}()
+	blob, err := h.db.PutBlob(r)
+	_ = r.Close() // never fails; it ends the writer
+	<-done
+	if err == nil && p.Length >= 0 && blob.Length != p.Length {
+		err = errLength // its digest does not tell: CouchDB's is that of the bytes as it keeps them, compressed
+	}
+	return blob, err
+}
+
+func (h *Here) content(_ context.Context, p *part, w io.Writer) error { return h.db.Blob(p.SHA256, w) }
+
+// relatives are the revisions that some asks name; errStub where there is no such document.
+func relatives(db *kv.Database, id string, asks []kv.Ask) (known []kv.DocRevision, err error) {
+	for _, ask := range asks {
+		doc, err := db.Read(id, ask)
+		if errors.Is(err, kv.ErrNotFound) {
+			return nil, errStub
+		}
+		if err != nil {
+			return nil, err
+		}
+		known = append(known, doc.Revisions...)
+	}
+	return known, nil
+}

@@ -1,0 +1,191 @@
+package sync
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"doorward/kv"
+)
+
+// Job is one replication: what the source has and the target lacks is copied. Only Source and Target are needed.
+type Job struct {
+	Source   Source
+	Target   Target
+	Live     bool            // goes on with what comes later, until its context ends
+	IDs      []string        // only these documents; nil = all
+	Selector json.RawMessage // only documents that pass; nil = all
+	Since    json.RawMessage // where to begin where no checkpoint says; nil = at the beginning
+	Tries    int             // in a row that come no further, before the job gives up; 0 = 6, live for ever
+	Pause    time.Duration   // before the second try, doubled before each further one; 0 = half a second
+	Logger   *slog.Logger    // nil = silent
+	Clock    func() time.Time
+	Progress func(Outcome) // called when something has been copied; nil = nobody asks
+}
+
+// Outcome tells what a replication has done, as CouchDB tells it.
+type Outcome struct {
+	OK        bool            `json:"ok"`
+	NoChanges bool            `json:"no_changes,omitempty"`
+	Session   string          `json:"session_id"`
+	Last      json.RawMessage `json:"source_last_seq"`
+	Version   int             `json:"replication_id_version"`
+	History   []Run           `json:"history"` // this run alone
+	Denied    []Denial        `json:"denied,omitempty"`
+}
+
+// What is in memory at once: loads of at most so many revisions and about so many bytes, one being written, one waiting and one
+// being read.
+const (
+	loadRows   = 1000
+	loadBytes  = 2 << 20
+	keptDenied = 1000 // of the refused revisions that are named
+)
+
+// replication is a job while it runs.
+type replication struct {
+	*Job
+	ledgers
+	mu  sync.Mutex // guards run and denied, which Progress reads
+	run Run
+	out Outcome
+}
+
+// Replicate carries out a job. It answers what was done also where it fails. A job that was cut off anywhere can be begun again: it
+// goes on where it was, and nothing is copied twice but what had not been noted.
+func Replicate(ctx context.Context, j Job) (Outcome, error) {
+	j.defaults()
+	r := &replication{Job: &j, ledgers: ledgers{source: j.Source, target: j.Target}}
+	r.run = Run{Session: newID(), Began: stamp(j.Clock()), From: j.Since, Recorded: j.Since}
+	err := r.persist(ctx)
+	out := r.outcome()
+	out.OK = err == nil
+	return out, err
+}
+
+func (j *Job) defaults() {
+	if j.Tries == 0 && !j.Live {
+		j.Tries = 6
+	}
+	if j.Pause == 0 {
+		j.Pause = time.Second / 2
+	}
+	if j.Logger == nil {
+		j.Logger = slog.New(slog.DiscardHandler)
+	}
+	if j.Clock == nil {
+		j.Clock = time.Now
+	}
+}
+
+// load is some revisions to write, and the place that is reached once they are.
+type load struct {
+	replicas []*replica
+	bytes    int
+	upto     sequence // nil: more of the same batch follows
+}
+
+// pass copies until the source has no more, or until something breaks. Three stages run side by side, each a step ahead of the
+// next: the feed; what of it the target lacks; writing. All have ended when pass returns.
+func (r *replication) pass(ctx context.Context) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	since, err := r.open(ctx, r.Job)
+	if err != nil {
+		return err
+	}
+	r.begin(since)
+	batches, loads := make(chan *batch, 1), make(chan *load, 1)
+	var stages sync.WaitGroup
+	stage := func(do func() error) {
+		stages.Go(func() {
+			if err := do(); err != nil {
+				fail(err)
+			}
+		})
+	}
+	stage(func() error {
+		defer close(batches)
+		w := wish{since: since, live: r.Live, ids: r.IDs, selector: r.Selector}
+		return r.Source.feed(ctx, w, func(b *batch) error { return send(ctx, batches, b) })
+	})
+	stage(func() error {
+		defer close(loads)
+		return r.fetch(ctx, batches, loads)
+	})
+	stage(func() error { return r.store(ctx, loads) })
+	stages.Wait()
+	return context.Cause(ctx)
+}
+
+// send hands something to the next stage.
+func send[T any](ctx context.Context, to chan<- T, v T) error {
+	select {
+	case to <- v:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// begin notes where a pass begins.
+func (r *replication) begin(since sequence) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.run.Recorded == nil {
+		r.run.Recorded = since
+	}
+	if r.run.From == nil {
+		r.run.From = since
+	}
+}
+
+// fetch asks the target what it lacks of each batch, and reads that. What the target has is asked for each time, never remembered.
+func (r *replication) fetch(ctx context.Context, batches <-chan *batch, loads chan<- *load) error {
+	for b := range batches {
+		missing, err := r.Target.missing(ctx, b.offers)
+		if err != nil {
+			return err
+		}
+		r.checked(b, missing)
+		f := &fetching{ctx: ctx, loads: loads, load: &load{}, held: map[string]kv.MissingRevs{}}
+		for _, m := range missing {
+			f.held[m.ID] = m
+		}
+		if b.carried {
+			err = f.filter(b.replicas)
+		} else if len(missing) > 0 {
+			err = r.Source.read(ctx, missing, f.take)
+		}
+		if err != nil {
+			return err
+		}
+		f.load.upto = b.upto
+		if err := send(ctx, loads, f.load); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// store writes load after load, and notes the place of each batch once all of it is written.
+func (r *replication) store(ctx context.Context, loads <-chan *load) error {
+	for l := range loads {
+		if len(l.replicas) > 0 {
+			denied, err := r.Target.write(ctx, l.replicas)
+			if err != nil {
+				return err
+			}
+			r.wrote(l, denied)
+		}
+		if l.upto == nil {
+			continue
+		}
+		if err := r.reach(ctx, l.upto); err != nil {
+			return err
+		}
+	}
+	return nil
+}

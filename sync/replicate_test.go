@@ -1,0 +1,169 @@
+package sync_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/sync"
+)
+
+// here is the site's database of notes, as its own process has it.
+func (s *site) here() *sync.Here {
+	s.Helper()
+	h, err := sync.OpenHere(s.store, kv.Operator(), "notes")
+	if err != nil {
+		s.Fatal(err)
+	}
+	return h
+}
+
+// there is the site's database of notes as a peer has it.
+func (s *site) there(c sync.ThereConfig) *sync.There {
+	s.Helper()
+	c.URL, c.Key, c.Secret = s.url+"/notes", s.auth[0], s.auth[1]
+	t, err := sync.NewThere(c)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return t
+}
+
+// plainly is a peer that is spoken to as any server is.
+var plainly = sync.ThereConfig{Plain: true}
+
+// replicate carries out a job that must succeed.
+func replicate(t testing.TB, source sync.Source, target sync.Target) sync.Run {
+	t.Helper()
+	out, err := sync.Replicate(t.Context(), sync.Job{Source: source, Target: target, Pause: time.Millisecond})
+	if err != nil || !out.OK {
+		t.Fatalf("Replicate = %+v, %v", out, err)
+	}
+	return out.History[0]
+}
+
+// fill writes some documents: plain ones, one with branches, one deleted, one with attachments small and large.
+func (s *site) fill(n int) {
+	s.Helper()
+	var writes []kv.DocWrite
+	for i := range n {
+		writes = append(writes, kv.DocWrite{ID: fmt.Sprintf("doc%05d", i), Body: fmt.Appendf(nil, `{"n":%d}`, i)})
+	}
+	db := s.open()
+	for some := range slices.Chunk(writes, kv.MaxRows) {
+		if _, err := db.Write(some); err != nil {
+			s.Fatal(err)
+		}
+	}
+	rev := s.put("twice", `{"v":1}`)
+	s.put("twice", `{"v":2,"_rev":"`+rev+`"}`)
+	s.want(201, "POST", "/notes/_bulk_docs", `{"new_edits":false,"docs":[{"_id":"twice","other":true,"_rev":"2-`+strings.Repeat("0", 32)+`",
+		"_revisions":{"start":2,"ids":["`+strings.Repeat("0", 32)+`","`+rev[2:]+`"]}}]}`)
+	rev = s.put("gone", `{}`)
+	s.want(200, "DELETE", "/notes/gone?rev="+rev, "")
+	rev = s.put("with%2Fslash", `{"_attachments":{"small ä.txt":{"content_type":"text/plain","data":"aGVsbG8="}}}`)
+	s.want(201, "PUT", "/notes/with%2Fslash/large?rev="+rev, strings.Repeat("large ", 100_000), "Content-Type", "text/x-large")
+	s.put("_design/views", `{"language":"javascript"}`)
+}
+
+func (s *site) open() *kv.Database {
+	s.Helper()
+	db, err := s.store.Database(kv.Operator(), "notes")
+	if err != nil {
+		s.Fatal(err)
+	}
+	return db
+}
+
+// content is all that a database holds: every leaf with its path, body and attachments' bytes.
+func (s *site) content() map[string]string {
+	s.Helper()
+	db := s.open()
+	all := map[string]string{}
+	feed := kv.Feed{Limit: kv.DocPage}
+	for more := true; more; {
+		page, m, err := db.Changes(feed)
+		if err != nil {
+			s.Fatal(err)
+		}
+		for _, c := range page {
+			feed.Since = c.Seq
+			doc, err := db.Read(c.ID, kv.Ask{Leaves: true})
+			if err != nil {
+				s.Fatal(err)
+			}
+			var text strings.Builder
+			for _, r := range doc.Revisions {
+				fmt.Fprintf(&text, "%v %v %s\n", doc.Tree.Path(r.Revision), r.Deleted, r.Body)
+				for _, a := range r.Attachments {
+					fmt.Fprintf(&text, "%s %s %d %s\n", a.Name, a.Type, a.RevPos, a.Digest())
+					if err := db.Blob(a.SHA256, &text); err != nil {
+						s.Error(err)
+					}
+				}
+			}
+			all[c.ID] = text.String()
+		}
+		more = m
+	}
+	return all
+}
+
+// wantSame wants two sites to hold the same.
+func wantSame(t testing.TB, a, b *site) {
+	t.Helper()
+	x, y := a.content(), b.content()
+	for id := range x {
+		if x[id] != y[id] {
+			t.Errorf("%s is\n%.300s\nwant\n%.300s", id, y[id], x[id])
+		}
+	}
+	if len(x) != len(y) {
+		t.Errorf("%d documents, want %d", len(y), len(x))
+	}
+}
+
+// ways are the ways in which two sites may be joined.
+var ways = []struct {
+	name string
+	ends func(a, b *site) (sync.Source, sync.Target)
+}{
+	{"within one process", func(a, b *site) (sync.Source, sync.Target) { return a.here(), b.here() }},
+	{"pushing plainly", func(a, b *site) (sync.Source, sync.Target) { return a.here(), b.there(plainly) }},
+	{"pulling plainly", func(a, b *site) (sync.Source, sync.Target) { return a.there(plainly), b.here() }},
+	{"from server to server", func(a, b *site) (sync.Source, sync.Target) { return a.there(plainly), b.there(plainly) }},
+	{"pushing", func(a, b *site) (sync.Source, sync.Target) { return a.here(), b.there(sync.ThereConfig{}) }},
+	{"pulling", func(a, b *site) (sync.Source, sync.Target) { return a.there(sync.ThereConfig{}), b.here() }},
+	{"from node to node", func(a, b *site) (sync.Source, sync.Target) {
+		return a.there(sync.ThereConfig{}), b.there(sync.ThereConfig{})
+	}},
+}
+
+func TestReplicationCopiesAllThatIsMissing(t *testing.T) {
+	t.Parallel()
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			a, b := newSite(t), newSite(t)
+			a.fill(1200)
+			source, target := way.ends(a, b)
+			first := replicate(t, source, target)
+			wantSame(t, a, b)
+			if first.Failures != 0 || first.Written != 1200+5 || first.Read != first.Written {
+				t.Errorf("first run = %+v", first)
+			}
+			source, target = way.ends(a, b)
+			if again := replicate(t, source, target); again.Checked != 0 {
+				t.Errorf("a second run looked at %d revisions: %s..%s after %s", again.Checked, again.From, again.To, first.To)
+			}
+			a.put("new", `{}`)
+			if third := replicate(t, source, target); third.Checked != 1 || third.Written != 1 {
+				t.Errorf("a third run = %+v", third)
+			}
+			wantSame(t, a, b)
+		})
+	}
+}

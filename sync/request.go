@@ -1,0 +1,226 @@
+package sync
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// stall is how long a peer may send nothing, heartbeats included.
+const stall = time.Minute
+
+// payload is a request's body, and which packing its answer may have.
+type payload struct {
+	media   string
+	packing string    // Content-Encoding
+	read    io.Reader // nil: there is no body
+	size    int64     // 0: not known
+	accept  string    // Accept-Encoding; "" is gzip, which nobody here notices
+}
+
+// do sends a request. An answer that is an error comes back as one: *refusal, or errCut where none came.
+func (t *There) do(ctx context.Context, method, address string, p *payload) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	req, err := t.request(ctx, method, address, p)
+	if err != nil {
+		cancel(nil)
+		return nil, ErrURL
+	}
+	w := &watched{cancel: cancel, timer: time.AfterFunc(stall, func() { cancel(errCut) })}
+	if req.Body != nil {
+		req.Body = &watchedUpload{req.Body, w}
+	}
+	resp, err := t.client.Do(req)
+	if err != nil {
+		w.stop()
+		return nil, t.lost(ctx, err)
+	}
+	w.body, w.ctx = resp.Body, ctx
+	resp.Body = w
+	if resp.StatusCode >= 300 {
+		return nil, refused(resp)
+	}
+	return resp, nil
+}
+
+// request makes a request.
+func (t *There) request(ctx context.Context, method, address string, p *payload) (*http.Request, error) {
+	if p == nil {
+		p = &payload{}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, p.read)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	for name, value := range map[string]string{"Content-Type": p.media, "Content-Encoding": p.packing, "Accept-Encoding": p.accept} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	if !t.plain {
+		req.Header.Set(fastHeader, fastVersion)
+	}
+	if p.size > 0 {
+		req.ContentLength = p.size
+	}
+	if t.user != nil {
+		secret, _ := t.user.Password()
+		req.SetBasicAuth(t.user.Username(), secret)
+	}
+	return req, nil
+}
+
+// lost is what became of a request without an answer.
+func (t *There) lost(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(err, errNotDialed):
+		return errNotDialed
+	case cause != nil && !errors.Is(cause, errCut):
+		return cause
+	}
+	return fmt.Errorf("%w: %w", errCut, unwrapURL(err))
+}
+
+// unwrapURL is an error without the address, which may name people.
+func unwrapURL(err error) error {
+	var u interface{ Unwrap() error }
+	if errors.As(err, &u) {
+		if inner := u.Unwrap(); inner != nil {
+			return inner
+		}
+	}
+	return err
+}
+
+// watched is an answer that must not stall.
+type watched struct {
+	body   io.ReadCloser
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+}
+
+// Read reads some of the answer: errCut where it breaks off.
+func (w *watched) Read(p []byte) (int, error) {
+	w.timer.Reset(stall)
+	n, err := w.body.Read(p)
+	w.timer.Reset(stall)
+	if err != nil && !errors.Is(err, io.EOF) {
+		if cause := context.Cause(w.ctx); cause != nil && !errors.Is(cause, errCut) {
+			return n, cause
+		}
+		return n, fmt.Errorf("%w: %w", errCut, err)
+	}
+	return n, err
+}
+
+// Close ends the exchange.
+func (w *watched) Close() error {
+	err := w.body.Close()
+	w.stop()
+	return err
+}
+
+func (w *watched) stop() {
+	w.timer.Stop()
+	w.cancel(nil)
+}
+
+// watchedUpload is a request's body: while it is taken nothing stalls.
+type watchedUpload struct {
+	io.ReadCloser
+	w *watched
+}
+
+// Read reads some of the request.
+func (u *watchedUpload) Read(p []byte) (int, error) {
+	u.w.timer.Reset(stall)
+	return u.ReadCloser.Read(p)
+}
+
+// maxAnswer is how much of a small answer is read.
+const maxAnswer = 16 << 20
+
+// drain reads an answer that has nothing to tell, so that its connection may be used again.
+func drain(resp *http.Response) error {
+	_, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
+	return errors.Join(err, resp.Body.Close())
+}
+
+// refused is an answer that is an error.
+func refused(resp *http.Response) error {
+	defer func() { _ = resp.Body.Close() }() // what of it matters has been read
+	if resp.StatusCode < 400 {
+		return errRedirect
+	}
+	r := &refusal{status: resp.StatusCode}
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		r.after = time.Duration(min(seconds, 1<<20)) * time.Second
+	}
+	var said struct{ Error, Reason string }
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10)) // what there is of it
+	if json.Unmarshal(b, &said) == nil {
+		r.word, r.reason = said.Error, said.Reason
+	}
+	return r
+}
+
+// jsonOf is a request's body of JSON.
+func jsonOf(v any) *payload {
+	b, _ := json.Marshal(v) // all that is asked can be
+	return bytesOf(b)
+}
+
+func bytesOf(b []byte) *payload {
+	return &payload{media: "application/json", read: bytes.NewReader(b), size: int64(len(b))}
+}
+
+// ask exchanges small JSON.
+func (t *There) ask(ctx context.Context, method, address string, in, out any) error {
+	var p *payload
+	if in != nil {
+		p = jsonOf(in)
+	}
+	resp, err := t.do(ctx, method, address, p)
+	if err != nil {
+		return err
+	}
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	_ = resp.Body.Close() // it is read
+	if err != nil || out == nil {
+		return err
+	}
+	if json.Unmarshal(b, out) != nil {
+		return errCut
+	}
+	return nil
+}
+
+// stream exchanges JSON that is read as it comes. What is read and is no JSON counts as broken off.
+func (t *There) stream(ctx context.Context, method, address string, p *payload, fn func(*jsontext.Decoder) error) error {
+	resp, err := t.do(ctx, method, address, p)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // it is read, or given up
+	dec := newDecoder(resp.Body)
+	if err = fn(dec); err == nil {
+		err = trailing(dec)
+	}
+	if errors.Is(err, errJSON) {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		return errCut
+	}
+	return err
+}

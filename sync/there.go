@@ -1,0 +1,216 @@
+package sync
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+)
+
+// There is a database at a server that speaks the protocol, as an end of replications.
+type There struct {
+	client   *http.Client
+	db       *url.URL
+	user     *url.Userinfo
+	create   bool
+	plain    bool
+	opening  sync.Mutex // guards what follows
+	opened   bool
+	id       string
+	fast     bool              // the server takes and gives documents as our own nodes do
+	noBulk   bool              // it does not know _bulk_get
+	uncommit bool              // something was written since it was told to commit
+	revs     map[string]string // of checkpoints
+}
+
+// ThereConfig says where a database is. Only URL is needed.
+type ThereConfig struct {
+	URL    string       // of the database; it may hold a name and a password
+	Client *http.Client // nil = one that dials anywhere
+	Key    string       // logs in, where the URL does not
+	Secret string
+	Create bool // the database is made where there is none
+	Plain  bool // nothing but the protocol of all, also with our own nodes
+}
+
+// ErrURL is an address that cannot be a database's.
+var ErrURL = errors.New("not the address of a database")
+
+// NewThere makes an end of a database at a server, which is not asked yet: ErrURL.
+func NewThere(c ThereConfig) (*There, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, ErrURL // without the cause, which names the password
+	}
+	t := &There{client: c.Client, db: u, user: u.User, create: c.Create, plain: c.Plain, revs: map[string]string{}}
+	if t.client == nil {
+		t.client = NewClient(Anywhere)
+	}
+	if t.user == nil && c.Key != "" {
+		t.user = url.UserPassword(c.Key, c.Secret)
+	}
+	u.User = nil
+	u.Path = strings.TrimRight(u.Path, "/")
+	u.RawPath = strings.TrimRight(u.EscapedPath(), "/")
+	if u.Path == "" {
+		return nil, ErrURL
+	}
+	return t, nil
+}
+
+// at is the address of something in the database; its parts are escaped.
+func (t *There) at(parts ...string) string {
+	text := t.db.String()
+	for _, p := range parts {
+		text += "/" + p
+	}
+	return text
+}
+
+// escape is a part of a path.
+func escape(text string) string { return url.PathEscape(text) }
+
+// docPath is the part of a path that names a document.
+func docPath(id string) string {
+	if name, is := strings.CutPrefix(id, "_design/"); is {
+		return "_design/" + escape(name)
+	}
+	return escape(id)
+}
+
+func (t *There) identity(ctx context.Context) (string, error) {
+	return t.id, t.open(ctx)
+}
+
+// open asks once whether the database is there, what its server is called, and whether it is one of ours.
+func (t *There) open(ctx context.Context) error {
+	t.opening.Lock()
+	defer t.opening.Unlock()
+	if t.opened {
+		return nil
+	}
+	resp, err := t.do(ctx, http.MethodGet, t.at(), nil)
+	if is(err, http.StatusNotFound) && t.create {
+		if err := t.createDatabase(ctx); err != nil {
+			return err
+		}
+		resp, err = t.do(ctx, http.MethodGet, t.at(), nil)
+	}
+	if err != nil {
+		return err
+	}
+	t.fast = !t.plain && resp.Header.Get(fastHeader) != ""
+	if err := drain(resp); err != nil {
+		return err
+	}
+	if t.id, err = t.name(ctx); err == nil {
+		t.opened = true
+	}
+	return err
+}
+
+// createDatabase makes the database; somebody else may have made it meanwhile.
+func (t *There) createDatabase(ctx context.Context) error {
+	resp, err := t.do(ctx, http.MethodPut, t.at(), nil)
+	if is(err, http.StatusPreconditionFailed) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return drain(resp)
+}
+
+// name is the server's uuid and the database's name; of a server without a uuid its address.
+func (t *There) name(ctx context.Context) (string, error) {
+	root := *t.db
+	cut := strings.LastIndex(root.EscapedPath(), "/")
+	name := root.EscapedPath()[cut+1:]
+	root.RawPath = root.EscapedPath()[:cut+1]
+	root.Path, _ = url.PathUnescape(root.RawPath) // it was escaped before
+	var answer struct {
+		UUID string `json:"uuid"`
+	}
+	err := t.ask(ctx, http.MethodGet, root.String(), nil, &answer)
+	switch {
+	case err != nil && transient(err), ctx.Err() != nil:
+		return "", err
+	case answer.UUID == "":
+		return t.db.String(), nil
+	}
+	plain, err := url.PathUnescape(name)
+	return strings.ToLower(answer.UUID) + "/" + plain, err
+}
+
+// is tells whether an error is a server's answer of a status.
+func is(err error, status int) bool {
+	var r *refusal
+	return errors.As(err, &r) && r.status == status
+}
+
+func (t *There) checkpoint(ctx context.Context, id string) (c checkpoint, err error) {
+	var body json.RawMessage
+	err = t.ask(ctx, http.MethodGet, t.at("_local", id), nil, &body)
+	if is(err, http.StatusNotFound) {
+		return c, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	var rev struct {
+		Rev string `json:"_rev"`
+	}
+	if json.Unmarshal(body, &rev) == nil {
+		t.revs[id] = rev.Rev
+	}
+	if json.Unmarshal(body, &c) != nil {
+		return checkpoint{}, nil // what somebody else has put there is no checkpoint
+	}
+	return c, nil
+}
+
+// keep writes a checkpoint after what it speaks of is safe.
+func (t *There) keep(ctx context.Context, id string, c checkpoint) error {
+	if err := t.commit(ctx); err != nil {
+		return err
+	}
+	err := t.put(ctx, id, c)
+	if is(err, http.StatusConflict) { // an answer was lost, or there are two of us
+		if _, err := t.checkpoint(ctx, id); err != nil {
+			return err
+		}
+		err = t.put(ctx, id, c)
+	}
+	return err
+}
+
+func (t *There) put(ctx context.Context, id string, c checkpoint) error {
+	var answer struct {
+		Rev string `json:"rev"`
+	}
+	err := t.ask(ctx, http.MethodPut, t.at("_local", id), struct {
+		ID  string `json:"_id"`
+		Rev string `json:"_rev,omitempty"`
+		checkpoint
+	}{"_local/" + id, t.revs[id], c}, &answer)
+	if err == nil {
+		t.revs[id] = answer.Rev
+	}
+	return err
+}
+
+// commit asks the server to have on disk what it has taken. Ours has it before it answers.
+func (t *There) commit(ctx context.Context) error {
+	if !t.uncommit || t.fast {
+		return nil
+	}
+	err := t.ask(ctx, http.MethodPost, t.at("_ensure_full_commit"), struct{}{}, nil)
+	if err == nil || is(err, http.StatusNotFound) || is(err, http.StatusMethodNotAllowed) {
+		t.uncommit = false
+		return nil
+	}
+	return err
+}
