@@ -16,7 +16,7 @@ type foresight struct {
 
 // foresee looks up what an attempt is about; nothing where it is not found at once.
 func (s *Store) foresee(a *attempt) (seen foresight) {
-	err := s.view(func(v *sight) error {
+	err := s.glance(func(v *sight) error {
 		event, err := v.find(a.p, record.Event, record.Int(a.Event))
 		if err != nil {
 			return err

@@ -28,8 +28,15 @@ type stored struct {
 	body record.Body
 }
 
-// view runs fn on the latest committed state.
+// view runs fn on the latest committed state, and reports what is damaged.
 func (s *Store) view(fn func(*sight) error) error {
+	err := s.glance(fn)
+	s.noteCorrupt(err)
+	return err
+}
+
+// glance is view for those whose reading is done again where it fails.
+func (s *Store) glance(fn func(*sight) error) error {
 	cache := s.caches.Get().(*bucketCache)
 	defer func() {
 		*cache = bucketCache{}
@@ -46,7 +53,6 @@ func (s *Store) view(fn func(*sight) error) error {
 			return fn(&sight{rows: rows{tx: tx, buckets: cache}, store: s, now: s.clock(), lists: l})
 		})
 		if !again {
-			s.noteCorrupt(err)
 			return err
 		}
 	}

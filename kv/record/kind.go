@@ -135,11 +135,11 @@ func (f *Field) null() jsontext.Value {
 // layout is what a table says, in the forms that the hot paths read it in. Numbers are indexes into Fields.
 type layout struct {
 	names         map[string]int
-	labels        []string        // each field's name as it stands before its value: "full_name":
-	shown, hidden []int           // the first run and the second
-	derived       []maker         // what is made for a reply
-	varies        [Admin + 1]bool // whether a surface's derived fields are made of more than hidden members and updated_at
-	sorted        []int           // stored fields by the bytes of their names
+	labels        []string // each field's name as it stands before its value: "full_name":
+	shown, hidden []int    // the first run and the second
+	derived       []maker  // what is made for a reply
+	nested        int      // from which of them on each is made of one stored field
+	sorted        []int    // stored fields by the bytes of their names
 	searched      []int
 }
 
@@ -168,8 +168,8 @@ func (k *Kind) place(i int, f *Field) {
 	if made {
 		m := k.maker(i)
 		k.derived = append(k.derived, m)
-		for s, on := range m.on {
-			k.varies[s] = k.varies[s] || on && !m.stamp && m.source == ""
+		if m.source == "" {
+			k.nested = len(k.derived)
 		}
 	}
 	switch {

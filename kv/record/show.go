@@ -37,23 +37,27 @@ func (k *Kind) Show(dst []byte, s Surface, v *View) []byte {
 	return append(k.appendDerived(dst, s, v), '}')
 }
 
-// appendDerived appends the nested and derived members. Most records of a page name the same church and the same roles, and
-// were stored together: the members of the last one stand for those of the next, where they are made of the same.
+// appendDerived appends the nested and derived members.
 func (k *Kind) appendDerived(dst []byte, s Surface, v *View) []byte {
+	for n := range k.derived[:k.nested] {
+		if m := &k.derived[n]; m.on[s] {
+			dst = m.deriver.derive(append(dst, m.label...), m.name, v)
+		}
+	}
 	p := v.Page
-	if p != nil && len(p.made) > 0 && p.madeAt.Equal(v.UpdatedAt) && bytes.HasPrefix(v.Body.Hidden, p.madeOf) {
-		return append(dst, p.made...)
+	if p != nil && len(p.nestedOf) > 0 && bytes.HasPrefix(v.Body.Hidden, p.nestedOf) {
+		return append(dst, p.nested...)
 	}
 	start, reach := len(dst), 0
-	for n := range k.derived {
+	for n := k.nested; n < len(k.derived); n++ {
 		if m := &k.derived[n]; m.on[s] {
 			var after int
 			dst, after = v.derive(append(dst, m.label...), n, m)
 			reach = max(reach, after)
 		}
 	}
-	if p != nil && !k.varies[s] && reach <= len(v.Body.Hidden) { // with the comma, without which 1 would begin 12
-		p.made, p.madeOf, p.madeAt = dst[start:len(dst):len(dst)], v.Body.Hidden[:reach], v.UpdatedAt
+	if p != nil && reach <= len(v.Body.Hidden) { // with the comma, without which 1 would begin 12
+		p.nested, p.nestedOf = dst[start:len(dst):len(dst)], v.Body.Hidden[:reach]
 	}
 	return dst
 }
@@ -62,14 +66,13 @@ func (k *Kind) appendDerived(dst []byte, s Surface, v *View) []byte {
 type maker struct {
 	deriver
 	name, source string
-	stamp        bool            // it is made of updated_at alone
 	label        string          // what stands before its value: ,"church":
 	on           [Admin + 1]bool // whether a surface shows it
 }
 
 func (k *Kind) maker(i int) maker {
 	f := &k.Fields[i]
-	m := maker{deriver: f.Type.(deriver), name: f.Name, stamp: f.Name == "updated_at", label: "," + k.labels[i]}
+	m := maker{deriver: f.Type.(deriver), name: f.Name, label: "," + k.labels[i]}
 	for s := range m.on {
 		m.on[s] = f.Shown(Surface(s)) && (Surface(s) != Admin || !f.Stored())
 	}
@@ -82,9 +85,9 @@ func (k *Kind) maker(i int) maker {
 	return m
 }
 
-// derive appends what the nth derived field shows; after is where the stored member that it is made of ends, with its comma.
+// derive appends what the nth derived field, a nested one, shows; after is where the stored member that it is made of ends, with its comma.
 func (v *View) derive(dst []byte, n int, m *maker) (_ []byte, after int) {
-	if m.source == "" || v.Page == nil {
+	if v.Page == nil {
 		return m.deriver.derive(dst, m.name, v), 0
 	}
 	source, after := find(v.Body.Hidden, 0, m.source)
@@ -108,12 +111,11 @@ func (v *View) derive(dst []byte, n int, m *maker) (_ []byte, after int) {
 // Page is what the replies of one page share, whose records name the same few churches and roles: good for one state of the
 // store, as long as the memory that the replies are on and the bodies are in.
 type Page struct {
-	shown   []map[string][]byte // for each derived field what it shows, by the stored value that it is made of
-	stamp   []byte              // stampOf as it was printed
-	stampOf time.Time
-	made    []byte // all derived members of the last record; empty where they are made of more than the following
-	madeOf  []byte // the beginning of its hidden run, up to and with the last of the values
-	madeAt  time.Time
+	shown    []map[string][]byte // for each derived field what it shows, by the stored value that it is made of
+	stamp    []byte              // stampOf as it was printed
+	stampOf  time.Time
+	nested   []byte // the nested members of the last record, for the next ones that name the same church and the same roles
+	nestedOf []byte // the beginning of its hidden run, up to and with the last value that they are made of
 }
 
 // NewPage begins a page of replies.
