@@ -27,6 +27,7 @@ const (
 	bodyBucket                     // kind, id, revision → a body that is not the record's present one
 	scopeLogBucket                 // scope, seq → kind, id, revision, deleted, removed
 	leftBucket                     // kind, id, scope that it left → seq
+	leaseBucket                    // given, taken: kind, first id → last id, holder; what is left
 	namedBuckets                   // how many the above are
 )
 
@@ -42,7 +43,7 @@ var bucketNames = nameBuckets()
 func nameBuckets() (names [numBuckets][]byte) {
 	for b, name := range [namedBuckets]string{"meta", "log", "lookup", "code", "admission", "once", "once_expiry",
 		"free", "free_doc", "free_body", "free_log", "free_local", "free_blob", "free_chunk", "free_ref", "free_loose",
-		"tree", "body", "scope_log", "left"} {
+		"tree", "body", "scope_log", "left", "lease"} {
 		names[b] = []byte(name)
 	}
 	for _, k := range record.Kinds() {

@@ -21,6 +21,9 @@
 //	scope_log     scope (sort 1, id uv), sequence 8              as in log
 //	left          kind 1, id, scope that it has left             sequence 8 of the row there that says so
 //	tree          kind 1, id                                     record.Tree
+//	lease         given g 1, kind 1, from 8                      to 8, api key uv, epoch
+//	              taken t 1, kind 1, from 8                      to 8, next 8
+//	              last taken l 1, kind 1                         to 8
 //	body          kind 1, id, generation 8, hash 16              foreign 1, table version 1, length of shown uv, shown, hidden
 //	lookup        kind 1, field name, 0, value, id               -
 //	code          e(xact) or n(ormal) 1, code hash 16, event 8,  -

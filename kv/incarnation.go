@@ -94,9 +94,6 @@ func (o *op) beginEpoch() error {
 	return nil
 }
 
-// burnLeases gives up every range of ids that this store has leased: another copy of it may mint from the same ones.
-func (o *op) burnLeases() {}
-
 // Epoch is the ULID of this store's incarnation: a restored store has another one, for its sequences may mean other changes.
 func (s *Store) Epoch() string { return s.epochs.Load().present }
 

@@ -234,11 +234,17 @@ func (o *op) vacant(k *record.Kind, id record.ID) (record.ID, *stored, error) {
 		if err == nil && st != nil && !st.deleted {
 			err = &Conflict{Reason: "the id is in use", Field: "id"}
 		}
+		if err == nil {
+			err = o.mayGive(k, id)
+		}
 		o.state.use(k, id)
 		return id, st, err
 	}
 	for {
-		id := o.state.mint(k)
+		id, err := o.mintID(k)
+		if err != nil {
+			return id, nil, fmt.Errorf("mint: %w", err)
+		}
 		st, err := o.loadAny(k, id)
 		if err != nil {
 			return id, nil, fmt.Errorf("mint: %w", err)

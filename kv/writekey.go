@@ -96,12 +96,16 @@ func (db *scopeDocs) deleteAsKey(o *op, p Principal, a *arrival) error {
 	return err
 }
 
-// ownID answers nil for an id that a key may give: one that no range ever holds.
-func (o *op) ownID(_ Principal, k *record.Kind, id record.ID) error {
-	if !k.ULID && id.Int() < record.FirstDrawn {
-		return refused("the id is not one of those that clients draw")
+// ownID answers nil for an id that a key may give a new record: one that was leased to it, or of those that no range ever holds.
+func (o *op) ownID(p Principal, k *record.Kind, id record.ID) error {
+	if k.ULID || id.Int() >= record.FirstDrawn {
+		return nil
 	}
-	return nil
+	key, given, err := o.leaseOf(k, id.Int())
+	if err == nil && (!given || key != p.key) {
+		err = refused("the id is neither leased to the key nor one of those that clients draw")
+	}
+	return err
 }
 
 // baseOf is the record that a revision was made of: its parent, or where that body is not held the winner.

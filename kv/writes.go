@@ -93,7 +93,10 @@ func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 	if err := db.judgeScopes(o, p, a); err != nil {
 		return err
 	}
-	if a.doc == nil && a.before != nil && !a.before.deleted {
+	if a.before == nil {
+		return o.ownID(p, a.kind, a.id)
+	}
+	if a.doc == nil && !a.before.deleted {
 		return asRefusal(o.unreferred(p, a.kind, a.id))
 	}
 	return nil
