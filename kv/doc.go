@@ -12,6 +12,7 @@
 //	bucket        key                                            value
 //	meta          format, realm, node, epoch, code_key, state    uv / text / text / text / 32 bytes / see state.go
 //	              free                                           sequence uv, largest id of a database or upload uv
+//	              centre                                         text; none, or empty: this store is the root
 //	              epochs                                         n × (ended epoch 26, its last sequence uv)
 //	              marker                                         inode of the sidecar 8, 0 = it tells nothing; machine
 //	              session, sessions/<node>                       26; n × (session 26, predecessor 26, outlived 1)

@@ -254,4 +254,4 @@ func Forget(s *Store, k *record.Kind, id int64) error {
 }
 
 // SetLeaf makes a store one that has a centre.
-func SetLeaf(s *Store) { s.leaf.Store(true) }
+func SetLeaf(s *Store) error { return s.SetCentre(Operator(), "https://centre.example") }

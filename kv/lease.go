@@ -72,7 +72,7 @@ func mayLease(p Principal, k *record.Kind) error {
 
 // cut takes ids off what the store has to give, and answers the first.
 func (o *op) cut(k *record.Kind, count int64) (from int64, err error) {
-	if !o.store.leaf.Load() {
+	if !o.store.isLeaf() {
 		from = o.state.minted[k.Number] + 1
 		if from+count > record.FirstDrawn {
 			return 0, &Conflict{Reason: "the ids of this kind are used up"}
@@ -151,7 +151,7 @@ func (s *Store) TakeLease(p Principal, l Lease) error {
 
 // LeasesWanted are the kinds of which less than half a range is left, for who may write them: what to ask the centre for.
 func (s *Store) LeasesWanted(p Principal) (kinds []*record.Kind, err error) {
-	if err := p.CheckWhole(); err != nil || !s.leaf.Load() {
+	if err := p.CheckWhole(); err != nil || !s.isLeaf() {
 		return nil, err
 	}
 	err = s.view(func(v *sight) error {
@@ -176,7 +176,7 @@ func (s *Store) LeasesWanted(p Principal) (kinds []*record.Kind, err error) {
 
 // mintID is the next id for a record made here.
 func (o *op) mintID(k *record.Kind) (record.ID, error) {
-	if !o.store.leaf.Load() {
+	if !o.store.isLeaf() {
 		return o.state.mint(k), nil
 	}
 	n, err := o.fromLease(k, 1)
@@ -191,7 +191,7 @@ func (o *op) mintID(k *record.Kind) (record.ID, error) {
 
 // mayGive answers a *Conflict for an id that nobody may give a record: one that is leased, and at a store that has a centre any.
 func (o *op) mayGive(k *record.Kind, id record.ID) error {
-	if o.store.leaf.Load() {
+	if o.store.isLeaf() {
 		return &Conflict{Reason: "ids are given at the centre alone", Field: "id"}
 	}
 	_, given, err := o.leaseOf(k, id.Int())

@@ -167,3 +167,21 @@ func TestAnIDNeverMeansTwoThings(t *testing.T) {
 		}
 	})
 }
+
+func TestACentreIsRemembered(t *testing.T) {
+	c := kv.Config{Dir: folder(t)}
+	s := reopenable(t, c)
+	if s.Centre() != "" {
+		t.Errorf("a new store's centre is %q, want none", s.Centre())
+	}
+	if err := s.SetCentre(kvtest.Login(t, s, "church:1"), "x"); kindOf(err) != "forbidden" {
+		t.Errorf("a church's key sets the centre: %v", err)
+	}
+	if err := s.SetCentre(kv.Operator(), "https://centre.example"); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, s)
+	if s = kvtest.OpenConfig(t, c); s.Centre() != "https://centre.example" {
+		t.Errorf("after a restart the centre is %q", s.Centre())
+	}
+}

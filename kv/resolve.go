@@ -11,7 +11,7 @@ import (
 // resolve carries out what record.Resolve makes of a conflict, in the operation that has brought it. Only the root merges; who has
 // a centre shows the winner and waits.
 func (o *op) resolve(ad *adoption) error {
-	if o.store.leaf.Load() || ad.kind.Fact {
+	if o.store.isLeaf() || ad.kind.Fact {
 		return nil
 	}
 	r, err := record.Resolve(ad.kind, &ad.tree, func(rev record.Revision) (*record.Doc, error) { return o.bodyOf(ad, rev) })

@@ -21,7 +21,9 @@ type joined struct {
 func newPair(t testing.TB) joined {
 	t.Helper()
 	c := joined{centre: twoChurches(t), venue: kvtest.Open(t)}
-	kv.SetLeaf(c.venue)
+	if err := kv.SetLeaf(c.venue); err != nil {
+		t.Fatal(err)
+	}
 	c.p = enrolled(t, c.centre, "church:1", kv.Venue{Node: c.venue.Node()})
 	return c
 }

@@ -136,8 +136,12 @@ func TestAChurchGoesToALaptopAndBack(t *testing.T) {
 // Two replicas that changed one record show the same one, whichever came first, and keep the other.
 func TestTheWinnerIsTheSameEverywhere(t *testing.T) {
 	a, b := twoChurches(t), kvtest.Open(t)
-	kv.SetLeaf(a) // who has a centre merges nothing
-	kv.SetLeaf(b)
+	if err := kv.SetLeaf(a); err != nil { // who has a centre merges nothing
+		t.Fatal(err)
+	}
+	if err := kv.SetLeaf(b); err != nil {
+		t.Fatal(err)
+	}
 	id := kvtest.Create(t, a, record.Person, `{"full_name":"Ana","church_id":1}`)
 	atA, atB := opens(t, a, kv.Operator(), "church-1"), opens(t, b, kv.Operator(), "church-1")
 	replicated(t, atA, a.Node(), atB)

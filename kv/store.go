@@ -44,10 +44,10 @@ type Store struct {
 	versions atomic.Pointer[[]*lists]
 	logins   atomic.Pointer[map[string]login]
 	seq      atomic.Uint64
-	leaf     atomic.Bool // has a centre, which merges
-	bell     bell        // rung when seq has grown
-	bells    bells       // of the single databases
-	caches   sync.Pool   // of *bucketCache, for Views
+	centre   atomic.Pointer[string] // what merges for this store; "" or nil = it is the root
+	bell     bell                   // rung when seq has grown
+	bells    bells                  // of the single databases
+	caches   sync.Pool              // of *bucketCache, for Views
 	search   searching
 	boards   boards
 }
@@ -123,6 +123,9 @@ func (s *Store) start(c Config) error {
 			return err
 		}
 		s.wall.standing.Store(clock)
+		if err := s.readCentre(r); err != nil {
+			return err
+		}
 		if err := s.boards.count(r); err != nil {
 			return err
 		}
