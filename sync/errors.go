@@ -72,6 +72,12 @@ var answers = []struct {
 	{errTooLarge, problem{413, "too_large", "The request's body is too large."}},
 	{kv.ErrTooLarge, problem{413, "document_too_large", "The document is too large."}},
 	{errMedia, problem{415, "bad_content_type", "Content-Type must be application/json"}},
+	{errOrder, problem{400, "bad_request", "source and target must be given, each a database's name or an address"}},
+	{ErrURL, problem{400, "bad_request", "An address cannot be a database's."}},
+	{errNotDialed, problem{403, "forbidden", "The address is not one that may be dialled from here: https reaches public addresses, http this machine."}},
+	{errRedirect, problem{502, "replication_failed", "The peer redirects to another address."}},
+	{errCut, problem{502, "replication_failed", "The peer could not be reached, or broke off."}},
+	{errClosing, problem{503, "service_unavailable", "The server is shutting down."}},
 	{errMethod, problem{405, "method_not_allowed", "The path does not know the method."}},
 	{kv.ErrStopped, problem{503, "service_unavailable", "The store has stopped taking writes."}},
 	{kv.ErrBusy, problem{503, "service_unavailable", "The store is busy. Try again."}},
@@ -81,7 +87,12 @@ var answers = []struct {
 func explain(err error) problem {
 	var forbidden *kv.Forbidden
 	var slow interface{ RetryAfter() time.Duration }
+	var peer *refusal
 	switch {
+	case errors.As(err, &peer) && peer.status == http.StatusNotFound:
+		return problem{404, "db_not_found", "A database of the order does not exist at its server."}
+	case errors.As(err, &peer):
+		return problem{502, "replication_failed", peer.Error()}
 	case errors.As(err, &forbidden):
 		return problem{403, "forbidden", forbidden.Error()}
 	case errors.As(err, &slow):

@@ -26,6 +26,8 @@ func routes() []route {
 		{"GET", "/_session", true, showSession},
 		{"POST", "/_session", true, beginSession},
 		{"DELETE", "/_session", true, endSession},
+		{"POST", "/_replicate", false, replicate},
+		{"GET", "/_active_tasks", false, activeTasks},
 		{"PUT", "/{db}", false, createDatabase},
 		{"DELETE", "/{db}", false, deleteDatabase},
 		{"GET", "/{db}", false, within(showDatabase)},

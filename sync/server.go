@@ -29,6 +29,7 @@ type Config struct {
 	Logger     *slog.Logger          // nil = silent
 	Registerer prometheus.Registerer // nil = not registered
 	Clock      func() time.Time      // nil = time.Now
+	Insecure   bool                  // replications that are ordered here may dial any address, also without https
 }
 
 // Server answers the replication protocol over one store.
@@ -38,6 +39,8 @@ type Server struct {
 	metrics *metrics
 	secret  [32]byte // signs the cookies of sessions, which end with the process
 	ended   chan struct{}
+	tasks   *tasks
+	clients [3]*http.Client // by Reach
 }
 
 // New makes a server. It fails where the registry holds other metrics of the same names.
@@ -58,14 +61,24 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sync: metrics: %w", err)
 	}
-	s := &Server{config: c, metrics: m, ended: make(chan struct{})}
+	s := &Server{config: c, metrics: m, ended: make(chan struct{}), tasks: newTasks()}
+	for reach := range s.clients {
+		s.clients[reach] = NewClient(Reach(reach))
+	}
 	_, _ = rand.Read(s.secret[:]) // never fails: crypto/rand ends the program instead
 	s.mux = newMux(s, c.Prefix+"/sync")
 	return s, nil
 }
 
-// Close ends the feeds that are open, each with its last line. It is called once, when the server shuts down.
-func (s *Server) Close() { close(s.ended) }
+// Close ends the feeds that are open, each with its last line, and the replications that were ordered here, whose next run goes on
+// where they were. It returns once they have ended, and is called once, when the server shuts down.
+func (s *Server) Close() {
+	close(s.ended)
+	s.tasks.close()
+	for _, c := range s.clients {
+		c.CloseIdleConnections()
+	}
+}
 
 // ServeHTTP answers one request. Paths are routed as they were sent: a slash within a document's id comes as %2F.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

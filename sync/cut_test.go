@@ -1,0 +1,232 @@
+package sync_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/sync"
+)
+
+// scissors break off the nth exchange and let all others pass.
+type scissors struct {
+	at   int64 // counted from 1
+	how  cut
+	made atomic.Int64
+}
+
+// cut is where an exchange breaks off.
+type cut string
+
+const (
+	requestLost cut = "the request is lost"
+	answerLost  cut = "the answer is lost"
+	answerHalf  cut = "half of the answer comes"
+	overloaded  cut = "the peer is overloaded"
+)
+
+var errScissors = errors.New("snip")
+
+// RoundTrip makes an exchange.
+func (s *scissors) RoundTrip(r *http.Request) (*http.Response, error) {
+	mine := s.made.Add(1) == s.at
+	switch {
+	case mine && s.how == requestLost:
+		return nil, errScissors
+	case mine && s.how == overloaded:
+		w := httptest.NewRecorder()
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return w.Result(), nil
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || !mine {
+		return resp, err
+	}
+	all, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if s.how == answerLost || err != nil {
+		return nil, errScissors
+	}
+	resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(string(all[:len(all)/2])), broken{}))
+	return resp, nil
+}
+
+// broken is a reader that breaks off.
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// renew makes the site's database anew.
+func (s *site) renew() {
+	s.Helper()
+	if err := s.store.DeleteDatabase(kv.Operator(), "notes"); err != nil {
+		s.Fatal(err)
+	}
+	if err := s.store.CreateDatabase(kv.Operator(), "notes"); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func TestAReplicationGoesOnAfterAnyCut(t *testing.T) {
+	t.Parallel()
+	const docs = 520
+	for _, fast := range []bool{false, true} {
+		for _, how := range []cut{requestLost, answerLost, answerHalf, overloaded} {
+			for _, push := range []bool{true, false} {
+				t.Run(fmt.Sprintf("push %v fast %v %s", push, fast, how), func(t *testing.T) {
+					t.Parallel()
+					a, b := newSite(t), newSite(t)
+					a.fill(docs)
+					for n := int64(1); ; n++ {
+						b.renew()
+						s := &scissors{at: n, how: how}
+						over := sync.ThereConfig{Plain: !fast, Client: &http.Client{Transport: s}}
+						job := sync.Job{Source: a.here(), Target: b.there(over), Tries: 1}
+						if !push {
+							job.Source, job.Target = a.there(over), b.here()
+						}
+						first, err := sync.Replicate(t.Context(), job)
+						if err == nil && s.made.Load() < n {
+							break // nothing is left to break
+						}
+						second, err2 := sync.Replicate(t.Context(), job)
+						if err2 != nil {
+							t.Fatalf("after cut %d (%v): %v", n, err, err2)
+						}
+						wantSame(t, a, b)
+						if copied := first.History[0].Read + second.History[0].Read; copied > docs+5+1000 {
+							t.Errorf("cut %d: %d revisions copied, of %d", n, copied, docs+5)
+						}
+						if t.Failed() {
+							t.Fatalf("cut %d: %v", n, err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestAReplicationHealsByItself(t *testing.T) {
+	t.Parallel()
+	a, b := newSite(t), newSite(t)
+	a.fill(100)
+	for n := int64(1); n < 8; n++ {
+		b.renew()
+		over := sync.ThereConfig{Plain: true, Client: &http.Client{Transport: &scissors{at: n, how: overloaded}}}
+		replicate(t, a.here(), b.there(over))
+		wantSame(t, a, b)
+	}
+}
+
+func TestAReplicationGoesOnAfterItWasEnded(t *testing.T) {
+	t.Parallel()
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			a, b := newSite(t), newSite(t)
+			a.fill(3500)
+			source, target := way.ends(a, b)
+			read, runs := 0, 0
+			for ; ; runs++ {
+				ctx, end := context.WithCancel(t.Context())
+				out, err := sync.Replicate(ctx, sync.Job{Source: source, Target: target, Progress: func(sync.Outcome) { end() }})
+				end()
+				read += out.History[0].Read
+				if err == nil {
+					break
+				}
+				if !errors.Is(err, context.Canceled) {
+					t.Fatal(err)
+				}
+			}
+			wantSame(t, a, b)
+			if runs < 2 || read > 3505+runs*1000 {
+				t.Errorf("%d revisions copied in %d runs", read, runs)
+			}
+		})
+	}
+}
+
+func TestWhatThePeerHasIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			a, b := newSite(t), newSite(t)
+			a.fill(30)
+			source, target := way.ends(a, b)
+			replicate(t, source, target)
+			b.renew() // an older backup, as it were
+			source, target = way.ends(a, b)
+			replicate(t, source, target)
+			wantSame(t, a, b)
+			source, target = way.ends(b, a) // and back: nothing is new there
+			if back := replicate(t, source, target); back.Checked != 35 || back.Read != 0 {
+				t.Errorf("the way back = %+v, want 35 looked at and none copied", back)
+			}
+		})
+	}
+}
+
+func TestALiveReplicationBringsAChangeAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			a, b := newSite(t), newSite(t)
+			a.fill(3)
+			source, target := way.ends(a, b)
+			ctx, end := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			reached := make(chan struct{}, 100)
+			go func() {
+				_, err := sync.Replicate(ctx, sync.Job{Source: source, Target: target, Live: true, Progress: func(sync.Outcome) { reached <- struct{}{} }})
+				ended <- err
+			}()
+			<-reached
+			for i := range 5 {
+				began := time.Now()
+				a.put(fmt.Sprintf("late%d", i), `{}`)
+				awaitDoc(t, b, fmt.Sprintf("late%d", i))
+				if took := time.Since(began); took > 2*time.Second { // under the race detector, beside others; the bench is stricter
+					t.Errorf("change %d took %v", i, took)
+				}
+			}
+			end()
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Errorf("Replicate = %v", err)
+			}
+		})
+	}
+}
+
+// awaitDoc waits until a site has a document.
+func awaitDoc(t testing.TB, s *site, id string) {
+	t.Helper()
+	db := s.open()
+	for seq := uint64(0); ; {
+		if _, err := db.Read(id, kv.Ask{}); err == nil {
+			return
+		}
+		info, err := db.Info()
+		if err == nil {
+			seq = info.Seq
+			if _, e := db.Read(id, kv.Ask{}); e == nil {
+				return
+			}
+			err = db.Await(t.Context(), seq)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

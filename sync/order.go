@@ -1,0 +1,251 @@
+package sync
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"doorward/kv"
+)
+
+// order is a request of _replicate.
+type order struct {
+	ID         string          `json:"replication_id"`
+	Source     place           `json:"source"`
+	Target     place           `json:"target"`
+	Continuous bool            `json:"continuous"`
+	Create     bool            `json:"create_target"`
+	Cancel     bool            `json:"cancel"`
+	IDs        []string        `json:"doc_ids"`
+	Selector   json.RawMessage `json:"selector"`
+	Since      json.RawMessage `json:"since_seq"`
+}
+
+// place is an end as an order names it: a database of this server, or an address.
+type place struct {
+	name, secret, user string
+}
+
+// UnmarshalJSON reads a name, an address, or an object of an address and how to log in.
+func (p *place) UnmarshalJSON(b []byte) error {
+	if json.Unmarshal(b, &p.name) == nil {
+		return nil
+	}
+	var in struct {
+		URL  string
+		Auth struct {
+			Basic struct{ Username, Password string }
+		}
+	}
+	if json.Unmarshal(b, &in) != nil {
+		return errJSON
+	}
+	p.name, p.user, p.secret = in.URL, in.Auth.Basic.Username, in.Auth.Basic.Password
+	return nil
+}
+
+// remote tells an address from a name.
+func (p *place) remote() bool { return strings.Contains(p.name, "://") }
+
+// shown is the end without what logs in.
+func (p *place) shown() string {
+	if u, err := url.Parse(p.name); err == nil && p.remote() {
+		u.User = nil
+		return u.String()
+	}
+	return p.name
+}
+
+// taskID names what an order is about.
+func (o *order) taskID() string {
+	b, _ := json.Marshal([]any{o.Source.shown(), o.Target.shown(), o.IDs, o.Selector, o.Continuous}) // it can be
+	sum := sha256.Sum256(b)
+	id := hex.EncodeToString(sum[:16])
+	if o.Continuous {
+		id += "+continuous"
+	}
+	return id
+}
+
+// errOrder is an order that cannot be understood.
+var errOrder = errors.New("not an order to replicate")
+
+// replicate carries out an order: at once, or for as long as the server runs.
+func replicate(c *call) error {
+	if err := c.mayOrder(); err != nil {
+		return err
+	}
+	o, err := c.readOrder()
+	if err != nil {
+		return err
+	}
+	if o.Cancel {
+		return c.cancel(o)
+	}
+	job, err := c.job(o)
+	if err != nil {
+		return err
+	}
+	s := c.server
+	k := &task{id: o.taskID(), source: o.Source.shown(), target: o.Target.shown(), user: c.caller.Name(), live: o.Continuous, began: s.config.Clock()}
+	k.updated = k.began
+	running, ctx, err := s.tasks.begin(k)
+	if err != nil {
+		return err
+	}
+	if running != nil {
+		return c.join(running)
+	}
+	job.Progress = func(done Outcome) { k.note(s.config.Clock(), done) }
+	if !o.Continuous {
+		return c.once(ctx, k, job)
+	}
+	go func() {
+		defer s.tasks.finish(k)
+		if _, err := Replicate(ctx, job); err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("a replication has ended", "id", k.id, "error", err)
+		}
+	}()
+	return c.reply(http.StatusAccepted, begun{true, k.id})
+}
+
+// begun is the answer to an order that is carried out from now on.
+type begun struct {
+	OK bool   `json:"ok"`
+	ID string `json:"_local_id"`
+}
+
+// once carries out a job while the caller waits.
+func (c *call) once(ctx context.Context, k *task, job Job) error {
+	defer c.server.tasks.finish(k)
+	stop := context.AfterFunc(c.request.Context(), k.cancel)
+	defer stop()
+	rc := http.NewResponseController(c.ResponseWriter)
+	_ = rc.SetWriteDeadline(time.Time{}) // nothing is written for long
+	out, err := Replicate(ctx, job)
+	_ = rc.SetWriteDeadline(time.Now().Add(patience)) // as above
+	switch {
+	case err == nil:
+		return c.reply(http.StatusOK, out)
+	case ctx.Err() != nil && c.request.Context().Err() == nil:
+		return errClosing
+	}
+	return err
+}
+
+// join answers an order like one that is being carried out.
+func (c *call) join(k *task) error {
+	if k.live {
+		return c.reply(http.StatusAccepted, begun{true, k.id})
+	}
+	return &kv.Conflict{Reason: "the same replication is running"}
+}
+
+func (c *call) cancel(o *order) error {
+	id := o.ID
+	if id == "" {
+		id = o.taskID()
+	}
+	k := c.server.tasks.find(id)
+	if k == nil {
+		return errMissing
+	}
+	k.cancel()
+	<-k.ended
+	return c.reply(http.StatusOK, begun{true, id})
+}
+
+// mayOrder answers nil where the caller may have the server replicate.
+func (c *call) mayOrder() error {
+	if err := c.caller.CheckWhole(); err != nil {
+		return err
+	}
+	return c.caller.Check("admin", "*")
+}
+
+func (c *call) readOrder() (*order, error) {
+	dec, err := c.decoder()
+	if err != nil {
+		return nil, err
+	}
+	v, err := dec.ReadValue()
+	if err != nil {
+		return nil, badBody(err)
+	}
+	o := &order{}
+	if json.Unmarshal(v, o) != nil {
+		return nil, errOrder
+	}
+	if o.ID == "" && (o.Source.name == "" || o.Target.name == "") {
+		return nil, errOrder
+	}
+	if _, err := parseWish(o.Selector); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// job opens the ends of an order.
+func (c *call) job(o *order) (Job, error) {
+	j := Job{Live: o.Continuous, IDs: o.IDs, Selector: o.Selector, Since: o.Since, Logger: c.server.config.Logger, Clock: c.server.config.Clock}
+	source, err := c.end(&o.Source, false)
+	if err != nil {
+		return j, err
+	}
+	target, err := c.end(&o.Target, o.Create)
+	if err != nil {
+		return j, err
+	}
+	j.Source, j.Target = source, target
+	return j, nil
+}
+
+// bothWays is an end that can be copied from and to.
+type bothWays interface {
+	Source
+	Target
+}
+
+// end opens an end. An address is dialled over https alone, and only where it is a public one; over http it is this machine.
+func (c *call) end(p *place, create bool) (bothWays, error) {
+	conf := &c.server.config
+	if !p.remote() {
+		if create {
+			err := conf.Store.CreateDatabase(c.caller, p.name)
+			if err != nil && !errors.Is(err, kv.ErrConflict) {
+				return nil, err
+			}
+		}
+		h, err := OpenHere(conf.Store, c.caller, p.name)
+		if errors.Is(err, kv.ErrNotFound) {
+			err = errNoDatabase
+		}
+		return h, err
+	}
+	reach := Public
+	switch {
+	case conf.Insecure:
+		reach = Anywhere
+	case strings.HasPrefix(p.name, "http://"):
+		reach = Loopback
+	}
+	return NewThere(ThereConfig{URL: p.name, Client: c.server.clients[reach], Key: p.user, Secret: p.secret, Create: create})
+}
+
+// activeTasks lists the replications that run.
+func activeTasks(c *call) error {
+	if err := c.mayOrder(); err != nil {
+		return err
+	}
+	all := []activeTask{}
+	for _, k := range c.server.tasks.list() {
+		all = append(all, k.active())
+	}
+	return c.reply(http.StatusOK, all)
+}

@@ -1,0 +1,149 @@
+package sync_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/sync"
+)
+
+// address is the site's database of notes with what logs in.
+func (s *site) address() string {
+	return strings.Replace(s.url, "://", "://"+s.auth[0]+":"+s.auth[1]+"@", 1) + "/notes"
+}
+
+func TestReplicationsAreOrdered(t *testing.T) {
+	t.Parallel()
+	a, b := newSite(t), newSite(t)
+	a.fill(20)
+	for _, one := range []struct{ name, order string }{
+		{"push", `{"source":"notes","target":"` + b.address() + `"}`},
+		{"once more", `{"source":"notes","target":{"url":"` + b.url + `/notes","auth":{"basic":{"username":"` + b.auth[0] + `","password":"` + b.auth[1] + `"}}}}`},
+		{"pull into a database that is made", `{"source":"` + b.address() + `","target":"copy","create_target":true}`},
+		{"some documents", `{"source":"notes","target":"some","create_target":true,"doc_ids":["doc00003","gone","nobody"]}`},
+		{"those that pass", `{"source":"notes","target":"passed","create_target":true,"selector":{"n":{"$lt":5}}}`},
+		{"those that pass there", `{"source":"` + b.address() + `","target":"passed there","create_target":true,"selector":{"n":{"$lt":5}}}`},
+	} {
+		got := a.want(200, "POST", "/_replicate", strings.ReplaceAll(one.order, "passed there", "passed_there"))
+		var out sync.Outcome
+		if got.into(t, &out); !out.OK || out.Session == "" || len(out.History) != 1 || len(out.Last) == 0 {
+			t.Errorf("%s = %s", one.name, got.body)
+		}
+	}
+	wantSame(t, a, b)
+	for name, want := range map[string]int{"copy": 23, "some": 1, "passed": 5, "passed_there": 5} {
+		db, err := a.store.Database(kv.Operator(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := db.Info(); err != nil || info.Docs != want {
+			t.Errorf("%s = %+v, %v, want %d documents", name, info, err, want)
+		}
+	}
+}
+
+func TestOrdersThatAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	elsewhere := httptest.NewServer(http.RedirectHandler(s.url+"/notes", http.StatusFound))
+	t.Cleanup(elsewhere.Close)
+	for _, one := range []struct {
+		status int
+		order  string
+		word   string
+	}{
+		{400, `{}`, "bad_request"},
+		{400, `[]`, "bad_request"},
+		{400, `{"source":"notes","target":"ftp://example.org/x"}`, "bad_request"},
+		{400, `{"source":"notes","target":"notes","selector":{"a":{"$where":1}}}`, "query_parse_error"},
+		{404, `{"source":"nobody","target":"notes"}`, "not_found"},
+		{502, `{"source":"` + s.url + `/notes","target":"notes"}`, "replication_failed"}, // nobody has logged in there
+		{404, `{"source":"` + strings.Replace(s.address(), "/notes", "/nobody", 1) + `","target":"notes"}`, "db_not_found"},
+		{502, `{"source":"` + elsewhere.URL + `/notes","target":"notes"}`, "replication_failed"},
+		{403, `{"source":"https://127.0.0.1:1/notes","target":"notes"}`, "forbidden"},
+		{403, `{"source":"https://10.0.0.1/notes","target":"notes"}`, "forbidden"},
+		{403, `{"source":"https://[::ffff:192.168.0.1]/notes","target":"notes"}`, "forbidden"},
+		{403, `{"source":"https://169.254.169.254/notes","target":"notes"}`, "forbidden"},
+		{403, `{"source":"https://localhost/notes","target":"notes"}`, "forbidden"},
+		{403, `{"source":"http://10.0.0.1/notes","target":"notes"}`, "forbidden"},
+		{404, `{"source":"notes","target":"notes","cancel":true}`, "not_found"},
+	} {
+		got := s.do("POST", "/_replicate", one.order)
+		if got.status != one.status || !strings.Contains(got.body, `"`+one.word+`"`) {
+			t.Errorf("%s = %d %s, want %d %s", one.order, got.status, got.body, one.status, one.word)
+		}
+	}
+	for _, other := range []*site{s.as("denomination", "sync:*"), s.as("church:1", "admin:*", "sync:*")} {
+		other.want(403, "POST", "/_replicate", `{"source":"notes","target":"notes"}`)
+		other.want(403, "GET", "/_active_tasks", "")
+	}
+}
+
+func TestAnOrderGoesOnUntilItIsCancelled(t *testing.T) {
+	t.Parallel()
+	a, b := newSite(t), newSite(t)
+	order := `{"source":"` + a.address() + `","target":"notes","continuous":true`
+	var begun struct {
+		ID string `json:"_local_id"`
+	}
+	b.want(202, "POST", "/_replicate", order+`}`).into(t, &begun)
+	b.want(202, "POST", "/_replicate", order+`}`) // is the same one
+	a.put("late", `{}`)
+	awaitDoc(t, b, "late")
+	var tasks []struct {
+		ID     string `json:"replication_id"`
+		Source string
+		Type   string
+	}
+	b.want(200, "GET", "/_active_tasks", "").into(t, &tasks)
+	if len(tasks) != 1 || tasks[0].ID != begun.ID || tasks[0].Source != a.url+"/notes" || tasks[0].Type != "replication" {
+		t.Errorf("_active_tasks = %+v, want one without a password", tasks)
+	}
+	b.want(200, "POST", "/_replicate", order+`,"cancel":true}`)
+	b.want(200, "GET", "/_active_tasks", "").into(t, &tasks)
+	if len(tasks) != 0 {
+		t.Errorf("_active_tasks = %+v, want none", tasks)
+	}
+}
+
+// It is not parallel: it counts all goroutines.
+func TestAServerThatEndsLeavesNoReplicationBehind(t *testing.T) {
+	a := newSite(t)
+	store := kvtest.Open(t)
+	for _, name := range []string{"notes", "more"} {
+		if err := store.CreateDatabase(kv.Operator(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &site{TB: t, store: store}
+	s.auth[0], s.auth[1] = kvtest.Key(t, store, "denomination", "*:*")
+	before := runtime.NumGoroutine()
+	for range 3 {
+		server, err := sync.New(sync.Config{Store: store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv := httptest.NewServer(server)
+		s.url = srv.URL + "/sync"
+		for i, order := range []string{`"source":"` + a.address() + `","target":"notes"`, `"source":"notes","target":"` + a.address() + `"`, `"source":"notes","target":"more"`} {
+			s.want(202, "POST", "/_replicate", `{`+order+`,"continuous":true}`)
+			a.put(fmt.Sprint(before, i, srv.URL[len(srv.URL)-5:]), `{}`)
+		}
+		server.Close()
+		srv.Close()
+	}
+	http.DefaultClient.CloseIdleConnections()
+	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+3; runtime.Gosched() { // what a listener of a connects to may take a moment to see it
+		if time.Now().After(end) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, %d before\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+		}
+	}
+}
