@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -174,4 +175,24 @@ func TestEachFileThatIsMissingOrAFolderEndsInRightAnswers(t *testing.T) {
 			wantBuilt(t, dir)
 		})
 	}
+}
+
+// TestAWriteThatMeetsASegmentCutShortIsAnError cuts the segment of an open index short: reading it is a fault of memory.
+func TestAWriteThatMeetsASegmentCutShortIsAnError(t *testing.T) {
+	t.Parallel()
+	dir := built(t)
+	indexes := filepath.Dir(filepath.Join(dir, files(t, dir)[0]))
+	err := index.WriteAfter(indexes, 21, func() {
+		segments, err := filepath.Glob(filepath.Join(indexes, "*.zap"))
+		if err != nil || len(segments) != 1 {
+			t.Fatalf("segments %v, %v, want one", segments, err)
+		}
+		if err := os.Truncate(segments[0], 0); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if !errors.Is(err, index.ErrBroken) {
+		t.Errorf("a write onto segments that were cut short = %v, want %v", err, index.ErrBroken)
+	}
+	wantBuilt(t, dir)
 }

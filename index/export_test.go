@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 
 	bleve "github.com/blevesearch/bleve_index_api"
 
@@ -45,3 +46,31 @@ func Forge(dir string, s *kv.Store, seq uint64, without int64) error {
 	}
 	return e.close()
 }
+
+// Begin makes an index in a folder that has followed nothing, as a process leaves it that ends before its first batch.
+func Begin(dir string) error {
+	e, err := openEngine(dir, false)
+	if err != nil {
+		return err
+	}
+	return e.close()
+}
+
+// WriteAfter opens the index in a folder and makes its segments one, which bleve's own goroutines then leave alone; something is
+// done to the file, and a person is taken out.
+func WriteAfter(dir string, person int64, done func()) error {
+	e, err := openEngine(dir, false)
+	if err != nil {
+		return err
+	}
+	if _, err := e.sweep(context.Background()); err != nil {
+		return errors.Join(err, e.close())
+	}
+	done()
+	b := bleve.NewBatch()
+	b.Delete(documentID(record.Person, record.Int(person)))
+	return errors.Join(e.write(b), e.close())
+}
+
+// ErrBroken is what says that an index is damaged.
+var ErrBroken = errBroken

@@ -1,0 +1,94 @@
+//go:build unix
+
+package index_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"doorward/index"
+	"doorward/kv"
+	"doorward/kv/kvtest"
+)
+
+// nobody is a user and a group that own nothing.
+const nobody = 65534
+
+// TestAFolderThatCannotBeWrittenIsTriedAgain runs as somebody whom permissions hold.
+func TestAFolderThatCannotBeWrittenIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		asNobody(t)
+		return
+	}
+	dir := built(t)
+	indexes := filepath.Join(dir, "index")
+	if err := os.Chmod(indexes, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(indexes, 0o700) })
+	s := kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	x := opened(t, s, index.Config{Dir: dir, Retry: time.Millisecond})
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := x.Rebuild(ctx, nil); err == nil {
+		t.Error("an index was rebuilt in a folder that cannot be written")
+	}
+	if _, err := x.Find(kv.Wanted{}); err == nil {
+		t.Error("an index answers that cannot be written")
+	}
+	if err := os.Chmod(indexes, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	caughtUp(t, s, x)
+	wantFound(t, x, letters(20), 21)
+}
+
+// asNobody runs the calling test in a process of a user without rights.
+func asNobody(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, path := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(path, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program := filepath.Join(dir, "program")
+	if err := copyProgram(program); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), program, "-test.v", "-test.run", "^"+t.Name()+"$")
+	c.Dir, c.Env = dir, append(os.Environ(), "TMPDIR="+dir)
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if said, err := c.CombinedOutput(); err != nil || !strings.Contains(string(said), "--- PASS: "+t.Name()) {
+		t.Errorf("as nobody: %v\n%s", err, said)
+	}
+}
+
+// copyProgram copies the running program to where everybody may run it.
+func copyProgram(to string) error {
+	path, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	file, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(file, from); err != nil {
+		return err
+	}
+	return file.Close()
+}
