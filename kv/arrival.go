@@ -40,13 +40,7 @@ func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err e
 			return nil, err
 		}
 	}
-	a.node = record.TreeNode{Deleted: in.Deleted, Held: true, Key: in.Author.Key, Node: in.Author.Node, Fields: in.Author.Fields}
-	if a.node.Node.String() == o.store.identity.node {
-		a.node.Node = ulid.ULID{} // it comes home
-	}
-	if !in.Author.At.IsZero() {
-		a.node.At = in.Author.At.UnixMicro()
-	}
+	a.node = in.authored(o)
 	if a.path == nil {
 		if a.path, err = a.edit(in); err != nil {
 			return nil, err
@@ -57,6 +51,18 @@ func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err e
 	}
 	a.sign(o, p)
 	return a, a.read(in)
+}
+
+// authored is the tree's node of a revision, with what its server tells of who made it.
+func (in *DocWrite) authored(o *op) record.TreeNode {
+	n := record.TreeNode{Deleted: in.Deleted, Held: true, Key: in.Author.Key, Node: in.Author.Node, Fields: in.Author.Fields}
+	if n.Node.String() == o.store.identity.node {
+		n.Node = ulid.ULID{} // it comes home
+	}
+	if !in.Author.At.IsZero() {
+		n.At = in.Author.At.UnixMicro()
+	}
+	return n
 }
 
 // edit is the path of a new edit.

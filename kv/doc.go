@@ -22,6 +22,8 @@
 //	scope_log     scope (sort 1, id uv), sequence 8              as in log
 //	left          kind 1, id, scope that it has left             sequence 8 of the row there that says so
 //	tree          kind 1, id                                     record.Tree
+//	opaque        scope, document of an unknown kind             sequence 8, flags 1, record.Tree
+//	opaque_body   scope, document, 0, generation 8, hash 16      canonical JSON
 //	lease         given g 1, kind 1, from 8                      to 8, api key uv, epoch
 //	              taken t 1, kind 1, from 8                      to 8, next 8
 //	              last taken l 1, kind 1                         to 8

@@ -66,6 +66,11 @@ func (l *lists) with(tx int, edit uint64, changes []listChange) *lists {
 	next := &lists{tx: tx, kinds: l.kinds, refs: l.refs, count: l.count}
 	for i := range changes {
 		c := &changes[i]
+		next.count.note(edit, &c.from, -1)
+		next.count.note(edit, &c.to, 1)
+		if c.kind == nil {
+			continue // of a kind that this version does not know
+		}
 		if cached(c.kind) && next.refs == l.refs {
 			next.refs = newRefCache()
 		}
@@ -75,8 +80,6 @@ func (l *lists) with(tx int, edit uint64, changes []listChange) *lists {
 			next.kinds[c.kind.Number] = kl
 		}
 		kl.apply(c)
-		next.count.note(edit, &c.from, -1)
-		next.count.note(edit, &c.to, 1)
 	}
 	return next
 }
@@ -153,7 +156,20 @@ func buildLists(tx int, r rows) (*lists, error) {
 			}
 		}
 	}
-	return l, nil
+	return l, l.countOpaque(r)
+}
+
+// countOpaque counts the documents of unknown kinds in their scopes.
+func (l *lists) countOpaque(r rows) error {
+	return r.scan(opaqueBucket, nil, nil, func(key, row []byte) (bool, error) {
+		s, _, err := cutScope(key)
+		if err == nil && len(row) > 8 {
+			d := opaque{seq: 1, deleted: row[8] == rowDeleted}
+			mark := d.mark(s)
+			l.count.note(0, &mark, 1)
+		}
+		return true, err
+	})
 }
 
 // push adds a record whose id is larger than all before it.

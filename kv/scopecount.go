@@ -29,6 +29,7 @@ type scopeCount struct {
 type scopeMark struct {
 	scopes        [2]record.Scope
 	live, deleted bool
+	opaque        bool // none of all records
 }
 
 func (h *header) mark() scopeMark {
@@ -63,7 +64,9 @@ func (c *scopeCounts) note(edit uint64, m *scopeMark, n int) {
 	if !m.live && !m.deleted {
 		return
 	}
-	c.add(edit, record.Scope{}, m, n)
+	if !m.opaque {
+		c.add(edit, record.Scope{}, m, n)
+	}
 	for _, s := range m.scopes {
 		if s.Sort != 0 {
 			c.add(edit, s, m, n)

@@ -182,14 +182,25 @@ func (db *scopeDocs) rows(f Feed, fn func(scopeChange) (bool, error)) error {
 		if len(key) != len(prefix)+8 {
 			return false, ErrCorrupt
 		}
-		c, removed, err := parseLogRow(binary.BigEndian.Uint64(key[len(prefix):]), row)
-		if err != nil || c.Seq <= f.Since {
+		seq := binary.BigEndian.Uint64(key[len(prefix):])
+		if seq <= f.Since {
+			return false, nil
+		}
+		if len(row) > 0 && row[0] == opaqueKind {
+			c, err := parseOpaqueLog(seq, row)
+			if err != nil || db.reader.level.Name == EventOf && db.scope.Sort == record.ScopeReference {
+				return err == nil, err
+			}
+			return fn(c)
+		}
+		c, removed, err := parseLogRow(seq, row)
+		if err != nil {
 			return false, err
 		}
 		if !db.shows(c.Kind) {
 			return true, nil
 		}
-		return fn(scopeChange{c, removed})
+		return fn(scopeChange{Change: c, removed: removed})
 	})
 }
 
@@ -198,6 +209,7 @@ func (db *scopeDocs) rows(f Feed, fn func(scopeChange) (bool, error)) error {
 type scopeChange struct {
 	Change
 	removed bool
+	doc     string // of a kind that this version does not know; Kind is nil then
 }
 
 // ringScopes wakes those who listen to the databases of the records that have changed.

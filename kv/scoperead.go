@@ -3,13 +3,15 @@ package kv
 import (
 	"encoding/binary"
 	"slices"
-	"sort"
 
 	"doorward/kv/record"
 )
 
 // read reads a record as a document: ErrNotFound for one that is not in the database.
 func (db *scopeDocs) read(v *sight, id string, ask Ask) (doc Doc, err error) {
+	if isOpaque(id) {
+		return db.readOpaque(v, id, ask)
+	}
 	k, st, err := db.find(v, id)
 	if err != nil || st == nil {
 		return doc, orNotFound(err)
@@ -95,7 +97,18 @@ func (db *scopeDocs) changes(v *sight, f Feed) (page []DocChange, more bool, err
 
 // change is a row of the log as a document's change.
 func (db *scopeDocs) change(v *sight, c scopeChange, body bool) (d DocChange, err error) {
-	d = DocChange{Seq: c.Seq, ID: c.Kind.DocID(c.ID), Deleted: c.Deleted, Removed: c.removed}
+	d = DocChange{Seq: c.Seq, ID: c.doc, Deleted: c.Deleted, Removed: c.removed}
+	if c.Kind == nil {
+		found, err := v.opaque(db.scope, c.doc)
+		if err != nil || found == nil {
+			return d, orCorrupt(err)
+		}
+		if d.Leaves = found.tree.Leaves(); body {
+			d.Winner, err = v.opaqueRevision(db.scope, c.doc, d.Leaves[0], d.Leaves[0].Revision)
+		}
+		return d, err
+	}
+	d.ID = c.Kind.DocID(c.ID)
 	d.Leaves = []record.TreeNode{{Revision: c.Revision, Deleted: c.Deleted}}
 	if c.removed || !c.Branched && !body {
 		return d, nil
@@ -124,7 +137,7 @@ func (db *scopeDocs) changesOf(v *sight, f Feed) (page []DocChange, more bool, e
 			return nil, false, err
 		}
 		late := f.Descending && c.Seq > f.Before-1
-		if c.Kind != nil && c.Seq > f.Since && !late && (!c.removed || f.Since > 0) {
+		if c.Seq > f.Since && !late && (!c.removed || f.Since > 0) {
 			found = append(found, c)
 		}
 	}
@@ -148,8 +161,15 @@ func (db *scopeDocs) changesOf(v *sight, f Feed) (page []DocChange, more bool, e
 	return page, false, nil
 }
 
-// changeOf is a document's row in the database's log; its Kind is nil where there is none.
+// changeOf is a document's row in the database's log; its Seq is 0 where there is none.
 func (db *scopeDocs) changeOf(v *sight, doc string) (c scopeChange, err error) {
+	if isOpaque(doc) {
+		d, err := v.opaque(db.scope, doc)
+		if err != nil || d == nil {
+			return c, err
+		}
+		return parseOpaqueLog(d.seq, d.appendLog(nil, doc))
+	}
 	k, id, ok := record.ParseDocID(doc)
 	if !ok || !db.shows(k) {
 		return c, nil
@@ -198,6 +218,16 @@ func (db *scopeDocs) pending(_ *sight, since uint64) (n int, err error) {
 // somebody made of it meanwhile must come.
 func (db *scopeDocs) missing(v *sight, asked Revs) (m MissingRevs, err error) {
 	m.ID = asked.ID
+	if isOpaque(asked.ID) {
+		d, err := v.opaque(db.scope, asked.ID)
+		if err == nil && d == nil {
+			d = &opaque{}
+		}
+		if err == nil {
+			m.Missing, m.PossibleAncestors = d.tree.Missing(asked.Revisions)
+		}
+		return m, err
+	}
 	k, st, err := db.find(v, asked.ID)
 	if err != nil {
 		return m, err
@@ -210,71 +240,4 @@ func (db *scopeDocs) missing(v *sight, asked Revs) (m MissingRevs, err error) {
 	}
 	m.Missing, m.PossibleAncestors = t.Missing(asked.Revisions)
 	return m, nil
-}
-
-// list lists the live documents.
-func (db *scopeDocs) list(v *sight, r Range) (page []DocRow, err error) {
-	kinds := db.kinds()
-	if r.Descending {
-		slices.Reverse(kinds)
-	}
-	limit := min(r.Limit, DocPage)
-	for _, k := range kinds {
-		if len(page) >= limit {
-			break
-		}
-		ids := r.part(k, db.live(v, k), limit-len(page))
-		err := v.each(k, ids, func(st *stored) error {
-			page = append(page, DocRow{ID: k.DocID(st.id), Seq: st.seq, Winner: st.revision})
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return page, nil
-}
-
-// live are the ids of a kind's live records in the database.
-func (db *scopeDocs) live(v *sight, k *record.Kind) *idList {
-	lists := v.lists.kind(k)
-	switch {
-	case db.scope.ID != 0 && k == record.Event && db.scope.Sort == record.ScopeEvent:
-		id := record.Int(db.scope.ID)
-		if !lists.all.contains(id) {
-			return nil
-		}
-		one := (*idList)(nil).own(0)
-		one.push(id)
-		return one
-	case db.scope.ID != 0:
-		return lists.home.of(db.scope.ID)
-	case db.scope.Sort == record.ScopeReference && k.Class == record.Shared:
-		return lists.home.of(0)
-	}
-	return lists.all
-}
-
-// part is the part of a kind's ids that a range wants, in its order.
-func (r Range) part(k *record.Kind, l *idList, limit int) []record.ID {
-	n := l.len()
-	start := 0 // how many ids lie before From, or up to it where the range descends
-	if r.From != "" || !r.Descending {
-		start = sort.Search(n, func(i int) bool {
-			id := k.DocID(l.at(i))
-			if r.Descending != r.Past { // ascending: the first that is not before; past it: the first that is after; and so back
-				return id > r.From
-			}
-			return id >= r.From
-		})
-	} else {
-		start = n
-	}
-	if !r.Descending {
-		return l.page(nil, start, limit)
-	}
-	from := max(0, start-limit)
-	ids := l.page(nil, from, start-from)
-	slices.Reverse(ids)
-	return ids
 }

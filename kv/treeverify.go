@@ -112,6 +112,9 @@ func (v *sight) verifyScopeRow(key, value []byte) error {
 	if err != nil || len(rest) != 8 {
 		return ErrCorrupt
 	}
+	if len(value) > 0 && value[0] == opaqueKind {
+		return v.verifyOpaqueLog(s, binary.BigEndian.Uint64(rest), value)
+	}
 	c, removed, err := parseLogRow(binary.BigEndian.Uint64(rest), value)
 	if err != nil {
 		return err

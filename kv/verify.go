@@ -116,6 +116,8 @@ func (w *verifier) row(v *sight, b bucket, key, value []byte) error {
 		return v.verifyLookup(b, key)
 	case b >= freeBucket && b <= freeLooseBucket:
 		return v.verifyFree(b, key, value)
+	case b == opaqueBucket || b == opaqueBodyBucket:
+		return v.verifyOpaque(b, key, value)
 	case b >= treeBucket && b <= leftBucket:
 		return v.verifyReplica(b, key, value)
 	case b >= firstKindBucket:

@@ -202,7 +202,7 @@ func (w *writer) run(g *group, j *job, st *step) error {
 	g.rows += len(w.over.entries)
 	g.lists = append(g.lists, o.changed...)
 	g.ring(o.rung)
-	g.edited = g.edited || slices.ContainsFunc(o.changed, func(c listChange) bool { return !c.kind.Fact })
+	g.edited = g.edited || slices.ContainsFunc(o.changed, func(c listChange) bool { return c.kind == nil || !c.kind.Fact })
 	j.after = append(j.after, o.after...)
 	return nil
 }

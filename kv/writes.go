@@ -55,6 +55,9 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 		return record.Revision{}, refused("records have no attachments")
 	}
 	db.reader = p
+	if isOpaque(in.ID) {
+		return db.writeOpaque(o, p, in)
+	}
 	a, err := db.arrive(o, p, in)
 	if err != nil {
 		return record.Revision{}, err
