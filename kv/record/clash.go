@@ -33,6 +33,16 @@ var (
 		}})
 )
 
+// Erasure says that a record was erased because of the person whom it was about: the person, a membership, or a ticket with its
+// parts, whose names and contacts are gone. Its id is a keyed hash of the record's, so that it tells of nobody.
+var Erasure = table(Kind{Name: "erasure", Number: 25, Version: 1, Resource: "admin", Class: System, System: true, ULID: true,
+	scopes: []ScopeSort{ScopeSystem},
+	Fields: []Field{
+		{"kind", Text{Min: 1, Max: 64}, Required | ServerOnly, `""`},
+		{"at", DateTime{}, ServerOnly | Null, ``},
+		{"key_id", keyID, ServerOnly | Null, ``},
+	}})
+
 // Anything is a JSON value as it was given.
 type Anything struct{}
 

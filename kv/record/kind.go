@@ -65,6 +65,7 @@ const (
 	ServerOnly                   // set by the store alone, whatever the surface
 	Secret                       // shown on no surface and in no schema
 	Filled                       // Settle gives it a value: never null in a reply
+	Personal                     // goes when the person whom the record names is erased; the record stays
 )
 
 // Has tells whether any of the given flags is set.

@@ -11,7 +11,7 @@ var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 1, Resource: "event
 		{"state", ticketState, Strict, `"valid"`},
 		{"valid_from", DateTime{}, Null, ``},
 		{"valid_until", DateTime{}, Null, ``},
-		{"label", Text{Max: 255}, ServerOnly | Searched, `""`},
+		{"label", Text{Max: 255}, ServerOnly | Searched | Personal, `""`},
 		{"order", Text{Max: 255}, Null, ``},
 		{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
 		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
@@ -28,8 +28,8 @@ var HolderName = table(Kind{Name: "holder_name", Number: 16, Version: 1, Resourc
 	System: true, scopes: []ScopeSort{ScopeEventNames},
 	Fields: []Field{
 		{"event_id", Ref{"event"}, Required, ``},
-		{"full_name", Text{Max: 255}, Null | Searched, ``},
-		{"phone_tail", Phone{Max: 4}, Null | Searched, ``},
+		{"full_name", Text{Max: 255}, Null | Searched | Personal, ``},
+		{"phone_tail", Phone{Max: 4}, Null | Searched | Personal, ``},
 		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
 		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
 	}})
@@ -40,9 +40,9 @@ var Holder = table(Kind{Name: "holder", Number: 17, Version: 1, Resource: "event
 	Fields: []Field{
 		{"event_id", Ref{"event"}, Required, ``},
 		{"code", Text{Min: 1, Max: 255}, Required, ``},
-		{"email", Email{Max: 254}, Null, ``},
-		{"phone", Phone{Max: 24}, Null, ``},
-		{"person_id", Ref{"person"}, Null | Indexed, ``},
+		{"email", Email{Max: 254}, Null | Personal, ``},
+		{"phone", Phone{Max: 24}, Null | Personal, ``},
+		{"person_id", Ref{"person"}, Null | Indexed | Personal, ``},
 		{"created_at", DateTime{}, ReadOnly | Hidden | Frozen | Filled, ``},
 		{"created_by", keyID, ReadOnly | Hidden | Frozen | Null, ``},
 	}})
