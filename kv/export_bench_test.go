@@ -87,7 +87,7 @@ func BenchUncounted(s *Store, p Principal, q Query) (results []byte, err error) 
 		if err := v.checkChoices(p, q); err != nil {
 			return err
 		}
-		m, err := v.match(p, q)
+		m, err := v.match(p, q, nil)
 		if err != nil {
 			return err
 		}

@@ -19,8 +19,6 @@ type Query struct {
 	Offset, Limit int
 	Head          func(dst []byte, count int) []byte // writes what stands before the results; nil = nothing
 	Into          []byte                             // memory to build the page on; may be nil
-
-	asked *asked // of Finder
 }
 
 // Page is what a list answers.
@@ -38,23 +36,24 @@ func (s *Store) List(p Principal, q Query) (page Page, err error) {
 		return Page{}, err
 	}
 	for try := 0; ; try++ {
-		if q.asked, err = s.ask(p, q, try); err != nil {
+		a, err := s.ask(p, q, try)
+		if err != nil {
 			return Page{}, err
 		}
-		page, err = s.list(p, q)
+		page, err = s.list(p, q, a)
 		if !errors.Is(err, errAskAgain) {
 			return page, err
 		}
 	}
 }
 
-func (s *Store) list(p Principal, q Query) (page Page, err error) {
+func (s *Store) list(p Principal, q Query, a *asked) (page Page, err error) {
 	err = s.view(func(v *sight) error {
 		v.reader = p
 		if err := v.checkChoices(p, q); err != nil {
 			return err
 		}
-		matches, err := v.match(p, q)
+		matches, err := v.match(p, q, a)
 		if err != nil {
 			return err
 		}
@@ -158,25 +157,25 @@ func (m *matches) everything() []record.ID {
 }
 
 // match finds what a query asks for among what p sees.
-func (v *sight) match(p Principal, q Query) (*matches, error) {
-	m, err := v.matchWhere(p, q)
+func (v *sight) match(p Principal, q Query, a *asked) (*matches, error) {
+	m, err := v.matchWhere(p, q, a)
 	if err != nil {
 		return nil, err
 	}
 	if q.Ranked != nil {
-		return m, v.rank(q, m)
+		return m, v.rank(q, m, a)
 	}
 	return m, v.sift(p, q, m)
 }
 
 // matchWhere finds what fulfils a query's conditions, as far as its Finder has named it.
-func (v *sight) matchWhere(p Principal, q Query) (*matches, error) {
+func (v *sight) matchWhere(p Principal, q Query, a *asked) (*matches, error) {
 	m := &matches{kind: q.Kind}
 	h, err := v.matchHome(p, q, m)
 	if err != nil {
 		return nil, err
 	}
-	if err := v.narrow(q.asked, h, m); err != nil {
+	if err := v.narrow(a, h, m); err != nil {
 		return nil, err
 	}
 	for _, w := range h.rest {
@@ -186,7 +185,7 @@ func (v *sight) matchWhere(p Principal, q Query) (*matches, error) {
 		}
 		m.keep(ids)
 	}
-	if q.asked.tooMany(m.count()) {
+	if a.tooMany(m.count()) {
 		return nil, ErrIndexing
 	}
 	return m, nil

@@ -42,14 +42,14 @@ type asked struct {
 // tooMany tells whether a Finder would have to answer first, there being n records to look at.
 func (a *asked) tooMany(n int) bool { return a != nil && a.found == nil && a.most > 0 && n > a.most }
 
-// searching tells whether a query asks for what only bodies tell.
-func (q *Query) searching() bool {
+// searches tells whether a query asks for what only bodies tell.
+func (q *Query) searches() bool {
 	return q.Ranked != nil && !q.Ranked.Empty() || q.Ranked == nil && q.Search != nil && !q.Search.Empty()
 }
 
 // ask lets a query's Finder name candidates; nil where there is nothing to ask it.
 func (s *Store) ask(p Principal, q Query, try int) (*asked, error) {
-	if q.Finder == nil || !q.searching() || !q.Kind.Searchable() {
+	if q.Finder == nil || !q.searches() || !q.Kind.Searchable() {
 		return nil, nil
 	}
 	a := &asked{want: Wanted{Kind: q.Kind, Ranked: q.Ranked}, since: math.MaxUint64}
@@ -65,8 +65,7 @@ func (s *Store) ask(p Principal, q Query, try int) (*asked, error) {
 		if q.Ranked == nil || len(h.rest) == 0 {
 			return nil
 		}
-		q.asked = nil
-		m, err := v.matchWhere(p, q)
+		m, err := v.matchWhere(p, q, nil)
 		if err != nil {
 			return err
 		}
@@ -177,14 +176,14 @@ func (v *sight) changed(k *record.Kind, since uint64) (ids []record.ID, err erro
 
 // sift keeps the matches that only their bodies can tell: of a search, and memberships by their group.
 func (v *sight) sift(p Principal, q Query, m *matches) error {
-	searching := q.searching()
-	if !searching && (q.Kind != record.Membership || p.whole()) {
+	searches := q.searches()
+	if !searches && (q.Kind != record.Membership || p.whole()) {
 		return nil
 	}
 	all := m.everything()
 	m.ids, m.exact = make([]record.ID, 0, min(len(all), 1024)), true
 	return v.each(q.Kind, all, func(st *stored) error {
-		if searching && !q.Search.Matches(q.Kind, st.body) {
+		if searches && !q.Search.Matches(q.Kind, st.body) {
 			return nil
 		}
 		if q.Kind == record.Membership {
@@ -211,8 +210,8 @@ func (h hit) compare(other hit) int {
 }
 
 // rank keeps the best matches of a ranked search, the best first.
-func (v *sight) rank(q Query, m *matches) error {
-	hits, err := v.hits(q.Kind, m.everything(), q.Ranked, q.asked)
+func (v *sight) rank(q Query, m *matches, a *asked) error {
+	hits, err := v.hits(q.Kind, m.everything(), q.Ranked, a)
 	if err != nil {
 		return err
 	}
