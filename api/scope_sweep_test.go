@@ -18,7 +18,7 @@ type sweep struct {
 // missing is the id of nothing, for each kind.
 func missing(kind string) string {
 	switch kind {
-	case "double_entries", "checkin", "scan", "undo", "conflict", "refusal":
+	case "double_entries", "checkin", "scan", "undo", "conflict", "refusal", "erasure":
 		return "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 	}
 	return "9999"

@@ -4,7 +4,7 @@ package record
 var kinds = []*Kind{
 	Church, Regional, FinancialAccount, Category, Subcategory, CostCenter, BusinessUnit, Supplier, Role,
 	Person, Group, Membership, FinancialEntry, Event, Ticket, HolderName, Holder, Checkin, Scan, Undo, APIKey,
-	Conflict, Refusal,
+	Conflict, Refusal, Node, Erasure,
 }
 
 // kindsByName are the same.

@@ -36,6 +36,8 @@ var layouts = map[string]struct {
 	"api_key":           {2, 0x4c0b572},
 	"conflict":          {1, 0x219a6cf7},
 	"refusal":           {1, 0x8ca19d8c},
+	"node":              {1, 0x7e2d2e14},
+	"erasure":           {1, 0x38fe09b2},
 }
 
 // A body is written in table order and compared byte by byte: who moves, adds or takes away a stored field raises the kind's
