@@ -51,7 +51,11 @@ func showDatabase(c *call) error {
 		return err
 	}
 	if c.request.Header.Get(fastHeader) != "" {
-		c.Header().Set(fastHeader, fastVersion)
+		h, store := c.Header(), c.server.config.Store
+		h.Set(fastHeader, fastVersion)
+		h.Set(realmHeader, store.Realm())
+		h.Set(nodeHeader, store.Node())
+		h.Set(epochHeader, store.Epoch())
 	}
 	return c.reply(http.StatusOK, struct {
 		Name    string `json:"db_name"`

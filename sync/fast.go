@@ -13,6 +13,9 @@ import (
 const (
 	fastHeader  = "Doorward-Feed"
 	fastVersion = "1"
+	realmHeader = "Doorward-Realm"
+	nodeHeader  = "Doorward-Node"
+	epochHeader = "Doorward-Epoch"
 )
 
 // maxWindow is how much memory a peer's compression may ask for.
@@ -58,7 +61,7 @@ func (t *There) lines(ctx context.Context, since sequence, fn func(*batch) error
 	z := unpackLines(resp.Body)
 	defer z.Close()
 	g := newGathering(fn)
-	f, err := readLines(z, func(l *line) error {
+	_, f, err := readLines(z, func(l *line) error {
 		if l.replica != nil {
 			x := l.replica
 			x.content = func(ctx context.Context, p *part, w io.Writer) error { return t.content(ctx, x, p, w) }
@@ -77,24 +80,27 @@ func (t *There) lines(ctx context.Context, since sequence, fn func(*batch) error
 	return f.Last, g.flush()
 }
 
-// readLines calls fn with each line of a revision, and answers the last line: errCut where there is none.
-func readLines(r io.Reader, fn func(*line) error) (foot, error) {
+// readLines calls fn with each line of a revision, and answers the first and the last line: errCut where there is no last one.
+func readLines(r io.Reader, fn func(*line) error) (first Head, last foot, err error) {
 	dec := newDecoder(r)
 	for dec.PeekKind() != 0 {
 		l, err := readLine(dec)
 		switch {
 		case err != nil:
-			return foot{}, errCut
+			return first, last, errCut
 		case l.foot != nil:
-			return *l.foot, nil
+			return first, *l.foot, nil
+		case l.head != nil:
+			first = *l.head
+			continue
 		case l.seq == nil:
-			continue // a first line, or one that later versions know
+			continue // of a later version
 		}
 		if err := fn(&l); err != nil {
-			return foot{}, err
+			return first, last, err
 		}
 	}
-	return foot{}, errCut
+	return first, last, errCut
 }
 
 // fastWrite sends revisions as lines. Attachments are named alone; those that the peer lacks follow.

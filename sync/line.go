@@ -22,14 +22,14 @@ import (
 // lineFormat is the number of this form of lines.
 const lineFormat = 1
 
-// head is the first line.
-type head struct {
-	Format int      `json:"format"`
-	Realm  string   `json:"realm,omitempty"`
-	Node   string   `json:"node,omitempty"`
-	Epoch  string   `json:"epoch,omitempty"`
-	DB     string   `json:"db,omitempty"`
-	Since  sequence `json:"since,omitempty"`
+// Head is the first line: whose revisions follow.
+type Head struct {
+	Format int             `json:"format"`
+	Realm  string          `json:"realm,omitempty"`
+	Node   string          `json:"node,omitempty"`
+	Epoch  string          `json:"epoch,omitempty"`
+	DB     string          `json:"db,omitempty"`
+	Since  json.RawMessage `json:"since,omitempty"`
 }
 
 // foot is the last line.
@@ -42,7 +42,7 @@ type foot struct {
 type line struct {
 	seq     sequence
 	replica *replica // nil: none, or one that is not a document of ours
-	head    *head
+	head    *Head
 	foot    *foot
 }
 
@@ -54,13 +54,21 @@ func appendJSON(dst []byte, v any) []byte {
 
 // appendLine writes a revision's line; its attachments' bytes are elsewhere.
 func (x *replica) appendLine(dst []byte, seq sequence) []byte {
+	dst, _ = x.appendLineWith(dst, seq, appendStub) // stubs cannot fail
+	return dst
+}
+
+// appendLineWith is appendLine with what is said of an attachment.
+func (x *replica) appendLineWith(dst []byte, seq sequence, content func([]byte, *part) ([]byte, error)) (_ []byte, err error) {
 	dst = append(append(dst, `{"seq":`...), seq...)
 	dst, _ = jsontext.AppendQuote(append(dst, `,"doc":{"_id":`...), x.id) // what is no UTF-8 becomes what is
 	dst = append(append(append(dst, `,"_rev":"`...), x.rev().String()...), '"')
 	if x.deleted {
 		dst = append(dst, `,"_deleted":true`...)
 	}
-	dst, _ = x.appendParts(dst, appendStub) // stubs cannot fail
+	if dst, err = x.appendParts(dst, content); err != nil {
+		return nil, err
+	}
 	dst = append(appendMembers(dst, x.body), `,"revs":[`...)
 	for i, rev := range x.path {
 		if i > 0 {
@@ -77,7 +85,7 @@ func (x *replica) appendLine(dst []byte, seq sequence) []byte {
 	if len(x.scopes) > 0 {
 		dst = append(dst, ']')
 	}
-	return append(dst, "}\n"...)
+	return append(dst, "}\n"...), nil
 }
 
 // append writes an author, if one is known.
@@ -138,7 +146,7 @@ func (l *line) special(name string, v jsontext.Value, who *author) error {
 	case "author":
 		return json.Unmarshal(v, who)
 	case "format":
-		l.head = &head{}
+		l.head = &Head{}
 		return json.Unmarshal(v, &l.head.Format)
 	case "last_seq":
 		l.foot = &foot{Last: sequence(v.Clone())}

@@ -20,6 +20,7 @@ type part struct {
 	packed  bool   // the bytes come compressed: the digest is of these
 	stub    bool   // the server has the bytes
 	follows bool   // the bytes come after the document
+	data    []byte // the bytes as base64 in quotes, where a line of a file has them
 }
 
 // readAttachments reads _attachments. Bytes within it are stored as they come.

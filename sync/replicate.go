@@ -58,7 +58,7 @@ type replication struct {
 func Replicate(ctx context.Context, j Job) (Outcome, error) {
 	j.defaults()
 	r := &replication{Job: &j, ledgers: ledgers{source: j.Source, target: j.Target}}
-	r.run = Run{Session: newID(), Began: stamp(j.Clock()), From: j.Since, Recorded: j.Since}
+	r.run = Run{Session: newID(), Began: stamp(j.Clock())}
 	err := r.persist(ctx)
 	out := r.outcome()
 	out.OK = err == nil
@@ -88,36 +88,39 @@ type load struct {
 }
 
 // pass copies until the source has no more, or until something breaks. Three stages run side by side, each a step ahead of the
-// next: the feed; what of it the target lacks; writing. All have ended when pass returns.
+// next: the feed; what of it the target lacks; writing. All have ended when pass returns. Where the feed breaks off, what came
+// before is still written.
 func (r *replication) pass(ctx context.Context) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	since, err := r.open(ctx, r.Job)
+	since, err := r.begin(ctx)
 	if err != nil {
 		return err
 	}
-	r.begin(since)
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
 	batches, loads := make(chan *batch, 1), make(chan *load, 1)
 	var stages sync.WaitGroup
-	stage := func(do func() error) {
-		stages.Go(func() {
-			if err := do(); err != nil {
-				fail(err)
-			}
-		})
-	}
-	stage(func() error {
+	var broke error // of the feed
+	stages.Go(func() {
 		defer close(batches)
 		w := wish{since: since, live: r.Live, ids: r.IDs, selector: r.Selector}
-		return r.Source.feed(ctx, w, func(b *batch) error { return send(ctx, batches, b) })
+		broke = r.Source.feed(ctx, w, func(b *batch) error { return send(ctx, batches, b) })
 	})
-	stage(func() error {
+	stages.Go(func() {
 		defer close(loads)
-		return r.fetch(ctx, batches, loads)
+		if err := r.fetch(ctx, batches, loads); err != nil {
+			fail(err)
+		}
 	})
-	stage(func() error { return r.store(ctx, loads) })
+	stages.Go(func() {
+		if err := r.store(ctx, loads); err != nil {
+			fail(err)
+		}
+	})
 	stages.Wait()
-	return context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return broke
 }
 
 // send hands something to the next stage.
@@ -130,16 +133,26 @@ func send[T any](ctx context.Context, to chan<- T, v T) error {
 	}
 }
 
-// begin notes where a pass begins.
-func (r *replication) begin(since sequence) {
+// begin finds out where a pass begins: where both ends say; where nobody keeps that, where the last pass came to.
+func (r *replication) begin(ctx context.Context) (since sequence, err error) {
+	if since, err = r.open(ctx, r.Job); err != nil {
+		return nil, err
+	}
+	if err := sameRealm(ctx, r.Source, r.Target); err != nil {
+		return nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if since == nil && r.id == "" {
+		since = r.run.Recorded
+	}
+	if since == nil {
+		since = r.Since
+	}
 	if r.run.Recorded == nil {
-		r.run.Recorded = since
+		r.run.From, r.run.Recorded = since, since
 	}
-	if r.run.From == nil {
-		r.run.From = since
-	}
+	return since, nil
 }
 
 // fetch asks the target what it lacks of each batch, and reads that. What the target has is asked for each time, never remembered.

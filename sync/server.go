@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -84,6 +85,19 @@ func (s *Server) Close() {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.URL.RawPath = r.URL.EscapedPath()
 	s.mux.ServeHTTP(w, r)
+}
+
+// operated marks a request of the operator.
+type operated struct{}
+
+// Control answers the same below /sync, for whoever owns the folder: it asks for no key.
+func (s *Server) Control() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(context.WithValue(r.Context(), operated{}, true))
+		raw := s.config.Prefix + r.URL.EscapedPath()
+		r.URL.Path, r.URL.RawPath = s.config.Prefix+r.URL.Path, raw
+		s.ServeHTTP(w, r)
+	})
 }
 
 // openGate is the Gate of a server without a face.

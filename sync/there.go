@@ -20,6 +20,7 @@ type There struct {
 	opening  sync.Mutex // guards what follows
 	opened   bool
 	id       string
+	head     Head              // what the server says of itself
 	fast     bool              // the server takes and gives documents as our own nodes do
 	noBulk   bool              // it does not know _bulk_get
 	uncommit bool              // something was written since it was told to commit
@@ -103,6 +104,8 @@ func (t *There) open(ctx context.Context) error {
 		return err
 	}
 	t.fast = !t.plain && resp.Header.Get(fastHeader) != ""
+	t.head = Head{Format: lineFormat, DB: t.db.Path[strings.LastIndex(t.db.Path, "/")+1:]}
+	t.head.Realm, t.head.Node, t.head.Epoch = resp.Header.Get(realmHeader), resp.Header.Get(nodeHeader), resp.Header.Get(epochHeader)
 	if err := drain(resp); err != nil {
 		return err
 	}

@@ -145,8 +145,11 @@ func (d *incoming) readStub(dec *jsontext.Decoder, name string) error {
 		if err != nil {
 			return badBody(err)
 		}
-		if name == "length" {
+		switch name {
+		case "length":
 			_ = json.Unmarshal(v, &p.Length) // where it is none, nobody compares
+		case "data":
+			p.data = v.Clone()
 		}
 		p.read(name, v)
 		return nil

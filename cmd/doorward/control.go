@@ -19,6 +19,7 @@ import (
 	"doorward/api"
 	"doorward/index"
 	"doorward/kv"
+	"doorward/sync"
 )
 
 // control is a line to the control handler of a store.
@@ -88,8 +89,12 @@ func (m *Main) inProcess(o opening) (*control, error) {
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
+	peers, err := sync.New(sync.Config{Store: store, Version: conf.Version, Logger: conf.Logger})
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
 	p := newPipes()
-	h := &http.Server{Handler: server.Control(), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	h := &http.Server{Handler: controlling(peers, server.Control()), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -98,6 +103,7 @@ func (m *Main) inProcess(o opening) (*control, error) {
 	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx) }}
 	return &control{client: &http.Client{Transport: t}, progress: m.newProgress(), close: func() error {
 		t.CloseIdleConnections()
+		peers.Close()
 		err := h.Shutdown(context.Background()) // what is being written is finished
 		<-served
 		return errors.Join(err, end())

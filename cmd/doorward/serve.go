@@ -81,7 +81,7 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	}
 	f.answer(server, peers)
 	address := f.listeners[0].Addr().String()
-	f.add(socket, &http.Server{Handler: s.heir.beside(server.Control())})
+	f.add(socket, &http.Server{Handler: controlling(peers, s.heir.beside(server.Control()))})
 	log.Info("serving", "address", address, "version", s.api.Version)
 	if !s.again {
 		m.greet(s, store, address)
@@ -210,6 +210,18 @@ func both(server *api.Server, peers *sync.Server) http.Handler {
 			return
 		}
 		site.ServeHTTP(w, r)
+	})
+}
+
+// controlling answers whoever owns the folder: replication below /sync, and the commands of the command line.
+func controlling(peers *sync.Server, commands http.Handler) http.Handler {
+	replication := peers.Control()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/sync/") {
+			replication.ServeHTTP(w, r)
+			return
+		}
+		commands.ServeHTTP(w, r)
 	})
 }
 

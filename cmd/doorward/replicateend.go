@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"doorward/sync"
+)
+
+// endOfCopy is one of the two places that replicate is told.
+type endOfCopy struct {
+	config  sync.ThereConfig
+	base    string           // address below which databases are, or "" where database is the address of one
+	name    string           // of the database that an address names
+	file    string           // "" for a folder or an address
+	changes *sync.FileSource // of a file that is read
+	closing func() error
+}
+
+// openEnd opens a place. A folder is reached as its own server is: through serve's socket, or over the store that is opened.
+func (m *Main) openEnd(ctx context.Context, c *copying, place string, target bool) (*endOfCopy, error) {
+	switch {
+	case strings.Contains(place, "://"):
+		return c.address(place)
+	case !strings.HasSuffix(place, ".ndjson.zst"):
+		return m.folderEnd(ctx, c, place, target)
+	case target:
+		return &endOfCopy{file: place}, nil
+	}
+	f, err := os.Open(place)
+	if err != nil {
+		return nil, named(place, err)
+	}
+	changes, err := sync.NewFileSource(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", place, errors.Join(err, f.Close()))
+	}
+	return &endOfCopy{file: place, changes: changes, closing: f.Close}, nil
+}
+
+func (m *Main) folderEnd(ctx context.Context, c *copying, dir string, target bool) (*endOfCopy, error) {
+	set := *c.settings
+	set.data = dir
+	line, err := m.dial(ctx, opening{settings: &set, makes: target})
+	if err != nil {
+		return nil, err
+	}
+	e := &endOfCopy{base: "http://doorward/sync", closing: line.close}
+	e.config = sync.ThereConfig{Client: line.client, Plain: c.plain}
+	return e, nil
+}
+
+// address reads an address: of a server's databases, or of one.
+func (c *copying) address(text string) (*endOfCopy, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, usageError{errors.New("an address begins with https:// and names a server")}
+	}
+	e := &endOfCopy{}
+	e.config = sync.ThereConfig{Client: c.reach(u), Plain: c.plain, Key: c.key}
+	if e.config.Secret, err = c.secret(); err != nil {
+		return nil, err
+	}
+	path := strings.TrimRight(u.EscapedPath(), "/")
+	if path == "" || strings.HasSuffix(path, "/sync") {
+		e.base = strings.TrimRight(text, "/")
+		return e, nil
+	}
+	e.config.URL = text
+	e.name, err = url.PathUnescape(path[strings.LastIndex(path, "/")+1:])
+	return e, err
+}
+
+// one tells a place that holds one database.
+func (e *endOfCopy) one() bool { return e.name != "" || e.file != "" }
+
+// named is the database that one of two places names, if one does.
+func (e *endOfCopy) named(other *endOfCopy) []string {
+	if e.changes != nil {
+		if h, err := e.changes.Head(context.Background()); err == nil && h.DB != "" && other.name == "" {
+			return []string{h.DB}
+		}
+	}
+	for _, name := range []string{e.name, other.name} {
+		if name != "" {
+			return []string{name}
+		}
+	}
+	return nil
+}
+
+// shown lists the databases that a server shows.
+func (e *endOfCopy) shown(ctx context.Context) (names []string, err error) {
+	u, err := url.Parse(e.base)
+	if err != nil {
+		return nil, sync.ErrURL
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.base+"/_all_dbs", nil)
+	if err != nil {
+		return nil, sync.ErrURL
+	}
+	if e.config.Key != "" && u.User == nil {
+		req.SetBasicAuth(e.config.Key, e.config.Secret)
+	}
+	resp, err := e.config.Client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s does not answer", u.Redacted())
+	}
+	defer func() { _ = resp.Body.Close() }() // it is read
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answered %s when asked for its databases", u.Redacted(), resp.Status)
+	}
+	err = json.NewDecoder(resp.Body).Decode(&names)
+	return names, err
+}
+
+// open makes an end of one database of the place; of a file nothing.
+func (e *endOfCopy) open(name string, create bool) (*sync.There, error) {
+	conf := e.config
+	switch {
+	case e.file != "":
+		return nil, nil
+	case e.name == "":
+		conf.URL = e.base + "/" + url.PathEscape(name)
+	}
+	conf.Create = create
+	return sync.NewThere(conf)
+}
+
+// write writes what a job copies into the file, which is whole or not there.
+func (e *endOfCopy) write(ctx context.Context, head sync.Head, job sync.Job) (out sync.Outcome, err error) {
+	err = writeFile(e.file, func(w io.Writer) error {
+		t, err := sync.NewFileTarget(w, head)
+		if err != nil {
+			return err
+		}
+		job.Target = t
+		if out, err = sync.Replicate(ctx, job); err != nil {
+			return err
+		}
+		return t.Finish(out)
+	})
+	return out, err
+}
+
+func (e *endOfCopy) close() error {
+	if e.closing == nil {
+		return nil
+	}
+	return e.closing()
+}
