@@ -3,6 +3,7 @@ package kv
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/oklog/ulid/v2"
 
@@ -125,6 +126,17 @@ func (a *arrival) read(in *DocWrite) (err error) {
 	}
 	a.foreign = !bytes.Equal(a.doc.Canonical(), in.canonical) || record.Next(parent, false, in.canonical) != a.path[0]
 	return nil
+}
+
+// needsReview is the flag of a fact that a revoked laptop has brought.
+const needsReview = "needs_review"
+
+// flag marks a fact. It keeps the revision that it came under: wherever it goes from here it is the same fact.
+func (a *arrival) flag(word string) {
+	if flags := texts(a.doc.Value("flags")); !slices.Contains(flags, word) {
+		a.doc.Set("flags", record.TextList(append(flags, word)...))
+		a.foreign = true
+	}
 }
 
 // isKnown tells a revision that the record has already.

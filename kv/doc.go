@@ -17,6 +17,8 @@
 //	              marker                                         inode of the sidecar 8, 0 = it tells nothing; machine
 //	              session, sessions/<node>                       26; n × (session 26, predecessor 26, outlived 1)
 //	              clock                                          what was measured of it, see clock.go
+//	              centre, upstream                               the centre's node; an Upstream as JSON
+//	              contact/<id of a laptop>                       its last Contact as JSON
 //	kind:<name>   id: 8 bytes, or 16 of a ULID                   header, body
 //	log           sequence 8                                     kind 1, flags 1, id, generation uv, hash 16
 //	scope_log     scope (sort 1, id uv), sequence 8              as in log

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -34,8 +35,14 @@ var (
 
 // identity is who this store is (design.md §4).
 type identity struct {
-	realm, node string
-	codeKey     []byte
+	node   string
+	family *atomic.Pointer[family]
+}
+
+// family is what the nodes of a congregation have in common; an empty store that joins them takes it over.
+type family struct {
+	realm   string
+	codeKey []byte
 }
 
 func boltOptions(size int64) *bbolt.Options {
@@ -205,8 +212,8 @@ func (s *Store) readIdentity(r rows) (id identity, err error) {
 		err = errors.Join(err, e)
 		return string(row)
 	}
-	id.realm, id.node = text(realmKey), text(nodeKey)
-	id.codeKey = []byte(text(codeKey))
+	id = identity{node: text(nodeKey), family: &atomic.Pointer[family]{}}
+	id.family.Store(&family{text(realmKey), []byte(text(codeKey))})
 	e, failed := readEpochs(r, text(epochKey))
 	s.epochs.Store(e)
 	return id, errors.Join(err, failed)

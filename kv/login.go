@@ -35,7 +35,23 @@ func (s *Store) Standing(p Principal) (Principal, error) {
 	if !known {
 		return Principal{}, ErrBadLogin
 	}
+	if p.revoked && l.revoked {
+		return p, nil
+	}
 	return s.stand(l)
+}
+
+// RevokedNode is the principal of a laptop that Login has answered ErrRevoked: it reads nothing, and what it still may is to bring
+// its facts. ErrRevoked for a key of another class.
+func (s *Store) RevokedNode(key string) (Principal, error) {
+	l := (*s.logins.Load())[key]
+	if !l.revoked || !l.principal.isNode() {
+		return Principal{}, ErrRevoked
+	}
+	p := l.principal
+	p.revoked = true
+	p.permissions = []Permission{{"sync", "POST"}}
+	return p, nil
 }
 
 // StandingKey is the principal of a key that has shown its secret before.

@@ -21,6 +21,7 @@ type Principal struct {
 	expires     time.Time // zero = never
 	operator    bool
 	node        Venue // zero: no key of class node
+	revoked     bool  // a laptop that is revoked, and may bring its facts all the same
 }
 
 // Operator is the principal of the command line: whoever owns the folder.

@@ -163,7 +163,7 @@ func (s *Store) Zone() *time.Location { return s.zone }
 func (s *Store) Now() time.Time { return s.clock() }
 
 // Realm is the congregation's ULID.
-func (s *Store) Realm() string { return s.identity.realm }
+func (s *Store) Realm() string { return s.identity.family.Load().realm }
 
 // Node is this store's ULID.
 func (s *Store) Node() string { return s.identity.node }

@@ -21,7 +21,7 @@ const codeHashSize = 16
 
 // hashCode is a code's hash under the realm's key.
 func (s *Store) hashCode(code string) (h [codeHashSize]byte) {
-	mac := hmac.New(sha256.New, s.identity.codeKey)
+	mac := hmac.New(sha256.New, s.identity.family.Load().codeKey)
 	mac.Write([]byte(code))
 	copy(h[:], mac.Sum(nil))
 	return h

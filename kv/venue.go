@@ -23,9 +23,10 @@ const (
 	grantNames   = "names"
 )
 
-func venueOf(d *record.Doc) Venue {
-	grants := texts(d.Value("grants"))
-	return Venue{Node: d.Text("node"), Finance: slices.Contains(grants, grantFinance), Mirror: slices.Contains(grants, grantMirror),
+func venueOf(d *record.Doc) Venue { return venueWith(d.Text("node"), texts(d.Value("grants"))) }
+
+func venueWith(node string, grants []string) Venue {
+	return Venue{Node: node, Finance: slices.Contains(grants, grantFinance), Mirror: slices.Contains(grants, grantMirror),
 		Names: slices.Contains(grants, grantNames)}
 }
 
@@ -33,7 +34,11 @@ func (n Venue) set(d *record.Doc) {
 	if n.Node == "" {
 		return
 	}
-	var grants []string
+	d.Set("node", record.Quote(n.Node))
+	d.Set("grants", record.TextList(n.grants()...))
+}
+
+func (n Venue) grants() (grants []string) {
 	for _, g := range []struct {
 		name string
 		has  bool
@@ -42,8 +47,7 @@ func (n Venue) set(d *record.Doc) {
 			grants = append(grants, g.name)
 		}
 	}
-	d.Set("node", record.Quote(n.Node))
-	d.Set("grants", record.TextList(grants...))
+	return grants
 }
 
 // isNode tells a key of class node.

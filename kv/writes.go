@@ -39,7 +39,7 @@ func (db *scopeDocs) mayWrite(p Principal) error {
 	if err := p.Check("sync", "POST"); err != nil {
 		return err
 	}
-	if !p.isNode() || db.scope.Sort != record.ScopeEventHolders && db.scope.Sort != record.ScopeEventNames {
+	if !p.isNode() || !p.revoked && db.scope.Sort != record.ScopeEventHolders && db.scope.Sort != record.ScopeEventNames {
 		return db.maySee(p)
 	}
 	db.reader = p
@@ -86,6 +86,8 @@ func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 	rule := writeRules[a.kind]
 	eventLevel := p.level.Name == EventOf
 	switch {
+	case p.revoked && !a.kind.Fact:
+		return refused("the laptop is revoked")
 	case eventLevel && !rule.event, !eventLevel && !rule.church, rule.money && !p.node.Finance:
 		return refused("a laptop of this level does not write this kind")
 	case a.kind.Fact && a.doc.Text("node") != p.node.Node:
@@ -95,6 +97,9 @@ func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 	}
 	if err := db.judgeScopes(o, p, a); err != nil {
 		return err
+	}
+	if p.revoked {
+		a.flag(needsReview)
 	}
 	if a.before == nil {
 		return o.ownID(p, a.kind, a.id)

@@ -1,0 +1,250 @@
+package kv
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/record"
+)
+
+// A laptop is enrolled at the centre, which gives a code; the laptop brings the code, once, with the hash of a secret that it has
+// drawn, and is given a key of class node. From then on the key is all that it is known by (sync.md §5).
+const (
+	codeLife  = 24 * time.Hour       // of a code that nobody brings
+	venueLife = 400 * 24 * time.Hour // of the key that it is exchanged for
+)
+
+// ErrCode is a code of enrolment that nobody may join by.
+var ErrCode = errors.New("the code is wrong, was used before, or is older than a day")
+
+// Enrolment is what a laptop is let in for.
+type Enrolment struct {
+	Name   string
+	Level  Level
+	Events []int64 // of those that the level sees, which it takes along; nil = all
+	Venue  Venue   // the grants; it has no Node yet
+}
+
+// Enrol makes the code by which one laptop may join: *Forbidden, record.Faults.
+func (s *Store) Enrol(p Principal, e Enrolment) (id int64, code string, ends time.Time, err error) {
+	if err := p.mayRule(); err != nil {
+		return 0, "", ends, err
+	}
+	e.Name = strings.TrimSpace(e.Name)
+	code = record.MakeCode(draw10())
+	err = s.do(false, func(o *op) error {
+		if faults := o.faultsOf(e); len(faults) > 0 {
+			return faults
+		}
+		ends = o.now.Add(codeLife)
+		at, _, err := o.vacant(record.Node, record.ID{})
+		if err != nil {
+			return err
+		}
+		id = at.Int()
+		d := e.doc()
+		d.Set("code_hash", codeHashText(code))
+		d.Set("code_expires_at", record.Time(ends))
+		_, err = o.add(p, record.Node, newRecord{id: at, made: finish(p, d, o.moment())})
+		return err
+	})
+	return id, code, ends, err
+}
+
+// faultsOf judges what a laptop shall be let in for.
+func (o *op) faultsOf(e Enrolment) (f record.Faults) {
+	k := Key{Name: e.Name, Level: e.Level}
+	f = k.faults()
+	check := func(kind *record.Kind, ids []int64) {
+		for _, id := range ids {
+			if !o.lists.kind(kind).all.contains(record.Int(id)) {
+				f.Add(kind.Name, record.InvalidID(id))
+			}
+		}
+	}
+	if e.Level.Name == ChurchOf {
+		check(record.Church, e.Level.IDs)
+	}
+	if e.Level.Name == EventOf {
+		check(record.Event, e.Level.IDs)
+	}
+	check(record.Event, e.Events)
+	return f
+}
+
+func (e *Enrolment) doc() *record.Doc {
+	d := record.Node.NewDoc()
+	d.Set("name", record.Quote(e.Name))
+	d.Set("level", record.Quote(e.Level.String()))
+	var events []string
+	for _, id := range e.Events {
+		events = append(events, strconv.FormatInt(id, 10))
+	}
+	d.Set("events", record.TextList(events...))
+	d.Set("grants", record.TextList(e.Venue.grants()...))
+	return d
+}
+
+// codeHashText is a code as it is kept. A person may have typed it, in small letters or with hyphens.
+func codeHashText(code string) []byte {
+	code = strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))
+	sum := sha256.Sum256([]byte("enrolment\x00" + code))
+	return hexText(sum[:])
+}
+
+// Credential is what a laptop is given for its code.
+type Credential struct {
+	ID      int64 // of the laptop among those that are enrolled
+	Key     string
+	Name    string
+	Realm   string
+	Centre  string // the node that gives it
+	CodeKey []byte
+	Ends    time.Time
+}
+
+// Exchange gives a laptop a key for its code: ErrCode. The laptop has drawn the secret, of which it tells the hash alone. The same
+// laptop may bring the same code and hash again, as when the first answer was lost.
+func (s *Store) Exchange(code, node string, secret [sha256.Size]byte) (c Credential, err error) {
+	if _, err := ulid.ParseStrict(node); err != nil {
+		return c, ErrCode
+	}
+	err = s.do(false, func(o *op) error {
+		st, d, err := o.enrolmentOf(code)
+		if err != nil {
+			return err
+		}
+		if id := d.Int("key_id"); id != 0 {
+			c, err = o.exchangedBefore(st, d, node, secret)
+			return err
+		}
+		k, err := o.keyOf(d, node)
+		if err != nil {
+			return err
+		}
+		if err := o.retire(node); err != nil {
+			return err
+		}
+		if c, err = o.exchange(st, k, secret); err == nil {
+			o.after = append(o.after, s.reloadLogins)
+		}
+		return err
+	})
+	return c, err
+}
+
+// enrolmentOf finds what a code is for, while it is good.
+func (o *op) enrolmentOf(code string) (*stored, *record.Doc, error) {
+	want := string(codeHashText(code))
+	for _, id := range o.idsOf(record.Node) {
+		st, err := o.load(record.Node, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		d, err := st.decode(record.Node)
+		if err != nil {
+			return nil, nil, err
+		}
+		ends, _ := timeOf(d.Value("code_expires_at")) // it has one
+		_, revoked := timeOf(d.Value("revoked_at"))
+		if string(d.Value("code_hash")) == want && o.now.Before(ends) && !revoked {
+			return st, d, nil
+		}
+	}
+	return nil, nil, ErrCode
+}
+
+// idsOf are the live records of a kind.
+func (v *sight) idsOf(k *record.Kind) []record.ID {
+	all := v.lists.kind(k).all
+	return all.page(nil, 0, all.len())
+}
+
+// exchangedBefore is the credential of a laptop that brings its code once more.
+func (o *op) exchangedBefore(st *stored, d *record.Doc, node string, secret [sha256.Size]byte) (c Credential, err error) {
+	key, err := o.load(record.APIKey, record.Int(d.Int("key_id")))
+	if err != nil || key == nil {
+		return c, orErr(err, ErrCode)
+	}
+	k, hash, err := key.key()
+	if err != nil || hash != secret || k.Node.Node != node {
+		return c, orErr(err, ErrCode)
+	}
+	return o.credential(st.id.Int(), k), nil
+}
+
+func orErr(err, other error) error {
+	if err == nil {
+		return other
+	}
+	return err
+}
+
+// keyOf is the key that an enrolment is exchanged for.
+func (o *op) keyOf(d *record.Doc, node string) (k Key, err error) {
+	level, err := ParseLevel(d.Text("level"))
+	k = Key{
+		Key: "dw_" + record.MakeCode(draw10()) + record.MakeCode(draw10())[:4], Name: d.Text("name"), Level: level,
+		Permissions: []Permission{{"sync", "*"}}, Expires: o.now.Add(venueLife).Truncate(time.Second), Node: venueWith(node, texts(d.Value("grants"))),
+	}
+	return k, err
+}
+
+// retire ends what a laptop was enrolled for before: it has one key.
+func (o *op) retire(node string) error {
+	for _, id := range o.idsOf(record.Node) {
+		st, err := o.load(record.Node, id)
+		if err != nil {
+			return err
+		}
+		d, err := st.decode(record.Node)
+		if err != nil {
+			return err
+		}
+		if _, revoked := timeOf(d.Value("revoked_at")); d.Text("node") == node && !revoked {
+			if err := o.endVenue(Operator(), st, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// exchange makes the key.
+func (o *op) exchange(st *stored, k Key, secret [sha256.Size]byte) (c Credential, err error) {
+	id, _, err := o.vacant(record.APIKey, record.ID{})
+	if err != nil {
+		return c, err
+	}
+	k.ID = id.Int()
+	if _, err := o.add(Operator(), record.APIKey, newRecord{id: id, made: finish(Operator(), k.doc(secret), o.moment())}); err != nil {
+		return c, err
+	}
+	_, err = o.amend(Operator(), record.Node, st, func(d *record.Doc) {
+		d.Set("node", record.Quote(k.Node.Node))
+		d.Set("key_id", record.Number(k.ID))
+		d.Set("joined_at", record.Time(o.now))
+	})
+	return o.credential(st.id.Int(), k), err
+}
+
+func (o *op) credential(id int64, k Key) Credential {
+	f := o.store.identity.family.Load()
+	return Credential{ID: id, Key: k.Key, Name: k.Name, Realm: f.realm, Centre: o.store.Node(), CodeKey: slices.Clone(f.codeKey), Ends: k.Expires}
+}
+
+// HashSecret is how a secret is told to the centre and kept there.
+func HashSecret(secret string) [sha256.Size]byte { return sha256.Sum256([]byte(secret)) }
+
+// ParseHash reads a hash as hexadecimal digits.
+func ParseHash(text string) (hash [sha256.Size]byte, ok bool) {
+	n, err := hex.Decode(hash[:], []byte(text[:min(len(text), 2*sha256.Size)]))
+	return hash, err == nil && n == sha256.Size && len(text) == 2*sha256.Size
+}

@@ -1,0 +1,150 @@
+package kv_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// invited is a centre with one event, and a code for a laptop of it.
+func invited(t *testing.T, clock *kvtest.Clock) (s *kv.Store, event, id int64, code string) {
+	t.Helper()
+	s = kvtest.OpenConfig(t, kv.Config{Clock: clock.Now})
+	event = kvtest.Create(t, s, record.Event, `{"name":"Sunday","start_datetime":"2026-05-03T19:00:00Z"}`)
+	e := kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}, Venue: kv.Venue{Names: true}}
+	id, code, _, err := s.Enrol(kv.Operator(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, event, id, code
+}
+
+const (
+	laptopNode  = "01J00000000000000000000000"
+	anotherNode = "01J00000000000000000000001"
+)
+
+func TestCodeWorksOnce(t *testing.T) {
+	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+	s, event, id, code := invited(t, clock)
+	mine, other := kv.HashSecret("mine"), kv.HashSecret("other")
+	if _, err := s.Exchange("0000000000000000", laptopNode, mine); !errors.Is(err, kv.ErrCode) {
+		t.Errorf("Exchange(wrong code) = %v, want ErrCode", err)
+	}
+	c, err := s.Exchange(code, laptopNode, mine)
+	if err != nil || c.ID != id || c.Realm != s.Realm() || c.Centre != s.Node() || len(c.CodeKey) == 0 {
+		t.Fatalf("Exchange(code) = %+v, %v", c, err)
+	}
+	if again, err := s.Exchange(code, laptopNode, mine); err != nil || again.Key != c.Key {
+		t.Errorf("Exchange once more by the same laptop = %+v, %v, want the same key", again, err)
+	}
+	for name, try := range map[string]struct {
+		node   string
+		secret [32]byte
+	}{"another laptop": {anotherNode, mine}, "another secret": {laptopNode, other}} {
+		if _, err := s.Exchange(code, try.node, try.secret); !errors.Is(err, kv.ErrCode) {
+			t.Errorf("Exchange by %s = %v, want ErrCode", name, err)
+		}
+	}
+	p, err := s.Login(c.Key, "mine")
+	if err != nil || p.Node() != laptopNode {
+		t.Fatalf("Login(the laptop's key) = %v, %v", p, err)
+	}
+	all, err := s.Exchanged(p)
+	if want := (kv.Exchanged{Name: record.Scope{Sort: record.ScopeEventHolders, ID: event}.String(), Push: true}); err != nil || len(all) != 4 || all[3] != want {
+		t.Errorf("Exchanged() = %v, %v, want the event's holders to push alone", all, err)
+	}
+}
+
+func TestCodeOfYesterdayIsOver(t *testing.T) {
+	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+	s, _, id, code := invited(t, clock)
+	clock.Move(24 * time.Hour)
+	if _, err := s.Exchange(code, laptopNode, kv.HashSecret("mine")); !errors.Is(err, kv.ErrCode) {
+		t.Errorf("Exchange(a day later) = %v, want ErrCode", err)
+	}
+	clock.Move(-time.Hour)
+	if err := s.RevokeVenue(kv.Operator(), id); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Exchange(code, laptopNode, kv.HashSecret("mine")); !errors.Is(err, kv.ErrCode) {
+		t.Errorf("Exchange(of who was revoked before it came) = %v, want ErrCode", err)
+	}
+}
+
+// TestRevokedLaptopBringsFactsAlone: they are kept and marked; nothing else is taken, and nothing is read.
+func TestRevokedLaptopBringsFactsAlone(t *testing.T) {
+	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+	s, _, id, code := invited(t, clock)
+	c, err := s.Exchange(code, laptopNode, kv.HashSecret("mine"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RevokeVenue(kv.Operator(), id); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Login(c.Key, "mine"); !errors.Is(err, kv.ErrRevoked) {
+		t.Errorf("Login(revoked) = %v, want ErrRevoked", err)
+	}
+	p, err := s.RevokedNode(c.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := s.Database(p, "event-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := db.Changes(kv.Feed{Limit: 1}); !errors.Is(err, kv.ErrForbidden) {
+		t.Errorf("Changes() of a revoked laptop = %v, want ErrForbidden", err)
+	}
+	fact := []byte(`{"event_id":1,"code_hash":"00112233445566778899aabbccddeeff","node":"` + laptopNode + `","hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`)
+	first := record.Next(record.Revision{}, false, fact)
+	results, err := db.Write([]kv.DocWrite{
+		{ID: "scan:01J0000000000000000000000A", Path: []record.Revision{first}, Body: fact},
+		{ID: "ticket:0000000000000001", Path: []record.Revision{first}, Body: []byte(`{"event_id":1}`)},
+	})
+	if err != nil || results[0].Err != nil || !errors.Is(results[1].Err, kv.ErrForbidden) {
+		t.Fatalf("Write() = %v, %v, want the fact taken and the ticket refused", results, err)
+	}
+	own, err := s.Database(kv.Operator(), "event-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := own.Read("scan:01J0000000000000000000000A", kv.Ask{Leaves: true})
+	if err != nil || len(doc.Revisions) != 1 || !strings.Contains(string(doc.Revisions[0].Body), `"flags":["needs_review"]`) || doc.Revisions[0].Revision != first {
+		t.Errorf("the fact is %v, %v, want it marked under its own revision", doc.Revisions, err)
+	}
+}
+
+func TestJoinTakesAnEmptyStoreOver(t *testing.T) {
+	c := kv.Credential{Realm: "01J00000000000000000000009", CodeKey: make([]byte, 32)}
+	u := kv.Upstream{URL: "https://centre.example", Node: anotherNode, Key: "dw_k", Secret: "s"}
+	s := kvtest.Open(t)
+	key, secret := kvtest.Key(t, s, "denomination", "*:*")
+	if err := s.Join(kv.Operator(), u, c); err != nil {
+		t.Fatal(err)
+	}
+	got, ok, err := s.Upstream()
+	if s.Realm() != c.Realm || s.Centre() != anotherNode || !ok || got.Key != "dw_k" || err != nil {
+		t.Errorf("after Join: realm %s, centre %s, upstream %+v %v %v", s.Realm(), s.Centre(), got, ok, err)
+	}
+	p, err := s.Login(key, secret)
+	if err != nil || p.Key() < record.FirstDrawn {
+		t.Errorf("a key made before is %d, %v, want it good under an id that no centre gives", p.Key(), err)
+	}
+	kvtest.Create(t, s, record.Role, `{"name":"Pastora"}`)
+	if err := s.Join(kv.Operator(), u, kv.Credential{Realm: anotherNode}); !errors.Is(err, kv.ErrOtherRealm) {
+		t.Errorf("Join(another realm, with records) = %v, want ErrOtherRealm", err)
+	}
+	if err := s.Join(kv.Operator(), u, c); err != nil {
+		t.Errorf("Join(the same realm again) = %v", err)
+	}
+	if rep, err := s.Verify(kv.Operator(), nil); err != nil || rep.Damaged > 0 {
+		t.Errorf("Verify() = %+v, %v", rep, err)
+	}
+}

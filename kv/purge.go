@@ -1,0 +1,40 @@
+package kv
+
+import (
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// purge takes a record out of the file as if it had never been in it: no tombstone, nothing that a replica would be told. It is
+// for what another store keeps; what was deleted has been deleted by somebody, and stays as that.
+func (o *op) purge(k *record.Kind, st *stored) error {
+	if !st.deleted {
+		was, err := st.decode(k)
+		if err != nil {
+			return err
+		}
+		o.moveLookups(change{kind: k, id: st.id, before: st, was: was}, 0)
+	}
+	for _, key := range admissionKeys(k, st) {
+		o.delete(admissionBucket, key)
+	}
+	o.delete(logBucket, seqKey(st.seq))
+	for _, s := range st.scopes {
+		if s.Sort != 0 {
+			o.delete(scopeLogBucket, scopeSeqKey(nil, s, st.seq))
+		}
+	}
+	at := treeKey(k, st.id)
+	o.delete(treeBucket, at)
+	kept, err := o.firstKeys(bodyBucket, at, maxKept)
+	if err != nil {
+		return err
+	}
+	for _, key := range kept {
+		o.delete(bodyBucket, key)
+	}
+	o.delete(kindBucket(k), slices.Clone(at[1:]))
+	o.changed = append(o.changed, listChange{kind: k, id: st.id, was: !st.deleted, wasHome: st.home(k), wasIn: issued(k, st.body), from: st.mark()})
+	return nil
+}

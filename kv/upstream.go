@@ -1,0 +1,149 @@
+package kv
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// ErrOtherRealm is a store that has records of its own and shall join another congregation's.
+var ErrOtherRealm = errors.New("the folder holds records of another congregation: export them, join with an empty folder, and import them there")
+
+// Upstream is the centre that a store has joined, and what the store is known by there.
+type Upstream struct {
+	URL      string    `json:"url"` // of the centre's site, without a slash at its end
+	Insecure bool      `json:"insecure,omitempty"`
+	Node     string    `json:"node"`  // the centre's
+	Epoch    string    `json:"epoch"` // the centre's when it was last met
+	ID       int64     `json:"id"`    // of this laptop among those that are enrolled there
+	Name     string    `json:"name"`
+	Key      string    `json:"key"`
+	Secret   string    `json:"secret"`
+	Ends     time.Time `json:"ends"`
+}
+
+var upstreamKey = []byte("upstream") // in meta: an Upstream as JSON
+
+// Upstream tells which centre the store has joined; ok is false where it has joined none.
+func (s *Store) Upstream() (u Upstream, ok bool, err error) {
+	err = s.view(func(v *sight) error {
+		row, err := v.get(metaBucket, upstreamKey)
+		if err != nil || len(row) == 0 {
+			return err
+		}
+		ok = true
+		if err := json.Unmarshal(row, &u); err != nil {
+			return fmt.Errorf("%w: meta row upstream", ErrCorrupt)
+		}
+		return nil
+	})
+	return u, ok, err
+}
+
+// Join makes the store one of a centre's. An empty one takes over the realm and the key that codes are hashed with; one that has
+// records joins none but its own realm: ErrOtherRealm, *Forbidden.
+func (s *Store) Join(p Principal, u Upstream, c Credential) error {
+	if err := p.CheckWhole(); err != nil {
+		return err
+	}
+	return s.do(false, func(o *op) error {
+		if c.Realm != s.Realm() {
+			if err := o.enterRealm(c); err != nil {
+				return err
+			}
+		}
+		o.put(metaBucket, centreKey, []byte(u.Node))
+		o.after = append(o.after, func() { s.centre.Store(&u.Node) })
+		return o.putUpstream(u)
+	})
+}
+
+// MayJoin answers whether Join would take the store into a realm.
+func (s *Store) MayJoin(realm string) error {
+	if realm == s.Realm() {
+		return nil
+	}
+	return s.view(func(v *sight) error { return v.isVacant() })
+}
+
+// SetUpstreamEpoch notes in which epoch the centre was met.
+func (s *Store) SetUpstreamEpoch(epoch string) error {
+	u, ok, err := s.Upstream()
+	if err != nil || !ok || u.Epoch == epoch {
+		return err
+	}
+	u.Epoch = epoch
+	return s.do(false, func(o *op) error { return o.putUpstream(u) })
+}
+
+func (o *op) putUpstream(u Upstream) error {
+	row, err := json.Marshal(u)
+	if err == nil {
+		o.put(metaBucket, upstreamKey, row)
+	}
+	return err
+}
+
+// enterRealm gives an empty store another realm.
+func (o *op) enterRealm(c Credential) error {
+	if err := o.isVacant(); err != nil {
+		return err
+	}
+	if err := o.moveKeys(); err != nil {
+		return err
+	}
+	f := &family{c.Realm, c.CodeKey}
+	o.put(metaBucket, realmKey, []byte(f.realm))
+	o.put(metaBucket, codeKey, f.codeKey)
+	o.after = append(o.after, func() {
+		o.store.identity.family.Store(f)
+		o.store.reloadLogins()
+	})
+	return nil
+}
+
+// isVacant answers ErrOtherRealm where there is, or was, a record that is not the server's own.
+func (v *sight) isVacant() error {
+	for _, k := range record.Kinds() {
+		if k.System {
+			continue
+		}
+		keys, err := v.firstKeys(kindBucket(k), nil, 1)
+		if err != nil {
+			return err
+		}
+		if len(keys) > 0 {
+			return ErrOtherRealm
+		}
+	}
+	return nil
+}
+
+// moveKeys gives the keys that were made here ids which the centre gives to none of its own.
+func (o *op) moveKeys() error {
+	for _, id := range o.idsOf(record.APIKey) {
+		st, err := o.load(record.APIKey, id)
+		if err != nil {
+			return err
+		}
+		if id.Int() >= record.FirstDrawn {
+			continue
+		}
+		d, err := st.decode(record.APIKey)
+		if err != nil {
+			return err
+		}
+		if err := o.purge(record.APIKey, st); err != nil {
+			return err
+		}
+		drawn := record.Int(record.FirstDrawn + rand.Int64N(record.MaxID+1-record.FirstDrawn))
+		if _, err := o.write(change{kind: record.APIKey, id: drawn, is: d}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

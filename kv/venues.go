@@ -1,0 +1,295 @@
+package kv
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// Contact is what a laptop tells of itself when it meets its centre.
+type Contact struct {
+	At      time.Time `json:"at"`
+	Backlog int       `json:"backlog"`         // changes that it has and the centre may lack
+	Oldest  time.Time `json:"oldest,omitzero"` // of the oldest of them; zero = there are none
+	Offset  *int64    `json:"clock_offset_ms"` // how far the centre's clock is ahead of its own; nil = not known
+	Version string    `json:"version"`         // of its program
+	Wiped   bool      `json:"wiped,omitempty"` // it is about to wipe itself
+}
+
+// Enrolled is a laptop as the centre knows it.
+type Enrolled struct {
+	ID      int64
+	Name    string
+	Level   Level
+	Events  []int64
+	Venue   Venue // its Node is "" until it has joined
+	Scopes  []string
+	Contact Contact // the last; its At is zero until it has been met
+	Joined  time.Time
+	Revoked time.Time
+	Wipe    time.Time // when the order to wipe itself was given
+	Wiped   time.Time
+}
+
+// contactKey is in meta: the last Contact of an enrolled laptop, as JSON.
+func contactKey(id int64) []byte { return []byte("contact/" + strconv.FormatInt(id, 10)) }
+
+// Venues lists the laptops that are enrolled, in order of their ids: *Forbidden.
+func (s *Store) Venues(p Principal) (all []Enrolled, err error) {
+	if err := p.Check("admin", "GET"); err != nil {
+		return nil, err
+	}
+	if err := p.CheckWhole(); err != nil {
+		return nil, err
+	}
+	err = s.view(func(v *sight) error {
+		for _, id := range v.idsOf(record.Node) {
+			e, err := v.enrolled(id)
+			if err != nil {
+				return err
+			}
+			all = append(all, e)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Venue is the laptop whose key this is: ErrNotFound for a key of another class.
+func (s *Store) Venue(p Principal) (e Enrolled, err error) {
+	err = s.view(func(v *sight) error {
+		e, err = v.venueOf(p)
+		return err
+	})
+	return e, err
+}
+
+func (v *sight) venueOf(p Principal) (e Enrolled, err error) {
+	for _, id := range v.idsOf(record.Node) {
+		st, err := v.load(record.Node, id)
+		if err != nil {
+			return e, err
+		}
+		if intOf(st.body.Member("key_id")) == p.key && p.isNode() {
+			return v.enrolled(id)
+		}
+	}
+	return e, ErrNotFound
+}
+
+// enrolled reads one laptop.
+func (v *sight) enrolled(id record.ID) (e Enrolled, err error) {
+	st, err := v.load(record.Node, id)
+	if err != nil || st == nil {
+		return e, orNotFound(err)
+	}
+	d, err := st.decode(record.Node)
+	if err != nil {
+		return e, err
+	}
+	e = Enrolled{ID: id.Int(), Name: d.Text("name"), Venue: venueOf(d)}
+	e.Joined, _ = timeOf(d.Value("joined_at")) // null: not
+	e.Revoked, _ = timeOf(d.Value("revoked_at"))
+	e.Wipe, _ = timeOf(d.Value("wipe_ordered_at"))
+	e.Wiped, _ = timeOf(d.Value("wiped_at"))
+	if e.Level, err = ParseLevel(d.Text("level")); err != nil {
+		return e, fmt.Errorf("%w: node: %w", ErrCorrupt, err)
+	}
+	for _, text := range texts(d.Value("events")) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return e, fmt.Errorf("%w: node: %w", ErrCorrupt, err)
+		}
+		e.Events = append(e.Events, n)
+	}
+	for _, db := range v.exchanged(&e) {
+		e.Scopes = append(e.Scopes, db.Name)
+	}
+	row, err := v.get(metaBucket, contactKey(e.ID))
+	if err == nil && row != nil && json.Unmarshal(row, &e.Contact) != nil {
+		err = fmt.Errorf("%w: meta row contact", ErrCorrupt)
+	}
+	return e, err
+}
+
+// RevokeVenue ends what a laptop may: from then on it reads nothing, and only facts are taken from it. ErrNotFound, *Forbidden.
+func (s *Store) RevokeVenue(p Principal, id int64) error {
+	return s.changeVenue(p, id, func(o *op, st *stored, d *record.Doc) error {
+		if _, revoked := timeOf(d.Value("revoked_at")); revoked {
+			return ErrNotFound
+		}
+		return o.endVenue(p, st, d)
+	})
+}
+
+// WipeVenue revokes a laptop and orders it to wipe itself, when it is met next and has handed over its last fact.
+func (s *Store) WipeVenue(p Principal, id int64) error {
+	return s.changeVenue(p, id, func(o *op, st *stored, d *record.Doc) error {
+		if err := o.endVenue(p, st, d); err != nil {
+			return err
+		}
+		st, err := o.load(record.Node, st.id)
+		if err != nil {
+			return err
+		}
+		_, err = o.amend(p, record.Node, st, func(d *record.Doc) { d.Set("wipe_ordered_at", record.Time(o.now)) })
+		return err
+	})
+}
+
+func (s *Store) changeVenue(p Principal, id int64, change func(*op, *stored, *record.Doc) error) error {
+	if err := p.mayRule(); err != nil {
+		return err
+	}
+	return s.do(false, func(o *op) error {
+		st, err := o.load(record.Node, record.Int(id))
+		if err != nil || st == nil {
+			return orNotFound(err)
+		}
+		d, err := st.decode(record.Node)
+		if err != nil {
+			return err
+		}
+		return change(o, st, d)
+	})
+}
+
+// endVenue revokes a laptop and its key, as far as they are not.
+func (o *op) endVenue(p Principal, st *stored, d *record.Doc) error {
+	if _, revoked := timeOf(d.Value("revoked_at")); !revoked {
+		if _, err := o.amend(p, record.Node, st, func(d *record.Doc) { d.Set("revoked_at", record.Time(o.now)) }); err != nil {
+			return err
+		}
+	}
+	key, err := o.load(record.APIKey, record.Int(d.Int("key_id")))
+	if err != nil || key == nil {
+		return err
+	}
+	if _, revoked := timeOf(key.body.Member("revoked_at")); revoked {
+		return nil
+	}
+	o.after = append(o.after, o.store.reloadLogins)
+	_, err = o.amend(p, record.APIKey, key, func(d *record.Doc) { d.Set("revoked_at", record.Time(o.now)) })
+	return err
+}
+
+// NoteContact keeps what a laptop has told of itself: ErrNotFound for a key of another class.
+func (s *Store) NoteContact(p Principal, c Contact) error {
+	return s.do(false, func(o *op) error {
+		e, err := o.venueOf(p)
+		if err != nil {
+			return err
+		}
+		row, err := json.Marshal(c)
+		if err != nil {
+			return err
+		}
+		o.put(metaBucket, contactKey(e.ID), row)
+		if !c.Wiped || !e.Wiped.IsZero() || e.Wipe.IsZero() {
+			return nil
+		}
+		st, err := o.load(record.Node, record.Int(e.ID))
+		if err != nil {
+			return err
+		}
+		_, err = o.amend(p, record.Node, st, func(d *record.Doc) { d.Set("wiped_at", record.Time(o.now)) })
+		return err
+	})
+}
+
+// Exchanged is a database that a laptop exchanges with its centre.
+type Exchanged struct {
+	Name       string
+	Push, Pull bool
+}
+
+// Exchanged lists the databases that the laptop of a key exchanges with this store: ErrNotFound for a key of another class.
+func (s *Store) Exchanged(p Principal) (all []Exchanged, err error) {
+	err = s.view(func(v *sight) error {
+		e, err := v.venueOf(p)
+		if err != nil {
+			return err
+		}
+		all = v.exchanged(&e)
+		return nil
+	})
+	return all, err
+}
+
+func (v *sight) exchanged(e *Enrolled) (all []Exchanged) {
+	add := func(sort record.ScopeSort, id int64, push, pull bool) {
+		all = append(all, Exchanged{record.Scope{Sort: sort, ID: id}.String(), push, pull})
+	}
+	add(record.ScopeReference, 0, false, true)
+	if e.Level.Name == EventOf {
+		for _, id := range e.Level.IDs {
+			add(record.ScopeEvent, id, true, true)
+			add(record.ScopeEventNames, id, true, e.Venue.Names)
+			add(record.ScopeEventHolders, id, true, false)
+		}
+		return all
+	}
+	add(record.ScopeReferenceFinance, 0, false, true)
+	if e.Venue.Mirror {
+		all = append(all, Exchanged{mirror, false, true})
+	}
+	for _, id := range e.Level.IDs {
+		add(record.ScopeChurch, id, true, true)
+		if e.Venue.Finance {
+			add(record.ScopeChurchFinance, id, true, true)
+		}
+	}
+	for _, id := range v.eventsOf(e) {
+		add(record.ScopeEvent, id, true, true)
+		add(record.ScopeEventNames, id, true, e.Venue.Names)
+		add(record.ScopeEventHolders, id, true, true)
+	}
+	return all
+}
+
+// eventsOf are the events that a laptop of church level takes along.
+func (v *sight) eventsOf(e *Enrolled) (ids []int64) {
+	if len(e.Events) > 0 || e.Level.Name != ChurchOf {
+		return e.Events
+	}
+	home := v.lists.kind(record.Event).home
+	for _, church := range e.Level.IDs {
+		list := home.of(church)
+		for _, id := range list.page(nil, 0, list.len()) {
+			ids = append(ids, id.Int())
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// KeysFor are the ids of the keys that work at a laptop too: those of its events, and of its churches where it is enrolled for
+// churches.
+func (s *Store) KeysFor(p Principal) (ids []int64, err error) {
+	err = s.view(func(v *sight) error {
+		e, err := v.venueOf(p)
+		if err != nil {
+			return err
+		}
+		own := Principal{level: e.Level}
+		var levels error
+		err = v.eachKey(func(k Key, _ [32]byte) {
+			goes := k.Level.Name == EventOf || k.Level.Name == ChurchOf
+			if !goes || k.Node.Node != "" {
+				return
+			}
+			ok, err := v.levelWithin(own, k.Level)
+			levels = errors.Join(levels, err)
+			if ok {
+				ids = append(ids, k.ID)
+			}
+		})
+		return errors.Join(err, levels)
+	})
+	return ids, err
+}
