@@ -28,6 +28,8 @@ func adminRoutes() []route {
 		route{http.MethodGet, "/admin/v1/double_entries/", admin, listAllDoubles, operation{
 			tag: "double entries", summary: "List the double entries of all events", status: 200, reply: "admin_double_entry", list: true,
 			query: append(windowParameters[:2:2], parameterDoc{name: doubleFilters[0].name, schema: doubleFilters[0].schema()})}},
+		route{http.MethodGet, "/admin/v1/venues/", admin, listVenues, operation{
+			tag: "venues", summary: "List the laptops that are enrolled", status: 200, reply: "venue", list: true}},
 		route{http.MethodPost, "/admin/v1/import/", admin, importRecords, operation{
 			tag: "import", summary: "Import a CSV, NDJSON or XLSX file", status: 200, reply: "import_report", media: anything,
 			query: importParameters}},

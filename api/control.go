@@ -23,19 +23,25 @@ import (
 //	POST /control/reindex                                                    → progress, {"documents"}
 //	POST /control/backup?folder=backup-1                                     → {"realm","node","epoch","seq","at","bytes"}
 //	POST /control/clock/trust                                                → {"now","doubted","clock_offset_ms"}
+//	POST /control/venue/enrol          {"name","events","churches",…}        → {"id","code","url","expires_at"}
+//	POST /control/venue/{id}/revoke
+//	POST /control/venue/{id}/wipe
 //
 // Those with progress answer application/x-ndjson: lines {"progress":{"done":n,"total":n}}, total 0 where it is unknown, then
 // one {"result":…} or {"error":{"code","message"}}. What is wrong with the request itself is answered as /admin/v1 does.
 func (s *Server) Control() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, do := range map[string]func(*exchange, *http.Request) error{
-		"POST /control/import":      controlImport,
-		"GET /control/export":       controlExport,
-		"POST /control/demo":        controlDemo,
-		"GET /control/verify":       controlVerify,
-		"POST /control/reindex":     controlReindex,
-		"POST /control/backup":      controlBackup,
-		"POST /control/clock/trust": controlTrust,
+		"POST /control/import":            controlImport,
+		"GET /control/export":             controlExport,
+		"POST /control/demo":              controlDemo,
+		"GET /control/verify":             controlVerify,
+		"POST /control/reindex":           controlReindex,
+		"POST /control/backup":            controlBackup,
+		"POST /control/clock/trust":       controlTrust,
+		"POST /control/venue/enrol":       controlEnrol,
+		"POST /control/venue/{id}/revoke": controlEnd((*kv.Store).RevokeVenue),
+		"POST /control/venue/{id}/wipe":   controlEnd((*kv.Store).WipeVenue),
 	} {
 		mux.Handle(pattern, s.answer(func(x *exchange, r *http.Request) error {
 			x.caller, x.known = kv.Operator(), true

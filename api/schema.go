@@ -27,6 +27,7 @@ func ownSchemas() map[string]any {
 		"status":             structSchema(reflect.TypeFor[statusView]()),
 		"double_entry":       structSchema(reflect.TypeFor[doubleView]()),
 		"admin_double_entry": structSchema(reflect.TypeFor[adminDoubleView]()),
+		"venue":              structSchema(reflect.TypeFor[venueView]()),
 		"found":              structSchema(reflect.TypeFor[foundTickets]()),
 		"health":             object(map[string]any{"status": text}, "status"),
 		"document":           map[string]any{"type": "object"},

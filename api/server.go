@@ -20,6 +20,7 @@ import (
 type Config struct {
 	Store        *kv.Store
 	PublicURL    string               // where clients reach the server, "https://centre.example/doorward"; "" = the request's Host
+	Address      string               // where it listens, for links that are made without a request; "" = not known
 	AllowedHosts []string             // further names that a request's Host may hold, without port
 	CORSOrigins  []string             // origins whose pages may call; empty = none
 	AuthFailures int                  // failed logins a minute and address, half of it for one key there; 0 = no throttle

@@ -1,0 +1,175 @@
+package api
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// venueView is an enrolled laptop as its managers see it. Until it has been met, nothing is known of it but its name and scopes.
+type venueView struct {
+	ID          int64          `json:"id"`
+	Name        string         `json:"name"`
+	Scopes      []string       `json:"scopes"`
+	LastContact jsontext.Value `json:"last_contact"`
+	Backlog     *int           `json:"backlog"`
+	Offset      *int64         `json:"clock_offset_ms"`
+	Version     *string        `json:"version"`
+	Revoked     bool           `json:"revoked"`
+	Wiped       bool           `json:"wiped"`
+}
+
+func viewVenue(e kv.Enrolled) venueView {
+	v := venueView{
+		ID: e.ID, Name: e.Name, Scopes: append([]string{}, e.Scopes...), LastContact: orNullTime(e.Contact.At), Offset: e.Contact.Offset,
+		Revoked: !e.Revoked.IsZero(), Wiped: !e.Wiped.IsZero(),
+	}
+	if !e.Contact.At.IsZero() {
+		v.Backlog, v.Version = &e.Contact.Backlog, &e.Contact.Version
+	}
+	return v
+}
+
+// listVenues answers GET of the laptops that are enrolled.
+func listVenues(x *exchange) error {
+	all, err := x.store().Venues(x.caller)
+	if err != nil {
+		return err
+	}
+	q := parseQuery(x.request.URL.RawQuery)
+	s := readSpan(q)
+	page := all[min(s.offset, len(all)):min(s.offset+s.limit, len(all))]
+	views := make([]venueView, len(page))
+	for i, e := range page {
+		views[i] = viewVenue(e)
+	}
+	results, err := json.Marshal(views)
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, append(append(appendHead(x.buffer, x, q, s, len(all)), results...), '}'))
+}
+
+// enrolForm is what a laptop is to be enrolled for.
+type enrolForm struct {
+	Name     string  `json:"name"`
+	Events   []int64 `json:"events"`
+	Churches []int64 `json:"churches"`
+	Finance  bool    `json:"finance"`
+	Mirror   bool    `json:"mirror"`
+	DoorData string  `json:"door_data"` // names or labels
+}
+
+// invited is a code by which a laptop may join. The code stands behind the URL's #, which no browser sends and no server logs.
+type invited struct {
+	ID      int64     `json:"id"`
+	Code    string    `json:"code"`
+	URL     string    `json:"url"` // "" where the server does not know its own
+	Expires time.Time `json:"expires_at"`
+}
+
+// controlEnrol makes a code by which one laptop may join.
+func controlEnrol(x *exchange, r *http.Request) error {
+	var form enrolForm
+	if err := json.UnmarshalRead(http.MaxBytesReader(x, r.Body, maxHeaders), &form); err != nil {
+		return errUnreadable
+	}
+	e, err := form.enrolment()
+	if err != nil {
+		return err
+	}
+	id, code, ends, err := x.store().Enrol(x.caller, e)
+	if err != nil {
+		return err
+	}
+	in := invited{ID: id, Code: code, Expires: ends.UTC().Truncate(time.Second)}
+	if site := x.server.site(); site != "" {
+		in.URL = site + "/#" + code
+	}
+	return x.object(in)
+}
+
+// enrolment is what the form means: churches give the level, and events within them what of it is taken along.
+func (f *enrolForm) enrolment() (e kv.Enrolment, err error) {
+	e = kv.Enrolment{Name: f.Name, Venue: kv.Venue{Finance: f.Finance, Mirror: f.Mirror, Names: f.DoorData != "labels"}}
+	var faults record.Faults
+	switch {
+	case len(f.Churches) > 0:
+		e.Level, e.Events = levelOf(kv.ChurchOf, f.Churches), f.Events
+	case len(f.Events) > 0:
+		e.Level = levelOf(kv.EventOf, f.Events)
+	case f.Mirror:
+		e.Level.Name = kv.Denomination
+	default:
+		faults.Add("event", record.TextRequired)
+	}
+	if f.Mirror && e.Level.Name == kv.EventOf {
+		faults.Add("mirror", "A mirror is enrolled for no single event.")
+	}
+	if f.Mirror {
+		e.Level = kv.Level{Name: kv.Denomination}
+	}
+	if f.DoorData != "" && f.DoorData != "names" && f.DoorData != "labels" {
+		faults.Add("door_data", record.InvalidChoice(f.DoorData))
+	}
+	if len(faults) > 0 {
+		return e, faults
+	}
+	return e, nil
+}
+
+func levelOf(name kv.LevelName, ids []int64) kv.Level {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.FormatInt(id, 10)
+	}
+	l, err := kv.ParseLevel(string(name) + ":" + strings.Join(texts, ","))
+	if err != nil {
+		return kv.Level{} // an id that is none: the store says so
+	}
+	return l
+}
+
+// site is where others reach this server, as far as it knows.
+func (s *Server) site() string {
+	if s.base != nil {
+		return strings.TrimRight(s.base.String(), "/")
+	}
+	host, port, err := net.SplitHostPort(s.config.Address)
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		name, err := os.Hostname()
+		if err != nil {
+			return ""
+		}
+		label, _, _ := strings.Cut(strings.ToLower(name), ".")
+		host = label + ".local"
+	}
+	return (&url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}).String()
+}
+
+// controlEnd revokes a laptop, or orders it to wipe itself.
+func controlEnd(end func(*kv.Store, kv.Principal, int64) error) func(*exchange, *http.Request) error {
+	return func(x *exchange, r *http.Request) error {
+		id, ok := record.Node.ParseID(r.PathValue("id"))
+		if !ok {
+			return kv.ErrNotFound
+		}
+		if err := end(x.store(), x.caller, id.Int()); err != nil {
+			return err
+		}
+		return x.done()
+	}
+}
