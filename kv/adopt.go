@@ -51,7 +51,9 @@ func (o *op) carryOut(ad *adoption) error {
 	if err := o.chooseBody(ad); err != nil {
 		return err
 	}
-	o.keepLosers(ad)
+	if err := o.keepLosers(ad); err != nil {
+		return err
+	}
 	for _, rev := range dropped {
 		o.delete(bodyBucket, bodyKey(ad.kind, ad.id, rev))
 	}
@@ -102,7 +104,11 @@ func (o *op) chooseBody(ad *adoption) error {
 }
 
 // keepLosers keeps the bodies of the revision that was the record's, and of those that have come and are not.
-func (o *op) keepLosers(ad *adoption) {
+func (o *op) keepLosers(ad *adoption) error {
+	if e, err := o.erased(ad.kind, ad.id); err != nil || e != nil && o.store.isLeaf() {
+		releaseAll(&ad.tree, ad.next.revision)
+		return errorsOr(err, func() error { return o.forget(ad.kind, ad.id) })
+	}
 	if b := ad.before; b != nil && b.revision != ad.next.revision && ad.tree.Find(b.revision).Held {
 		o.keepBody(ad.kind, b)
 	}
@@ -113,6 +119,7 @@ func (o *op) keepLosers(ad *adoption) {
 		loser := &stored{id: ad.id, header: header{version: ad.kind.Version, revision: rev, foreign: f.foreign}, body: f.doc.Encode()}
 		o.keepBody(ad.kind, loser)
 	}
+	return nil
 }
 
 // chooseScopes says where the record is now. One that is deleted stays where it was.
@@ -137,6 +144,13 @@ func (o *op) placeFact(ad *adoption) error {
 // follow does what else hangs on a record that has come.
 func (o *op) follow(ad *adoption) error {
 	switch ad.kind {
+	case record.Erasure:
+		if ad.is != nil {
+			k, known := record.ByName(ad.is.Text("kind"))
+			if known {
+				o.applyErasure(k, erasedHash(ad.id.ULID()))
+			}
+		}
 	case record.APIKey:
 		o.after = append(o.after, o.store.reloadLogins)
 	case record.Ticket:

@@ -30,6 +30,7 @@ const (
 	leaseBucket                    // given, taken: kind, first id → last id, holder; what is left
 	opaqueBucket                   // scope, document of an unknown kind → seq, tree
 	opaqueBodyBucket               // scope, document, revision → JSON
+	erasedBucket                   // keyed hash of a record's id → how far its erasure is
 	namedBuckets                   // how many the above are
 )
 
@@ -45,7 +46,7 @@ var bucketNames = nameBuckets()
 func nameBuckets() (names [numBuckets][]byte) {
 	for b, name := range [namedBuckets]string{"meta", "log", "lookup", "code", "admission", "once", "once_expiry",
 		"free", "free_doc", "free_body", "free_log", "free_local", "free_blob", "free_chunk", "free_ref", "free_loose",
-		"tree", "body", "scope_log", "left", "lease", "opaque", "opaque_body"} {
+		"tree", "body", "scope_log", "left", "lease", "opaque", "opaque_body", "erased"} {
 		names[b] = []byte(name)
 	}
 	for _, k := range record.Kinds() {

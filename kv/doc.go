@@ -17,6 +17,7 @@
 //	              marker                                         inode of the sidecar 8, 0 = it tells nothing; machine
 //	              session, sessions/<node>                       26; n × (session 26, predecessor 26, outlived 1)
 //	              clock                                          what was measured of it, see clock.go
+//	              compacted                                      when the file was last written anew 8
 //	              centre, upstream                               the centre's node; an Upstream as JSON
 //	              contact/<id of a laptop>                       its last Contact as JSON
 //	kind:<name>   id: 8 bytes, or 16 of a ULID                   header, body
@@ -26,6 +27,7 @@
 //	tree          kind 1, id                                     record.Tree
 //	opaque        scope, document of an unknown kind             sequence 8, flags 1, record.Tree
 //	opaque_body   scope, document, 0, generation 8, hash 16      canonical JSON
+//	erased        keyed hash of an erased record's id 16         kind 1, done 8, of a ticket n × (kind 1, generation 8, hash 16)
 //	lease         given g 1, kind 1, from 8                      to 8, api key uv, epoch
 //	              taken t 1, kind 1, from 8                      to 8, next 8
 //	              last taken l 1, kind 1                         to 8
@@ -80,6 +82,12 @@
 // A sequence leaves the store with its epoch, which is another one after every restore and in every copy that is noticed: a
 // folder that lies on another machine, or whose sidecar file has another inode, begins a new epoch when it is opened, and a
 // peer notices by their sessions two copies that cannot tell by themselves.
+//
+// # Erasing
+//
+// Who is erased gets an empty tombstone on every leaf, and no body of any revision stays, neither of the person nor of what named
+// the person; tickets stay valid without a name. A file beside the store says what was erased, by keyed hashes (ledger.go): no
+// restore replaces it, and what it says is done before anybody is served. Compacting takes the bytes out of the file's free pages.
 //
 // # Reading
 //

@@ -36,7 +36,7 @@ func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
 		m.checkins.WithLabelValues(string(o))
 	}
 	m.writable.Set(1)
-	m.collectors = []prometheus.Collector{m.writable, m.checkins, m.commits, m.group, m.corrupt, m.fallbacks, sizeGauge(s), seqGauge(s), doublesGauge(s)}
+	m.collectors = []prometheus.Collector{m.writable, m.checkins, m.commits, m.group, m.corrupt, m.fallbacks, sizeGauge(s), seqGauge(s), doublesGauge(s), erasuresGauge(s)}
 	for _, k := range record.Kinds() {
 		m.collectors = append(m.collectors, recordsGauge(s, k))
 	}
@@ -67,6 +67,16 @@ func seqGauge(s *Store) prometheus.Collector {
 func doublesGauge(s *Store) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_double_entries", Help: "Check-ins listed as double entries, of all events."}, func() float64 {
 		return float64(s.boards.doubles.Load())
+	})
+}
+
+func erasuresGauge(s *Store) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_erasures_uncompacted", Help: "Erased records whose bytes may lie in free pages of the file until it is compacted."}, func() float64 {
+		n, _, err := s.ErasuresDue()
+		if err != nil {
+			return math.NaN()
+		}
+		return float64(n)
 	})
 }
 

@@ -237,6 +237,9 @@ func (o *op) vacant(k *record.Kind, id record.ID) (record.ID, *stored, error) {
 		if err == nil {
 			err = o.mayGive(k, id)
 		}
+		if gone, failed := o.isErased(k, id); err == nil && (gone || failed != nil) {
+			err = orErr(failed, &Conflict{Reason: "the record with this id was erased", Field: "id"})
+		}
 		o.state.use(k, id)
 		return id, st, err
 	}
@@ -249,7 +252,11 @@ func (o *op) vacant(k *record.Kind, id record.ID) (record.ID, *stored, error) {
 		if err != nil {
 			return id, nil, fmt.Errorf("mint: %w", err)
 		}
-		if st == nil {
+		gone, err := o.isErased(k, id)
+		if err != nil {
+			return id, nil, fmt.Errorf("mint: %w", err)
+		}
+		if st == nil && !gone {
 			return id, nil, nil
 		}
 	}

@@ -39,7 +39,7 @@ func (db *Database) keepRefused(p Principal, writes []DocWrite, results []DocRes
 }
 
 func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) error {
-	if o.scopeDocs(db) == nil {
+	if o.scopeDocs(db) == nil || f.Reason == wasErased {
 		return nil // free databases have no rules that a document could break
 	}
 	doc := wholeDoc(in)

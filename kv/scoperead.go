@@ -20,6 +20,13 @@ func (db *scopeDocs) read(v *sight, id string, ask Ask) (doc Doc, err error) {
 	if doc.Tree, err = v.tree(k, st); err != nil {
 		return doc, err
 	}
+	gone, err := v.isErased(k, st.id)
+	if err != nil {
+		return doc, err
+	}
+	if gone {
+		ask = ask.ofErased(&doc.Tree)
+	}
 	for _, rev := range ask.of(&doc.Tree) {
 		r, err := v.revision(k, st, doc.Tree.Find(rev), rev)
 		if err != nil {
@@ -28,6 +35,18 @@ func (db *scopeDocs) read(v *sight, id string, ask Ask) (doc Doc, err error) {
 		doc.Revisions = append(doc.Revisions, r)
 	}
 	return doc, nil
+}
+
+// ofErased asks for the empty tombstones instead of whatever they stand for, so that a client's own copy ends under one.
+func (a Ask) ofErased(tree *record.Tree) Ask {
+	a.Latest = true
+	for _, rev := range a.Revisions {
+		if !tree.Has(rev) {
+			a.Revisions = nil
+			break
+		}
+	}
+	return a
 }
 
 // find loads a record of the database, deleted or not; nil for one that is not in it.
@@ -218,6 +237,11 @@ func (db *scopeDocs) pending(_ *sight, since uint64) (n int, err error) {
 // somebody made of it meanwhile must come.
 func (db *scopeDocs) missing(v *sight, asked Revs) (m MissingRevs, err error) {
 	m.ID = asked.ID
+	if k, id, ok := record.ParseDocID(asked.ID); ok {
+		if gone, err := v.isErased(k, id); err != nil || gone {
+			return m, err // whatever somebody has of it is not wanted
+		}
+	}
 	if isOpaque(asked.ID) {
 		d, err := v.opaque(db.scope, asked.ID)
 		if err == nil && d == nil {

@@ -50,6 +50,7 @@ type Store struct {
 	caches   sync.Pool              // of *bucketCache, for Views
 	search   searching
 	boards   boards
+	erasures erasures
 }
 
 // Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
@@ -93,6 +94,10 @@ func open(c Config) (s *Store, err error) {
 		return nil, err
 	}
 	if err := s.arrive(c); err != nil {
+		_ = s.Close() // the first error is the one to tell
+		return nil, err
+	}
+	if err := s.takeUpErasures(c); err != nil {
 		_ = s.Close() // the first error is the one to tell
 		return nil, err
 	}
@@ -150,6 +155,7 @@ func (s *Store) start(c Config) error {
 
 // Close ends the writer after what it has begun and closes the file.
 func (s *Store) Close() error {
+	s.erasures.end()
 	s.writer.queue.close()
 	<-s.ended
 	s.metrics.unregister()

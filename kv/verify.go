@@ -114,6 +114,9 @@ func (w *verifier) row(v *sight, b bucket, key, value []byte) error {
 		return v.verifyDouble(key)
 	case b == lookupBucket || b == codeBucket || b == admissionBucket:
 		return v.verifyLookup(b, key)
+	case b == erasedBucket:
+		_, err := parseErased(value)
+		return err
 	case b >= freeBucket && b <= freeLooseBucket:
 		return v.verifyFree(b, key, value)
 	case b == opaqueBucket || b == opaqueBodyBucket:

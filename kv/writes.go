@@ -65,6 +65,9 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 	if a.isKnown() {
 		return a.path[0], nil
 	}
+	if err := o.expunge(a); err != nil {
+		return a.path[0], err
+	}
 	if a.kind.Fact && (a.before != nil || len(a.path) > 1 || a.path[0].Generation != 1 || a.doc == nil) {
 		return record.Revision{}, refused("a fact has one revision for ever")
 	}

@@ -1,0 +1,224 @@
+package kv
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// Erased tells what an erasure has taken away.
+type Erased struct {
+	Tickets     int // whose names and contacts are gone; they stay valid
+	Memberships int
+	Conflicts   int
+	Refusals    int
+	Answers     int // kept for an Idempotency-Key
+}
+
+// eraser erases records and everything that tells of them: the declared list of sync.md §5.
+//
+//	person, membership        an empty tombstone on every leaf; no body of any revision stays
+//	ticket, names, holder     Personal fields are empty from a new revision on; no body of an earlier one stays
+//	conflict, refusal         as a person, where it is about one of these or names the person
+//	kept answers              deleted, where they show one of these
+//
+// Of records, lookups go with the body that they were made of, and the search index follows the log. Each step is an operation of
+// bounded size; after a crash all of it is done again.
+type eraser struct {
+	store *Store
+	dir   string              // of the ledger; "" = none is kept there
+	known map[erasedHash]bool // what the ledger has
+	key   int64
+	all   map[*record.Kind][]record.ID // what is erased: persons, memberships, tickets
+	past  []record.ID                  // tickets that another holder has now: only what they were goes
+	found Erased
+}
+
+// Erase erases a person for good: it cannot come back by a replica, an import or a backup. *Forbidden, ErrNotFound for who was never
+// there. Erasing again finds what has come since.
+func (s *Store) Erase(p Principal, k *record.Kind, id record.ID) (Erased, error) {
+	if err := p.mayRule(); err != nil {
+		return Erased{}, err
+	}
+	if k != record.Person {
+		return Erased{}, ErrNotFound
+	}
+	err := s.view(func(v *sight) error {
+		st, err := v.loadAny(k, id)
+		if err == nil && st == nil {
+			err = ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return Erased{}, err
+	}
+	if s.isLeaf() {
+		return Erased{}, &Conflict{Reason: "people are erased at the centre, which tells all others"}
+	}
+	s.erasures.mu.Lock()
+	defer s.erasures.mu.Unlock()
+	e, _, err := s.newEraser()
+	if err == nil {
+		e.key = p.key
+		err = e.begin(record.Person, []record.ID{id})
+	}
+	if err == nil {
+		err = e.run()
+	}
+	if err != nil {
+		return e.found, fmt.Errorf("erase: %w", err)
+	}
+	return e.found, nil
+}
+
+// stop is where a test may end the work.
+func (e *eraser) stop(step string) error {
+	if e.store.erasures.stop == nil {
+		return nil
+	}
+	return e.store.erasures.stop(step)
+}
+
+// begin notes records that are to be erased: in the ledger first, so that nothing but finishing is left to do whatever happens.
+func (e *eraser) begin(k *record.Kind, ids []record.ID) error {
+	ids = slices.Compact(slices.SortedFunc(slices.Values(ids), record.ID.Compare))
+	ids = slices.DeleteFunc(ids, func(id record.ID) bool { return slices.Contains(e.all[k], id) })
+	if len(ids) == 0 {
+		return nil
+	}
+	e.all[k] = append(e.all[k], ids...)
+	if e.store.isLeaf() {
+		return nil // the centre says of each that it is erased
+	}
+	var lines []ledgerLine
+	for _, id := range ids {
+		lines = append(lines, ledgerLine{k, e.store.hashErased(k, id), e.store.clock()})
+	}
+	if err := errors.Join(e.enter(lines), e.stop("ledger "+k.Name)); err != nil {
+		return err
+	}
+	var steps []step
+	for _, l := range lines {
+		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, false) }})
+	}
+	return errors.Join(e.do(steps), e.stop("noted "+k.Name))
+}
+
+// enter writes into the ledger what it does not have.
+func (e *eraser) enter(lines []ledgerLine) error {
+	lines = slices.DeleteFunc(slices.Clone(lines), func(l ledgerLine) bool { return e.known[l.hash] })
+	if e.dir == "" || len(lines) == 0 {
+		return nil
+	}
+	for _, l := range lines {
+		e.known[l.hash] = true
+	}
+	return e.store.appendLedger(e.dir, lines)
+}
+
+// noteErased writes what replicas are told of an erasure, and that it goes on here, or is done.
+func (o *op) noteErased(l ledgerLine, key int64, done bool) error {
+	o.store.erasures.any.Store(true)
+	row, err := o.get(erasedBucket, l.hash[:])
+	if err != nil {
+		return err
+	}
+	if row == nil || done {
+		e := &erased{kind: l.kind, first: map[*record.Kind]record.Revision{}}
+		if row != nil {
+			if e, err = parseErased(row); err != nil {
+				return err
+			}
+		}
+		if done {
+			e.done = o.now.UnixMicro()
+		}
+		o.put(erasedBucket, l.hash[:], e.encode())
+	}
+	if o.store.isLeaf() {
+		return nil // the centre tells
+	}
+	id := record.FromULID([16]byte(l.hash))
+	if st, err := o.loadAny(record.Erasure, id); err != nil || st != nil {
+		return err
+	}
+	d := record.Erasure.NewDoc()
+	d.Set("kind", record.Quote(l.kind.Name))
+	d.Set("at", record.Time(l.at))
+	if key != 0 {
+		d.Set("key_id", record.Number(key))
+	}
+	_, err = o.write(change{kind: record.Erasure, id: id, is: d, author: key})
+	return err
+}
+
+// do runs steps in operations of bounded size.
+func (e *eraser) do(steps []step) error {
+	for part := range slices.Chunk(steps, MaxRows) {
+		if err := e.store.doAll(part); err != nil {
+			return err
+		}
+		for i := range part {
+			if part[i].err != nil {
+				return part[i].err
+			}
+		}
+	}
+	return nil
+}
+
+// run erases what was begun. Whoever refers to the person meanwhile is found in the next round; once the person is gone nobody can.
+func (e *eraser) run() error {
+	for round := 0; ; round++ {
+		more, err := e.extend()
+		if err != nil {
+			return err
+		}
+		if !more && round > 0 {
+			break
+		}
+		if err := e.clear(); err != nil {
+			return err
+		}
+	}
+	for _, k := range []*record.Kind{record.Membership, record.Person} {
+		var steps []step
+		for _, id := range e.all[k] {
+			steps = append(steps, step{run: func(o *op) error { return o.obliterate(k, id, e.key) }})
+		}
+		if err := errors.Join(e.do(steps), e.stop("gone "+k.Name)); err != nil {
+			return err
+		}
+	}
+	if _, err := e.extend(); err != nil { // what came before the person was gone
+		return err
+	}
+	if err := e.clear(); err != nil {
+		return err
+	}
+	return e.finish(nil)
+}
+
+// finish notes that everything is done, and so are erasures of what is not here.
+func (e *eraser) finish(absent []ledgerLine) error {
+	var steps []step
+	for _, l := range absent {
+		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, true) }})
+	}
+	for _, k := range []*record.Kind{record.Ticket, record.Membership, record.Person} {
+		for _, id := range e.all[k] {
+			l := ledgerLine{k, e.store.hashErased(k, id), e.store.clock()}
+			steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, true) }})
+		}
+	}
+	e.found.Tickets, e.found.Memberships = len(e.all[record.Ticket]), len(e.all[record.Membership])
+	if err := e.do(steps); err != nil {
+		return err
+	}
+	e.store.log.Info("an erasure is done; compacting is due within a day", slog.Int("records", len(steps)))
+	return nil
+}

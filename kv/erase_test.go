@@ -1,0 +1,393 @@
+package kv_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// traces are words that stand only in what belongs to the person who is erased.
+var traces = []string{"Zacarias", "Zulmira", "zaca@example.org", "zulmira@example.org", "5511987654321", "98765432100", "RG-4711-Z", "Ztreet 9", "Zacarias Q."}
+
+// known is a store that knows a person in every way: at present and before, in branches, in what staff shall look at, and in what
+// is kept for keys of idempotency.
+type known struct {
+	*kv.Store
+	dir    string
+	person int64
+	ticket int64
+	old    record.Revision // of the person, before the last change
+	pair   joined
+}
+
+func knowing(t testing.TB) *known {
+	t.Helper()
+	k := &known{dir: folder(t)}
+	k.Store = reopenable(t, kv.Config{Dir: k.dir})
+	for range 2 {
+		kvtest.Create(t, k.Store, record.Church, `{"name":"Church"}`)
+	}
+	event := kvtest.Create(t, k.Store, record.Event, `{"name":"Camp","start_datetime":"2026-11-22T19:00:00Z","church_id":1}`)
+	group := kvtest.Create(t, k.Store, record.Group, `{"name":"Choir","church_id":1}`)
+	k.person = k.once(t, record.Person, `{"full_name":"Zulmira First","email":"zulmira@example.org","church_id":1}`)
+	bystander := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Ana","church_id":1}`)
+	member := k.once(t, record.Membership, fmt.Sprintf(`{"person":%d,"group_id":%d}`, k.person, group))
+	patched(t, k.Store, record.Membership, member, `{"is_approved":false}`)
+	k.ticket = k.once(t, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"KEEP","holder_name":"Zacarias Quintela","email":"zaca@example.org","phone":"+5511987654321","person_id":%d}`, event, k.person))
+	passed := kvtest.Create(t, k.Store, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"PASSED","holder_name":"Zacarias Quintela","email":"zaca@example.org","person_id":%d}`, event, k.person))
+	patched(t, k.Store, record.Ticket, passed, fmt.Sprintf(`{"holder_name":"Ana","email":"ana@example.org","person_id":%d}`, bystander))
+	gone := kvtest.Create(t, k.Store, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"GONE","holder_name":"Zacarias Quintela","email":"zaca@example.org","person_id":%d}`, event, k.person))
+	if err := k.Delete(kv.Operator(), target(record.Ticket, gone)); err != nil {
+		t.Fatal(err)
+	}
+	k.branch(t)
+	patched(t, k.Store, record.Person, k.person, `{"full_name":"Zacarias Q","cpf":"98765432100","rg":"RG-4711-Z","phone":"+5511987654321","location":{"street":"Ztreet 9"}}`)
+	tree := kv.TreeOf(t, k.Store, record.Person, k.person)
+	k.old = tree.Winner().Revision
+	patched(t, k.Store, record.Person, k.person, `{"occupation":"baker"}`)
+	k.refusals(t)
+	return k
+}
+
+// once makes a record with an Idempotency-Key.
+func (k *known) once(t testing.TB, kind *record.Kind, body string) int64 {
+	t.Helper()
+	at := kv.Target{Surface: record.Admin, Kind: kind, Once: &kv.Once{Key: sha256.Sum256([]byte(body))}}
+	r, err := k.Create(kv.Operator(), at, kvtest.Parse(t, kind, body, true))
+	if err != nil {
+		t.Fatalf("create %s: %v", body, err)
+	}
+	return r.ID.Int()
+}
+
+// branch has a laptop and the centre change one field, which leaves a loser, its body and a conflict.
+func (k *known) branch(t testing.TB) {
+	t.Helper()
+	k.pair = joined{centre: k.Store, venue: kvtest.Open(t)}
+	if err := kv.SetLeaf(k.pair.venue); err != nil {
+		t.Fatal(err)
+	}
+	k.pair.p = enrolled(t, k.Store, "church:1", kv.Venue{Node: k.pair.venue.Node(), Names: true})
+	k.pair.sync(t)
+	patched(t, k.Store, record.Person, k.person, `{"full_name":"Zulmira Centre"}`)
+	patched(t, k.pair.venue, record.Person, k.person, `{"full_name":"Zacarias Laptop"}`)
+	if refused := k.pair.sync(t); refused != nil {
+		t.Fatalf("refused: %v", refused)
+	}
+	if n := pageOf(t, k.Store, record.Conflict).Count; n == 0 {
+		t.Fatal("there is no conflict")
+	}
+}
+
+// refusals pushes what is not taken: of the person, and of a ticket that names the person.
+func (k *known) refusals(t testing.TB) {
+	t.Helper()
+	key := kvtest.Login(t, k.Store, "church:1", "sync:*", "people:*", "group:GET", "memberships:*", "event:GET")
+	for _, w := range []kv.DocWrite{
+		{ID: record.Person.DocID(record.Int(k.person)), Path: chain("a"), Body: []byte(`{"full_name":"Zacarias Refused","unknown":1}`)},
+		{ID: "membership:0000000000000077", Path: chain("a"), Body: fmt.Appendf(nil, `{"person":%d,"group_id":1,"note":"Zulmira"}`, k.person)},
+	} {
+		results, err := opens(t, k.Store, key, "church-1").Write([]kv.DocWrite{w})
+		if err != nil || kindOf(results[0].Err) != "forbidden" {
+			t.Fatalf("push = %+v, %v, want a refusal", results, err)
+		}
+	}
+}
+
+// erase erases the person.
+func (k *known) erase(t testing.TB) kv.Erased {
+	t.Helper()
+	e, err := k.Erase(kv.Operator(), record.Person, record.Int(k.person))
+	if err != nil {
+		t.Fatalf("erase: %v", err)
+	}
+	return e
+}
+
+// traced are the traces in the files of a folder.
+func traced(t testing.TB, dir string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		text = bytes.ToLower(text)
+		for _, trace := range traces {
+			if bytes.Contains(text, []byte(strings.ToLower(trace))) {
+				found = append(found, trace+" in "+e.Name())
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// compacted closes the store and writes its file anew.
+func (k *known) compacted(t testing.TB) {
+	t.Helper()
+	closed(t, k.Store)
+	if err := kv.Compact(k.dir, time.Now()); err != nil {
+		t.Fatalf("compact: %v", err)
+	}
+}
+
+// After an erasure and a compaction no byte of the folder tells of the person, and everything else is as it was.
+func TestAnErasedPersonLeavesNoBytes(t *testing.T) {
+	k := knowing(t)
+	if found := traced(t, k.dir); len(found) < len(traces) {
+		t.Fatalf("before: %v, want all of %v", found, traces)
+	}
+	e := k.erase(t)
+	if want := (kv.Erased{Tickets: 1, Memberships: 1, Conflicts: e.Conflicts, Refusals: 2, Answers: 3}); e != want || e.Conflicts == 0 {
+		t.Errorf("Erase = %+v, want %+v", e, want)
+	}
+	healthy(t, k.Store)
+	for _, test := range []struct{ code, want string }{{"KEEP", "admitted"}, {"PASSED", "admitted"}} {
+		scanned(t, k.Store, kv.Operator(), kv.Attempt{Event: 1, Code: test.code}, kv.Outcome(test.want))
+	}
+	if r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket)); err != nil || member(r.JSON, "holder_name") != "null" || member(r.JSON, "code") != `"KEEP"` {
+		t.Errorf("the ticket is %s, %v, want its code and no name", r.JSON, err)
+	}
+	if r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket+1)); err != nil || member(r.JSON, "holder_name") != `"Ana"` {
+		t.Errorf("the ticket that was passed on is %s, %v, want Ana's", r.JSON, err)
+	}
+	if due, _, err := k.ErasuresDue(); err != nil || due != 3 {
+		t.Errorf("due = %d, %v, want 3", due, err)
+	}
+	k.compacted(t)
+	if found := traced(t, k.dir); found != nil {
+		t.Errorf("after: %v", found)
+	}
+	k.Store = reopenable(t, kv.Config{Dir: k.dir})
+	defer closed(t, k.Store)
+	healthy(t, k.Store)
+	if due, _, err := k.ErasuresDue(); err != nil || due != 0 {
+		t.Errorf("due after compacting = %d, %v, want none", due, err)
+	}
+}
+
+// No replica brings an erased person back: what it has is called known, what it pushes is refused and not kept, and what it asks
+// for is the empty tombstone.
+func TestNoReplicaBringsAnErasedPersonBack(t *testing.T) {
+	k := knowing(t)
+	defer closed(t, k.Store)
+	doc := record.Person.DocID(record.Int(k.person))
+	patched(t, k.pair.venue, record.Person, k.person, `{"full_name":"Zacarias Again"}`)
+	k.erase(t)
+	refusals := pageOf(t, k.Store, record.Refusal).Count
+	db := opens(t, k.Store, k.pair.p, "church-1")
+	unknown := record.Revision{Generation: 9, Hash: [16]byte{9}}
+	if m, err := db.Missing([]kv.Revs{{ID: doc, Revisions: []record.Revision{k.old, unknown}}}); err != nil || m[0].Missing != nil {
+		t.Errorf("Missing = %+v, %v, want nothing", m, err)
+	}
+	for _, revs := range [][]record.Revision{nil, {k.old}, {unknown}} {
+		d, err := db.Read(doc, kv.Ask{Revisions: revs})
+		if err != nil || len(d.Revisions) == 0 || !d.Revisions[0].Deleted || string(d.Revisions[0].Body) != "{}" {
+			t.Errorf("Read(%v) = %+v, %v, want an empty tombstone", revs, d.Revisions, err)
+		}
+	}
+	tree := kv.TreeOf(t, k.pair.venue, record.Person, k.person)
+	last := tree.Winner().Revision
+	for _, w := range []kv.DocWrite{
+		{ID: doc, Path: tree.Path(last), Body: []byte(`{"full_name":"Zacarias Again","church_id":1}`)},
+		{ID: "membership:4503599627370499", Path: chain("a"), Body: fmt.Appendf(nil, `{"person":%d,"group_id":1}`, k.person)},
+	} {
+		results, err := db.Write([]kv.DocWrite{w})
+		if err != nil || kindOf(results[0].Err) != "forbidden" {
+			t.Errorf("push of %s = %+v, %v, want forbidden", w.ID, results, err)
+		}
+	}
+	if n := pageOf(t, k.Store, record.Refusal).Count; n != refusals {
+		t.Errorf("%d refusals, want %d", n, refusals)
+	}
+	if _, err := k.Upsert(kv.Operator(), []kv.Row{row(t, record.Person, k.person, `{"full_name":"Zacarias"}`)}, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Retrieve(kv.Operator(), target(record.Person, k.person)); kindOf(err) != "not found" {
+		t.Errorf("the person is back: %v", err)
+	}
+	k.pair.sync(t)
+	if got := bodyOf(t, opens(t, k.pair.venue, kv.Operator(), "church-1"), doc); strings.Contains(got, "Zulmira") {
+		t.Errorf("the laptop has %s", got)
+	}
+	healthy(t, k.Store)
+}
+
+// A laptop that is told of an erasure keeps nothing of it either.
+func TestALaptopErasesWhatTheCentreSays(t *testing.T) {
+	k := knowing(t)
+	defer closed(t, k.Store)
+	for _, name := range []string{"event-1", "event-1-names", "event-1-holders"} {
+		replicated(t, opens(t, k.Store, k.pair.p, name), k.Node(), opens(t, k.pair.venue, kv.Operator(), name))
+	}
+	k.erase(t)
+	var told []kv.DocWrite
+	all := opens(t, k.Store, kv.Operator(), "records")
+	for _, id := range pageOf(t, k.Store, record.Erasure).IDs {
+		d, err := all.Read(record.Erasure.DocID(id), kv.Ask{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, kv.DocWrite{ID: d.ID, Path: d.Tree.Path(d.Revisions[0].Revision), Body: d.Revisions[0].Body})
+	}
+	kv.ShareCodeKey(t, k.Store, k.pair.venue)
+	if _, err := opens(t, k.pair.venue, kv.Operator(), "records").Write(told); err != nil {
+		t.Fatal(err)
+	}
+	kv.AwaitErasures(t, k.pair.venue)
+	for _, name := range []string{"church-1", "event-1", "event-1-names", "event-1-holders"} {
+		replicated(t, opens(t, k.Store, k.pair.p, name), k.Node(), opens(t, k.pair.venue, kv.Operator(), name))
+	}
+	copied := folder(t)
+	if err := os.Mkdir(copied, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.pair.venue.CopyTo(kv.Operator(), kv.Path(copied)); err != nil {
+		t.Fatal(err)
+	}
+	if err := kv.Compact(copied, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if found := traced(t, copied); found != nil {
+		t.Errorf("the laptop holds %v", found)
+	}
+	healthy(t, k.pair.venue)
+}
+
+// A backup from before an erasure does not bring the person back.
+func TestErasedStaysErasedAfterARestore(t *testing.T) {
+	k := knowing(t)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	if _, err := k.CopyTo(kv.Operator(), backup); err != nil {
+		t.Fatal(err)
+	}
+	k.erase(t)
+	closed(t, k.Store)
+	kept, err := kv.Replace(k.dir, backup, sunday)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(kept); err != nil { // older files are the operator's to delete
+		t.Fatal(err)
+	}
+	k.Store = reopenable(t, kv.Config{Dir: k.dir})
+	if _, err := k.Retrieve(kv.Operator(), target(record.Person, k.person)); kindOf(err) != "not found" {
+		t.Errorf("the restored person: %v, want not found", err)
+	}
+	if n := pageOf(t, k.Store, record.Erasure).Count; n != 3 {
+		t.Errorf("%d erasures, want 3", n)
+	}
+	healthy(t, k.Store)
+	k.compacted(t)
+	if found := traced(t, k.dir); found != nil {
+		t.Errorf("after: %v", found)
+	}
+}
+
+// Whatever step an erasure ends at, the next start finishes it.
+func TestAnErasureIsFinishedAfterACrash(t *testing.T) {
+	errKilled := errors.New("killed")
+	var steps []string
+	k := knowing(t)
+	kv.StopErasing(k.Store, func(step string) error {
+		if !slices.Contains(steps, step) {
+			steps = append(steps, step)
+		}
+		return nil
+	})
+	k.erase(t)
+	closed(t, k.Store)
+	if len(steps) < 9 {
+		t.Fatalf("steps = %v", steps)
+	}
+	for _, at := range steps {
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			k := knowing(t)
+			kv.StopErasing(k.Store, func(step string) error {
+				if step == at {
+					return errKilled
+				}
+				return nil
+			})
+			if _, err := k.Erase(kv.Operator(), record.Person, record.Int(k.person)); !errors.Is(err, errKilled) {
+				t.Fatalf("Erase = %v", err)
+			}
+			closed(t, k.Store)
+			k.Store = reopenable(t, kv.Config{Dir: k.dir})
+			healthy(t, k.Store)
+			k.compacted(t)
+			if found := traced(t, k.dir); found != nil {
+				t.Errorf("after: %v", found)
+			}
+		})
+	}
+}
+
+// The ledger outlives a line that was cut short, and says of damaged ones that they are.
+func TestLedgerOfErasures(t *testing.T) {
+	k := knowing(t)
+	path := filepath.Join(k.dir, kv.LedgerName)
+	if err := os.WriteFile(path, []byte(k.Realm()+" person 0123"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k.erase(t)
+	text, err := os.ReadFile(path)
+	if err != nil || bytes.Count(text, []byte("\n")) != 4 {
+		t.Errorf("the ledger is %q, %v, want the torn line and three more", text, err)
+	}
+	k.erase(t)
+	if again, err := os.ReadFile(path); err != nil || !bytes.Equal(again, text) {
+		t.Errorf("erased again, the ledger is %q, %v", again, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode = %v, %v", info.Mode(), err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, k.Store)
+	closed(t, reopenable(t, kv.Config{Dir: k.dir}))
+	if healed, err := os.ReadFile(path); err != nil || bytes.Count(healed, []byte("\n")) != 3 {
+		t.Errorf("the ledger that was lost is %q, %v, want three lines", healed, err)
+	}
+}
+
+func TestWhoMayErase(t *testing.T) {
+	k := knowing(t)
+	defer closed(t, k.Store)
+	for _, test := range []struct {
+		p    kv.Principal
+		kind *record.Kind
+		id   int64
+		want string
+	}{
+		{kvtest.Login(t, k.Store, "church:1", "*:*"), record.Person, k.person, "forbidden"},
+		{kvtest.Login(t, k.Store, "denomination", "people:*"), record.Person, k.person, "forbidden"},
+		{kv.Operator(), record.Person, 999, "not found"},
+		{kv.Operator(), record.Group, 1, "not found"},
+	} {
+		if _, err := k.Erase(test.p, test.kind, record.Int(test.id)); kindOf(err) != test.want {
+			t.Errorf("Erase(%s %d) = %v, want %s", test.kind.Name, test.id, err, test.want)
+		}
+	}
+	if _, err := k.pair.venue.Erase(kv.Operator(), record.Person, record.Int(k.person)); kindOf(err) != "conflict" {
+		t.Errorf("at a laptop: %v, want conflict", err)
+	}
+}

@@ -1,0 +1,89 @@
+package kv
+
+import (
+	"errors"
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// clear erases all but the memberships and the person.
+func (e *eraser) clear() error {
+	var steps []step
+	for _, id := range e.all[record.Ticket] {
+		steps = append(steps, step{run: func(o *op) error { return o.unname(id, e.key) }})
+	}
+	for _, id := range e.past {
+		steps = append(steps, step{run: func(o *op) error { return o.forgetTicket(id) }})
+	}
+	if err := errors.Join(e.do(steps), e.stop("unnamed")); err != nil {
+		return err
+	}
+	if err := errors.Join(e.clearListed(record.Conflict, &e.found.Conflicts), e.clearListed(record.Refusal, &e.found.Refusals), e.stop("listed")); err != nil {
+		return err
+	}
+	return errors.Join(e.clearAnswers(), e.stop("answers"))
+}
+
+// clearListed erases what staff were to look at.
+func (e *eraser) clearListed(k *record.Kind, n *int) error {
+	var ids []record.ID
+	err := e.each(k, func(st *stored, d *record.Doc) {
+		if e.lists(k, d) {
+			ids = append(ids, st.id)
+		}
+	})
+	*n += len(ids)
+	var steps []step
+	for _, id := range ids {
+		steps = append(steps, step{run: func(o *op) error { return o.obliterate(k, id, e.key) }})
+	}
+	return errors.Join(err, e.do(steps))
+}
+
+// clearAnswers deletes kept answers that show what is erased.
+func (e *eraser) clearAnswers() error {
+	var keys [][]byte
+	err := e.walk(onceBucket, nil, func(_ *sight, key, row []byte) error {
+		r, _, expires, err := parseOnce(row)
+		if err == nil && e.answers(r) {
+			keys = append(keys, slices.Clone(key), onceExpiryKey(expires, key))
+		}
+		return err
+	})
+	e.found.Answers += len(keys) / 2
+	var steps []step
+	for pair := range slices.Chunk(keys, 2) {
+		steps = append(steps, step{run: func(o *op) error {
+			o.delete(onceBucket, pair[0])
+			o.delete(onceExpiryBucket, pair[1])
+			return nil
+		}})
+	}
+	return errors.Join(err, e.do(steps))
+}
+
+// erasePage is how many rows an eraser looks at in one View.
+const erasePage = 500
+
+// walk calls fn with all rows of a bucket that begin with a prefix, a page of them in one View.
+func (e *eraser) walk(b bucket, prefix []byte, fn func(v *sight, key, row []byte) error) error {
+	from := prefix
+	for more := true; more; {
+		more = false
+		n := 0
+		err := e.store.view(func(v *sight) error {
+			return v.scan(b, prefix, from, func(key, row []byte) (bool, error) {
+				if n++; n > erasePage {
+					from, more = slices.Clone(key), true
+					return false, nil
+				}
+				return true, fn(v, key, row)
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

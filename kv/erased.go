@@ -1,0 +1,188 @@
+package kv
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// wasErased refuses what would bring an erased record back. It is not kept for staff: it is what was erased.
+const wasErased = "the record was erased"
+
+// erasures are what a store knows of them besides its rows.
+type erasures struct {
+	mu      sync.Mutex              // one at a time
+	any     atomic.Bool             // there is one: before, nobody need look
+	dir     string                  // of the ledger; "" = none is kept
+	stop    func(step string) error // of tests, which end the work there; nil = nobody
+	come    bell                    // rung when a peer has told of one
+	told    atomic.Uint64           // how often
+	close   context.CancelFunc
+	running sync.WaitGroup
+}
+
+// erased is the row of an erased record: kind 1, done 8, n × (kind of the part 1, generation 8, hash 16). Of a ticket, which stays,
+// it has the revisions of its parts that are the first without a name.
+type erased struct {
+	kind  *record.Kind
+	done  int64 // microseconds since 1970; 0 = not yet
+	first map[*record.Kind]record.Revision
+}
+
+func (e *erased) encode() []byte {
+	row := binary.BigEndian.AppendUint64([]byte{e.kind.Number}, uint64(e.done))
+	for _, k := range ticketParts {
+		if rev, ok := e.first[k]; ok {
+			row = appendRevision(append(row, k.Number), rev)
+		}
+	}
+	return row
+}
+
+func parseErased(row []byte) (e *erased, err error) {
+	c := cutter{rest: row}
+	e = &erased{first: map[*record.Kind]record.Revision{}}
+	e.kind, _ = record.ByNumber(c.byte())
+	e.done = int64(c.uint64())
+	for len(c.rest) > 0 {
+		k, _ := record.ByNumber(c.byte())
+		rev := record.Revision{Generation: c.uint64()}
+		copy(rev.Hash[:], c.bytes(16))
+		e.first[k] = rev
+	}
+	if c.short || e.kind == nil {
+		return nil, ErrCorrupt
+	}
+	return e, nil
+}
+
+// erasedAs is the kind under which a record is erased: a ticket's parts are the ticket.
+func erasedAs(k *record.Kind) *record.Kind {
+	if k == record.HolderName || k == record.Holder {
+		return record.Ticket
+	}
+	return k
+}
+
+// hashErased is a record's keyed hash.
+func (s *Store) hashErased(k *record.Kind, id record.ID) erasedHash {
+	return erasedHash(s.hashCode("erased\x00" + erasedAs(k).DocID(id)))
+}
+
+// erased tells whether a record was erased, or is being; nil: it was not.
+func (v *sight) erased(k *record.Kind, id record.ID) (*erased, error) {
+	switch erasedAs(k) {
+	case record.Person, record.Membership, record.Ticket:
+	default:
+		return nil, nil
+	}
+	if !v.store.erasures.any.Load() {
+		return nil, nil
+	}
+	hash := v.store.hashErased(k, id)
+	row, err := v.get(erasedBucket, hash[:])
+	if err != nil || row == nil {
+		return nil, err
+	}
+	return parseErased(row)
+}
+
+// isErased tells whether a record is gone for good.
+func (v *sight) isErased(k *record.Kind, id record.ID) (bool, error) {
+	if erasedAs(k) == record.Ticket {
+		return false, nil
+	}
+	e, err := v.erased(k, id)
+	return e != nil, err
+}
+
+// expunge takes out of an arrival what was erased: *Forbidden where that is all of it. What has been made of a ticket since its names
+// were erased is let in as it is.
+func (o *op) expunge(a *arrival) error {
+	if a.doc == nil || !o.store.erasures.any.Load() {
+		return nil
+	}
+	if gone, err := o.isErased(a.kind, a.id); err != nil || gone {
+		return refusedFor(err, wasErased)
+	}
+	of, err := o.namesErased(a.kind, a.doc)
+	if err != nil {
+		return err
+	}
+	e, err := o.erased(a.kind, a.id)
+	if err != nil {
+		return err
+	}
+	if e != nil && slices.Contains(a.path, e.first[a.kind]) {
+		e = nil
+	}
+	switch {
+	case of && a.kind == record.Membership:
+		return refused(wasErased)
+	case of:
+		o.applyErasure(record.Ticket, o.store.hashErased(a.kind, a.id)) // its other parts do not say whose they are
+		fallthrough
+	case e != nil:
+		a.doc, a.foreign = a.doc.Erased(), true
+	}
+	return nil
+}
+
+// namesErased tells whether a record refers to an erased person.
+func (v *sight) namesErased(k *record.Kind, d *record.Doc) (bool, error) {
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		if refersTo(f) != record.Person.Name {
+			continue
+		}
+		if n := d.Int(f.Name); n != 0 {
+			if gone, err := v.isErased(record.Person, record.Int(n)); err != nil || gone {
+				return gone, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// ErasuresDue is how many erasures have left bytes in free pages of the store's file, which compacting takes away, and since when.
+func (s *Store) ErasuresDue() (n int, since time.Time, err error) {
+	if !s.erasures.any.Load() {
+		return 0, since, nil
+	}
+	err = s.view(func(v *sight) error {
+		compacted, err := v.compactedAt()
+		if err != nil {
+			return err
+		}
+		return v.scan(erasedBucket, nil, nil, func(_, row []byte) (bool, error) {
+			e, err := parseErased(row)
+			if err != nil {
+				return false, err
+			}
+			if e.done != 0 && e.done <= compacted {
+				return true, nil
+			}
+			n++
+			if at := time.UnixMicro(e.done); e.done != 0 && (since.IsZero() || at.Before(since)) {
+				since = at
+			}
+			return true, nil
+		})
+	})
+	return n, since, err
+}
+
+var compactedKey = []byte("compacted") // in meta: when the file was last written anew, microseconds 8
+
+func (v *sight) compactedAt() (int64, error) {
+	row, err := v.get(metaBucket, compactedKey)
+	if err != nil || len(row) != 8 {
+		return 0, err
+	}
+	return int64(binary.BigEndian.Uint64(row)), nil
+}

@@ -1,0 +1,115 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// ledgerName is the file that says what was erased. It lies beside the store, is only ever appended to, and no restore replaces
+// it: whatever backup is put in the store's place, what was erased is erased again before anybody is served. A line:
+//
+//	realm 26, kind, keyed hash 32 hex, time, CRC32C of what is before it 8 hex
+const ledgerName = "erased.ledger"
+
+// erasedHash is the keyed hash of a record's id, which tells nobody whom it is about.
+type erasedHash [codeHashSize]byte
+
+// ledgerLine says that a record was erased.
+type ledgerLine struct {
+	kind *record.Kind
+	hash erasedHash
+	at   time.Time
+}
+
+func (l ledgerLine) append(dst []byte, realm string) []byte {
+	start := len(dst)
+	dst = fmt.Appendf(dst, "%s %s %s %s ", realm, l.kind.Name, hex.EncodeToString(l.hash[:]), l.at.UTC().Format(time.RFC3339))
+	return fmt.Appendf(dst, "%08x\n", crc32.Checksum(dst[start:], castagnoli))
+}
+
+// parseLedgerLine reads a line of a realm's; ok is false for one that is damaged, and the kind is nil for another realm's.
+func parseLedgerLine(text, realm string) (l ledgerLine, ok bool) {
+	cut := strings.LastIndexByte(text, ' ') + 1
+	if fmt.Sprintf("%08x", crc32.Checksum([]byte(text[:cut]), castagnoli)) != text[cut:] {
+		return l, false
+	}
+	words := strings.Fields(text)
+	if len(words) != 5 {
+		return l, false
+	}
+	if words[0] != realm {
+		return l, true
+	}
+	n, err := hex.Decode(l.hash[:], []byte(words[2]))
+	at, failed := time.Parse(time.RFC3339, words[3])
+	if err != nil || failed != nil || n != len(l.hash) {
+		return l, false
+	}
+	l.at = at
+	l.kind, _ = record.ByName(words[1]) // one that this version does not know is for a later one to erase
+	return l, true
+}
+
+// readLedger reads what was erased of a realm's records in a folder. A last line that was cut short says nothing: whoever was
+// writing it was not answered.
+func (s *Store) readLedger(dir string) (lines []ledgerLine, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, ledgerName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(text) {
+		whole, ended := bytes.CutSuffix(line, []byte("\n"))
+		l, ok := parseLedgerLine(string(whole), s.Realm())
+		switch {
+		case !ok && ended && len(whole) > 0:
+			s.log.Error("a line of the ledger of erasures is damaged: who it is about may be in a restored backup", slog.String("file", ledgerName))
+		case ok && l.kind != nil:
+			lines = append(lines, l)
+		}
+	}
+	return lines, nil
+}
+
+// appendLedger writes lines to the ledger of a folder, durably.
+func (s *Store) appendLedger(dir string, lines []ledgerLine) (err error) {
+	f, err := os.OpenFile(filepath.Join(dir, ledgerName), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	var text []byte
+	if size := info.Size(); size > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, size-1); err != nil {
+			return err
+		}
+		if last[0] != '\n' {
+			text = append(text, '\n') // the one before was cut short
+		}
+	}
+	for _, l := range lines {
+		text = l.append(text, s.Realm())
+	}
+	if _, err := f.Write(text); err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), syncDir(dir))
+}
