@@ -54,7 +54,7 @@ type Resolution struct {
 // A deletion against a change: the record stays deleted, and the change is a clash of rule RuleDelete that holds all of it. But
 // who deletes a branch and goes on with another resolves the conflict by hand, as CouchDB's clients do: that ends the branch.
 // All open leaves of a deleted record are ended, so that whoever writes it again, on whichever of them, is not deleted for
-// what is already answered.
+// what is already answered; but a record that was merged into another one (Tombstone) stays that.
 func Resolve(k *Kind, t *Tree, body func(Revision) (*Doc, error)) (*Resolution, error) {
 	open := t.Open()
 	if len(open) < 2 {
@@ -111,9 +111,14 @@ func (r *resolver) leaf(rev Revision) (*Doc, error) {
 	return d, err
 }
 
-// delete ends every leaf, and lists the live ones.
+// delete ends every leaf but the best of those that say what the record was merged into, and lists the live ones.
 func (r *resolver) delete(open []TreeNode) error {
+	merged := false
 	for _, n := range open {
+		if n.Deleted && n.Into != 0 && !merged {
+			merged = true
+			continue
+		}
 		r.Ended = append(r.Ended, n.Revision)
 		if n.Deleted {
 			continue

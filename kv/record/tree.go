@@ -35,6 +35,7 @@ type TreeNode struct {
 	Parent   Revision // zero: a first revision, or the ones before are not known
 	Deleted  bool
 	Ended    bool      // deleted to end a losing branch, not to delete the record (Ending)
+	Into     int64     // of a deleted one: it was the same thing as this record, which stays (MergedInto); 0: it was not
 	Held     bool      // its body is in the store
 	At       int64     // microseconds since 1970
 	Key      int64     // id of the author's api key; 0 none

@@ -39,6 +39,9 @@ func anyNode() *rapid.Generator[record.TreeNode] {
 	return rapid.Custom(func(t *rapid.T) (n record.TreeNode) {
 		n.Deleted = rapid.IntRange(0, 2).Draw(t, "deleted") == 0
 		n.Ended = n.Deleted && rapid.Bool().Draw(t, "ended")
+		if n.Deleted {
+			n.Into = rapid.SampledFrom([]int64{0, 0, 1, record.MaxID}).Draw(t, "into")
+		}
 		n.Held = rapid.Bool().Draw(t, "held")
 		n.At = rapid.Int64().Draw(t, "at")
 		n.Key = rapid.Int64Range(0, 300).Draw(t, "key")

@@ -23,6 +23,7 @@ const (
 	treeParent // distance to its parent
 	treeAuthor // at, key, node
 	treeFields // changed fields
+	treeInto   // the record that it was merged into
 	treeBits   = iota
 )
 
@@ -36,12 +37,13 @@ const leastNode = 1 + 1 + 16
 //	n, n × (length, bytes)             names of fields
 //	n, n × node                        by generation, then hash
 //
-//	node: bits                         deleted 1, ended 2, held 4, has a parent 8, an author 16, fields 32
+//	node: bits                         deleted 1, ended 2, held 4, has a parent 8, an author 16, fields 32, merged 64
 //	      generation                   beyond that of the node before
 //	      hash                         16 bytes
 //	      [distance]                   how many nodes before this one its parent stands
 //	      [at, key, node]              at: beyond the at before; node: 0 = this store, else 1 + its place among the ULIDs
 //	      [n, n × field]               places among the names
+//	      [id]                         of the record that it was merged into
 //
 // The same revisions, of which the same is known, have the same bytes.
 func (t *Tree) Append(dst []byte) []byte {
@@ -68,6 +70,9 @@ func (t *Tree) Append(dst []byte) []byte {
 				nodes = binary.AppendUvarint(nodes, tables.field(name))
 			}
 		}
+		if bits&treeInto != 0 {
+			nodes = binary.AppendUvarint(nodes, uint64(n.Into))
+		}
 		last.Revision = n.Revision
 	}
 	dst = tables.append(append(dst, treeFormat))
@@ -79,7 +84,7 @@ func (t *Tree) bits(i int) (bits byte, distance int) {
 	n := &t.nodes[i]
 	parent, known := t.index(n.Parent)
 	for bit, set := range [treeBits]bool{n.Deleted, n.Ended, n.Held, known,
-		n.At != 0 || n.Key != 0 || n.Node != ulid.ULID{}, len(n.Fields) > 0} {
+		n.At != 0 || n.Key != 0 || n.Node != ulid.ULID{}, len(n.Fields) > 0, n.Into != 0} {
 		if set {
 			bits |= 1 << bit
 		}

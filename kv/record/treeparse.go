@@ -112,6 +112,9 @@ func (r *treeReader) node(before []TreeNode) (n TreeNode) {
 	if bits&treeFields != 0 {
 		n.Fields = r.names()
 	}
+	if bits&treeInto != 0 {
+		n.Into = r.into()
+	}
 	return n
 }
 
@@ -151,4 +154,14 @@ func (r *treeReader) names() []string {
 		}
 	}
 	return names
+}
+
+// into reads the record that one was merged into.
+func (r *treeReader) into() int64 {
+	n := r.uvarint()
+	if n == 0 || n > MaxID {
+		r.fail()
+		return 0
+	}
+	return int64(n)
 }
