@@ -186,3 +186,21 @@ func (v *sight) compactedAt() (int64, error) {
 	}
 	return int64(binary.BigEndian.Uint64(row)), nil
 }
+
+// When a store is to be compacted after an erasure: as soon as doors are quiet once half a day has gone by, and before a day has
+// whatever happens at them.
+const (
+	compactSoon = 12 * time.Hour
+	compactLate = 23 * time.Hour
+	doorsQuiet  = time.Hour
+)
+
+// WantsCompacting tells that it is time to write the file anew (Compact), for which nobody may have it open.
+func (s *Store) WantsCompacting() (bool, error) {
+	_, since, err := s.ErasuresDue()
+	if err != nil || since.IsZero() {
+		return false, err
+	}
+	age := s.clock().Sub(since)
+	return age >= compactLate || age >= compactSoon && !s.writer.queue.doorWithin(doorsQuiet), nil
+}
