@@ -117,13 +117,18 @@ func TestAReplicationGoesOnAfterAnyCut(t *testing.T) {
 
 func TestAReplicationHealsByItself(t *testing.T) {
 	t.Parallel()
-	a, b := newSite(t), newSite(t)
-	a.fill(100)
-	for n := int64(1); n < 8; n++ {
-		b.renew()
-		over := sync.ThereConfig{Plain: true, Client: &http.Client{Transport: &scissors{at: n, how: overloaded}}}
-		replicate(t, a.here(), b.there(over))
-		wantSame(t, a, b)
+	for _, how := range []cut{requestLost, answerLost, answerHalf, overloaded} {
+		t.Run(string(how), func(t *testing.T) {
+			t.Parallel()
+			a, b := newSite(t), newSite(t)
+			a.fill(100)
+			for n := int64(1); n < 8; n++ {
+				b.renew()
+				over := sync.ThereConfig{Plain: true, Client: &http.Client{Transport: &scissors{at: n, how: how}}}
+				replicate(t, a.here(), b.there(over))
+				wantSame(t, a, b)
+			}
+		})
 	}
 }
 

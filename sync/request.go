@@ -40,8 +40,9 @@ func (t *There) do(ctx context.Context, method, address string, p *payload) (*ht
 	}
 	resp, err := t.client.Do(req)
 	if err != nil {
+		err = t.lost(ctx, err) // before it is stopped, which looks like somebody's wish to end it
 		w.stop()
-		return nil, t.lost(ctx, err)
+		return nil, err
 	}
 	w.body, w.ctx = resp.Body, ctx
 	resp.Body = w
