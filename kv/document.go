@@ -99,6 +99,7 @@ type DocChange struct {
 	Removed bool              // it has left the database; its one leaf is the last revision that the database saw
 	Leaves  []record.TreeNode // the winner first
 	Winner  DocRevision       // with Feed.Bodies
+	Tree    record.Tree       // with Feed.Bodies
 }
 
 // Revs names revisions of a document that somebody has.

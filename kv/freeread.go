@@ -153,6 +153,7 @@ func (v *sight) freeChange(db *freeDatabase, id string, body bool) (*DocChange, 
 	}
 	c := &DocChange{Seq: d.seq, ID: id, Deleted: d.deleted, Leaves: d.tree.Leaves()}
 	if body {
+		c.Tree = d.tree
 		c.Winner, err = v.freeRevision(db, id, c.Leaves[0], c.Leaves[0].Revision)
 	}
 	return c, err
