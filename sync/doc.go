@@ -10,6 +10,8 @@
 //	GET POST  {db}/_all_docs           the live documents by id         {db}/_local/{id}        a key's own checkpoints
 //	GET HEAD PUT DELETE {db}/{doc}     a document                       {db}/{doc}/{name}       an attachment
 //	POST {db}/_ensure_full_commit  _compact     GET PUT {db}/_revs_limit
+//	POST /sync/_replicate              copies between two ends          GET /sync/_active_tasks
+//	GET POST  {db}/_feed               lines, between our own nodes (line.go draws them)
 //
 // A request passes: Host, sizes, CORS, request id and metrics (the face around this room) → route → key (Authorization, else the
 // session's cookie) → the key's rate → kv. A handler returns an error, and errors.go alone knows its CouchDB body:
@@ -26,6 +28,17 @@
 // heartbeats are newlines. With new_edits false a document that is not taken is "forbidden" and nothing else, whatever is wrong
 // with it: PouchDB skips those and gives a whole replication up for any other error. An item of _bulk_get is never an error for
 // what is not there: PouchDB would throw its batch away, for ever. A page of changes is as long as its limit while there are more.
+//
+// # Replicating
+//
+// Replicate copies from a Source to a Target, in one way whatever they are: a database of this process (Here), one at a server
+// (There), or a file. Three stages run side by side, and what is in memory is bounded:
+//
+//	feed: what has changed → fetch: what of it the target lacks, and its revisions → store: write, then note the place
+//
+// Both ends keep the place, under a name made of both; where they differ, the earlier one counts. What the target has is asked for
+// each time and never remembered, so that any run may be cut off anywhere. Revisions that are refused are counted and named, and
+// keep nobody waiting. What may pass is tried again after a pause that grows.
 //
 // # Long requests
 //

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"io"
 	"net/http"
 	"strings"
 )
@@ -63,47 +64,81 @@ func (c *call) beginLines() *stream {
 	return s
 }
 
-// takeLines stores the revisions of lines, and answers those that it refuses.
+// takeLines stores the revisions of lines, and answers those that it refuses. While some are stored the next are read.
 func takeLines(c *call) error {
-	raw := &counted{from: c.request.Body, left: maxBody}
 	if c.request.Header.Get("Content-Encoding") != "zstd" {
 		return errMedia
 	}
+	raw := &counted{from: c.request.Body, left: maxBody}
 	z := unpackLines(raw)
 	defer z.Close()
-	h := &Here{store: c.server.config.Store, db: c.db}
-	denied := []Denial{}
-	g := newGathering(func(b *batch) error {
-		d, err := h.write(c.request.Context(), b.replicas)
-		denied = append(denied, d...)
-		c.server.metrics.received.Add(float64(len(b.replicas) - len(d)))
-		for _, one := range d {
-			c.server.metrics.refused.WithLabelValues(one.Error).Inc()
-		}
+	w := &taking{call: c, here: &Here{store: c.server.config.Store, db: c.db}, denied: []Denial{}}
+	err := w.read(&inflated{plain: z, raw: raw})
+	if failed := w.wait(); err == nil {
+		err = failed
+	}
+	if err != nil {
 		return err
-	})
+	}
+	return c.reply(http.StatusCreated, w.denied)
+}
+
+// taking is lines on their way into the store.
+type taking struct {
+	call   *call
+	here   *Here
+	denied []Denial
+	done   chan error // of what is being stored; nil: nothing is
+}
+
+// read reads lines up to the last.
+func (w *taking) read(from io.Reader) error {
+	g := newGathering(w.store)
 	g.anywhere = true
-	dec := newDecoder(&inflated{plain: z, raw: raw})
+	dec := newDecoder(from)
 	for {
 		l, err := readLine(dec)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if l.foot != nil {
-			break
-		}
-		if l.seq == nil {
+		case l.foot != nil:
+			return g.flush()
+		case l.seq == nil:
 			continue
-		}
-		if l.replica == nil {
+		case l.replica == nil:
 			return errNoRevision
 		}
 		if err := g.add(&l); err != nil {
 			return err
 		}
 	}
-	if err := g.flush(); err != nil {
+}
+
+// store begins to store a batch once the one before is stored.
+func (w *taking) store(b *batch) error {
+	if err := w.wait(); err != nil {
 		return err
 	}
-	return c.reply(http.StatusCreated, denied)
+	w.done = make(chan error, 1)
+	go func() {
+		denied, err := w.here.write(w.call.request.Context(), b.replicas)
+		w.denied = append(w.denied, denied...)
+		m := w.call.server.metrics
+		m.received.Add(float64(len(b.replicas) - len(denied)))
+		for _, d := range denied {
+			m.refused.WithLabelValues(d.Error).Inc()
+		}
+		w.done <- err
+	}()
+	return nil
+}
+
+// wait waits for what is being stored.
+func (w *taking) wait() error {
+	if w.done == nil {
+		return nil
+	}
+	err := <-w.done
+	w.done = nil
+	return err
 }

@@ -49,7 +49,8 @@ func (h *Here) keep(_ context.Context, id string, c checkpoint) error {
 	return err
 }
 
-// feed reads the log page by page; live, it waits at the log's end.
+// feed reads the log page by page; live, it waits at the log's end. From the beginning it brings the revisions along: they are
+// likely to be lacked.
 func (h *Here) feed(ctx context.Context, w wish, fn func(*batch) error) error {
 	since, err := h.since(w.since)
 	if err != nil {
@@ -59,31 +60,40 @@ func (h *Here) feed(ctx context.Context, w wish, fn func(*batch) error) error {
 	if err != nil {
 		return err
 	}
-	f := kv.Feed{Since: since, Limit: kv.DocPage, IDs: w.ids, Bodies: passes != nil}
+	carries := h.carries || since == 0
+	f := kv.Feed{Since: since, Limit: kv.DocPage, IDs: w.ids, Bodies: carries || passes != nil}
+	b, size := &batch{carried: carries}, 0
 	for ctx.Err() == nil {
 		page, more, err := h.db.Changes(f)
 		if err != nil {
 			return err
 		}
-		b, err := h.batch(page, passes)
+		n, err := h.offer(b, page, passes)
 		if err != nil {
 			return err
 		}
+		size += n
 		if len(page) > 0 {
 			f.Since = page[len(page)-1].Seq
 			b.upto = h.sequence(f.Since)
+		}
+		if more && len(b.offers) < carriedRows && size < carriedBytes {
+			continue
+		}
+		if b.upto != nil {
 			if err := fn(b); err != nil {
 				return err
 			}
+			b, size = &batch{carried: carries}, 0
 		}
-		if more {
-			continue
-		}
-		if !w.live {
+		switch {
+		case more:
+		case !w.live:
 			return nil
-		}
-		if err := h.db.Await(ctx, f.Since); err != nil {
-			return err
+		default:
+			if err := h.db.Await(ctx, f.Since); err != nil {
+				return err
+			}
 		}
 	}
 	return context.Cause(ctx)
@@ -110,9 +120,9 @@ func parseWish(text json.RawMessage) (selector, error) {
 	return parseSelector(v)
 }
 
-// batch offers a page of changes, all leaves of each document. What has left the database is nothing to copy.
-func (h *Here) batch(page []kv.DocChange, passes selector) (*batch, error) {
-	b := &batch{carried: h.carries}
+// offer adds a page of changes to a batch, all leaves of each document, and answers how many bytes of revisions came along. What
+// has left the database is nothing to copy.
+func (h *Here) offer(b *batch, page []kv.DocChange, passes selector) (size int, err error) {
 	for i := range page {
 		c := &page[i]
 		if c.Removed || passes != nil && !passes.matches(c) {
@@ -123,20 +133,29 @@ func (h *Here) batch(page []kv.DocChange, passes selector) (*batch, error) {
 			o.Revisions = append(o.Revisions, leaf.Revision)
 		}
 		b.offers = append(b.offers, o)
-		if !h.carries {
+		if !b.carried {
 			continue
 		}
 		seq := h.sequence(c.Seq)
-		err := h.each(kv.MissingRevs{ID: c.ID, Missing: o.Revisions}, func(x *replica) error {
+		err := h.carry(c, o.Revisions, func(x *replica) error {
 			x.seq = seq
+			size += x.size()
 			b.replicas = append(b.replicas, x)
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 	}
-	return b, nil
+	return size, nil
+}
+
+// carry calls fn with the leaves of a change; of most documents that is the winner, which the change itself has.
+func (h *Here) carry(c *kv.DocChange, leaves []record.Revision, fn func(*replica) error) error {
+	if len(leaves) == 1 && c.Tree.Len() > 0 && c.Winner.Body != nil {
+		return fn(h.replica(&kv.Doc{ID: c.ID, Tree: c.Tree}, &c.Winner))
+	}
+	return h.each(kv.MissingRevs{ID: c.ID, Missing: leaves}, fn)
 }
 
 func (h *Here) read(ctx context.Context, missing []kv.MissingRevs, fn func(*replica) error) error {

@@ -11,7 +11,7 @@ import (
 )
 
 // writers is how many operations of a load wait for the store at a time: those that wait are committed together.
-const writers = 4
+const writers = 16
 
 func (h *Here) missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
 	answers, err := h.db.Missing(offers)
@@ -42,7 +42,7 @@ func (h *Here) store100(ctx context.Context, rows []*replica) (denied []Denial, 
 	writes := make([]kv.DocWrite, 0, len(rows))
 	at := make([]*replica, 0, len(rows))
 	for _, x := range rows {
-		w := kv.DocWrite{ID: x.id, Path: x.path, Deleted: x.deleted, Body: x.body}
+		w := kv.DocWrite{ID: x.id, Path: x.path, Deleted: x.deleted, Body: x.body, Author: x.author.known()}
 		err := h.attach(ctx, x, &w)
 		if forGood(err) {
 			denied = append(denied, x.deny(err))

@@ -75,7 +75,13 @@ type replica struct {
 func (r *replica) rev() record.Revision { return r.path[0] }
 
 // size is about how much room the replica takes.
-func (r *replica) size() int { return len(r.id) + len(r.body) + 40*len(r.path) + 200*len(r.parts) }
+func (r *replica) size() int {
+	n := len(r.id) + len(r.body) + 40*len(r.path)
+	for i := range r.parts {
+		n += 200 + int(min(max(r.parts[i].Length, 0), inline))*4/3
+	}
+	return n
+}
 
 // Denial is a revision that the target does not take.
 type Denial struct {

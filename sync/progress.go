@@ -90,10 +90,15 @@ func (r *replication) reach(ctx context.Context, upto sequence) error {
 	r.mu.Lock()
 	r.run.Ended, r.run.To, r.run.Recorded = run.Ended, upto, upto
 	r.mu.Unlock()
+	r.tell()
+	return nil
+}
+
+// tell tells whoever asks how far the job has come.
+func (r *replication) tell() {
 	if r.Progress != nil {
 		r.Progress(r.outcome())
 	}
-	return nil
 }
 
 // outcome is what has been done so far.

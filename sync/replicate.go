@@ -20,6 +20,7 @@ type Job struct {
 	Since    json.RawMessage // where to begin where no checkpoint says; nil = at the beginning
 	Tries    int             // in a row that come no further, before the job gives up; 0 = 6, live for ever
 	Pause    time.Duration   // before the second try, doubled before each further one; 0 = half a second
+	Note     time.Duration   // how long a place may lie behind what is stored before it is noted; 0 = a second
 	Logger   *slog.Logger    // nil = silent
 	Clock    func() time.Time
 	Progress func(Outcome) // called when something has been copied; nil = nobody asks
@@ -39,8 +40,8 @@ type Outcome struct {
 // What is in memory at once: loads of at most so many revisions and about so many bytes, one being written, one waiting and one
 // being read.
 const (
-	loadRows   = 1000
-	loadBytes  = 2 << 20
+	loadRows   = 4000
+	loadBytes  = 4 << 20
 	keptDenied = 1000 // of the refused revisions that are named
 )
 
@@ -72,6 +73,9 @@ func (j *Job) defaults() {
 	if j.Pause == 0 {
 		j.Pause = time.Second / 2
 	}
+	if j.Note == 0 {
+		j.Note = time.Second
+	}
 	if j.Logger == nil {
 		j.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -88,39 +92,41 @@ type load struct {
 }
 
 // pass copies until the source has no more, or until something breaks. Three stages run side by side, each a step ahead of the
-// next: the feed; what of it the target lacks; writing. All have ended when pass returns. Where the feed breaks off, what came
-// before is still written.
+// next: the feed; what of it the target lacks; writing. All have ended when pass returns. Where a stage breaks off, what it has
+// handed on is still written and noted.
 func (r *replication) pass(ctx context.Context) error {
 	since, err := r.begin(ctx)
 	if err != nil {
 		return err
 	}
-	ctx, fail := context.WithCancelCause(ctx)
+	reading, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	batches, loads := make(chan *batch, 1), make(chan *load, 1)
 	var stages sync.WaitGroup
-	var broke error // of the feed
+	var broke, unread, unwritten error
 	stages.Go(func() {
 		defer close(batches)
 		w := wish{since: since, live: r.Live, ids: r.IDs, selector: r.Selector}
-		broke = r.Source.feed(ctx, w, func(b *batch) error { return send(ctx, batches, b) })
+		broke = r.Source.feed(reading, w, func(b *batch) error { return send(reading, batches, b) })
 	})
 	stages.Go(func() {
 		defer close(loads)
-		if err := r.fetch(ctx, batches, loads); err != nil {
-			fail(err)
+		if unread = r.fetch(reading, batches, loads); unread != nil {
+			fail(unread)
 		}
 	})
 	stages.Go(func() {
-		if err := r.store(ctx, loads); err != nil {
-			fail(err)
+		if unwritten = r.store(ctx, loads); unwritten != nil {
+			fail(unwritten)
 		}
 	})
 	stages.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return err
+	for _, err := range []error{unwritten, unread, broke} {
+		if err != nil {
+			return err
+		}
 	}
-	return broke
+	return context.Cause(ctx)
 }
 
 // send hands something to the next stage.
@@ -183,22 +189,39 @@ func (r *replication) fetch(ctx context.Context, batches <-chan *batch, loads ch
 	return nil
 }
 
-// store writes load after load, and notes the place of each batch once all of it is written.
+// store writes load after load. Places are noted once all before them is written: when nothing more waits to be written, and
+// otherwise once a second.
 func (r *replication) store(ctx context.Context, loads <-chan *load) error {
+	var upto sequence
+	noted := time.Now()
 	for l := range loads {
 		if len(l.replicas) > 0 {
 			denied, err := r.Target.write(ctx, l.replicas)
 			if err != nil {
+				_ = r.last(ctx, upto) // the first error is the one to tell
 				return err
 			}
 			r.wrote(l, denied)
+			r.tell()
 		}
-		if l.upto == nil {
+		if l.upto != nil {
+			upto = l.upto
+		}
+		if upto == nil || time.Since(noted) < r.Note && !(r.Live && len(loads) == 0) {
 			continue
 		}
-		if err := r.reach(ctx, l.upto); err != nil {
+		if err := r.reach(ctx, upto); err != nil {
 			return err
 		}
+		noted = time.Now()
 	}
-	return nil
+	return r.last(ctx, upto)
+}
+
+// last notes the place that was reached before a pass ends.
+func (r *replication) last(ctx context.Context, upto sequence) error {
+	if upto == nil {
+		return nil
+	}
+	return r.reach(ctx, upto)
 }

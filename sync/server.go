@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"doorward/kv"
@@ -40,6 +41,7 @@ type Server struct {
 	metrics *metrics
 	secret  [32]byte // signs the cookies of sessions, which end with the process
 	ended   chan struct{}
+	closing sync.Once // of ended
 	tasks   *tasks
 	clients [3]*http.Client // by Reach
 }
@@ -72,9 +74,9 @@ func New(c Config) (*Server, error) {
 }
 
 // Close ends the feeds that are open, each with its last line, and the replications that were ordered here, whose next run goes on
-// where they were. It returns once they have ended, and is called once, when the server shuts down.
+// where they were. It returns once they have ended.
 func (s *Server) Close() {
-	close(s.ended)
+	s.closing.Do(func() { close(s.ended) })
 	s.tasks.close()
 	for _, c := range s.clients {
 		c.CloseIdleConnections()

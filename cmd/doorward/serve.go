@@ -79,9 +79,11 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	if err != nil {
 		return err
 	}
+	defer peers.Close() // what it was ordered to do ends before the store is closed
 	f.answer(server, peers)
 	address := f.listeners[0].Addr().String()
 	f.add(socket, &http.Server{Handler: controlling(peers, s.heir.beside(server.Control()))})
+	defer s.heir.compactInTime(ctx, store, log)()
 	log.Info("serving", "address", address, "version", s.api.Version)
 	if !s.again {
 		m.greet(s, store, address)

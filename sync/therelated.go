@@ -1,0 +1,80 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"strconv"
+)
+
+// putRelated sends one revision, its attachments as they come from the source.
+func (t *There) putRelated(ctx context.Context, x *replica) ([]Denial, error) {
+	if x.content == nil {
+		return []Denial{x.deny(errStub)}, nil
+	}
+	r, w := io.Pipe()
+	mw := multipart.NewWriter(w)
+	done := make(chan error, 1)
+	go func() {
+		err := x.related(ctx, mw)
+		_ = w.CloseWithError(err) // never fails
+		done <- err
+	}()
+	p := &payload{media: `multipart/related; boundary="` + mw.Boundary() + `"`, read: r}
+	resp, err := t.do(ctx, http.MethodPut, t.at(docPath(x.id))+"?new_edits=false", p)
+	_ = r.Close() // never fails; it ends the writer
+	if failed := <-done; failed != nil && !errors.Is(failed, io.ErrClosedPipe) {
+		err = failed // the source's own, which is why the request broke off
+	}
+	var no *refusal
+	switch {
+	case err == nil:
+		return nil, drain(resp)
+	case errors.As(err, &no) && !transient(err) && no.status != http.StatusUnauthorized && no.status != http.StatusNotFound:
+		return []Denial{{x.id, x.rev().String(), "forbidden", no.Error()}}, nil
+	}
+	return nil, err
+}
+
+// related writes a document and then its attachments.
+func (x *replica) related(ctx context.Context, mw *multipart.Writer) error {
+	doc, err := x.appendDoc(nil, func(dst []byte, p *part) ([]byte, error) {
+		if p.Length >= 0 {
+			dst = strconv.AppendInt(append(dst, `,"length":`...), p.Length, 10)
+		}
+		return append(dst, `,"follows":true`...), nil
+	})
+	if err != nil {
+		return err
+	}
+	first, err := mw.CreatePart(textproto.MIMEHeader{"Content-Type": {"application/json"}})
+	if err == nil {
+		_, err = first.Write(doc)
+	}
+	for i := 0; i < len(x.parts) && err == nil; i++ {
+		err = x.follow(ctx, mw, &x.parts[i])
+	}
+	if err != nil {
+		return err
+	}
+	return mw.Close()
+}
+
+func (x *replica) follow(ctx context.Context, mw *multipart.Writer, p *part) error {
+	h := textproto.MIMEHeader{
+		"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": p.Name})},
+		"Content-Type":        {orBinary(p.Type)},
+	}
+	if p.Length >= 0 {
+		h.Set("Content-Length", strconv.FormatInt(p.Length, 10))
+	}
+	w, err := mw.CreatePart(h)
+	if err != nil {
+		return err
+	}
+	return x.content(ctx, p, w)
+}
