@@ -22,6 +22,9 @@ import (
 //	GET  /control/verify                                                     → progress, {"rows","records","damaged","damage"}
 //	POST /control/reindex                                                    → progress, {"documents"}
 //	POST /control/backup?folder=backup-1                                     → {"realm","node","epoch","seq","at","bytes"}
+//	POST /control/backup/note?file=/mnt/backup.db
+//	POST /control/erase?id=5                                                 → {"id","tickets","memberships","conflicts","refusals","answers","older_files"}
+//	GET  /control/olderfiles                                                 → {"older_files","uncompacted"}
 //	POST /control/clock/trust                                                → {"now","doubted","clock_offset_ms"}
 //	POST /control/venue/enrol          {"name","events","churches",…}        → {"id","code","url","expires_at"}
 //	POST /control/venue/{id}/revoke
@@ -38,6 +41,9 @@ func (s *Server) Control() http.Handler {
 		"GET /control/verify":             controlVerify,
 		"POST /control/reindex":           controlReindex,
 		"POST /control/backup":            controlBackup,
+		"POST /control/backup/note":       controlNoteBackup,
+		"POST /control/erase":             controlErase,
+		"GET /control/olderfiles":         controlOlderFiles,
 		"POST /control/clock/trust":       controlTrust,
 		"POST /control/venue/enrol":       controlEnrol,
 		"POST /control/venue/{id}/revoke": controlEnd((*kv.Store).RevokeVenue),

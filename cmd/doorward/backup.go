@@ -75,7 +75,22 @@ func (m *Main) backup(ctx context.Context, set *settings, file string) (made man
 		return manifest{}, fmt.Errorf("the store cannot be backed up as it is: %w", err)
 	}
 	made.File = filepath.Base(file)
-	return made, ship(ctx, kv.Path(dir), file, &made)
+	if err := ship(ctx, kv.Path(dir), file, &made); err != nil {
+		return manifest{}, err
+	}
+	return made, m.noteBackup(ctx, set, file)
+}
+
+// noteBackup tells the store where its backup lies, so that who erases somebody is told of it.
+func (m *Main) noteBackup(ctx context.Context, set *settings, file string) error {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	return m.on(ctx, opening{settings: set}, func(c *control) error {
+		_, err := c.call(ctx, request{method: http.MethodPost, path: "/control/backup/note", query: url.Values{"file": {path}}})
+		return err
+	})
 }
 
 // checkTarget refuses to write a backup where it would do harm, or cannot be.

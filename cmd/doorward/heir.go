@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"path/filepath"
 	"regexp"
 	"sync"
@@ -16,13 +15,14 @@ import (
 	"doorward/kv"
 )
 
-// heir is the store that shall take a served one's place. The control socket is told of it, the server drains and closes, the
-// file is replaced, and the server goes on at the same addresses.
+// heir is the store that shall take a served one's place: a restored one, or the same one compacted. The control socket is told of
+// it, the server drains and closes, the file is replaced, and the server goes on at the same addresses.
 type heir struct {
-	mu     sync.Mutex
-	drain  context.CancelFunc // ends what is served now
-	folder string             // of the heir, within the store's; "" = none waits
-	last   succession
+	mu       sync.Mutex
+	drain    context.CancelFunc // ends what is served now
+	folder   string             // of the heir, within the store's; "" = none waits
+	compacts bool               // the heir is the store itself, compacted
+	last     succession
 }
 
 // succession tells what became of the last heir.
@@ -62,6 +62,10 @@ func (h *heir) drains(end context.CancelFunc) {
 func (h *heir) succeed(dir string, log *slog.Logger) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.compacts {
+		h.compacts, h.last = false, compactBetween(dir, log)
+		return true
+	}
 	if h.folder == "" {
 		return false
 	}
@@ -86,32 +90,48 @@ func (h *heir) beside(control http.Handler) http.Handler {
 		_ = json.NewEncoder(w).Encode(h.last) // who is gone does not ask
 	})
 	mux.HandleFunc("POST "+restorePath, func(w http.ResponseWriter, r *http.Request) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
 		folder := r.URL.Query().Get("folder")
-		if h.folder != "" || !heirFolder.MatchString(folder) {
-			w.WriteHeader(http.StatusConflict)
-			_ = json.NewEncoder(w).Encode(failure{problem{Message: "another restore is under way"}})
-			return
+		if !heirFolder.MatchString(folder) || !h.await(folder, false) {
+			refuseHeir(w)
 		}
-		h.folder, h.last = folder, succession{Pending: true}
-		h.drain()
+	})
+	mux.HandleFunc("POST "+compactPath, func(w http.ResponseWriter, _ *http.Request) {
+		if !h.await("", true) {
+			refuseHeir(w)
+		}
 	})
 	return mux
 }
 
-// bequeath has a server put a restored store in the place of its own, and waits until it serves that.
-func (m *Main) bequeath(ctx context.Context, dir, folder string) (kept string, err error) {
+func refuseHeir(w http.ResponseWriter) {
+	w.WriteHeader(http.StatusConflict)
+	_ = json.NewEncoder(w).Encode(failure{problem{Message: "another restore is under way"}}) // who is gone is not told
+}
+
+// await has the server end for an heir, and tells whether no other one waits.
+func (h *heir) await(folder string, compacts bool) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.folder != "" || h.compacts {
+		return false
+	}
+	h.folder, h.compacts, h.last = folder, compacts, succession{Pending: true}
+	h.drain()
+	return true
+}
+
+// bequeath has a server put a restored store in the place of its own, or compact its own, and waits until it serves that.
+func (m *Main) bequeath(ctx context.Context, dir string, ask request) (kept string, err error) {
 	c := m.viaSocket(dir)
 	defer func() { err = errors.Join(err, c.close()) }()
-	answer, err := c.send(ctx, request{method: http.MethodPost, path: restorePath, query: url.Values{"folder": {folder}}})
+	answer, err := c.send(ctx, ask)
 	if err != nil {
 		return "", err
 	}
 	if err := answer.Body.Close(); err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*drain, errors.New("the server has not come back; its log says why"))
+	ctx, cancel := context.WithTimeoutCause(ctx, 10*drain, errors.New("the server has not come back; its log says why"))
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -91,7 +93,8 @@ func (m *Main) restore(ctx context.Context, set *settings, file string) (done re
 func (m *Main) putInPlace(ctx context.Context, data, dir string) (kept string, err error) {
 	if conn, err := dialSocket(ctx, data); err == nil {
 		_ = conn.Close() // it only showed that somebody answers
-		return m.bequeath(ctx, data, filepath.Base(dir))
+		q := url.Values{"folder": {filepath.Base(dir)}}
+		return m.bequeath(ctx, data, request{method: http.MethodPost, path: restorePath, query: q})
 	}
 	kept, err = kv.Replace(data, kv.Path(dir), time.Now())
 	if errors.Is(err, kv.ErrInUse) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 //	give DIR UID                 hands a folder to another user
 //	spoil FILE                   overwrites stretches all over a file
 //	measure DIR OFFSET           tells the store in a folder how far a peer's clock is ahead, as meeting one does
+//	lacks DIR WORD...            looks for words in all files of a folder
 //
 // $REPO is the folder of the whole project.
 func TestScripts(t *testing.T) {
@@ -50,7 +52,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": scriptServe, "quit": scriptQuit, "ask": scriptAsk, "take": scriptTake, "mode": scriptMode, "give": scriptGive,
-			"spoil": scriptSpoil, "measure": scriptMeasure,
+			"spoil": scriptSpoil, "measure": scriptMeasure, "lacks": scriptLacks,
 		},
 		Condition:          func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },
 		RequireUniqueNames: true,
@@ -211,4 +213,20 @@ func scriptMeasure(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Check(store.MeasureClock("centre", offset, time.Now()))
 	ts.Check(store.Close())
+}
+
+func scriptLacks(ts *testscript.TestScript, _ bool, args []string) {
+	err := filepath.WalkDir(ts.MkAbs(args[0]), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, word := range args[1:] {
+			if bytes.Contains(bytes.ToLower(text), []byte(strings.ToLower(word))) {
+				ts.Fatalf("%s holds %s", path, word)
+			}
+		}
+		return err
+	})
+	ts.Check(err)
 }

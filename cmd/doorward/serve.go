@@ -27,13 +27,19 @@ type serving struct {
 	api             api.Config
 	heir            *heir
 	again           bool // after a restore: its addresses have been told
+	wiped           bool // the centre has ordered the folder wiped, and has all that was in it
 }
 
 func (m *Main) serveCommand(set *settings) *cobra.Command {
 	s := &serving{settings: set}
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Answer requests until a signal ends it", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return m.serveOn(cmd.Context(), s) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := m.serveOn(cmd.Context(), s); err != nil || !s.wiped {
+				return err
+			}
+			return wipe(s.data, m.logger(slog.LevelInfo))
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "the address to answer at")
@@ -63,6 +69,7 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	s.api.Address = f.listeners[0].Addr().String()
 	s.api.Store, s.api.Version, s.api.Logger, s.api.Registry = store, versionText(), log, registry
 	end := joinIndex(&s.api, index.Config{Store: store, Dir: s.data, Logger: log, Registerer: registry})
 	defer func() { err = errors.Join(err, end()) }()
@@ -80,9 +87,17 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 		return err
 	}
 	defer peers.Close() // what it was ordered to do ends before the store is closed
+	keeper, ctx, err := keep(ctx, sync.VenueConfig{Store: store, Version: versionText(), Logger: log, Registerer: registry})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		keeper.end(log)
+		s.wiped = keeper.wiped
+	}()
 	f.answer(server, peers)
 	address := f.listeners[0].Addr().String()
-	f.add(socket, &http.Server{Handler: controlling(peers, s.heir.beside(server.Control()))})
+	f.add(socket, &http.Server{Handler: controlling(peers, joins(store, keeper.venue.Wake, s.heir.beside(server.Control())))})
 	defer s.heir.compactInTime(ctx, store, log)()
 	log.Info("serving", "address", address, "version", s.api.Version)
 	if !s.again {

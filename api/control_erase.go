@@ -1,0 +1,75 @@
+package api
+
+import (
+	"net/http"
+	"path/filepath"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// erasedView tells what an erasure has taken away, and which older files still hold it.
+type erasedView struct {
+	ID          int64 `json:"id"`
+	Tickets     int   `json:"tickets"`
+	Memberships int   `json:"memberships"`
+	Conflicts   int   `json:"conflicts"`
+	Refusals    int   `json:"refusals"`
+	Answers     int   `json:"answers"`
+	olderFiles  `json:",inline"`
+}
+
+type olderFiles struct {
+	Files []string `json:"older_files"`
+}
+
+// controlErase erases a person for good.
+func controlErase(x *exchange, r *http.Request) error {
+	id, ok := record.Person.ParseID(r.URL.Query().Get("id"))
+	if !ok {
+		return kv.ErrNotFound
+	}
+	e, err := x.store().Erase(x.caller, record.Person, id)
+	if err != nil {
+		return err
+	}
+	older, err := x.olderFiles()
+	if err != nil {
+		return err
+	}
+	return x.object(erasedView{id.Int(), e.Tickets, e.Memberships, e.Conflicts, e.Refusals, e.Answers, older})
+}
+
+// olderFiles are the files that hold what the store held before now.
+func (x *exchange) olderFiles() (older olderFiles, err error) {
+	found, err := x.store().OlderFiles(x.caller, x.store().Now())
+	return olderFiles{append([]string{}, found...)}, err
+}
+
+// controlOlderFiles names the files that hold what the store held before, and says how many erasures its own file holds still.
+func controlOlderFiles(x *exchange, _ *http.Request) error {
+	older, err := x.olderFiles()
+	if err != nil {
+		return err
+	}
+	due, _, err := x.store().ErasuresDue()
+	if err != nil {
+		return err
+	}
+	return x.object(struct {
+		olderFiles `json:",inline"`
+		Due        int `json:"uncompacted"`
+	}{older, due})
+}
+
+// controlNoteBackup remembers where a backup was written to.
+func controlNoteBackup(x *exchange, r *http.Request) error {
+	file := r.URL.Query().Get("file")
+	if !filepath.IsAbs(file) {
+		return kv.ErrNotFound
+	}
+	if err := x.store().NoteBackup(x.caller, file); err != nil {
+		return err
+	}
+	return x.object(struct{}{})
+}

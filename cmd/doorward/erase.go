@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// erased is what an erasure has taken away, as the handler answers it.
+type erased struct {
+	Tickets     int64
+	Memberships int64
+	Older       []string `json:"older_files"`
+}
+
+// errUnconfirmed is an erasure that nobody has said yes to.
+var errUnconfirmed = usageError{errors.New("nothing was erased; --yes says that it shall be")}
+
+func (m *Main) eraseCommand(set *settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "erase", Short: "Erase somebody for good", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(m.erasePersonCommand(set))
+	return cmd
+}
+
+func (m *Main) erasePersonCommand(set *settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "person ID", Short: "Erase a person for good, here and on every laptop", Args: cobra.ExactArgs(1),
+		Long: "The person, all that was known of the person before, memberships, and the names on tickets go; the tickets stay valid.\n" +
+			"Neither a laptop nor a restored backup brings them back. It cannot be undone.",
+	}
+	asJSON := jsonFlag(cmd)
+	yes := cmd.Flags().Bool("yes", false, "do not ask")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil || id < 1 {
+			return usageError{fmt.Errorf("%s is no person's ID", args[0])}
+		}
+		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
+			if !*yes {
+				if err := m.confirm(cmd.Context(), fmt.Sprintf("Erase person %d for good? Type yes: ", id)); err != nil {
+					return err
+				}
+			}
+			return m.erase(cmd.Context(), c, id, *asJSON)
+		})
+	}
+	return cmd
+}
+
+// confirm asks on a terminal; elsewhere nobody is there to be asked.
+func (m *Main) confirm(ctx context.Context, question string) error {
+	if f, ok := m.Stdin.(*os.File); ok {
+		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+			return errUnconfirmed
+		}
+	}
+	fmt.Fprint(m.Stderr, question)
+	answered := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(m.Stdin).ReadString('\n') // what cannot be read is no yes
+		answered <- strings.TrimSpace(line)
+	}()
+	select {
+	case <-ctx.Done():
+		return errStopped
+	case line := <-answered:
+		if line != "yes" {
+			return errUnconfirmed
+		}
+		return nil
+	}
+}
+
+func (m *Main) erase(ctx context.Context, c *control, id int64, asJSON bool) error {
+	q := url.Values{"id": {strconv.FormatInt(id, 10)}}
+	answer, err := c.call(ctx, request{method: http.MethodPost, path: "/control/erase", query: q})
+	if err != nil {
+		return fmt.Errorf("person %d: %w", id, err)
+	}
+	if asJSON {
+		return m.printJSON(answer)
+	}
+	var e erased
+	if err := json.Unmarshal(answer, &e); err != nil {
+		return fmt.Errorf("the server's answer: %w", err)
+	}
+	fmt.Fprintf(m.Stdout, "person %d is erased, with %s memberships and the names on %s tickets\n", id, number(e.Memberships), number(e.Tickets))
+	fmt.Fprintln(m.Stdout, "their bytes leave the file when it is compacted: a server does so within a day, doorward compact at once")
+	return m.printOlder(e.Older)
+}
+
+// printOlder names the files that hold what was erased.
+func (m *Main) printOlder(files []string) error {
+	if len(files) > 0 {
+		fmt.Fprintln(m.Stdout, "older files still hold it, and are yours to delete:")
+	}
+	for _, file := range files {
+		fmt.Fprintf(m.Stdout, "  %s\n", file)
+	}
+	return nil
+}
