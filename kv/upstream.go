@@ -24,6 +24,8 @@ type Upstream struct {
 	Key      string    `json:"key"`
 	Secret   string    `json:"secret"`
 	Ends     time.Time `json:"ends"`
+	Pushes   []string  `json:"pushes,omitempty"` // the databases that the centre takes from here
+	Pulls    []string  `json:"pulls,omitempty"`  // those that it gives
 }
 
 var upstreamKey = []byte("upstream") // in meta: an Upstream as JSON
@@ -31,17 +33,19 @@ var upstreamKey = []byte("upstream") // in meta: an Upstream as JSON
 // Upstream tells which centre the store has joined; ok is false where it has joined none.
 func (s *Store) Upstream() (u Upstream, ok bool, err error) {
 	err = s.view(func(v *sight) error {
-		row, err := v.get(metaBucket, upstreamKey)
-		if err != nil || len(row) == 0 {
-			return err
-		}
-		ok = true
-		if err := json.Unmarshal(row, &u); err != nil {
-			return fmt.Errorf("%w: meta row upstream", ErrCorrupt)
-		}
-		return nil
+		u, err = v.upstream()
+		return err
 	})
-	return u, ok, err
+	return u, u.URL != "", err
+}
+
+// upstream is the zero Upstream where the store has joined none.
+func (v *sight) upstream() (u Upstream, err error) {
+	row, err := v.get(metaBucket, upstreamKey)
+	if err == nil && len(row) > 0 && json.Unmarshal(row, &u) != nil {
+		err = fmt.Errorf("%w: meta row upstream", ErrCorrupt)
+	}
+	return u, err
 }
 
 // Join makes the store one of a centre's. An empty one takes over the realm and the key that codes are hashed with; one that has
@@ -70,14 +74,18 @@ func (s *Store) MayJoin(realm string) error {
 	return s.view(func(v *sight) error { return v.isVacant() })
 }
 
-// SetUpstreamEpoch notes in which epoch the centre was met.
-func (s *Store) SetUpstreamEpoch(epoch string) error {
-	u, ok, err := s.Upstream()
-	if err != nil || !ok || u.Epoch == epoch {
-		return err
-	}
-	u.Epoch = epoch
-	return s.do(false, func(o *op) error { return o.putUpstream(u) })
+// NoteUpstream keeps what was learnt of the centre that the store has joined: ErrNotFound where it has joined another meanwhile.
+func (s *Store) NoteUpstream(u Upstream) error {
+	return s.do(false, func(o *op) error {
+		now, err := o.upstream()
+		if err == nil && now.Key != u.Key {
+			err = ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		return o.putUpstream(u)
+	})
 }
 
 func (o *op) putUpstream(u Upstream) error {
