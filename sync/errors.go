@@ -47,6 +47,10 @@ var answers = []struct {
 	problem
 }{
 	{kv.ErrRevoked, problem{403, "forbidden", "The key is revoked."}},
+	{kv.ErrCode, problem{403, "forbidden", "The code is wrong, was used before, or is older than a day."}},
+	{kv.ErrOtherRealm, problem{409, "conflict", "The store holds records of another congregation."}},
+	{ErrRealm, problem{403, "forbidden", "The store belongs to another congregation."}},
+	{errNode, problem{403, "forbidden", "The key is not that laptop's."}},
 	{kv.ErrBadLogin, problem{401, "unauthorized", "Name or password is incorrect."}},
 	{errAnonymous, problem{401, "unauthorized", "Authentication required."}},
 	{errOrigin, problem{403, "forbidden", "A session is for pages of this server alone."}},

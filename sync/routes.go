@@ -28,6 +28,8 @@ func routes() []route {
 		{"DELETE", "/_session", true, endSession},
 		{"POST", "/_replicate", false, replicate},
 		{"GET", "/_active_tasks", false, activeTasks},
+		{"POST", "/_enrol", true, enrol},
+		{"POST", "/_hello", false, greet},
 		{"PUT", "/{db}", false, createDatabase},
 		{"DELETE", "/{db}", false, deleteDatabase},
 		{"GET", "/{db}", false, within(showDatabase)},

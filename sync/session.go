@@ -30,6 +30,9 @@ func (c *call) authenticate() (err error) {
 	}
 	if key, secret, given := c.request.BasicAuth(); given {
 		c.caller, err = c.server.config.Gate.Login(c.request, key, secret)
+		if errors.Is(err, kv.ErrRevoked) && c.bringsFacts() {
+			c.caller, err = c.server.config.Store.RevokedNode(key)
+		}
 	} else if c.request.Header.Get("Authorization") != "" {
 		return kv.ErrBadLogin
 	} else if key, err = c.server.sessionKey(c.request); err == nil {
@@ -40,6 +43,18 @@ func (c *call) authenticate() (err error) {
 		return err
 	}
 	return c.server.config.Gate.Admit(c.ResponseWriter, c.caller)
+}
+
+// bringsFacts tells the requests by which a laptop that is revoked may still hand over its facts.
+func (c *call) bringsFacts() bool {
+	if c.route.method != http.MethodPost {
+		return false
+	}
+	switch c.route.path {
+	case "/_hello", "/{db}/_revs_diff", "/{db}/_bulk_docs", "/{db}/_feed":
+		return true
+	}
+	return false
 }
 
 // sessionKey is the key of a request's session: errAnonymous where there is none that is good, errOrigin from another's page.

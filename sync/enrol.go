@@ -1,0 +1,170 @@
+package sync
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"doorward/kv"
+
+	"crypto/rand"
+	"encoding/base64"
+)
+
+// joining is what a laptop brings to _enrol: its code and the hash of a secret that it has drawn.
+type joining struct {
+	Code   string `json:"code"`
+	Node   string `json:"node"`
+	Secret string `json:"secret_hash"`
+	Realm  string `json:"realm"`
+	Vacant bool   `json:"vacant"` // it has no records, and may take another realm over
+}
+
+// joined is what it is given. It is the one answer that holds the key which codes are hashed with.
+type joined struct {
+	ID      int64     `json:"id"`
+	Name    string    `json:"name"`
+	Key     string    `json:"key"`
+	Realm   string    `json:"realm"`
+	Node    string    `json:"node"`
+	CodeKey string    `json:"code_key"`
+	Ends    time.Time `json:"expires_at"`
+}
+
+// enrol exchanges a code for a key of class node. Who guesses codes is slowed as who guesses secrets is.
+func enrol(c *call) error {
+	var in joining
+	if err := c.readSmall(&in); err != nil {
+		return err
+	}
+	hash, good := kv.ParseHash(in.Secret)
+	if !good {
+		return errJSON
+	}
+	store := c.server.config.Store
+	if in.Realm != store.Realm() && !in.Vacant {
+		return kv.ErrOtherRealm
+	}
+	cred, err := store.Exchange(in.Code, in.Node, hash)
+	if errors.Is(err, kv.ErrCode) {
+		var slow interface{ RetryAfter() time.Duration }
+		if _, e := c.server.config.Gate.Login(c.request, "enrolment", ""); errors.As(e, &slow) {
+			return e
+		}
+	}
+	if err != nil {
+		return err
+	}
+	c.server.config.Logger.Info("a laptop has joined", "id", cred.ID)
+	c.Header().Set("Cache-Control", "no-store")
+	return c.reply(http.StatusOK, joined{cred.ID, cred.Name, cred.Key, cred.Realm, cred.Centre, hex.EncodeToString(cred.CodeKey), cred.Ends})
+}
+
+// maxSmall is how large a request between our own nodes may be that is no document.
+const maxSmall = 1 << 20
+
+// readSmall reads a small JSON body.
+func (c *call) readSmall(v any) error {
+	dec := json.NewDecoder(http.MaxBytesReader(c.ResponseWriter, c.request.Body, maxSmall))
+	if dec.Decode(v) != nil {
+		return errJSON
+	}
+	return nil
+}
+
+// ErrPlain is a centre that would be told secrets in the clear.
+var ErrPlain = errors.New("the centre's address is http://, where everybody on the way can read all: https:// is wanted, or --insecure")
+
+// centre is where a centre's site is, and how far to dial for it.
+func centre(address string, insecure bool) (site, code string, reach Reach, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.User != nil {
+		return "", "", 0, ErrURL
+	}
+	code, u.Fragment = u.Fragment, ""
+	site = strings.TrimRight(u.String(), "/")
+	ip := net.ParseIP(u.Hostname())
+	switch {
+	case u.Scheme == "https" || insecure:
+		return site, code, Anywhere, nil
+	case strings.EqualFold(u.Hostname(), "localhost"), ip != nil && ip.IsLoopback():
+		return site, code, Loopback, nil
+	}
+	return "", "", 0, ErrPlain
+}
+
+// JoinConfig says which centre a store joins, and by what code.
+type JoinConfig struct {
+	Store    *kv.Store
+	URL      string // of the centre's site; the code may stand behind a #
+	Code     string
+	Insecure bool // http:// to other machines is allowed
+}
+
+// Join makes a store one of a centre's: ErrURL, ErrPlain, ErrNoCode, kv.ErrCode, kv.ErrOtherRealm. What it learns is kept in the store.
+func Join(ctx context.Context, c JoinConfig) (kv.Upstream, error) {
+	site, code, reach, err := centre(c.URL, c.Insecure)
+	if err != nil {
+		return kv.Upstream{}, err
+	}
+	if c.Code != "" {
+		code = c.Code
+	}
+	if code == "" {
+		return kv.Upstream{}, ErrNoCode
+	}
+	t, err := NewThere(ThereConfig{URL: site + "/sync/_enrol", Client: NewClient(reach)})
+	if err != nil {
+		return kv.Upstream{}, err
+	}
+	defer t.client.CloseIdleConnections()
+	u := kv.Upstream{URL: site, Insecure: c.Insecure, Secret: drawSecret()}
+	hash := kv.HashSecret(u.Secret)
+	in := joining{Code: code, Node: c.Store.Node(), Secret: hex.EncodeToString(hash[:]), Realm: c.Store.Realm(), Vacant: c.Store.MayJoin("") == nil}
+	var out joined
+	if err := bring(ctx, t, in, &out); err != nil {
+		return kv.Upstream{}, err
+	}
+	codes, err := hex.DecodeString(out.CodeKey)
+	if err != nil || len(codes) == 0 || out.Realm == "" || out.Node == "" {
+		return kv.Upstream{}, errCut
+	}
+	u.Node, u.ID, u.Name, u.Key, u.Ends = out.Node, out.ID, out.Name, out.Key, out.Ends
+	return u, c.Store.Join(kv.Operator(), u, kv.Credential{Realm: out.Realm, CodeKey: codes})
+}
+
+// ErrNoCode is an address to join that has no code.
+var ErrNoCode = errors.New("no code of enrolment is given")
+
+// bring brings the code, once more where the answer was lost.
+func bring(ctx context.Context, t *There, in joining, out *joined) (err error) {
+	for tries := range 3 {
+		if err = t.ask(ctx, http.MethodPost, t.at(), in, out); !transient(err) {
+			break
+		}
+		if e := rest(ctx, pause(time.Second/4, tries, err)); e != nil {
+			return e
+		}
+	}
+	switch {
+	case is(err, http.StatusForbidden):
+		return kv.ErrCode
+	case is(err, http.StatusConflict):
+		return kv.ErrOtherRealm
+	case is(err, http.StatusNotFound):
+		return errors.New("there is no Doorward at the address")
+	}
+	return err
+}
+
+func drawSecret() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}

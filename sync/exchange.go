@@ -1,0 +1,150 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"doorward/kv"
+)
+
+const (
+	helloEvery = 30 * time.Second // while the link holds
+	helloSoon  = time.Second      // after something was pushed, so that the centre knows what is left
+)
+
+// exchange runs the copying of all databases, both ways, until the link breaks or the centre says something else.
+func (x *visit) exchange(ctx context.Context) error {
+	running, fail := context.WithCancelCause(ctx)
+	var jobs sync.WaitGroup
+	defer func() {
+		fail(nil)
+		jobs.Wait()
+	}()
+	pushed := make(chan struct{}, 1)
+	for _, e := range x.greeting.Databases {
+		for _, push := range []bool{true, false} {
+			if push && !e.Push || !push && !e.Pull {
+				continue
+			}
+			job, err := x.job(e.Name, push, pushed)
+			if err != nil {
+				return err
+			}
+			jobs.Go(func() { x.follow(running, job, e.Name, fail) })
+		}
+	}
+	return x.attend(running, pushed)
+}
+
+// job copies one database one way, as long as the link holds: what broke once is begun again by the next visit.
+func (x *visit) job(name string, push bool, pushed chan<- struct{}) (Job, error) {
+	own, err := OpenHere(x.config.Store, kv.Operator(), name)
+	if err != nil {
+		return Job{}, err
+	}
+	theirs, err := x.database(name)
+	if err != nil {
+		return Job{}, err
+	}
+	if !push {
+		return Job{Source: theirs, Target: own, Live: true, Tries: 1, Progress: x.metrics.progress(pulled)}, nil
+	}
+	count := x.metrics.progress(brought)
+	return Job{Source: own, Target: theirs, Live: true, Tries: 1, Progress: func(out Outcome) {
+		count(out)
+		select {
+		case pushed <- struct{}{}:
+		default: // it is known
+		}
+	}}, nil
+}
+
+// follow runs a job. A database that is not there keeps none of the others from going on.
+func (x *visit) follow(ctx context.Context, j Job, name string, fail context.CancelCauseFunc) {
+	_, err := Replicate(ctx, j)
+	switch {
+	case ctx.Err() != nil:
+	case is(err, http.StatusNotFound), errors.Is(err, kv.ErrNotFound):
+		x.config.Logger.Warn("a database is not there at the centre", "database", name)
+	case err != nil:
+		fail(err)
+	default:
+		fail(errCut)
+	}
+}
+
+// attend shakes hands again from time to time, and whenever something has been pushed.
+func (x *visit) attend(ctx context.Context, pushed <-chan struct{}) error {
+	regular := time.NewTicker(helloEvery)
+	defer regular.Stop()
+	var soon <-chan time.Time
+	for {
+		measures := true
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-pushed:
+			if soon == nil {
+				soon = time.After(helloSoon)
+			}
+			continue
+		case <-soon:
+			soon, measures = nil, false
+		case <-x.told:
+		case <-regular.C:
+		}
+		if err := x.again(ctx, measures); err != nil {
+			return err
+		}
+	}
+}
+
+// again shakes hands while databases are copied: errAgain where the centre exchanges others than it did.
+func (x *visit) again(ctx context.Context, measures bool) error {
+	before := x.greeting.Databases
+	epoch := x.greeting.Epoch
+	if measures {
+		if err := x.handshake(ctx); err != nil {
+			return err
+		}
+	} else if _, err := x.hello(ctx, false); err != nil {
+		return err
+	}
+	if x.greeting.Revoked || x.greeting.Clone || x.greeting.Epoch != epoch || !slices.Equal(before, x.greeting.Databases) {
+		return errAgain
+	}
+	if err := x.take(ctx); err != nil {
+		return err
+	}
+	return x.release()
+}
+
+// release takes out of the file what only the centre keeps, once it is there.
+func (x *visit) release() error {
+	for _, e := range x.greeting.Databases {
+		if !e.Push || e.Pull || !strings.HasSuffix(e.Name, "-holders") && !strings.HasSuffix(e.Name, "-names") {
+			continue
+		}
+		upto, err := outlook{x.config.Store, x.upstream}.acknowledged(e.Name)
+		if err != nil {
+			return err
+		}
+		if err := x.config.Store.Release(kv.Operator(), e.Name, upto); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lacksFacts tells whether a fact was refused.
+func lacksFacts(denied []Denial) bool {
+	return slices.ContainsFunc(denied, func(d Denial) bool {
+		kind, _, _ := strings.Cut(d.ID, ":")
+		return kind == "checkin" || kind == "scan" || kind == "undo"
+	})
+}

@@ -1,0 +1,193 @@
+package sync
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// hello is what a laptop tells its centre at each handshake: POST /sync/_hello, with its key of class node.
+type hello struct {
+	Version     string    `json:"version"`
+	Realm       string    `json:"realm"`
+	Node        string    `json:"node"`
+	Epoch       string    `json:"epoch"`
+	Session     string    `json:"session"`
+	Predecessor string    `json:"predecessor"`
+	Offset      *int64    `json:"clock_offset_ms"` // how far the centre's clock was ahead when last measured
+	Backlog     int       `json:"backlog"`
+	Oldest      time.Time `json:"oldest,omitzero"`
+	Wants       []string  `json:"wants"`           // the kinds of which ids are wanted
+	Wiped       bool      `json:"wiped,omitempty"` // it wipes itself after this answer
+
+	Since map[string]string `json:"since"` // by database, up to where it has what the centre has
+}
+
+// greeting is what the centre answers.
+type greeting struct {
+	Version   string            `json:"version"`
+	Node      string            `json:"node"`
+	Epoch     string            `json:"epoch"`
+	Now       time.Time         `json:"now"`
+	Clone     bool              `json:"clone,omitempty"`   // another copy of the laptop's store is about
+	Revoked   bool              `json:"revoked,omitempty"` // nothing is taken but facts, and nothing is given
+	Wipe      bool              `json:"wipe,omitempty"`    // it shall hand over its last fact and wipe itself
+	Databases []exchange        `json:"databases"`
+	Behind    int               `json:"behind"`         // changes that the laptop lacks; of many it may say too many
+	Drop      []string          `json:"drop,omitempty"` // databases to take out of its file, once all of theirs is here
+	Leases    []leased          `json:"leases,omitempty"`
+	Keys      []json.RawMessage `json:"keys,omitempty"` // lines of the keys that work at the laptop too
+}
+
+// exchange is a database that the two exchange.
+type exchange struct {
+	Name string `json:"name"`
+	Push bool   `json:"push"`
+	Pull bool   `json:"pull"`
+}
+
+// leased is a range of ids.
+type leased struct {
+	Kind string `json:"kind"`
+	From int64  `json:"from"`
+	To   int64  `json:"to"`
+}
+
+// errNode is a handshake of somebody who is no laptop of this centre, or not the one whose key it has.
+var errNode = errors.New("the key is not that laptop's")
+
+// greet answers a handshake.
+func greet(c *call) error {
+	var in hello
+	if err := c.readSmall(&in); err != nil {
+		return err
+	}
+	store := c.server.config.Store
+	switch {
+	case c.caller.Node() == "" || in.Node != c.caller.Node():
+		return errNode
+	case in.Realm != store.Realm():
+		return ErrRealm
+	}
+	g := greeting{Version: c.server.config.Version, Node: store.Node(), Epoch: store.Epoch()}
+	var err error
+	if g.Clone, err = store.SeenSession(in.Node, in.Session, in.Predecessor); err != nil {
+		return errJSON
+	}
+	contact := kv.Contact{At: store.Now(), Backlog: max(0, in.Backlog), Oldest: in.Oldest, Offset: in.Offset, Version: shortened(in.Version), Wiped: in.Wiped}
+	if err := store.NoteContact(c.caller, contact); err != nil {
+		return err
+	}
+	if err := g.fill(c, &in); err != nil {
+		return err
+	}
+	g.Now = store.Now()
+	return c.reply(http.StatusOK, g)
+}
+
+// shortened is a program's version as far as it is kept.
+func shortened(version string) string { return version[:min(len(version), 64)] }
+
+// fill says what the laptop may exchange, and gives it ids and keys.
+func (g *greeting) fill(c *call, in *hello) error {
+	store := c.server.config.Store
+	e, err := store.Venue(c.caller)
+	if err != nil {
+		return err
+	}
+	g.Revoked, g.Wipe = !e.Revoked.IsZero(), !e.Wipe.IsZero()
+	all, err := store.Exchanged(c.caller)
+	if err != nil {
+		return err
+	}
+	for _, x := range all {
+		if !g.Revoked || x.Push {
+			g.Databases = append(g.Databases, exchange{x.Name, x.Push, x.Pull && !g.Revoked})
+		}
+	}
+	if g.Revoked || g.Clone {
+		return nil // a clone asks again, as another
+	}
+	if g.Behind, err = c.behind(in.Since); err != nil {
+		return err
+	}
+	if err := g.lease(c, in); err != nil {
+		return err
+	}
+	g.Keys, err = keyLines(c)
+	return err
+}
+
+// behind is how many changes lie beyond some places. One that cannot be read is none.
+func (c *call) behind(since map[string]string) (n int, err error) {
+	store := c.server.config.Store
+	for name, text := range since {
+		db, err := store.Database(c.caller, name)
+		if errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrForbidden) || errors.Is(err, kv.ErrDatabaseName) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		from, err := store.Since(text)
+		if err != nil {
+			continue
+		}
+		pending, err := db.Pending(from)
+		if err != nil {
+			return 0, err
+		}
+		n += pending
+	}
+	return n, nil
+}
+
+// lease gives ids of the kinds that are wanted. A kind that the laptop does not make, or of which there are none, is left out: it
+// draws its own.
+func (g *greeting) lease(c *call, in *hello) error {
+	store := c.server.config.Store
+	for _, name := range in.Wants[:min(len(in.Wants), len(record.Kinds()))] {
+		k, ok := record.ByName(name)
+		if !ok || kv.LeaseSize(k) == 0 {
+			continue
+		}
+		l, err := store.Lease(c.caller, k, kv.LeaseSize(k), in.Epoch)
+		if errors.Is(err, kv.ErrForbidden) || errors.Is(err, kv.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		g.Leases = append(g.Leases, leased{k.Name, l.From, l.To})
+	}
+	return nil
+}
+
+// keyLines are the keys that work at the laptop too, as lines without an author.
+func keyLines(c *call) (lines []json.RawMessage, err error) {
+	store := c.server.config.Store
+	ids, err := store.KeysFor(c.caller)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	own, err := OpenHere(store, kv.Operator(), "records")
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		doc, err := own.db.Read(record.APIKey.DocID(record.Int(id)), kv.Ask{Leaves: true})
+		if err != nil {
+			return nil, err
+		}
+		for i := range doc.Revisions {
+			if r := &doc.Revisions[i]; r.Body != nil {
+				lines = append(lines, own.replica(&doc, r).appendLine(nil, sequence("0")))
+			}
+		}
+	}
+	return lines, nil
+}

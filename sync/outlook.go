@@ -1,0 +1,101 @@
+package sync
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"doorward/kv"
+)
+
+// outlook is what a store that has joined a centre knows of how far the two are apart, also while the centre is not reached.
+type outlook struct {
+	store    *kv.Store
+	upstream kv.Upstream
+}
+
+// noted is where a replication of a database came to, as this store has written it down: from here, or from the centre.
+func (o outlook) noted(name string, push bool) (sequence, error) {
+	own, err := OpenHere(o.store, kv.Operator(), name)
+	if err != nil {
+		return nil, err
+	}
+	source, target := strings.ToLower(o.store.Node())+"/"+name, strings.ToLower(o.upstream.Node)+"/"+name
+	if !push {
+		source, target = target, source
+	}
+	notes, err := own.checkpoint(context.Background(), replicationID(source, target, &Job{})) // it waits for nothing
+	if err != nil || notes.Session == "" {
+		return nil, err
+	}
+	return notes.Last, nil
+}
+
+// acknowledged is the sequence up to which the centre has said that it has a database of this store.
+func (o outlook) acknowledged(name string) (uint64, error) {
+	at, err := o.noted(name, true)
+	if err != nil || at == nil {
+		return 0, err
+	}
+	return (&Here{store: o.store}).since(at)
+}
+
+// places are up to where this store has what the centre has.
+func (o outlook) places() (map[string]string, error) {
+	all := map[string]string{}
+	for _, name := range o.upstream.Pulls {
+		at, err := o.noted(name, false)
+		if err != nil {
+			return nil, err
+		}
+		if all[name] = sinceText(at); at == nil {
+			all[name] = "0"
+		}
+	}
+	return all, nil
+}
+
+// backlog is how many changes the centre has not said that it has, and when the oldest of them was made.
+func (o outlook) backlog() (n int, oldest time.Time, err error) {
+	for _, name := range o.upstream.Pushes {
+		upto, err := o.acknowledged(name)
+		if err != nil {
+			return 0, oldest, err
+		}
+		db, err := o.store.Database(kv.Operator(), name)
+		if err != nil {
+			return 0, oldest, err
+		}
+		pending, err := db.Pending(upto)
+		if err != nil {
+			return 0, oldest, err
+		}
+		if n += pending; pending > 0 {
+			oldest = earlier(oldest, changedAt(db, upto))
+		}
+	}
+	return n, oldest, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// changedAt is when the first change after a place was made; zero where nobody has noted it.
+func changedAt(db *kv.Database, upto uint64) time.Time {
+	page, _, err := db.Changes(kv.Feed{Since: upto, Limit: 1})
+	if err != nil || len(page) == 0 {
+		return time.Time{}
+	}
+	doc, err := db.Read(page[0].ID, kv.Ask{Leaves: true})
+	if err != nil {
+		return time.Time{}
+	}
+	if at := doc.Tree.Winner().At; at != 0 {
+		return time.UnixMicro(at).UTC()
+	}
+	return time.Time{}
+}

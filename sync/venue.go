@@ -1,0 +1,229 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"doorward/kv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// VenueConfig says whose store is kept in step with its centre. Only Store is needed.
+type VenueConfig struct {
+	Store      *kv.Store
+	Version    string                // of this program
+	Logger     *slog.Logger          // nil = silent
+	Registerer prometheus.Registerer // nil = not registered
+	Wipe       func()                // the centre has ordered the folder wiped: nobody shall write any more, then Farewell; nil = nobody can
+}
+
+// Venue keeps a store in step with the centre that it has joined. The store dials: it shakes hands, pushes what it has made, pulls
+// what the centre has, and goes on as long as the link holds; then it tries again.
+type Venue struct {
+	config  VenueConfig
+	told    chan struct{} // somebody wants it to try at once
+	metrics *venueMetrics
+	said    string // what the log was last told of the link; "" = it holds
+}
+
+// Between two tries of a centre that is not reached.
+const (
+	firstAway   = time.Second / 2
+	longestAway = 15 * time.Second
+)
+
+// NewVenue makes a venue, which does nothing before Run. It fails where the registry holds other metrics of the same names.
+func NewVenue(c VenueConfig) (*Venue, error) {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	v := &Venue{config: c, told: make(chan struct{}, 1)}
+	var err error
+	v.metrics, err = newVenueMetrics(c)
+	return v, err
+}
+
+// Wake has it try at once, as when the store has just joined or the link is known to be back.
+func (v *Venue) Wake() {
+	select {
+	case v.told <- struct{}{}:
+	default: // it is told already
+	}
+}
+
+// Run keeps the store in step until ctx ends, or the store is to be wiped. Everything that it has begun has ended when it returns.
+func (v *Venue) Run(ctx context.Context) {
+	for failed := 0; ctx.Err() == nil; failed++ {
+		u, ok, err := v.config.Store.Upstream()
+		if err == nil && !ok {
+			v.wait(ctx, nil)
+			failed = -1
+			continue
+		}
+		met := false
+		if err == nil {
+			met, err = v.meet(ctx, u)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, errWipe):
+			v.config.Wipe()
+			return
+		case errors.Is(err, errAgain):
+			failed = -1
+			continue
+		case met:
+			failed = 0
+		}
+		v.say(err)
+		t := time.NewTimer(min(pause(firstAway, failed, err), longestAway))
+		v.wait(ctx, t.C)
+		t.Stop()
+	}
+}
+
+// wait waits for a moment, until it is told to try, or until ctx ends.
+func (v *Venue) wait(ctx context.Context, until <-chan time.Time) {
+	select {
+	case <-until:
+	case <-v.told:
+	case <-ctx.Done():
+	}
+}
+
+// say tells the log how the link is, once for each change.
+func (v *Venue) say(err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text == v.said {
+		return
+	}
+	v.said = text
+	if err != nil {
+		v.config.Logger.Warn("the centre is not reached; what is made here is kept until it is", "cause", err)
+		return
+	}
+	v.config.Logger.Info("in step with the centre")
+}
+
+var (
+	errWipe    = errors.New("the centre has ordered this folder wiped")
+	errAgain   = errors.New("the centre has more for this laptop")
+	errEnded   = errors.New("this laptop is revoked at the centre: only its facts are taken there")
+	errUnasked = errors.New("the centre does not order this folder wiped")
+)
+
+// visit is one contact with the centre, for as long as the link holds.
+type visit struct {
+	*Venue
+	upstream kv.Upstream
+	site     string
+	reach    Reach
+	client   *http.Client
+	greeting greeting
+}
+
+func (v *Venue) visit(u kv.Upstream) (*visit, error) {
+	site, _, reach, err := centre(u.URL, u.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	return &visit{Venue: v, upstream: u, site: site, reach: reach, client: v.metrics.count(NewClient(reach))}, nil
+}
+
+// meet shakes hands and exchanges all that there is until the link breaks. met tells that there was one.
+func (v *Venue) meet(ctx context.Context, u kv.Upstream) (met bool, err error) {
+	x, err := v.visit(u)
+	if err != nil {
+		return false, err
+	}
+	defer x.client.CloseIdleConnections()
+	if err := x.handshake(ctx); err != nil {
+		return false, err
+	}
+	if x.greeting.Revoked {
+		return true, x.handOver(ctx)
+	}
+	if err := x.refill(ctx); err != nil {
+		return true, err
+	}
+	v.say(nil)
+	return true, x.exchange(ctx)
+}
+
+// trusted tells a centre that may order the folder wiped: nobody on the way can have given the order in its place.
+func (x *visit) trusted() bool {
+	return x.reach == Loopback || len(x.site) > 8 && x.site[:8] == "https://"
+}
+
+// database is a database at the centre.
+func (x *visit) database(name string) (*There, error) {
+	return NewThere(ThereConfig{URL: x.site + "/sync/" + name, Client: x.client, Key: x.upstream.Key, Secret: x.upstream.Secret})
+}
+
+// handOver brings the facts of a laptop that is revoked. Where it is to be wiped and all of them are there, the answer is errWipe.
+func (x *visit) handOver(ctx context.Context) error {
+	for _, e := range x.greeting.Databases {
+		if !e.Push {
+			continue
+		}
+		t, err := x.database(e.Name)
+		if err != nil {
+			return err
+		}
+		t.opened, t.fast = true, true // it may not ask
+		t.head = Head{Realm: x.config.Store.Realm(), DB: e.Name}
+		out, err := x.copyOnce(ctx, e.Name, t)
+		if err != nil {
+			return err
+		}
+		if lacksFacts(out.Denied) {
+			return errEnded
+		}
+	}
+	if x.greeting.Wipe && x.trusted() && x.config.Wipe != nil {
+		return errWipe
+	}
+	return errEnded
+}
+
+// copyOnce copies a database of this store to the centre.
+func (x *visit) copyOnce(ctx context.Context, name string, to Target) (Outcome, error) {
+	from, err := OpenHere(x.config.Store, kv.Operator(), name)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return Replicate(ctx, Job{Source: from, Target: to, Tries: 1})
+}
+
+// Farewell hands over what has been made until now, of a store that nobody writes to any more, and tells the centre that the folder
+// is wiped next. Only then it may be: any error says that it must stay.
+func (v *Venue) Farewell(ctx context.Context) error {
+	u, _, err := v.config.Store.Upstream()
+	if err != nil {
+		return err
+	}
+	x, err := v.visit(u)
+	if err != nil {
+		return err
+	}
+	defer x.client.CloseIdleConnections()
+	if err := x.handshake(ctx); err != nil {
+		return err
+	}
+	if !x.greeting.Wipe {
+		return errUnasked
+	}
+	if err := x.handOver(ctx); !errors.Is(err, errWipe) {
+		return err
+	}
+	_, err = x.hello(ctx, true)
+	return err
+}
