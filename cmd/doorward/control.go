@@ -94,7 +94,7 @@ func (m *Main) inProcess(o opening) (*control, error) {
 		return nil, errors.Join(err, end())
 	}
 	p := newPipes()
-	h := &http.Server{Handler: controlling(peers, server.Control()), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	h := &http.Server{Handler: controlling(peers, joins(store, func() {}, server.Control())), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)

@@ -32,6 +32,7 @@ var mayUse = map[string][]string{
 	"github.com/pelletier/go-toml/v2":     {"cmd"},
 	"github.com/prometheus/client_golang": {"kv", "api", "sync", "index", "cmd"},
 	"github.com/shopspring/decimal":       {"kv/record"},
+	"github.com/skip2/go-qrcode":          {"cmd"},
 	"github.com/spf13/cobra":              {"cmd"},
 	"github.com/spf13/pflag":              {"cmd"},
 	"github.com/swaggest/swgui":           {"api"},

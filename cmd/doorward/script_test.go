@@ -34,6 +34,13 @@ func TestMain(m *testing.M) {
 //	give DIR UID                 hands a folder to another user
 //	spoil FILE                   overwrites stretches all over a file
 //	measure DIR OFFSET           tells the store in a folder how far a peer's clock is ahead, as meeting one does
+//	until PATTERN STATUS METHOD URL [BODY]  asks until the answer is so, for half a minute; ! until, until it is not
+//	gone NAME                    waits until a server has ended by itself
+//	link NAME ADDRESS            lays a cable; what dials $NAME reaches the address
+//	cut NAME, mend NAME          cuts it, and mends it
+//	process NAME DIR             starts a server as a process of its own
+//	kill NAME                    ends it as a power cut does
+//	holds DIR TEXT               looks for a text in the bytes of a folder's files
 //	lacks DIR WORD...            looks for words in all files of a folder
 //
 // $REPO is the folder of the whole project.
@@ -46,13 +53,14 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			e.Setenv("REPO", repo)
-			e.Values[servers{}] = &running{servers: map[string]*running1{}}
+			e.Values[servers{}] = &running{servers: map[string]*running1{}, links: map[string]*link{}, processes: map[string]func(){}}
 			e.Defer(func() { e.Values[servers{}].(*running).stopAll() })
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": scriptServe, "quit": scriptQuit, "ask": scriptAsk, "take": scriptTake, "mode": scriptMode, "give": scriptGive,
-			"spoil": scriptSpoil, "measure": scriptMeasure, "lacks": scriptLacks,
+			"spoil": scriptSpoil, "measure": scriptMeasure, "lacks": scriptLacks, "until": scriptUntil, "gone": scriptGone, "link": scriptLink,
+			"cut": scriptCut, "mend": scriptMend, "process": scriptProcess, "kill": scriptKill, "holds": scriptHolds,
 		},
 		Condition:          func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },
 		RequireUniqueNames: true,
@@ -62,7 +70,11 @@ func TestScripts(t *testing.T) {
 // servers is the key of a script's running servers.
 type servers struct{}
 
-type running struct{ servers map[string]*running1 }
+type running struct {
+	servers   map[string]*running1
+	links     map[string]*link
+	processes map[string]func() // what kills them
+}
 
 // running1 is one server of a script.
 type running1 struct {

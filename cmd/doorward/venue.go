@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	qrcode "github.com/skip2/go-qrcode"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+func (m *Main) venueCommand(set *settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "venue", Short: "Let laptops take an event or a church along, and join with one", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(m.venueEnrolCommand(set), m.venueJoinCommand(set), m.venueListCommand(set),
+		m.venueEndCommand(set, "revoke", "is revoked: it reads nothing more, and its facts are marked for review"),
+		m.venueEndCommand(set, "wipe", "is revoked, and wipes itself when it is met next and has handed over its last check-in"))
+	return cmd
+}
+
+// enrolment is what a laptop is enrolled for.
+type enrolment struct {
+	Name     string  `json:"name"`
+	Events   []int64 `json:"events"`
+	Churches []int64 `json:"churches"`
+	Finance  bool    `json:"finance"`
+	Mirror   bool    `json:"mirror"`
+	DoorData string  `json:"door_data"`
+}
+
+// invited is the code that it joins by.
+type invited struct {
+	Code    string    `json:"code"`
+	URL     string    `json:"url"`
+	Expires time.Time `json:"expires_at"`
+}
+
+func (m *Main) venueEnrolCommand(set *settings) *cobra.Command {
+	var e enrolment
+	cmd := &cobra.Command{
+		Use: "enrol", Short: "Make the code by which one laptop may join, once and within a day", Args: cobra.NoArgs,
+		Long: "A laptop that is enrolled for events takes them along and checks people in; one that is enrolled for churches takes their\n" +
+			"people and groups too, and of their events those that --event names, or all.",
+	}
+	asJSON := jsonFlag(cmd)
+	f := cmd.Flags()
+	f.Int64SliceVar(&e.Events, "event", []int64{}, "an event that it takes along; may be given several times")
+	f.Int64SliceVar(&e.Churches, "church", []int64{}, "a church that it takes along; may be given several times")
+	f.StringVar(&e.Name, "name", "", "what the laptop is called")
+	f.BoolVar(&e.Finance, "finance", false, "the churches' financial entries too")
+	f.BoolVar(&e.Mirror, "mirror", false, "a mirror of everything, to read")
+	f.StringVar(&e.DoorData, "door-data", "names", "what a door finds tickets by: names, or labels alone")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
+			in, err := c.enrol(cmd.Context(), e)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return m.printJSON(in)
+			}
+			return m.printCode(set, in)
+		})
+	}
+	return cmd
+}
+
+func (c *control) enrol(ctx context.Context, e enrolment) (in invited, err error) {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return in, err
+	}
+	answer, err := c.call(ctx, request{method: http.MethodPost, path: "/control/venue/enrol", body: bytes.NewReader(body), json: true})
+	if err != nil {
+		return in, err
+	}
+	if err := json.Unmarshal(answer, &in); err != nil {
+		return in, fmt.Errorf("the server's answer: %w", err)
+	}
+	return in, nil
+}
+
+// printCode says what to do at the laptop.
+func (m *Main) printCode(set *settings, in invited) error {
+	where := shell([]string{in.URL})
+	if in.URL == "" {
+		where = "--upstream URL --code " + in.Code
+	}
+	fmt.Fprintf(m.Stdout, "code  %s\n\nIt works once, until %s. At the laptop:\n  doorward venue join --data DIR %s\n",
+		in.Code, in.Expires.In(set.zone).Format("Monday, 2 January 2006, 15:04 MST"), where)
+	if out, ok := m.Stdout.(*stdout); !ok || in.URL == "" || !isTerminal(out.w) {
+		return nil
+	}
+	q, err := qrcode.New(in.URL, qrcode.Medium)
+	if err != nil {
+		return nil // an address too long for one is typed
+	}
+	_, err = fmt.Fprintf(m.Stdout, "\n%s", q.ToSmallString(false))
+	return err
+}
+
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// joining is what a laptop is told to join.
+type joining struct {
+	URL      string `json:"url"`
+	Code     string `json:"code"`
+	Insecure bool   `json:"insecure"`
+}
+
+func (m *Main) venueJoinCommand(set *settings) *cobra.Command {
+	var j joining
+	cmd := &cobra.Command{
+		Use: "join [URL]", Short: "Make this laptop one of a centre's, by the code that the centre has given", Args: cobra.MaximumNArgs(1),
+		Long: "The URL is the one that venue enrol has printed; it holds the code. --upstream and --code give the two one by one.",
+	}
+	asJSON := jsonFlag(cmd)
+	f := cmd.Flags()
+	f.StringVar(&j.URL, "upstream", "", "where the centre is")
+	f.StringVar(&j.Code, "code", "", "the code")
+	f.BoolVar(&j.Insecure, "insecure", false, "allow http:// to another machine, where everybody on the way can read all")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 && j.URL != "" || len(args) == 0 && j.URL == "" {
+			return usageError{fmt.Errorf("the centre's URL is wanted, or --upstream and --code")}
+		}
+		if len(args) > 0 {
+			j.URL = args[0]
+		}
+		return m.on(cmd.Context(), opening{settings: set, makes: true}, func(c *control) error { return m.joinCentre(cmd.Context(), c, j, *asJSON) })
+	}
+	return cmd
+}
+
+func (m *Main) joinCentre(ctx context.Context, c *control, j joining, asJSON bool) error {
+	body, err := json.Marshal(j)
+	if err != nil {
+		return err
+	}
+	answer, err := c.call(ctx, request{method: http.MethodPost, path: joinPath, body: bytes.NewReader(body), json: true})
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return m.printJSON(answer)
+	}
+	var u joinedCentre
+	if err := json.Unmarshal(answer, &u); err != nil {
+		return fmt.Errorf("the server's answer: %w", err)
+	}
+	_, err = fmt.Fprintf(m.Stdout, "this laptop is %s, number %d at %s; serve keeps it in step\n", u.Name, u.ID, u.URL)
+	return err
+}
+
+// venue is a laptop as the handler answers it.
+type venue struct {
+	ID          int64    `json:"id"`
+	Name        string   `json:"name"`
+	Scopes      []string `json:"scopes"`
+	LastContact *string  `json:"last_contact"`
+	Backlog     *int     `json:"backlog"`
+	Offset      *int64   `json:"clock_offset_ms"`
+	Version     *string  `json:"version"`
+	Revoked     bool     `json:"revoked"`
+	Wiped       bool     `json:"wiped"`
+}
+
+func (m *Main) venueListCommand(set *settings) *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List the laptops and when they were met", Args: cobra.NoArgs}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
+			all, err := c.venues(cmd.Context())
+			switch {
+			case err != nil:
+				return err
+			case *asJSON:
+				return m.printJSON(all)
+			}
+			return m.printVenues(set, all)
+		})
+	}
+	return cmd
+}
+
+// venues reads the list page by page.
+func (c *control) venues(ctx context.Context) ([]venue, error) {
+	all := []venue{}
+	for {
+		q := url.Values{"limit": {"100"}, "offset": {strconv.Itoa(len(all))}}
+		answer, err := c.call(ctx, request{method: http.MethodGet, path: "/admin/v1/venues/", query: q})
+		if err != nil {
+			return nil, err
+		}
+		var page struct {
+			Count   int
+			Results []venue
+		}
+		if err := json.Unmarshal(answer, &page); err != nil {
+			return nil, fmt.Errorf("the server's answer: %w", err)
+		}
+		if all = append(all, page.Results...); len(page.Results) == 0 || len(all) >= page.Count {
+			return all, nil
+		}
+	}
+}
+
+func (m *Main) printVenues(set *settings, all []venue) error {
+	w := tabwriter.NewWriter(m.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tNAME\tTAKES\tLAST MET\tBACKLOG\tREVOKED")
+	for _, v := range all {
+		met, backlog, revoked := "never", "-", "-"
+		if v.LastContact != nil {
+			if at, err := time.Parse(time.RFC3339, *v.LastContact); err == nil {
+				met = at.In(set.zone).Format("2006-01-02 15:04:05")
+			}
+		}
+		if v.Backlog != nil {
+			backlog = strconv.Itoa(*v.Backlog)
+		}
+		switch {
+		case v.Wiped:
+			revoked = "wiped"
+		case v.Revoked:
+			revoked = "revoked"
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", v.ID, v.Name, strings.Join(v.Scopes, ","), met, backlog, revoked)
+	}
+	return w.Flush()
+}
+
+// venueEndCommand is revoke or wipe.
+func (m *Main) venueEndCommand(set *settings, verb, done string) *cobra.Command {
+	cmd := &cobra.Command{Use: verb + " ID", Short: map[string]string{
+		"revoke": "End what a laptop may; its check-ins are still taken, and marked",
+		"wipe":   "Revoke a laptop and have it wipe its folder when it is met next",
+	}[verb], Args: cobra.ExactArgs(1)}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil {
+			return usageError{fmt.Errorf("%s is no laptop's ID; venue list shows them", args[0])}
+		}
+		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
+			path := "/control/venue/" + strconv.FormatInt(id, 10) + "/" + verb
+			if _, err := c.call(cmd.Context(), request{method: http.MethodPost, path: path}); err != nil {
+				return fmt.Errorf("laptop %d: %w", id, err)
+			}
+			if *asJSON {
+				return m.printJSON(map[string]any{"id": id, verb: true})
+			}
+			_, err := fmt.Fprintf(m.Stdout, "laptop %d %s\n", id, done)
+			return err
+		})
+	}
+	return cmd
+}
