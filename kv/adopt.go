@@ -23,8 +23,26 @@ type fresh struct {
 	foreign bool
 }
 
-// adopt grafts an arrival and stores what follows: the winner is the record, the losers' bodies are kept.
+// receive adopts what another store has made, and makes one of what was made twice.
+func (o *op) receive(a *arrival) error {
+	ad, err := o.adoption(a)
+	if err != nil {
+		return err
+	}
+	return o.joinTwins(ad)
+}
+
+// adopt is receive for what passed the rules of /v1, which let nobody make a thing twice.
 func (o *op) adopt(a *arrival) (*stored, error) {
+	ad, err := o.adoption(a)
+	if err != nil {
+		return nil, err
+	}
+	return ad.next, nil
+}
+
+// adoption grafts an arrival and stores what follows: the winner is the record, the losers' bodies are kept.
+func (o *op) adoption(a *arrival) (*adoption, error) {
 	ad := &adoption{arrival: a, fresh: map[record.Revision]*fresh{}}
 	if _, err := a.tree.Graft(a.path, a.node); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
@@ -41,7 +59,7 @@ func (o *op) adopt(a *arrival) (*stored, error) {
 	if err := o.resolve(ad); err != nil {
 		return nil, err
 	}
-	return ad.next, o.carryOut(ad)
+	return ad, o.carryOut(ad)
 }
 
 // carryOut stores an adoption.
@@ -71,6 +89,9 @@ func (o *op) carryOut(ad *adoption) error {
 	}
 	o.moveLookups(change{kind: ad.kind, id: ad.id, before: ad.before, was: ad.was, is: ad.is}, ad.next.updatedAt)
 	o.place(ad.kind, ad.before, ad.next)
+	if ad.next.deleted {
+		o.noteMerged(ad.kind, ad.id, &ad.tree)
+	}
 	return o.follow(ad)
 }
 

@@ -50,8 +50,10 @@ func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err e
 	if len(a.path) == 0 {
 		return nil, fmt.Errorf("%w: %w", ErrDocument, record.ErrPath)
 	}
-	a.sign(o, p)
-	return a, a.read(in)
+	if err = a.read(in); err == nil {
+		a.sign(o, p)
+	}
+	return a, err
 }
 
 // authored is the tree's node of a revision, with what its server tells of who made it.
@@ -94,6 +96,9 @@ func (a *arrival) hashed(in *DocWrite) []byte {
 
 // sign says who made the revision, where its server does not: the laptop whose key brings it, or the key itself, now and here.
 func (a *arrival) sign(o *op, p Principal) {
+	if !p.operator {
+		a.node.Into = 0 // nobody but the root merges, and what it did comes by our own replicator
+	}
 	switch {
 	case p.operator || p.isNode() && a.node.Node != ulid.ULID{}:
 	case p.isNode():
@@ -107,6 +112,7 @@ func (a *arrival) sign(o *op, p Principal) {
 func (a *arrival) read(in *DocWrite) (err error) {
 	if in.Deleted {
 		a.node.Ended = string(in.canonical) == endedBody
+		a.node.Into = record.MergedInto(a.kind, a.id, in.canonical)
 		return nil
 	}
 	if len(in.canonical) > maxRecordDoc {

@@ -31,6 +31,7 @@ const (
 	opaqueBucket                   // scope, document of an unknown kind → seq, tree
 	opaqueBodyBucket               // scope, document, revision → JSON
 	erasedBucket                   // keyed hash of a record's id → how far its erasure is
+	twinBucket                     // what merged records were known by; what they were merged into
 	namedBuckets                   // how many the above are
 )
 
@@ -46,7 +47,7 @@ var bucketNames = nameBuckets()
 func nameBuckets() (names [numBuckets][]byte) {
 	for b, name := range [namedBuckets]string{"meta", "log", "lookup", "code", "admission", "once", "once_expiry",
 		"free", "free_doc", "free_body", "free_log", "free_local", "free_blob", "free_chunk", "free_ref", "free_loose",
-		"tree", "body", "scope_log", "left", "lease", "opaque", "opaque_body", "erased"} {
+		"tree", "body", "scope_log", "left", "lease", "opaque", "opaque_body", "erased", "twin"} {
 		names[b] = []byte(name)
 	}
 	for _, k := range record.Kinds() {

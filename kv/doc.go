@@ -31,6 +31,8 @@
 //	lease         given g 1, kind 1, from 8                      to 8, api key uv, epoch
 //	              taken t 1, kind 1, from 8                      to 8, next 8
 //	              last taken l 1, kind 1                         to 8
+//	twin          k 1, kind 1, keyed hash of a key 16, id 8      -
+//	              i 1, kind 1, id 8, id merged into it 8         -
 //	body          kind 1, id, generation 8, hash 16              foreign 1, table version 1, length of shown uv, shown, hidden
 //	lookup        kind 1, field name, 0, value, id               -
 //	code          e(xact) or n(ormal) 1, code hash 16, event 8,  -

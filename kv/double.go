@@ -99,8 +99,17 @@ func (o *op) settle(checkin record.ID) error {
 
 // settleTicket looks again at all check-ins of a ticket. Whoever makes a ticket under a known id, or changes its state, calls it.
 func (o *op) settleTicket(ticket record.ID) error {
+	merged, err := o.merged(record.Ticket, ticket)
+	if err != nil {
+		return err
+	}
+	for _, id := range merged { // a check-in of a merged ticket is one of the ticket that stays
+		if err := o.settleTicket(id); err != nil {
+			return err
+		}
+	}
 	var ids []record.ID
-	err := o.scan(admissionBucket, ticketAdmissions(nil, ticket.Int()), nil, func(key, _ []byte) (bool, error) {
+	err = o.scan(admissionBucket, ticketAdmissions(nil, ticket.Int()), nil, func(key, _ []byte) (bool, error) {
 		id, ok := record.Checkin.KeyID(key[len(key)-16:])
 		if !ok {
 			return false, ErrCorrupt
@@ -159,7 +168,7 @@ func (v *sight) doubled(e *stand) (Outcome, error) {
 			return AlreadyAdmitted, nil
 		}
 	}
-	ticket, err := v.load(record.Ticket, record.Int(e.ticket))
+	ticket, err := v.standing(record.Ticket, record.Int(e.ticket))
 	if err == nil && ticket != nil && string(ticket.body.Member("state")) == `"cancelled"` {
 		return Cancelled, nil
 	}

@@ -32,6 +32,7 @@ type change struct {
 	was    *record.Doc // of before, if it is live
 	is     *record.Doc // nil: deleted
 	author int64       // api key, 0 = none
+	into   int64       // of one that is deleted: the record that it was the same thing as; 0 = none
 	made   *made       // of a new one, what is made of it already; nil = nothing
 }
 
@@ -66,7 +67,7 @@ func (st *stored) fill(c change) {
 		st.body, st.revision = c.made.body, c.made.revision
 		return
 	}
-	var canonical []byte
+	canonical := []byte(record.Tombstone(c.kind, c.into))
 	if c.is != nil {
 		st.body, canonical = c.is.Encode(), c.is.Canonical()
 	}

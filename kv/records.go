@@ -215,8 +215,10 @@ func (o *op) amend(p Principal, k *record.Kind, before *stored, fn func(*record.
 		return before, nil
 	}
 	is.Settle(was, o.moment())
-	if err := o.unique(k, before.id, is); err != nil {
-		return nil, err
+	if !sameKeys(was, is) { // what was made twice stays so until the root merges it
+		if err := o.unique(k, before.id, is); err != nil {
+			return nil, err
+		}
 	}
 	next, err := o.write(change{kind: k, id: before.id, before: before, was: was, is: is, author: p.key})
 	if err == nil && k == record.Person && next.home(k) != before.home(k) {

@@ -62,9 +62,14 @@ func (o *op) bodyOf(ad *adoption, rev record.Revision) (*record.Doc, error) {
 
 // listClash writes for staff what a merge did not take.
 func (o *op) listClash(ad *adoption, c record.Clash) error {
+	return o.listConflict(ad.kind, ad.id, c, ad.tree.Find(c.Leaf).Node)
+}
+
+// listConflict writes for staff what does not stand, and which node wrote it; the zero node: this one.
+func (o *op) listConflict(k *record.Kind, id record.ID, c record.Clash, by ulid.ULID) error {
 	d := record.Conflict.NewDoc()
-	d.Set("kind", record.Quote(ad.kind.Name))
-	d.Set("record_id", record.Quote(ad.kind.FormatID(ad.id)))
+	d.Set("kind", record.Quote(k.Name))
+	d.Set("record_id", record.Quote(k.FormatID(id)))
 	d.Set("field", record.Quote(c.Field))
 	if c.Winner != nil {
 		d.Set("winner", slices.Clone(c.Winner))
@@ -74,7 +79,7 @@ func (o *op) listClash(ad *adoption, c record.Clash) error {
 	}
 	d.Set("at", record.Time(o.now))
 	node := o.store.identity.node
-	if by := ad.tree.Find(c.Leaf).Node; by != (ulid.ULID{}) { // who wrote the leaf that was merged in
+	if by != (ulid.ULID{}) {
 		node = by.String()
 	}
 	d.Set("node", record.Quote(node))

@@ -72,6 +72,9 @@ func (v *sight) revision(k *record.Kind, st *stored, n record.TreeNode, rev reco
 	case n.Ended:
 		r.Body = []byte(endedBody)
 		return r, nil
+	case n.Deleted && n.Into != 0:
+		r.Body = []byte(record.Tombstone(k, n.Into))
+		return r, nil
 	case n.Deleted:
 		r.Body = []byte("{}")
 		return r, nil

@@ -190,7 +190,7 @@ func (o *op) deleteTicket(p Principal, ticket *stored) error {
 			return err
 		}
 	}
-	return nil
+	return o.settleTicket(ticket.id) // tickets that were merged with it may have been used
 }
 
 // showTicket puts a ticket's parts together as the writer's form.

@@ -51,7 +51,7 @@ func (o *op) branch(c change, next *stored) error {
 	if err != nil {
 		return err
 	}
-	node := record.TreeNode{Deleted: next.deleted, Held: true, At: o.stamp, Key: c.author}
+	node := record.TreeNode{Deleted: next.deleted, Held: true, At: o.stamp, Key: c.author, Into: c.into}
 	if c.is != nil && c.was != nil {
 		node.Fields = c.is.Differs(c.was)
 	}
@@ -59,9 +59,11 @@ func (o *op) branch(c change, next *stored) error {
 		return err
 	}
 	if next.deleted {
+		node.Into = 0
 		if err := endAll(&t, node); err != nil {
 			return err
 		}
+		o.noteMerged(c.kind, c.id, &t)
 	}
 	o.keepBody(c.kind, c.before)
 	o.settleTree(c.kind, next, &t)

@@ -73,10 +73,10 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 	}
 	switch {
 	case p.operator:
-		_, err = o.adopt(a)
+		err = o.receive(a)
 	case p.isNode():
 		if err = db.judgeNode(o, p, a); err == nil {
-			_, err = o.adopt(a)
+			err = o.receive(a)
 		}
 	default:
 		err = db.writeAsKey(o, p, a)

@@ -1,0 +1,177 @@
+package kv
+
+import (
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// A thing that was made twice, as the same list imported at the centre and on a laptop makes it, becomes one at the root (sync.md
+// §3): where two records of a kind have one key, an external_id within the kind or the event, the code of a ticket within its event,
+// or the person and the group of a membership, the one with the higher id is deleted, and its tombstone names the lowest of those
+// that share a key with it, should that be merged itself too. This is so in whatever order they come, as what merged records were
+// known by is kept:
+//
+//	k 1, kind 1, keyed hash of a key 16, id 8   -   a merged record was known by it
+//	i 1, kind 1, id 8, id of a merged record 8  -   it was merged into the first one; at every store
+//
+// Rows stay should a merged record be made again.
+const (
+	twinKnown = 'k'
+	twinInto  = 'i'
+)
+
+// hasTwins tells the kinds whose records are merged. An event's tickets would have to move with it: two events stay two.
+func hasTwins(k *record.Kind) bool {
+	return writeRules[k].church && !k.Fact && k != record.Event && k != record.HolderName && k != record.Holder
+}
+
+// joinTwins makes one of what was made twice, in the operation by which the second has come.
+func (o *op) joinTwins(ad *adoption) error {
+	switch {
+	case o.store.isLeaf() || ad.is == nil:
+		return nil
+	case ad.kind == record.HolderName || ad.kind == record.Holder:
+		return o.joinPart(ad)
+	case !hasTwins(ad.kind) || ad.was != nil && sameKeys(ad.was, ad.is) && !o.anyMerged():
+		return nil
+	}
+	st, d, err := o.repoint(ad.kind, ad.next, ad.is)
+	if err != nil {
+		return err
+	}
+	return o.join(ad.kind, st.id.Int(), d)
+}
+
+// anyMerged tells whether a record was ever merged: before, nobody need look for what such were known by.
+func (o *op) anyMerged() (found bool) {
+	err := o.scan(twinBucket, []byte{twinInto}, nil, func(_, _ []byte) (bool, error) {
+		found = true
+		return false, nil
+	})
+	return found || err != nil
+}
+
+// join merges a live record with those that share a key with it.
+func (o *op) join(k *record.Kind, id int64, d *record.Doc) error {
+	others, err := o.sharing(k, d)
+	if err != nil {
+		return err
+	}
+	into := id
+	for _, other := range others {
+		switch {
+		case other < into:
+			into = other
+		case other > id:
+			if err := o.mergeInto(k, other, id); err != nil {
+				return err
+			}
+		}
+	}
+	if into == id {
+		return nil
+	}
+	return o.mergeInto(k, id, into)
+}
+
+// sharing are the records that share a key with one, merged ones too, in order.
+func (o *op) sharing(k *record.Kind, d *record.Doc) (all []int64, err error) {
+	add := func(ids []record.ID, failed error) {
+		for _, id := range ids {
+			all = append(all, id.Int())
+		}
+		if err == nil {
+			err = failed
+		}
+	}
+	if ext := d.Text("external_id"); ext != "" {
+		add(o.allByExternalID(k, d.Int("event_id"), ext))
+	}
+	switch k {
+	case record.Ticket:
+		if hash := hashOf(d.Value("code_hash")); hash != (codeHash{}) {
+			add(o.ticketsOf(exactForm, hash[:], d.Int("event_id")))
+		}
+	case record.Membership:
+		add(o.memberships(d.Int("group_id"), d.Int("person")))
+	}
+	if err == nil && o.anyMerged() {
+		add(o.mergedBy(k, d))
+	}
+	slices.Sort(all)
+	return slices.Compact(all), err
+}
+
+// mergedBy are the records that were merged and share a key with one.
+func (o *op) mergedBy(k *record.Kind, d *record.Doc) (ids []record.ID, err error) {
+	for _, key := range o.twinKeys(k, d) {
+		err = o.scan(twinBucket, key, nil, func(key, _ []byte) (bool, error) {
+			id, ok := k.KeyID(key[len(key)-8:])
+			if !ok {
+				return false, ErrCorrupt
+			}
+			ids = append(ids, id)
+			return true, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// twinKeys are the prefixes of the rows that a merged record leaves.
+func (o *op) twinKeys(k *record.Kind, d *record.Doc) (keys [][]byte) {
+	add := func(field string, values ...any) {
+		key := lookupPrefix(nil, k, field)
+		for _, v := range values {
+			key = appendValue(key, v)
+		}
+		hash := o.store.hashCode(string(key))
+		keys = append(keys, append([]byte{twinKnown, k.Number}, hash[:]...))
+	}
+	if ext := d.Text("external_id"); ext != "" {
+		add("external_id", d.Int("event_id"), ext)
+	}
+	switch {
+	case k == record.Ticket && !d.IsNull("code_hash"):
+		add("code_hash", d.Int("event_id"), d.Text("code_hash"))
+	case k == record.Membership:
+		add("person", d.Int("group_id"), d.Int("person"))
+	}
+	return keys
+}
+
+// sameKeys tells two bodies of a record that are known by the same.
+func sameKeys(a, b *record.Doc) bool {
+	return !slices.ContainsFunc([]string{"external_id", "event_id", "code_hash", "group_id", "person"}, func(field string) bool {
+		return string(a.Value(field)) != string(b.Value(field))
+	})
+}
+
+// allByExternalID finds records by their external_id, within an event for tickets.
+func (o *op) allByExternalID(k *record.Kind, event int64, ext string) ([]record.ID, error) {
+	ids, err := o.lookup(k, "external_id", ext)
+	if k.Home != "event_id" {
+		return ids, err
+	}
+	return o.having(k, ids, err, func(st *stored) bool { return st.home(k) == event })
+}
+
+// memberships are those of a person in a group.
+func (o *op) memberships(group, person int64) ([]record.ID, error) {
+	ids, err := o.lookup(record.Membership, "person", person)
+	return o.having(record.Membership, ids, err, func(st *stored) bool { return member(st.body, "group_id").Int() == group })
+}
+
+// having keeps of some records those that are live and for which is answers true.
+func (o *op) having(k *record.Kind, ids []record.ID, err error, is func(*stored) bool) (kept []record.ID, _ error) {
+	for i := 0; err == nil && i < len(ids); i++ {
+		var st *stored
+		if st, err = o.load(k, ids[i]); err == nil && st != nil && is(st) {
+			kept = append(kept, ids[i])
+		}
+	}
+	return kept, err
+}

@@ -1,0 +1,301 @@
+package kv_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/oklog/ulid/v2"
+	"pgregory.net/rapid"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// The same list was imported at the centre and, before it heard of that, on the laptop: one ticket stays of each two, whoever comes
+// in once by its code came in once, and staff see what one of the lists had and the other had not.
+func TestAListImportedOnBothSidesIsOne(t *testing.T) {
+	c := newPair(t)
+	kv.ShareCodeKey(t, c.centre, c.venue)
+	c.p = enrolled(t, c.centre, "church:1", kv.Venue{Node: c.venue.Node(), Names: true})
+	names := []string{"church-1", "event-1", "event-1-names", "event-1-holders"}
+	exchange := func() {
+		t.Helper()
+		for _, name := range names {
+			there, here := opens(t, c.centre, c.p, name), opens(t, c.venue, kv.Operator(), name)
+			if refused := append(replicated(t, here, c.venue.Node(), there), replicated(t, there, c.centre.Node(), here)...); refused != nil {
+				t.Errorf("%s: refused %v", name, refused)
+			}
+		}
+	}
+	exchange()
+	list := func(s *kv.Store, more string) {
+		t.Helper()
+		var rows []kv.Row
+		for i := range 3 {
+			rows = append(rows, row(t, record.Ticket, 0, fmt.Sprintf(`{"event_id":1,"code":"CODE-%d","external_id":"x%d","holder_name":"Ana %d"%s}`, i, i, i, more)))
+		}
+		loaded(t, s, rows...)
+	}
+	list(c.centre, "")
+	list(c.venue, `,"email":"a@example.org"`)
+	scanned(t, c.venue, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE-0", Door: "north"}, kv.Admitted)
+	scanned(t, c.venue, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE-1", Door: "north"}, kv.Admitted)
+	scanned(t, c.centre, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE-1", Door: "south"}, kv.Admitted)
+	exchange()
+	exchange()
+	for _, s := range []*kv.Store{c.centre, c.venue} {
+		for _, k := range []*record.Kind{record.Ticket, record.HolderName, record.Holder} {
+			if n := len(liveIDs(t, s, k)); n != 3 {
+				t.Errorf("%d of %s, want one for each guest", n, k.Name)
+			}
+		}
+		scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE-0", Door: "west"}, kv.AlreadyAdmitted)
+		if st, err := s.Status(kv.Operator(), 1); err != nil || st.Admitted != 2 || st.Doubles != 1 {
+			t.Errorf("status = %+v, %v, want two admitted and one double entry", st, err)
+		}
+		patched(t, s, record.Ticket, 1, `{"type":"Adult"}`)
+		healthy(t, s)
+	}
+	page := pageOf(t, c.centre, record.Conflict)
+	if page.Count != 6 { // each ticket, and its e-mail
+		t.Errorf("%d conflicts, want 6: %s", page.Count, page.Results)
+	}
+	if whole := pageOf(t, c.centre, record.Refusal); whole.Count != 0 {
+		t.Errorf("refused: %s", whole.Results)
+	}
+}
+
+// liveIDs are the ids of the live records of a kind.
+func liveIDs(t testing.TB, s *kv.Store, k *record.Kind) (ids []int64) {
+	t.Helper()
+	db := opens(t, s, kv.Operator(), "records")
+	page, more, err := db.Changes(kv.Feed{Limit: kv.DocPage})
+	if err != nil || more {
+		t.Fatalf("changes: %v, more: %t", err, more)
+	}
+	for _, c := range page {
+		of, id, ok := record.ParseDocID(c.ID)
+		if ok && of == k && !c.Deleted {
+			ids = append(ids, id.Int())
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// A drawnTwin is a ticket, or a membership, of which others may be twins.
+type drawnTwin struct {
+	id        int64
+	code, ext int // 0: none
+}
+
+func (a drawnTwin) is(b drawnTwin) bool {
+	return a.code == b.code && a.code != 0 || a.ext == b.ext && a.ext != 0
+}
+
+func drawnTwins(r *rapid.T) (all []drawnTwin) {
+	for i := range rapid.IntRange(2, 7).Draw(r, "twins") {
+		all = append(all, drawnTwin{int64(i + 1), rapid.IntRange(0, 4).Draw(r, "code"), rapid.IntRange(0, 4).Draw(r, "ext")})
+	}
+	return all
+}
+
+// merged says in the plainest way what becomes of them: each that shares a key with one of a lower id is merged into the lowest such.
+func mergedTwins(all []drawnTwin) map[int64]int64 {
+	into := map[int64]int64{}
+	for _, a := range all {
+		for _, b := range all {
+			if b.id < a.id && a.is(b) && (into[a.id] == 0 || b.id < into[a.id]) {
+				into[a.id] = b.id
+			}
+		}
+	}
+	return into
+}
+
+// ticketDocs are the documents of a drawn ticket's three parts.
+func (a drawnTwin) ticketDocs() (docs map[string]kv.DocWrite) {
+	body, ext := `{"event_id":1`, ""
+	if a.ext != 0 {
+		ext = fmt.Sprintf(`,"external_id":"x%d"`, a.ext)
+	}
+	docs = map[string]kv.DocWrite{}
+	hash := ""
+	if a.code != 0 {
+		hash = fmt.Sprintf(`,"code_hash":"%032d","normal_hash":"%032d"`, a.code, a.code)
+	}
+	add := func(db string, k *record.Kind, more string) {
+		docs[db] = kv.DocWrite{ID: drawnDoc(k, a.id), Path: chain(string(rune('a' + a.id))), Body: []byte(body + more + "}")}
+	}
+	add("event-1", record.Ticket, hash+ext+fmt.Sprintf(`,"type":"T%d"`, a.id))
+	add("event-1-names", record.HolderName, fmt.Sprintf(`,"full_name":"N%d"`, a.id))
+	add("event-1-holders", record.Holder, fmt.Sprintf(`,"code":"C%d"`, a.id))
+	return docs
+}
+
+// TestTwinsBecomeOneInAnyOrder brings drawn tickets, in parts and in any order: what stays, what each other one says, and what staff
+// are told of them is what a plain comparison of all with all says.
+func TestTwinsBecomeOneInAnyOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		s := twoChurches(t)
+		p := enrolled(t, s, "church:1", kv.Venue{})
+		twins := drawnTwins(r)
+		type part struct {
+			db string
+			w  kv.DocWrite
+		}
+		var parts []part
+		for _, a := range twins {
+			for db, w := range a.ticketDocs() {
+				parts = append(parts, part{db, w})
+			}
+		}
+		slices.SortFunc(parts, func(a, b part) int { return cmp.Or(cmp.Compare(a.db, b.db), cmp.Compare(a.w.ID, b.w.ID)) })
+		for _, a := range rapid.Permutation(parts).Draw(r, "order") {
+			if err := push(t, opens(t, s, p, a.db), a.w); err != nil {
+				r.Fatalf("push %s: %v", a.w.ID, err)
+			}
+		}
+		into := mergedTwins(twins)
+		for _, a := range twins {
+			for db, w := range a.ticketDocs() {
+				k, _, _ := record.ParseDocID(w.ID)
+				doc, err := opens(t, s, kv.Operator(), db).Read(w.ID, kv.Ask{})
+				if err != nil || doc.Deleted != (into[a.id] != 0) {
+					r.Fatalf("%s of %+v is deleted: %t, %v, want %t", w.ID, a, doc.Deleted, err, into[a.id] != 0)
+				}
+				if want := record.Tombstone(k, record.FirstDrawn+into[a.id]); doc.Deleted && string(doc.Revisions[0].Body) != want {
+					r.Errorf("the tombstone of %s is %s, want %s", w.ID, doc.Revisions[0].Body, want)
+				}
+			}
+		}
+		checkListedTwins(r, s, into)
+		if report, err := s.Verify(kv.Operator(), nil); err != nil || report.Damaged > 0 {
+			r.Errorf("Verify = %+v, %v", report, err)
+		}
+	})
+}
+
+// checkListedTwins wants each merged ticket to be listed once, whole.
+func checkListedTwins(r *rapid.T, s *kv.Store, into map[int64]int64) {
+	r.Helper()
+	listed := map[string]int{}
+	for _, line := range conflicts(r, s) {
+		if member(line, "field") == `""` {
+			listed[member(line, "record_id")]++
+		}
+	}
+	want := map[string]int{}
+	for id := range into {
+		want[fmt.Sprintf("%q", record.Ticket.FormatID(record.Int(record.FirstDrawn+id)))] = 1
+	}
+	if !maps.Equal(listed, want) {
+		r.Errorf("listed are %v, want %v", listed, want)
+	}
+}
+
+// conflicts are all records of conflicts.
+func conflicts(t rapid.TB, s *kv.Store) (all [][]byte) {
+	t.Helper()
+	db, err := s.Database(kv.Operator(), "records")
+	if err != nil {
+		t.Fatalf("records: %v", err)
+	}
+	page, _, err := db.Changes(kv.Feed{Limit: kv.DocPage, Bodies: true})
+	if err != nil {
+		t.Fatalf("changes: %v", err)
+	}
+	for _, c := range page {
+		if k, _, ok := record.ParseDocID(c.ID); ok && k == record.Conflict {
+			all = append(all, c.Winner.Body)
+		}
+	}
+	return all
+}
+
+// People who were made twice are one, and so are their memberships; tickets go over to the one who stays.
+func TestPeopleMadeTwiceAreOne(t *testing.T) {
+	c := newPair(t)
+	group := kvtest.Create(t, c.centre, record.Group, `{"name":"Choir","church_id":1}`)
+	replicated(t, opens(t, c.centre, c.p, "reference"), c.centre.Node(), opens(t, c.venue, kv.Operator(), "reference"))
+	c.sync(t)
+	for _, s := range []*kv.Store{c.centre, c.venue} {
+		loaded(t, s, row(t, record.Person, 0, `{"full_name":"Ana","church_id":1,"external_id":"p1"}`))
+		person := liveIDs(t, s, record.Person)[0]
+		loaded(t, s, row(t, record.Membership, 0, fmt.Sprintf(`{"person":%d,"group_id":%d}`, person, group)))
+	}
+	stays := liveIDs(t, c.centre, record.Person)[0]
+	late := liveIDs(t, c.venue, record.Person)[0]
+	for range 2 {
+		if refused := c.sync(t); refused != nil {
+			t.Fatalf("refused: %v", refused)
+		}
+	}
+	for _, s := range []*kv.Store{c.centre, c.venue} {
+		if got := liveIDs(t, s, record.Person); !slices.Equal(got, []int64{stays}) {
+			t.Errorf("people are %v, want %d alone", got, stays)
+		}
+		if got := liveIDs(t, s, record.Membership); len(got) != 1 {
+			t.Errorf("memberships are %v, want one", got)
+		}
+		healthy(t, s)
+	}
+	// what names the merged person comes to name the one who stays
+	w := kv.DocWrite{ID: drawnDoc(record.Holder, 1), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":1,"code":"X","person_id":%d}`, late)}
+	if err := push(t, opens(t, c.centre, c.p, "event-1-holders"), w); err != nil {
+		t.Fatal(err)
+	}
+	body := bodyOf(t, opens(t, c.centre, kv.Operator(), "event-1-holders"), w.ID)
+	if got := member([]byte(body[len("2-")+32:]), "person_id"); got != fmt.Sprint(stays) {
+		t.Errorf("the ticket is of person %s, want %d", got, stays)
+	}
+	healthy(t, c.centre)
+}
+
+// Nobody but the root says that two are one: what a laptop's tombstone says of it is not kept.
+func TestALaptopMergesNothing(t *testing.T) {
+	c := newPair(t)
+	for i := range 2 {
+		kvtest.Create(t, c.centre, record.Person, fmt.Sprintf(`{"full_name":"P%d","church_id":1}`, i))
+	}
+	doc := record.Person.DocID(record.Int(2))
+	db := opens(t, c.centre, c.p, "church-1")
+	w := onTop(t, db, doc, `{`, `{`)
+	w.Deleted, w.Body = true, []byte(record.Tombstone(record.Person, 1))
+	if err := push(t, db, w); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := db.Read(doc, kv.Ask{}); err != nil || !got.Deleted || string(got.Revisions[0].Body) != "{}" {
+		t.Errorf("the tombstone is %s, %v, want an empty one", got.Revisions[0].Body, err)
+	}
+	healthy(t, c.centre)
+}
+
+// A cancelled ticket stays cancelled for whoever came in by the twin that was merged with it.
+func TestACheckInFollowsAMergedTicket(t *testing.T) {
+	s := twoChurches(t)
+	kv1 := drawnTwin{id: 1, code: 1}
+	p := enrolled(t, s, "church:1", kv.Venue{})
+	db := opens(t, s, p, "event-1")
+	second := drawnTwin{id: 2, code: 1}
+	for _, w := range []kv.DocWrite{second.ticketDocs()["event-1"], kv1.ticketDocs()["event-1"]} {
+		if err := push(t, db, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := drawnFact{kind: record.Checkin, id: record.FromULID(ulid.Make()), ticket: int(record.FirstDrawn + 2), code: 1, direction: "in", hlc: 5}
+	f.put(t, s, 1)
+	if got := toldBy(t, s, 1); got.Admitted != 1 || len(got.Doubles) != 0 {
+		t.Errorf("the event is %+v, want one admitted", got)
+	}
+	patched(t, s, record.Ticket, record.FirstDrawn+1, `{"state":"cancelled"}`)
+	if got := toldBy(t, s, 1); len(got.Doubles) != 1 {
+		t.Errorf("double entries are %v, want the admission by the merged ticket", got.Doubles)
+	}
+	healthy(t, s)
+}
