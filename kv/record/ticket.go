@@ -107,3 +107,13 @@ func JoinTicket(ticket, name, holder Body) *Doc {
 	}
 	return d
 }
+
+// FormName is the name that a field of a ticket's part has in the form; any other field's is its own.
+func FormName(k *Kind, field string) string {
+	for name, stored := range formNames {
+		if k == HolderName && stored == field {
+			return name
+		}
+	}
+	return field
+}

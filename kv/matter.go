@@ -1,0 +1,132 @@
+package kv
+
+import (
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// MatterQuery is a page of what staff have to look at: conflicts or refusals (record.Conflict, record.Refusal).
+type MatterQuery struct {
+	Kind          *record.Kind
+	Where         []Where // on text fields, all of which must hold
+	Offset, Limit int
+}
+
+// MatterPage is what Matters answers.
+type MatterPage struct {
+	Count   int // of all pages
+	Replies []Reply
+}
+
+// Matters lists what p has to look at, oldest first: conflicts about records that p sees, and refusals of documents of the databases
+// of p's churches and events. *Forbidden.
+func (s *Store) Matters(p Principal, q MatterQuery) (page MatterPage, err error) {
+	if err := p.checkKind(record.Admin, q.Kind, "GET"); err != nil {
+		return page, err
+	}
+	err = s.view(func(v *sight) error {
+		ids := v.lists.kind(q.Kind).all
+		for _, id := range ids.page(nil, 0, ids.len()) {
+			st, d, err := v.matter(p, q.Kind, id)
+			if err != nil {
+				return err
+			}
+			if st == nil || !fulfils(d, q.Where) {
+				continue
+			}
+			if page.Count++; page.Count <= q.Offset || len(page.Replies) >= q.Limit {
+				continue
+			}
+			r, err := v.reply(record.Admin, q.Kind, st)
+			if err != nil {
+				return err
+			}
+			page.Replies = append(page.Replies, r)
+		}
+		return nil
+	})
+	return page, err
+}
+
+// Matter reads one of them: ErrNotFound, *Forbidden.
+func (s *Store) Matter(p Principal, k *record.Kind, id record.ID) (r Reply, err error) {
+	if err := p.checkKind(record.Admin, k, "GET"); err != nil {
+		return r, err
+	}
+	err = s.view(func(v *sight) error {
+		st, _, err := v.matter(p, k, id)
+		if err != nil || st == nil {
+			return orNotFound(err)
+		}
+		r, err = v.reply(record.Admin, k, st)
+		return err
+	})
+	return r, err
+}
+
+// fulfils tells whether a record holds what conditions on its texts ask for.
+func fulfils(d *record.Doc, where []Where) bool {
+	for _, w := range where {
+		if !slices.Contains(w.In, any(d.Text(w.Field))) {
+			return false
+		}
+	}
+	return true
+}
+
+// matter loads a conflict or a refusal; nil where p does not see it.
+func (v *sight) matter(p Principal, k *record.Kind, id record.ID) (*stored, *record.Doc, error) {
+	st, err := v.load(k, id)
+	if err != nil || st == nil {
+		return nil, nil, err
+	}
+	d, err := st.decode(k)
+	if err != nil {
+		return nil, nil, err
+	}
+	sees := v.seesConflict
+	if k == record.Refusal {
+		sees = v.seesRefusal
+	}
+	if ok, err := sees(p, d); err != nil || !ok {
+		return nil, nil, err
+	}
+	return st, d, nil
+}
+
+// seesConflict tells whether p sees the record that a conflict is about; one that is deleted is seen where it was.
+func (v *sight) seesConflict(p Principal, d *record.Doc) (bool, error) {
+	if p.whole() {
+		return true, nil
+	}
+	k, id, _ := listedRecord(record.Conflict, d)
+	if k == nil || k.Home == "" { // what belongs to nobody is changed at denomination level
+		return false, nil
+	}
+	st, err := v.loadAny(k, id)
+	if err != nil || st == nil {
+		return false, err
+	}
+	if k == record.Membership {
+		return v.holdsChurch(p, st.home(k)) // one that is deleted names no group
+	}
+	return v.sees(p, k, st)
+}
+
+// seesRefusal tells whether a document was refused in a database of p's.
+func (v *sight) seesRefusal(p Principal, d *record.Doc) (bool, error) {
+	if p.whole() {
+		return true, nil
+	}
+	scope, ok := record.ParseScope(d.Text("db"))
+	switch {
+	case !ok:
+		return false, nil
+	case scope.Sort == record.ScopeChurch, scope.Sort == record.ScopeChurchFinance:
+		return v.holdsChurch(p, scope.ID)
+	case scope.ID != 0:
+		return v.seesEvent(p, scope.ID)
+	}
+	return false, nil
+}

@@ -1,0 +1,303 @@
+package kv_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// torn has the centre and the laptop give one person two names; the centre's is asked for.
+func torn(t testing.TB) (c joined, id int64, conflict record.ID) {
+	t.Helper()
+	c = newPair(t)
+	id = kvtest.Create(t, c.centre, record.Person, `{"full_name":"Ana","church_id":1}`)
+	c.sync(t)
+	patched(t, c.centre, record.Person, id, `{"full_name":"Ana C"}`)
+	patched(t, c.venue, record.Person, id, `{"full_name":"Ana V"}`)
+	c.sync(t)
+	page := matters(t, c.centre, kv.Operator(), record.Conflict)
+	if len(page) != 1 {
+		t.Fatalf("conflicts = %v", page)
+	}
+	return c, id, page[0].ID
+}
+
+// matters are all that somebody has to look at.
+func matters(t testing.TB, s *kv.Store, p kv.Principal, k *record.Kind, where ...kv.Where) []kv.Reply {
+	t.Helper()
+	page, err := s.Matters(p, kv.MatterQuery{Kind: k, Where: where, Limit: 100})
+	if err != nil || page.Count != len(page.Replies) {
+		t.Fatalf("%s = %+v, %v", k.Name, page, err)
+	}
+	return page.Replies
+}
+
+// nameOf is a person's name at a store.
+func nameOf(t testing.TB, s *kv.Store, id int64) string {
+	t.Helper()
+	r, err := s.Retrieve(kv.Operator(), target(record.Person, id))
+	if err != nil {
+		return kindOf(err)
+	}
+	return record.Unquote([]byte(member(r.JSON, "full_name")))
+}
+
+// Staff keep what stands, take the other, or give a third value; laptops learn of it as of any edit.
+func TestResolveAConflict(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		choice kv.Choice
+		want   string // "winner", "other" or the name
+	}{
+		{"what stands", kv.Choice{}, "winner"},
+		{"the other", kv.Choice{Other: true}, "other"},
+		{"a third value", kv.Choice{Value: jsontext.Value(`"Ana Souza"`)}, "Ana Souza"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, id, conflict := torn(t)
+			r, err := c.centre.Matter(kv.Operator(), record.Conflict, conflict)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := test.want
+			if v := member(r.JSON, want); v != "" {
+				want = record.Unquote([]byte(v))
+			}
+			if err := c.centre.ResolveConflict(kv.Operator(), conflict, test.choice); err != nil {
+				t.Fatal(err)
+			}
+			c.sync(t)
+			for _, s := range []*kv.Store{c.centre, c.venue} {
+				if got := nameOf(t, s, id); got != want {
+					t.Errorf("the name is %s, want %s", got, want)
+				}
+				healthy(t, s)
+			}
+			if left := matters(t, c.centre, kv.Operator(), record.Conflict); len(left) != 0 {
+				t.Errorf("there is left %s", left[0].JSON)
+			}
+			if err := c.centre.ResolveConflict(kv.Operator(), conflict, test.choice); kindOf(err) != "not found" {
+				t.Errorf("once more: %v, want not found", err)
+			}
+		})
+	}
+}
+
+// What cannot be written changes nothing, and the conflict stays.
+func TestAConflictThatCannotBeResolvedStays(t *testing.T) {
+	c, id, conflict := torn(t)
+	before := nameOf(t, c.centre, id)
+	reader := kvtest.Login(t, c.centre, "church:1", "admin:GET")
+	poster := kvtest.Login(t, c.centre, "church:1", "admin:GET", "admin:POST")
+	stranger := kvtest.Login(t, c.centre, "church:2", "admin:*")
+	for _, test := range []struct {
+		name, want string
+		p          kv.Principal
+		choice     kv.Choice
+	}{
+		{"a value of the wrong type", "faults", kv.Operator(), kv.Choice{Value: jsontext.Value(`{"a":1}`)}},
+		{"a key that reads alone", "forbidden", reader, kv.Choice{}},
+		{"a key that changes nothing", "forbidden", poster, kv.Choice{Other: true}},
+		{"another church's key", "not found", stranger, kv.Choice{}},
+	} {
+		if err := c.centre.ResolveConflict(test.p, conflict, test.choice); kindOf(err) != test.want {
+			t.Errorf("%s: %v, want %s", test.name, err, test.want)
+		}
+	}
+	if got := nameOf(t, c.centre, id); got != before {
+		t.Errorf("the name is %s, was %s", got, before)
+	}
+	if n := len(matters(t, c.centre, reader, record.Conflict)); n != 1 {
+		t.Errorf("the church sees %d conflicts, want one", n)
+	}
+	if n := len(matters(t, c.centre, stranger, record.Conflict)); n != 0 {
+		t.Errorf("another church sees %d conflicts, want none", n)
+	}
+	if n := len(matters(t, c.centre, kv.Operator(), record.Conflict, kv.Where{Field: "kind", In: []any{"ticket"}})); n != 0 {
+		t.Errorf("%d conflicts of tickets, want none", n)
+	}
+}
+
+// An edit that lost against a deletion is restored whole, once.
+func TestRestoreAnEdit(t *testing.T) {
+	c := newPair(t)
+	id := kvtest.Create(t, c.centre, record.Person, `{"full_name":"Ana","church_id":1}`)
+	c.sync(t)
+	if err := c.centre.Delete(kv.Operator(), target(record.Person, id)); err != nil {
+		t.Fatal(err)
+	}
+	patched(t, c.venue, record.Person, id, `{"full_name":"Ana V"}`)
+	c.sync(t)
+	key := kvtest.Login(t, c.centre, "church:1", "admin:*")
+	page := matters(t, c.centre, key, record.Conflict)
+	if len(page) != 1 {
+		t.Fatalf("conflicts = %v, want one", page)
+	}
+	if err := c.centre.ResolveConflict(key, page[0].ID, kv.Choice{Value: jsontext.Value(`"x"`)}); kindOf(err) != "faults" {
+		t.Errorf("a value for a whole record: %v, want faults", err)
+	}
+	if err := c.centre.ResolveConflict(key, page[0].ID, kv.Choice{Other: true}); err != nil {
+		t.Fatal(err)
+	}
+	c.sync(t)
+	for _, s := range []*kv.Store{c.centre, c.venue} {
+		if got := nameOf(t, s, id); got != "Ana V" {
+			t.Errorf("the name is %s, want Ana V", got)
+		}
+		healthy(t, s)
+	}
+}
+
+// What was refused is applied as the edit of whoever says so, or dismissed.
+func TestResolveARefusal(t *testing.T) {
+	for _, apply := range []bool{true, false} {
+		c := newPair(t)
+		id := kvtest.Create(t, c.centre, record.Person, `{"full_name":"Ana","church_id":1}`)
+		c.sync(t)
+		patched(t, c.centre, record.Person, id, `{"church_id":2}`)
+		patched(t, c.venue, record.Person, id, `{"occupation":"nurse"}`)
+		c.sync(t)
+		key := kvtest.Login(t, c.centre, "church:1", "admin:*")
+		page := matters(t, c.centre, key, record.Refusal, kv.Where{Field: "db", In: []any{"church-1"}})
+		if len(page) != 1 {
+			t.Fatalf("refusals = %v, want one", page)
+		}
+		if other := matters(t, c.centre, kvtest.Login(t, c.centre, "church:2", "admin:*"), record.Refusal); len(other) != 0 {
+			t.Errorf("another church sees %v", other)
+		}
+		if err := c.centre.ResolveRefusal(key, page[0].ID, true); kindOf(err) != "not found" {
+			t.Errorf("applied by the church that the person has left: %v, want not found", err)
+		}
+		if err := c.centre.ResolveRefusal(kv.Operator(), page[0].ID, apply); err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.centre.Retrieve(kv.Operator(), target(record.Person, id))
+		if err != nil || (member(r.JSON, "occupation") == `"nurse"`) != apply {
+			t.Errorf("applied %t: the person is %s, %v", apply, r.JSON, err)
+		}
+		if left := matters(t, c.centre, kv.Operator(), record.Refusal); len(left) != 0 {
+			t.Errorf("there is left %s", left[0].JSON)
+		}
+		healthy(t, c.centre)
+	}
+}
+
+// A refused new record is made under an id of its own; facts and parts of tickets are nobody's edits.
+func TestApplyWhatIsNew(t *testing.T) {
+	s := twoChurches(t)
+	key := kvtest.Login(t, s, "church:1", "sync:*", "people:*", "group:GET", "memberships:*", "event:*", "checkin:*")
+	db := opens(t, s, key, "church-1")
+	if _, err := db.Write([]kv.DocWrite{
+		{ID: "person:0000000000000500", Path: chain("a"), Body: []byte(`{"full_name":"Rui","church_id":1}`)},
+		{ID: "person:0000000000000501", Path: chain("b"), Deleted: true},
+		{ID: "holder:0000000000000007", Path: chain("c"), Body: []byte(`{"event_id":1,"code":"X"}`)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"0500": "ok", "0501": "not found", "0007": "conflict"}
+	for _, r := range matters(t, s, kv.Operator(), record.Refusal) {
+		for id, want := range want {
+			if !strings.Contains(string(r.JSON), id) {
+				continue
+			}
+			if err := s.ResolveRefusal(kv.Operator(), r.ID, true); kindOf(err) != want {
+				t.Errorf("apply %s: %v, want %s", r.JSON, err, want)
+			}
+		}
+	}
+	if got := nameOf(t, s, 1); got != "Rui" {
+		t.Errorf("person 1 is %s, want Rui", got)
+	}
+}
+
+// The metrics count what there is to look at, by labels of closed sets.
+func TestMattersAreCounted(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	s := kvtest.OpenConfig(t, kv.Config{Registerer: reg})
+	kvtest.Create(t, s, record.Church, `{"name":"Church"}`)
+	key := kvtest.Login(t, s, "church:1", "sync:*", "people:*", "group:GET", "memberships:*", "event:GET")
+	for i, doc := range []string{`{"full_name":"Ana","church_id":1}`, `{"full_name":"Eva","what":1}`} {
+		w := kv.DocWrite{ID: fmt.Sprintf("person:%016d", i+500), Path: chain("a"), Body: []byte(doc)}
+		if _, err := opens(t, s, key, "church-1").Write([]kv.DocWrite{w}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reasons := labelled(t, reg, "doorward_refusals")
+	if len(reasons) != 9 || reasons["id"] != 2 {
+		t.Errorf("refusals = %v, want nine reasons, and two of ids", reasons)
+	}
+	kinds := labelled(t, reg, "doorward_conflicts")
+	for _, k := range record.Kinds() {
+		if _, there := kinds[k.Name]; there == k.Fact {
+			t.Errorf("conflicts = %v: %s is there %t", kinds, k.Name, there)
+		}
+	}
+}
+
+// labelled are the values of a metric by its one label.
+func labelled(t testing.TB, reg *prometheus.Registry, name string) map[string]float64 {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == name {
+				values[m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
+			}
+		}
+	}
+	return values
+}
+
+// A record's history tells who changed what, when and where, newest first.
+func TestHistory(t *testing.T) {
+	c, id, _ := torn(t)
+	all, err := c.centre.History(kv.Operator(), target(record.Person, id), true)
+	if err != nil || len(all) < 4 {
+		t.Fatalf("History = %+v, %v, want four revisions or more", all, err)
+	}
+	winners, nodes := 0, map[string]bool{}
+	for i, past := range all {
+		if past.Winner {
+			winners++
+		}
+		nodes[past.Node] = true
+		if (past.Body != nil) != past.Held {
+			t.Errorf("revision %s is held %t and shows %s", past.Revision, past.Held, past.Body)
+		}
+		if i > 0 && strings.Compare(all[i-1].Revision[:1], past.Revision[:1]) < 0 {
+			t.Errorf("revision %s stands before %s", all[i-1].Revision, past.Revision)
+		}
+	}
+	if winners != 1 || !nodes[c.centre.Node()] || !nodes[c.venue.Node()] {
+		t.Errorf("History = %+v, want one winner, and both nodes", all)
+	}
+	first := all[len(all)-1]
+	if record.Unquote([]byte(member(first.Body, "full_name"))) != "Ana" {
+		t.Errorf("the first revision is %s, want Ana's", first.Body)
+	}
+	stranger := kvtest.Login(t, c.centre, "church:2", "admin:*")
+	if _, err := c.centre.History(stranger, target(record.Person, id), false); kindOf(err) != "not found" {
+		t.Errorf("to another church: %v, want not found", err)
+	}
+	event := kvtest.Create(t, c.centre, record.Event, `{"name":"E","start_datetime":"2026-11-22T19:00:00Z"}`)
+	ticket := newTicket(t, c.centre, event, "CODE", "")
+	kinds := map[string]int{}
+	all, err = c.centre.History(kv.Operator(), target(record.Ticket, ticket), false)
+	for _, past := range all {
+		kinds[past.Kind.Name]++
+	}
+	if err != nil || fmt.Sprint(kinds) != "map[holder:1 holder_name:1 ticket:1]" {
+		t.Errorf("a ticket's history is of %v, %v", kinds, err)
+	}
+}

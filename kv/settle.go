@@ -1,0 +1,203 @@
+package kv
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/record"
+)
+
+// Choice says what becomes of a conflict: one of the two values, or another value of the field.
+type Choice struct {
+	Other bool           // what the merge did not take, rather than what stands
+	Value jsontext.Value // instead of either; nil = none
+}
+
+// ResolveConflict writes a choice as p's own edit, and takes the conflict off the list. Of a record that was deleted while somebody
+// changed it the other is the change: the record is restored with it. ErrNotFound, *Forbidden, *Conflict, record.Faults.
+func (s *Store) ResolveConflict(p Principal, id record.ID, c Choice) error {
+	return s.resolveMatter(p, record.Conflict, id, func(o *op, d *record.Doc) error {
+		k, of, _ := listedRecord(record.Conflict, d)
+		switch {
+		case k == nil:
+			return onlyUnless(c, &Conflict{Reason: "this version does not know the kind of the record"})
+		case c.Value == nil && !c.Other:
+			return o.maySettle(p, k, of)
+		case d.Text("field") != "":
+			return o.chooseField(p, k, of, d, c)
+		case c.Value != nil:
+			return faultOf("value", "The whole record is in conflict: keep one of the two.")
+		}
+		return o.restoreEdit(p, k, of, d)
+	})
+}
+
+// onlyUnless is an error, unless what stands is to be kept.
+func onlyUnless(c Choice, err error) error {
+	if c.Value == nil && !c.Other {
+		return nil
+	}
+	return err
+}
+
+// ResolveRefusal applies what was refused as p's own edit, or dismisses it, and takes it off the list. ErrNotFound, *Forbidden,
+// *Conflict, record.Faults.
+func (s *Store) ResolveRefusal(p Principal, id record.ID, apply bool) error {
+	return s.resolveMatter(p, record.Refusal, id, func(o *op, d *record.Doc) error {
+		if !apply {
+			return nil
+		}
+		return o.applyRefused(p, d)
+	})
+}
+
+// resolveMatter does something about a conflict or a refusal and takes it off the list, both or neither.
+func (s *Store) resolveMatter(p Principal, k *record.Kind, id record.ID, fn func(*op, *record.Doc) error) error {
+	if err := p.checkKind(record.Admin, k, "POST"); err != nil {
+		return err
+	}
+	return s.do(false, func(o *op) error {
+		o.reader = p
+		st, d, err := o.matter(p, k, id)
+		if err != nil || st == nil {
+			return orNotFound(err)
+		}
+		if err := fn(o, d); err != nil {
+			return err
+		}
+		_, err = o.write(change{kind: k, id: id, before: st, was: d, author: p.key})
+		return err
+	})
+}
+
+// maySettle answers nil where p may decide about a record.
+func (o *op) maySettle(p Principal, k *record.Kind, id record.ID) error {
+	if p.whole() {
+		return nil
+	}
+	st, err := o.loadAny(k, id)
+	if err != nil || st == nil {
+		return orNotFound(err)
+	}
+	return o.mayChange(p, k, st)
+}
+
+// chooseField gives a field what was chosen.
+func (o *op) chooseField(p Principal, k *record.Kind, id record.ID, d *record.Doc, c Choice) error {
+	f, known := k.Field(d.Text("field"))
+	if !known || !f.Stored() {
+		return &Conflict{Reason: "this version does not know the field"}
+	}
+	st, err := o.load(k, id)
+	if err != nil {
+		return err
+	}
+	if st == nil {
+		return &Conflict{Reason: "the record was deleted meanwhile"}
+	}
+	value := c.Value
+	if value == nil {
+		value = d.Value("other").Clone()
+	}
+	form, name := staffForm(k), record.FormName(k, f.Name)
+	if g, ok := form.Field(name); ok && g.Settable(record.Admin) && !f.Flags.Has(record.Frozen) {
+		return o.editAs(p, erasedAs(k), id, form, appendMember([]byte{'{'}, name, value))
+	}
+	if c.Value != nil {
+		return faultOf("value", "The field is not one that staff set: keep one of the two.")
+	}
+	if err := o.mayChange(p, k, st); err != nil {
+		return err
+	}
+	_, err = o.amend(p, k, st, func(is *record.Doc) { is.Set(f.Name, value) })
+	return err
+}
+
+// staffForm is what staff write a kind's records as: a ticket's parts are one form.
+func staffForm(k *record.Kind) *record.Kind {
+	if erasedAs(k) == record.Ticket {
+		return record.TicketForm
+	}
+	return k
+}
+
+// editAs changes a record as p's request to /admin/v1 would. members is an object without its last brace.
+func (o *op) editAs(p Principal, k *record.Kind, id record.ID, form *record.Kind, members []byte) error {
+	if err := p.checkKind(record.Admin, k, "PATCH"); err != nil {
+		return err
+	}
+	before, err := o.findForChange(p, Target{Surface: record.Admin, Kind: k, ID: id})
+	if err != nil {
+		return err
+	}
+	patch, err := form.Parse(append(members, '}'), record.ParseOptions{Surface: record.Admin, Zone: o.store.zone})
+	if err != nil {
+		return err
+	}
+	_, err = o.update(p, k, before, o.store.prepare(patch))
+	return err
+}
+
+// restoreEdit makes a deleted record again, as the edit has it.
+func (o *op) restoreEdit(p Principal, k *record.Kind, id record.ID, d *record.Doc) error {
+	st, err := o.loadAny(k, id)
+	if err != nil {
+		return err
+	}
+	if st == nil || !st.deleted {
+		return &Conflict{Reason: "the record is there again"}
+	}
+	if err := mayCreate(p, erasedAs(k)); err != nil {
+		return err
+	}
+	other := d.Value("other")
+	if other.Kind() != jsontext.KindBeginObject {
+		return &Conflict{Reason: "the conflict does not hold the record"}
+	}
+	is, err := k.Decode(record.Body{Shown: other[1 : len(other)-1]})
+	if err != nil {
+		return err
+	}
+	if err := o.mayStand(p, k, id, is); err != nil {
+		return err
+	}
+	if _, err := o.write(change{kind: k, id: id, before: st, is: is, author: p.key}); err != nil {
+		return err
+	}
+	switch k {
+	case record.Person:
+		return o.rehome(id)
+	case record.Ticket:
+		return o.settleTicket(id)
+	}
+	return nil
+}
+
+// mayStand answers nil where a record may be made as it is: what it refers to is there and p's, and nothing else has what it is known
+// by.
+func (o *op) mayStand(p Principal, k *record.Kind, id record.ID, is *record.Doc) error {
+	if ownedByChurch(k) && is.IsNull("church_id") {
+		if err := p.CheckWhole(); err != nil {
+			return err
+		}
+	}
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		to, ok := record.ByName(refersTo(f))
+		if !ok {
+			continue
+		}
+		for _, n := range append(is.Ints(f.Name), is.Int(f.Name)) {
+			if n == 0 {
+				continue
+			}
+			ok, err := o.mayPoint(p, erasedAs(k), record.Pointer{Field: f.Name, Kind: to, ID: record.Int(n)})
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return &Conflict{Reason: "what the record refers to is not there", Field: f.Name}
+			}
+		}
+	}
+	return o.unique(k, id, is)
+}

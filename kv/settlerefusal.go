@@ -1,0 +1,94 @@
+package kv
+
+import (
+	"bytes"
+
+	"doorward/kv/record"
+)
+
+// applyRefused does what a refused document would have done, as far as staff may: of an edit the fields that differ, and no more.
+func (o *op) applyRefused(p Principal, d *record.Doc) error {
+	k, id, doc := listedRecord(record.Refusal, d)
+	if k == nil || doc == nil || k.Fact || k.System && erasedAs(k) != record.Ticket {
+		return &Conflict{Reason: "staff do not write such records"}
+	}
+	if gone, err := o.isErased(k, id); err != nil || gone {
+		return orNotFound(err)
+	}
+	whole := d.Value("doc")
+	if string((record.Body{Shown: whole[1 : len(whole)-1]}).Member("_deleted")) == "true" {
+		return o.deleteAs(p, erasedAs(k), id)
+	}
+	st, err := o.loadAny(k, id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case st == nil:
+		return o.createAs(p, k, doc)
+	case st.deleted:
+		return &Conflict{Reason: "the record was deleted"}
+	}
+	is, err := st.decode(k)
+	if err != nil {
+		return err
+	}
+	return o.editAs(p, erasedAs(k), id, staffForm(k), membersOf(doc, is))
+}
+
+// membersOf are the fields of a document that staff may set and that differ from what is there, as an object without its last
+// brace.
+func membersOf(doc, is *record.Doc) []byte {
+	members := []byte{'{'}
+	form := staffForm(doc.Kind)
+	for i := range doc.Kind.Fields {
+		f := &doc.Kind.Fields[i]
+		name := record.FormName(doc.Kind, f.Name)
+		g, known := form.Field(name)
+		if known && f.Stored() && g.Settable(record.Admin) && !bytes.Equal(doc.Value(f.Name), is.Value(f.Name)) {
+			members = appendMember(members, name, doc.Value(f.Name))
+		}
+	}
+	return members
+}
+
+// deleteAs deletes a record as p's request to /admin/v1 would.
+func (o *op) deleteAs(p Principal, k *record.Kind, id record.ID) error {
+	if err := p.checkKind(record.Admin, k, "DELETE"); err != nil {
+		return err
+	}
+	before, err := o.findForChange(p, Target{Surface: record.Admin, Kind: k, ID: id})
+	if err != nil {
+		return err
+	}
+	if err := o.unreferred(p, k, id); err != nil {
+		return err
+	}
+	if k == record.Ticket {
+		return o.deleteTicket(p, before)
+	}
+	was, err := before.decode(k)
+	if err == nil {
+		_, err = o.write(change{kind: k, id: id, before: before, was: was, author: p.key})
+	}
+	return err
+}
+
+// createAs makes a record as p's request to /admin/v1 would, under an id of its own.
+func (o *op) createAs(p Principal, k *record.Kind, doc *record.Doc) error {
+	if erasedAs(k) == record.Ticket {
+		return &Conflict{Reason: "a ticket is made as a whole, and this is a part of one"}
+	}
+	if err := p.checkKind(record.Admin, k, "POST"); err != nil {
+		return err
+	}
+	if err := mayCreate(p, k); err != nil {
+		return err
+	}
+	patch, err := k.Parse(append(membersOf(doc, k.NewDoc()), '}'), record.ParseOptions{Surface: record.Admin, Create: true, Zone: o.store.zone})
+	if err != nil {
+		return err
+	}
+	_, err = o.create(p, k, record.ID{}, o.store.prepareNew(p, patch))
+	return err
+}
