@@ -84,8 +84,8 @@ func (s *Server) Wrap(next http.Handler) http.Handler {
 // Login finds who has a key and secret, and slows those who guess: the error then has a method RetryAfter.
 func (s *Server) Login(r *http.Request, key, secret string) (kv.Principal, error) {
 	p, err := s.config.Store.Login(key, secret)
-	if !errors.Is(err, kv.ErrBadLogin) {
-		return p, err
+	if !errors.Is(err, kv.ErrBadLogin) || errors.Is(err, kv.ErrRevoked) {
+		return p, err // who has the secret of a revoked key does not guess
 	}
 	if slow := s.limits.fail(clientAddr(r), key); !errors.Is(slow, kv.ErrBadLogin) {
 		return kv.Principal{}, slow

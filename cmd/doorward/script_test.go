@@ -41,6 +41,9 @@ func TestMain(m *testing.M) {
 //	process NAME DIR             starts a server as a process of its own
 //	kill NAME                    ends it as a power cut does
 //	holds DIR TEXT               looks for a text in the bytes of a folder's files
+//	key NAME DIR LEVEL ALLOW     makes a key and asks with it from then on
+//	as NAME                      asks with a key that was made before
+//	join DIR CENTREDIR ADDRESS   enrols a laptop of that name, with flags of enrol, and joins
 //	lacks DIR WORD...            looks for words in all files of a folder
 //
 // $REPO is the folder of the whole project.
@@ -61,6 +64,7 @@ func TestScripts(t *testing.T) {
 			"serve": scriptServe, "quit": scriptQuit, "ask": scriptAsk, "take": scriptTake, "mode": scriptMode, "give": scriptGive,
 			"spoil": scriptSpoil, "measure": scriptMeasure, "lacks": scriptLacks, "until": scriptUntil, "gone": scriptGone, "link": scriptLink,
 			"cut": scriptCut, "mend": scriptMend, "process": scriptProcess, "kill": scriptKill, "holds": scriptHolds,
+			"key": scriptKey, "as": scriptAs, "join": scriptJoin,
 		},
 		Condition:          func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },
 		RequireUniqueNames: true,

@@ -247,3 +247,31 @@ func scriptGone(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s goes on", args[0])
 	}
 }
+
+// scriptKey makes a key in a folder and goes on with it.
+func scriptKey(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 4 {
+		ts.Fatalf("usage: key NAME DIR LEVEL PERMISSIONS")
+	}
+	ts.Check(ts.Exec("doorward", "keys", "add", "--data", args[1], "--name", args[0], "--level", args[2], "--allow", args[3], "--json"))
+	for _, member := range []string{"key", "secret"} {
+		scriptTake(ts, false, []string{args[0] + "_" + member, member})
+	}
+	scriptAs(ts, false, args[:1])
+}
+
+// scriptAs goes on with a key that was made before.
+func scriptAs(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv("KEY", ts.Getenv(args[0]+"_key"))
+	ts.Setenv("SECRET", ts.Getenv(args[0]+"_secret"))
+}
+
+// scriptJoin enrols a folder at the centre in another, and has it join over a link.
+func scriptJoin(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 4 {
+		ts.Fatalf("usage: join DIR CENTREDIR ADDRESS flags of enrol")
+	}
+	ts.Check(ts.Exec("doorward", append([]string{"venue", "enrol", "--data", args[1], "--name", args[0], "--json"}, args[3:]...)...))
+	scriptTake(ts, false, []string{"CODE", "code"})
+	ts.Check(ts.Exec("doorward", "venue", "join", "--data", args[0], "--upstream", "http://"+args[2], "--code", ts.Getenv("CODE")))
+}
