@@ -15,6 +15,7 @@
 //	              centre                                         text; none, or empty: this store is the root
 //	              epochs                                         n × (ended epoch 26, its last sequence uv)
 //	              marker                                         inode of the sidecar 8, 0 = it tells nothing; machine
+//	              restored                                       time 8, of the last restore
 //	              session, sessions/<node>                       26; n × (session 26, predecessor 26, outlived 1)
 //	              clock                                          what was measured of it, see clock.go
 //	              compacted                                      when the file was last written anew 8
@@ -28,7 +29,7 @@
 //	opaque        scope, document of an unknown kind             sequence 8, flags 1, record.Tree
 //	opaque_body   scope, document, 0, generation 8, hash 16      canonical JSON
 //	erased        keyed hash of an erased record's id 16         kind 1, done 8, of a ticket n × (kind 1, generation 8, hash 16)
-//	lease         given g 1, kind 1, from 8                      to 8, api key uv, epoch
+//	lease         given g 1, kind 1, from 8                      to 8, api key uv, 0 = forgotten; epoch
 //	              taken t 1, kind 1, from 8                      to 8, next 8
 //	              last taken l 1, kind 1                         to 8
 //	twin          k 1, kind 1, keyed hash of a key 16, id 8      -

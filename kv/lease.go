@@ -17,6 +17,9 @@ const (
 	leaseLast  = 'l' // l 1, kind 1 → the end 8 of the last range taken: they ascend
 )
 
+// forgotten is the key of a range that was given in a past which a restored store knows nothing of: it may have been any laptop's.
+const forgotten = 0
+
 // Lease is a range of ids of one kind, from the first to the last.
 type Lease struct {
 	Kind     *record.Kind

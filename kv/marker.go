@@ -101,16 +101,27 @@ func (s *Store) arrive(c Config) error {
 	return err
 }
 
-// restoreGap is how far ids move on in a restored store: so many may have been given out since the backup.
-const restoreGap = 100_000
+// In a restored store ids move on by so much, as may have been given out since the backup: 100,000 or a hundred leases.
+const (
+	restoreGap    = 100_000
+	restoreLeases = 100
+)
 
-// restore makes of what a backup held a store that goes on.
+// restore makes of what a backup held a store that goes on. Whatever of the ids it passes over was leased, nobody knows to whom any
+// more: records that laptops have made of them are taken.
 func (o *op) restore() error {
 	for _, k := range record.Kinds() {
-		if !k.ULID {
-			o.state.minted[k.Number] += restoreGap
+		if k.ULID {
+			continue
+		}
+		gap := max(restoreGap, restoreLeases*LeaseSize(k))
+		from := o.state.minted[k.Number] + 1
+		o.state.minted[k.Number] += gap
+		if LeaseSize(k) > 0 && !o.store.isLeaf() {
+			o.put(leaseBucket, leaseKey(leaseGiven, k, from), binary.AppendUvarint(seqKey(uint64(from+gap-1)), forgotten))
 		}
 	}
+	o.beginRecovery()
 	o.delete(metaBucket, markerKey) // it will be marked where it is put
 	return o.beginElsewhere()
 }

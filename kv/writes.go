@@ -93,10 +93,9 @@ func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 		return refused("the laptop is revoked")
 	case eventLevel && !rule.event, !eventLevel && !rule.church, rule.money && !p.node.Finance:
 		return refused("a laptop of this level does not write this kind")
-	case a.kind.Fact && a.doc.Text("node") != p.node.Node:
-		return refused("a laptop brings the facts of its own node alone")
-	case !a.kind.Fact && eventLevel && !a.isOnlyOf(p.node.Node):
-		return refused("somebody else has changed the ticket")
+	}
+	if err := a.isOwn(o, p); err != nil {
+		return err
 	}
 	if err := db.judgeScopes(o, p, a); err != nil {
 		return err
@@ -111,6 +110,23 @@ func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 		return asRefusal(o.unreferred(p, a.kind, a.id))
 	}
 	return nil
+}
+
+// isOwn answers a *Forbidden for what a laptop may not bring because others have made it.
+func (a *arrival) isOwn(o *op, p Principal) error {
+	var reason string
+	switch {
+	case a.kind.Fact && a.doc.Text("node") != p.node.Node:
+		reason = "a laptop brings the facts of its own node alone"
+	case !a.kind.Fact && p.level.Name == EventOf && !a.isOnlyOf(p.node.Node):
+		reason = "somebody else has changed the ticket"
+	default:
+		return nil
+	}
+	if recovers, err := o.recovers(); err != nil || recovers {
+		return err
+	}
+	return refused(reason)
 }
 
 // isOnlyOf tells that one node alone has made all revisions of a record.

@@ -1,0 +1,27 @@
+package kv
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// A root that was restored from a backup lacks what was made since, by itself and by laptops that may have been lost meanwhile, but
+// other laptops hold it. For a week it takes from a laptop also what somebody else has made: facts of other nodes, tickets that were
+// changed at the centre. Everything else that is asked of a laptop holds as ever.
+const recoveryTime = 7 * 24 * time.Hour
+
+var restoredKey = []byte("restored") // in meta: when the store was restored, microseconds since 1970 8
+
+// beginRecovery notes the moment of a restore.
+func (o *op) beginRecovery() {
+	o.put(metaBucket, restoredKey, binary.BigEndian.AppendUint64(nil, uint64(o.now.UnixMicro())))
+}
+
+// recovers tells whether the store takes from laptops what a backup did not have.
+func (o *op) recovers() (bool, error) {
+	row, err := o.get(metaBucket, restoredKey)
+	if err != nil || len(row) != 8 {
+		return false, err
+	}
+	return o.now.Sub(time.UnixMicro(int64(binary.BigEndian.Uint64(row)))) < recoveryTime, nil
+}

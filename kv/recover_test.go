@@ -1,0 +1,79 @@
+package kv_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// relapsed has a centre restored to a backup that was made before something happened.
+func relapsed(t testing.TB, c *joined, between func()) *kvtest.Clock {
+	t.Helper()
+	backup := filepath.Join(t.TempDir(), "backup")
+	if _, err := c.centre.CopyTo(kv.Operator(), backup); err != nil {
+		t.Fatal(err)
+	}
+	between()
+	dir := t.TempDir()
+	if _, err := kv.Replace(dir, backup, sunday); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, reopenable(t, kv.Config{Dir: dir, Restored: true}))
+	clock := kvtest.NewClock(time.Now())
+	c.centre = kvtest.OpenConfig(t, kv.Config{Dir: dir, Clock: clock.Now})
+	return clock
+}
+
+// A restored centre does not know what it had leased since its backup. It gives none of that again, and takes what was made of it.
+func TestIDsLeasedBeforeARestoreAreGood(t *testing.T) {
+	c := newPair(t)
+	var last kv.Lease
+	relapsed(t, &c, func() {
+		for range 20 {
+			last = c.leased(t, record.Person, 10_000)
+		}
+	})
+	made := kv.DocWrite{ID: record.Person.DocID(record.Int(last.From)), Path: chain("a"), Body: []byte(`{"full_name":"Ana","church_id":1}`)}
+	if err := push(t, opens(t, c.centre, c.p, "church-1"), made); err != nil {
+		t.Errorf("the laptop brings what it had made: %v", err)
+	}
+	if next, err := c.centre.Lease(c.p, record.Person, 1, c.venue.Epoch()); err != nil || next.From <= last.To {
+		t.Errorf("the next lease is %+v, %v, want one beyond %d", next, err, last.To)
+	}
+	healthy(t, c.centre)
+}
+
+// A restored centre takes back its own facts, and those of others, from a laptop that has them; later on it takes none again.
+func TestARestoredCentreIsToldWhatItHadKnown(t *testing.T) {
+	c := newPair(t)
+	newTicket(t, c.centre, 1, "CODE", "")
+	door := enrolled(t, c.centre, "event:1", kv.Venue{Node: c.venue.Node()})
+	event := func(s *kv.Store, p kv.Principal) *kv.Database { return opens(t, s, p, "event-1") }
+	clock := relapsed(t, &c, func() {
+		scanned(t, c.centre, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE"}, kv.Admitted)
+		patched(t, c.centre, record.Ticket, 1, `{"state":"cancelled"}`)
+		replicated(t, event(c.centre, kv.Operator()), c.centre.Node(), event(c.venue, kv.Operator()))
+	})
+	scanned(t, c.centre, kv.Operator(), kv.Attempt{Event: 1, Code: "OTHER"}, kv.UnknownCode)
+	push := func() []string {
+		return replicated(t, event(c.venue, kv.Operator()), c.venue.Node(), event(c.centre, door))
+	}
+	clock.Move(8 * 24 * time.Hour)
+	if refused := push(); len(refused) != 2 {
+		t.Errorf("after a week the centre refuses %v, want its fact and its cancellation", refused)
+	}
+	clock.Move(-4 * 24 * time.Hour)
+	if refused := push(); refused != nil {
+		t.Errorf("the restored centre refuses %v", refused)
+	}
+	scanned(t, c.centre, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE"}, kv.Cancelled)
+	page, err := c.centre.DoubleEntries(kv.Operator(), kv.DoubleQuery{Event: 1, Limit: 9})
+	if err != nil || page.Count != 1 || page.Entries[0].Node != c.centre.Node() {
+		t.Errorf("double entries = %+v, %v, want the admission that is cancelled since", page, err)
+	}
+	healthy(t, c.centre)
+}
