@@ -201,6 +201,11 @@ func (v *sight) verifyOpaque(b bucket, key, value []byte) error {
 	if err != nil || !slices.Equal(row, d.appendLog(nil, doc)) || d.tree.Winner().Deleted != d.deleted {
 		return errors.Join(err, fmt.Errorf("opaque document at %d has no row in the log of its scope", d.seq))
 	}
+	for _, n := range d.tree.Nodes() {
+		if row, err := v.get(opaqueBodyBucket, opaqueBodyKey(s, doc, n.Revision)); err != nil || n.Held && row == nil {
+			return errors.Join(err, fmt.Errorf("opaque document at %d lacks the body of %s", d.seq, n.Revision))
+		}
+	}
 	return nil
 }
 

@@ -121,6 +121,10 @@ func (w *verifier) row(v *sight, b bucket, key, value []byte) error {
 		return v.verifyFree(b, key, value)
 	case b == opaqueBucket || b == opaqueBodyBucket:
 		return v.verifyOpaque(b, key, value)
+	case b == leaseBucket:
+		return v.verifyLease(key, value)
+	case b == twinBucket:
+		return v.verifyTwin(key, value)
 	case b >= treeBucket && b <= leftBucket:
 		return v.verifyReplica(b, key, value)
 	case b >= firstKindBucket:
