@@ -24,4 +24,4 @@ test:
 	@GO='$(GO)' bash .ci/check
 
 bench:
-	DOORWARD_BENCH=1 $(GO) test -count=1 -timeout 30m -run '^TestBench$$' -v ./kv
+	DOORWARD_BENCH=1 $(GO) test -count=1 -p 1 -timeout 30m -run '^TestBench$$' -v ./kv ./sync

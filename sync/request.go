@@ -67,9 +67,7 @@ func (t *There) request(ctx context.Context, method, address string, p *payload)
 			req.Header.Set(name, value)
 		}
 	}
-	if !t.plain {
-		req.Header.Set(fastHeader, fastVersion)
-	}
+	req.Header.Set(fastHeader, fastVersion)
 	if p.size > 0 {
 		req.ContentLength = p.size
 	}

@@ -1,0 +1,96 @@
+package sync_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+	"doorward/sync"
+)
+
+// inRealm is a site of another's congregation.
+func (s *site) inRealm() *site {
+	s.Helper()
+	b := newSite(s)
+	if err := b.store.Join(kv.Operator(), kv.Upstream{Node: s.store.Node()}, kv.Credential{Realm: s.store.Realm()}); err != nil {
+		s.Fatal(err)
+	}
+	return b
+}
+
+func TestRecordsAreCopiedWithinOneRealm(t *testing.T) {
+	t.Parallel()
+	for _, plain := range []bool{true, false} {
+		t.Run(fmt.Sprintf("plain %v", plain), func(t *testing.T) {
+			t.Parallel()
+			a := newSite(t)
+			church := kvtest.Create(t, a.store, record.Church, `{"name":"Central"}`)
+			for i := range 250 {
+				kvtest.Create(t, a.store, record.Person, fmt.Sprintf(`{"full_name":"Ana Souza %d","church_id":%d}`, i, church))
+			}
+			b := a.inRealm()
+			for _, name := range []string{"reference", fmt.Sprintf("church-%d", church)} {
+				from, err := sync.NewThere(sync.ThereConfig{URL: a.url + "/" + name, Key: a.auth[0], Secret: a.auth[1], Plain: plain})
+				if err != nil {
+					t.Fatal(err)
+				}
+				to, err := sync.OpenHere(b.store, kv.Operator(), name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				run := replicate(t, from, to)
+				if run.Failures > 0 || run.Written == 0 {
+					t.Errorf("%s = %+v", name, run)
+				}
+				wantSameFeed(t, a, b, name, !plain)
+			}
+			other := newSite(t)
+			to, err := sync.OpenHere(other.store, kv.Operator(), "reference")
+			if err != nil {
+				t.Fatal(err)
+			}
+			from, err := sync.OpenHere(a.store, kv.Operator(), "reference")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := sync.Replicate(t.Context(), sync.Job{Source: from, Target: to}); !errors.Is(err, sync.ErrRealm) {
+				t.Errorf("to another congregation: %v", err)
+			}
+		})
+	}
+}
+
+// wantSameFeed wants a database of two sites to hold the same winners, and to know when they were made: lines tell it, the plain
+// protocol does not.
+func wantSameFeed(t testing.TB, a, b *site, name string, told bool) {
+	t.Helper()
+	var both [2]map[string]string
+	for i, s := range []*site{a, b} {
+		db, err := s.store.Database(kv.Operator(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, _, err := db.Changes(kv.Feed{Limit: kv.DocPage, Bodies: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		both[i] = map[string]string{}
+		for _, c := range page {
+			both[i][c.ID] = fmt.Sprintf("%v %s", c.Winner.Revision, c.Winner.Body)
+			if told {
+				both[i][c.ID] += fmt.Sprint(c.Leaves[0].At)
+			}
+		}
+	}
+	if len(both[0]) == 0 || len(both[0]) != len(both[1]) {
+		t.Errorf("%s: %d records, want %d", name, len(both[1]), len(both[0]))
+	}
+	for id, want := range both[0] {
+		if both[1][id] != want {
+			t.Errorf("%s is %.200s, want %.200s", id, both[1][id], want)
+		}
+	}
+}
