@@ -12,12 +12,13 @@ func adminRoutes() []route {
 	admin := needs{resource: "admin"}
 	var table []route
 	for _, c := range adminCollections() {
-		table = append(table, c.onList(http.MethodGet), c.onOne(http.MethodGet))
+		table = append(table, c.onList(http.MethodGet), c.onOne(http.MethodGet), c.onHistory())
 		if c.kind.Fact || c.kind.System {
 			continue
 		}
 		table = append(table, c.onList(http.MethodPost), c.onOne(http.MethodPatch), c.onOne(http.MethodDelete))
 	}
+	table = append(append(table, conflicts.routes()...), refusals.routes()...)
 	return append(table,
 		route{http.MethodGet, "/admin/v1/keys/", admin, listKeys, operation{
 			tag: "keys", summary: "List the keys within one's own", status: 200, reply: "key", list: true}},

@@ -124,9 +124,9 @@ func (r *route) idSchema(name string) map[string]any {
 	if name == groupParameter {
 		return map[string]any{"type": "string"}
 	}
-	if r.doc.form == nil && strings.HasPrefix(r.path, "/admin/v1/") {
+	if strings.HasPrefix(r.path, "/admin/v1/") {
 		name := strings.Split(strings.TrimPrefix(r.path, "/admin/v1/"), "/")[0]
-		if k, ok := record.ByName(name); ok && k.ULID {
+		if k, ok := record.ByName(strings.TrimSuffix(name, "s")); ok && k.ULID {
 			return map[string]any{"type": "string"}
 		}
 	}

@@ -28,6 +28,7 @@ func ownSchemas() map[string]any {
 		"double_entry":       structSchema(reflect.TypeFor[doubleView]()),
 		"admin_double_entry": structSchema(reflect.TypeFor[adminDoubleView]()),
 		"venue":              structSchema(reflect.TypeFor[venueView]()),
+		"history":            historySchema(structSchema(reflect.TypeFor[pastView]())),
 		"found":              structSchema(reflect.TypeFor[foundTickets]()),
 		"health":             object(map[string]any{"status": text}, "status"),
 		"document":           map[string]any{"type": "object"},

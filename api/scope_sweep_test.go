@@ -18,7 +18,7 @@ type sweep struct {
 // missing is the id of nothing, for each kind.
 func missing(kind string) string {
 	switch kind {
-	case "double_entries", "checkin", "scan", "undo", "conflict", "refusal", "erasure":
+	case "double_entries", "checkin", "scan", "undo", "conflict", "refusal", "conflicts", "refusals", "erasure":
 		return "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 	}
 	return "9999"
@@ -123,6 +123,7 @@ func (s *sweep) lists() {
 					s.list(p.at(event.id)+"?", "double_entries", func(r *lore) bool { return r.refs["event_id"] == event.number() })
 				}
 			}
+		case strings.HasSuffix(p.path, "/history/"): // revisions, not records
 		case p.atDoor(): // the status of an event: it holds no records
 		case p.under: // memberships
 			for _, group := range s.c.all("group") {

@@ -131,6 +131,7 @@ func drawCongregation(t testing.TB, seed uint64, configure ...func(*api.Config))
 	}
 	c.drawMembers()
 	c.drawDoors()
+	c.drawMatters()
 	return c
 }
 

@@ -130,3 +130,18 @@ func (v *sight) seesRefusal(p Principal, d *record.Doc) (bool, error) {
 	}
 	return false, nil
 }
+
+// SeesMatter answers nil where p may say what becomes of a conflict or a refusal, as far as that follows from the list: ErrNotFound,
+// *Forbidden.
+func (s *Store) SeesMatter(p Principal, k *record.Kind, id record.ID) error {
+	if err := p.checkKind(record.Admin, k, "POST"); err != nil {
+		return err
+	}
+	return s.view(func(v *sight) error {
+		st, _, err := v.matter(p, k, id)
+		if err == nil && st == nil {
+			err = ErrNotFound
+		}
+		return err
+	})
+}

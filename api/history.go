@@ -1,0 +1,108 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// pastView is a revision of a record, or of a part of a ticket. What is not known of it is null.
+type pastView struct {
+	Kind    string         `json:"kind"`
+	Rev     string         `json:"rev"`
+	At      jsontext.Value `json:"at"`
+	Key     *int64         `json:"key"`
+	Node    *string        `json:"node"`
+	Fields  []string       `json:"fields"`
+	Deleted bool           `json:"deleted"`
+	Winner  bool           `json:"winner"`
+	Held    bool           `json:"held"`
+}
+
+// pastBody is a revision with its body.
+type pastBody struct {
+	pastView `json:",inline"`
+	Body     jsontext.Value `json:"body"`
+}
+
+// historySchema is the schema of a history.
+func historySchema(view map[string]any) map[string]any {
+	view["properties"].(map[string]any)["body"] = map[string]any{"type": []string{"object", "null"}}
+	return map[string]any{"type": "array", "items": view}
+}
+
+// bodiesParameter asks for what the revisions said.
+var bodiesParameter = parameterDoc{name: "bodies", schema: map[string]any{"type": "boolean"}, text: "With the bodies that are held."}
+
+// onHistory is the route of a record's history.
+func (c *collection) onHistory() route {
+	return route{http.MethodGet, c.path + "{id}/history/", c.needs(http.MethodGet), c.history, operation{
+		tag: "admin: " + c.kind.Name, summary: "The revisions of a " + c.kind.Name + " as far as they are known, newest first", status: 200,
+		reply: "history", query: []parameterDoc{bodiesParameter}}}
+}
+
+// history answers GET of a record's history.
+func (c *collection) history(x *exchange) error {
+	t, err := c.target(x)
+	if err != nil {
+		return err
+	}
+	bodies, err := wantsBodies(x)
+	if err != nil {
+		if missing := x.store().Sees(x.caller, c.kind, t.ID); missing != nil {
+			return missing
+		}
+		return err
+	}
+	all, err := x.store().History(x.caller, t, bodies)
+	if err != nil {
+		return err
+	}
+	views := make([]any, len(all))
+	for i := range all {
+		view := viewPast(&all[i])
+		views[i] = view
+		if bodies {
+			views[i] = pastBody{view, orNullJSON(all[i].Body)}
+		}
+	}
+	body, err := json.Marshal(views)
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, body)
+}
+
+func wantsBodies(x *exchange) (bool, error) {
+	text, given := parseQuery(x.request.URL.RawQuery).text(bodiesParameter.name)
+	if !given {
+		return false, nil
+	}
+	bodies, ok := record.ParseBool(text)
+	if !ok {
+		var faults record.Faults
+		faults.Add(bodiesParameter.name, record.TextNotBool)
+		return false, faults
+	}
+	return bodies, nil
+}
+
+func viewPast(p *kv.Past) pastView {
+	return pastView{
+		Kind: p.Kind.Name, Rev: p.Revision, At: orNullTime(p.At.Truncate(time.Microsecond)), Key: orNullID(p.Key), Node: orNull(p.Node),
+		Fields: p.Fields, Deleted: p.Deleted, Winner: p.Winner, Held: p.Held,
+	}
+}
+
+// orNullJSON shows nothing as null.
+func orNullJSON(v []byte) jsontext.Value {
+	if v == nil {
+		return jsontext.Value("null")
+	}
+	return v
+}

@@ -1,0 +1,138 @@
+package api
+
+import (
+	"net/http"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// matters are what staff have to look at: the conflicts or the refusals.
+type matters struct {
+	kind    *record.Kind
+	path    string
+	filters []filter
+	form    *record.Kind // of what becomes of one
+	resolve func(*exchange, record.ID, *record.Patch) error
+}
+
+// The two lists.
+var (
+	conflicts = &matters{kind: record.Conflict, path: "/admin/v1/conflicts/", form: conflictForm, resolve: resolveConflict,
+		filters: []filter{{"kind", "kind", byText}, {"record_id", "record_id", byText}}}
+	refusals = &matters{kind: record.Refusal, path: "/admin/v1/refusals/", form: refusalForm, resolve: resolveRefusal,
+		filters: []filter{{"db", "db", byText}}}
+)
+
+// conflictForm says what becomes of a conflict: one of keep and value.
+var conflictForm = record.Form("conflict_choice",
+	record.Field{Name: "keep", Type: record.Choice{"winner", "other"}},
+	record.Field{Name: "value", Type: record.Anything{}, Flags: record.Null},
+)
+
+// refusalForm says whether a refused document is applied.
+var refusalForm = record.Form("refusal_choice", record.Field{Name: "apply", Type: record.Bool{}, Flags: record.Required})
+
+// routes are all about them.
+func (m *matters) routes() []route {
+	admin, reply := needs{resource: "admin"}, "admin_"+m.kind.Name
+	query := windowParameters[:len(windowParameters):len(windowParameters)]
+	for _, f := range m.filters {
+		query = append(query, parameterDoc{name: f.name, schema: f.schema()})
+	}
+	return []route{
+		{http.MethodGet, m.path, admin, m.list, operation{
+			tag: "conflicts and refusals", summary: "List what staff have to look at", status: 200, reply: reply, list: true, query: query}},
+		{http.MethodGet, m.path + "{id}/", admin, m.retrieve, operation{
+			tag: "conflicts and refusals", summary: "Retrieve a " + m.kind.Name, status: 200, reply: reply}},
+		{http.MethodPost, m.path + "{id}/resolve/", admin, m.settle, operation{
+			tag: "conflicts and refusals", summary: "Say what becomes of a " + m.kind.Name, form: m.form, status: 204}},
+	}
+}
+
+// list answers GET of the list.
+func (m *matters) list(x *exchange) error {
+	q := parseQuery(x.request.URL.RawQuery)
+	s := readSpan(q)
+	where, faults := readFilters(m.filters, q, x.store().Zone())
+	page, err := x.store().Matters(x.caller, kv.MatterQuery{Kind: m.kind, Where: where, Offset: s.offset, Limit: s.limit})
+	if err = bothFaults(faults, err); err != nil {
+		return err
+	}
+	dst := append(appendHead(x.buffer, x, q, s, page.Count), '[')
+	for i, r := range page.Replies {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, r.JSON...)
+	}
+	x.buffer = append(dst, ']', '}')
+	return x.reply(http.StatusOK, x.buffer)
+}
+
+// about is the one in the path: kv.ErrNotFound where the caller does not see it.
+func (m *matters) about(x *exchange) (kv.Reply, error) {
+	id, ok := m.kind.ParseID(x.request.PathValue("id"))
+	if !ok {
+		return kv.Reply{}, kv.ErrNotFound
+	}
+	return x.store().Matter(x.caller, m.kind, id)
+}
+
+// retrieve answers GET of one.
+func (m *matters) retrieve(x *exchange) error {
+	r, err := m.about(x)
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, r.JSON)
+}
+
+// settle answers POST of what becomes of one. Whether it is there is said before what is wrong with the body.
+func (m *matters) settle(x *exchange) error {
+	id, ok := m.kind.ParseID(x.request.PathValue("id"))
+	if !ok {
+		return kv.ErrNotFound
+	}
+	if err := x.store().SeesMatter(x.caller, m.kind, id); err != nil {
+		return err
+	}
+	form, _, err := readForm(x, m.form)
+	if err != nil {
+		return err
+	}
+	if err := m.resolve(x, id, form); err != nil {
+		return err
+	}
+	return x.done()
+}
+
+func resolveConflict(x *exchange, id record.ID, form *record.Patch) error {
+	keep, chosen := form.Value("keep")
+	chosen = chosen && keep.Kind() == jsontext.KindString
+	value, given := form.Value("value")
+	if chosen == given && len(form.Faults) == 0 {
+		form.Faults.Add("keep", "One of keep and value is wanted.")
+	}
+	if err := sound(form); err != nil {
+		return err
+	}
+	c := kv.Choice{Other: record.Unquote(keep) == "other"}
+	if given {
+		c.Value = append(jsontext.Value{}, value...)
+	}
+	return x.store().ResolveConflict(x.caller, id, c)
+}
+
+func resolveRefusal(x *exchange, id record.ID, form *record.Patch) error {
+	apply, given := form.Value("apply")
+	if given = given && apply.Kind() != jsontext.KindNull; !given && len(form.Faults) == 0 {
+		form.Faults.Add("apply", record.TextRequired)
+	}
+	if err := sound(form); err != nil {
+		return err
+	}
+	return x.store().ResolveRefusal(x.caller, id, string(apply) == "true")
+}
