@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 //	link NAME ADDRESS            lays a cable; what dials $NAME reaches the address
 //	cut NAME, mend NAME          cuts it, and mends it
 //	process NAME DIR             starts a server as a process of its own
-//	kill NAME                    ends it as a power cut does
+//	unplug NAME                  ends it as a power cut does
 //	holds DIR TEXT               looks for a text in the bytes of a folder's files
 //	key NAME DIR LEVEL ALLOW     makes a key and asks with it from then on
 //	as NAME                      asks with a key that was made before
@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": scriptServe, "quit": scriptQuit, "ask": scriptAsk, "take": scriptTake, "mode": scriptMode, "give": scriptGive,
 			"spoil": scriptSpoil, "measure": scriptMeasure, "lacks": scriptLacks, "until": scriptUntil, "gone": scriptGone, "link": scriptLink,
-			"cut": scriptCut, "mend": scriptMend, "process": scriptProcess, "kill": scriptKill, "holds": scriptHolds,
+			"cut": scriptCut, "mend": scriptMend, "process": scriptProcess, "unplug": scriptUnplug, "holds": scriptHolds,
 			"key": scriptKey, "as": scriptAs, "join": scriptJoin,
 		},
 		Condition:          func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },

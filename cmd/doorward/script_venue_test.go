@@ -201,8 +201,8 @@ func scriptProcess(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Defer(killed)
 }
 
-// scriptKill ends a process as a power cut does.
-func scriptKill(ts *testscript.TestScript, _ bool, args []string) {
+// scriptUnplug ends a process as a power cut does.
+func scriptUnplug(ts *testscript.TestScript, _ bool, args []string) {
 	kill := ts.Value(servers{}).(*running).processes[args[0]]
 	if kill == nil {
 		ts.Fatalf("no process %s", args[0])
