@@ -21,6 +21,7 @@
 //	              compacted                                      when the file was last written anew 8
 //	              centre, upstream                               the centre's node; an Upstream as JSON
 //	              contact/<id of a laptop>                       its last Contact as JSON
+//	              released                                       since when free pages hold what it has released 8
 //	kind:<name>   id: 8 bytes, or 16 of a ULID                   header, body
 //	log           sequence 8                                     kind 1, flags 1, id, generation uv, hash 16
 //	scope_log     scope (sort 1, id uv), sequence 8              as in log

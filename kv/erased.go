@@ -187,7 +187,7 @@ func (v *sight) compactedAt() (int64, error) {
 	return int64(binary.BigEndian.Uint64(row)), nil
 }
 
-// When a store is to be compacted after an erasure: as soon as doors are quiet once half a day has gone by, and before a day has
+// When a store is to be compacted after an erasure, or after what it has released: as soon as doors are quiet once half a day has gone by, and before a day has
 // whatever happens at them.
 const (
 	compactSoon = 12 * time.Hour
@@ -198,6 +198,13 @@ const (
 // WantsCompacting tells that it is time to write the file anew (Compact), for which nobody may have it open.
 func (s *Store) WantsCompacting() (bool, error) {
 	_, since, err := s.ErasuresDue()
+	if err != nil {
+		return false, err
+	}
+	released, err := s.releasedSince()
+	if since.IsZero() || !released.IsZero() && released.Before(since) {
+		since = released
+	}
 	if err != nil || since.IsZero() {
 		return false, err
 	}

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"encoding/binary"
+	"time"
 
 	"doorward/kv/record"
 )
@@ -52,6 +53,11 @@ func (o *op) release(scope record.Scope, upto uint64) (done int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if len(rows) > 0 {
+		if err := o.noteReleased(); err != nil {
+			return 0, err
+		}
+	}
 	for _, c := range rows {
 		st, err := o.loadAny(c.Kind, c.ID)
 		if err != nil {
@@ -65,4 +71,39 @@ func (o *op) release(scope record.Scope, upto uint64) (done int, err error) {
 		}
 	}
 	return len(rows), nil
+}
+
+var releasedKey = []byte("released") // in meta: when the file first held bytes of what it has released, microseconds 8
+
+// noteReleased notes that free pages of the file hold from now on what it no longer shall.
+func (o *op) noteReleased() error {
+	since, err := o.releasedSince()
+	if err == nil && since == 0 {
+		o.put(metaBucket, releasedKey, seqKey(uint64(o.stamp)))
+	}
+	return err
+}
+
+// releasedSince is since when there are such bytes; 0 where the file was written anew meanwhile.
+func (v *sight) releasedSince() (int64, error) {
+	row, err := v.get(metaBucket, releasedKey)
+	if err != nil || len(row) != 8 {
+		return 0, err
+	}
+	since := int64(binary.BigEndian.Uint64(row))
+	if compacted, err := v.compactedAt(); err != nil || since <= compacted {
+		return 0, err
+	}
+	return since, nil
+}
+
+func (s *Store) releasedSince() (since time.Time, err error) {
+	err = s.view(func(v *sight) error {
+		n, err := v.releasedSince()
+		if n != 0 {
+			since = time.UnixMicro(n)
+		}
+		return err
+	})
+	return since, err
 }
