@@ -83,9 +83,9 @@ func TestAReplicationGoesOnAfterAnyCut(t *testing.T) {
 				t.Run(fmt.Sprintf("push %v fast %v %s", push, fast, how), func(t *testing.T) {
 					t.Parallel()
 					a, b := newSite(t), newSite(t)
-					docs := 60
+					docs := 20
 					if how == answerHalf {
-						docs = 520 // several batches of the plain protocol
+						docs = 510 // several batches of the plain protocol
 					}
 					a.fill(docs)
 					for n := int64(1); ; n++ {

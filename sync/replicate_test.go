@@ -66,7 +66,7 @@ func (s *site) fill(n int) {
 	rev = s.put("gone", `{}`)
 	s.want(200, "DELETE", "/notes/gone?rev="+rev, "")
 	rev = s.put("with%2Fslash", `{"_attachments":{"small ä.txt":{"content_type":"text/plain","data":"aGVsbG8="}}}`)
-	s.want(201, "PUT", "/notes/with%2Fslash/large?rev="+rev, strings.Repeat("large ", 100_000), "Content-Type", "text/x-large")
+	s.want(201, "PUT", "/notes/with%2Fslash/large?rev="+rev, strings.Repeat("large ", 50_000), "Content-Type", "text/x-large")
 	s.put("_design/views", `{"language":"javascript"}`)
 }
 
