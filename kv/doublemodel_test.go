@@ -68,6 +68,13 @@ func (f *drawnFact) put(t testing.TB, s *kv.Store, event int64) {
 		patched(t, s, record.Ticket, int64(f.ticket), fmt.Sprintf(`{"state":%q}`, f.state))
 		return
 	}
+	if err := kv.PutFact(s, f.kind, f.id, f.members(event)...); err != nil {
+		t.Fatalf("PutFact(%+v): %v", f, err)
+	}
+}
+
+// members are what a fact says.
+func (f *drawnFact) members(event int64) []record.Member {
 	text := func(name, v string) record.Member { return record.Member{Name: name, Value: record.Quote(v)} }
 	members := []record.Member{{Name: "event_id", Value: record.Number(event)}, {Name: "ticket_id", Value: record.Number(int64(f.ticket))},
 		text("code_hash", fmt.Sprintf("%032d", f.code)), text("list", f.list), text("direction", f.direction), text("door", fmt.Sprint("door ", f.code)),
@@ -78,9 +85,7 @@ func (f *drawnFact) put(t testing.TB, s *kv.Store, event int64) {
 	case record.Scan:
 		members = append(members, text("outcome", "blocked"))
 	}
-	if err := kv.PutFact(s, f.kind, f.id, members...); err != nil {
-		t.Fatalf("PutFact(%+v): %v", f, err)
-	}
+	return members
 }
 
 // told is what a store says of an event.
