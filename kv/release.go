@@ -2,6 +2,7 @@ package kv
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"doorward/kv/record"
@@ -31,6 +32,55 @@ func (s *Store) Release(p Principal, name string, upto uint64) error {
 			return err
 		}
 	}
+}
+
+// Leave takes out of the file those of some documents that are still in a database of records, without a tombstone: elsewhere they
+// have left it. One that has changed after a sequence is held back.
+func (s *Store) Leave(p Principal, name string, ids []string, upto uint64) (held bool, err error) {
+	if err := p.CheckWhole(); err != nil {
+		return false, err
+	}
+	scope, ok := record.ParseScope(name)
+	if !ok {
+		return false, nil // of all records none is another's
+	}
+	for some := range slices.Chunk(ids, MaxRows) {
+		steps := []step{{run: func(o *op) error {
+			for _, id := range some {
+				late, err := o.leave(scope, id, upto)
+				if err != nil {
+					return err
+				}
+				held = held || late
+			}
+			return nil
+		}}}
+		if err := s.doAll(steps); err != nil {
+			return held, err
+		}
+		if err := steps[0].err; err != nil {
+			return held, err
+		}
+	}
+	return held, nil
+}
+
+func (o *op) leave(scope record.Scope, text string, upto uint64) (late bool, err error) {
+	k, id, ok := record.ParseDocID(text)
+	if !ok {
+		return false, nil // of a kind that this version does not know
+	}
+	st, err := o.loadAny(k, id)
+	if err != nil || st == nil || !st.in(scope) {
+		return false, err
+	}
+	if st.seq > upto {
+		return true, nil
+	}
+	if err := o.noteReleased(); err != nil {
+		return false, err
+	}
+	return false, o.purge(k, st)
 }
 
 // release purges some of a scope's records, and forgets which have left it.

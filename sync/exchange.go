@@ -52,7 +52,8 @@ func (x *visit) job(name string, push bool, pushed chan<- struct{}) (Job, error)
 		return Job{}, err
 	}
 	if !push {
-		return Job{Source: theirs, Target: own, Live: true, Tries: 1, Progress: x.metrics.progress(pulled)}, nil
+		left := func(ctx context.Context, ids []string) error { return x.left(ctx, name, ids) }
+		return Job{Source: theirs, Target: own, Live: true, Tries: 1, Progress: x.metrics.progress(pulled), Left: left}, nil
 	}
 	count := x.metrics.progress(brought)
 	return Job{Source: own, Target: theirs, Live: true, Tries: 1, Progress: func(out Outcome) {
@@ -122,6 +123,24 @@ func (x *visit) again(ctx context.Context, measures bool) error {
 		return err
 	}
 	return x.release()
+}
+
+// left takes out of the file what has left a database of the centre: it is another's now. What was changed here is handed over
+// first: the centre keeps it for staff.
+func (x *visit) left(ctx context.Context, name string, ids []string) error {
+	for {
+		upto, err := outlook{x.config.Store, x.upstream}.acknowledged(name)
+		if err != nil {
+			return err
+		}
+		held, err := x.config.Store.Leave(kv.Operator(), name, ids, upto)
+		if err != nil || !held {
+			return err
+		}
+		if err := rest(ctx, helloSoon/10); err != nil {
+			return err
+		}
+	}
 }
 
 // release takes out of the file what only the centre keeps, once it is there.

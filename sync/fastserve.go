@@ -36,6 +36,12 @@ func sendLines(c *call) error {
 		for _, x := range page.replicas {
 			b = x.appendLine(b, x.seq)
 		}
+		for _, id := range page.left {
+			b = appendJSON(b, struct {
+				Seq     sequence `json:"seq"`
+				Removed string   `json:"removed"`
+			}{page.upto, id})
+		}
 		count, upto = count+len(page.replicas), page.upto
 		c.server.metrics.sent.Add(float64(len(page.replicas)))
 		_, err := s.Write(b)

@@ -31,6 +31,9 @@ func (g *gathering) add(l *line) error {
 		b = g.batch
 	}
 	b.upto = l.seq
+	if l.removed != "" {
+		b.left = append(b.left, l.removed)
+	}
 	x := l.replica
 	if x == nil {
 		return nil

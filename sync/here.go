@@ -125,7 +125,11 @@ func parseWish(text json.RawMessage) (selector, error) {
 func (h *Here) offer(b *batch, page []kv.DocChange, passes selector) (size int, err error) {
 	for i := range page {
 		c := &page[i]
-		if c.Removed || passes != nil && !passes.matches(c) {
+		if c.Removed {
+			b.left = append(b.left, c.ID)
+			continue
+		}
+		if passes != nil && !passes.matches(c) {
 			continue
 		}
 		o := kv.Revs{ID: c.ID}

@@ -12,6 +12,7 @@ import (
 //
 //	{"format":1,"realm":…,"node":…,"epoch":…,"db":"notes","since":"0-…"}
 //	{"seq":"7-…","doc":{"_id":…,"_rev":…,"_deleted":true,"_attachments":{…stubs},…},"revs":["3-…","2-…"],"author":{…},"scopes":[…]}
+//	{"seq":"8-…","removed":"person:0000000000000001"}
 //	{"last_seq":"7-…","count":1}
 //
 // author is {at,key,node,fields}: microseconds since 1970, the api key's number at that node, its ULID, the names of fields.
@@ -40,6 +41,7 @@ type foot struct {
 type line struct {
 	seq     sequence
 	replica *replica // nil: none, or one that is not a document of ours
+	removed string   // the document that has left the database; "" = none
 	head    *Head
 	foot    *foot
 }

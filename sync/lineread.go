@@ -40,7 +40,7 @@ func readLine(dec *jsontext.Decoder) (l line, err error) {
 		}
 		return badBody(err)
 	})
-	if err != nil || l.seq == nil {
+	if err != nil || l.seq == nil || l.removed != "" {
 		return l, err
 	}
 	if l.replica, err = d.document(doc); l.replica != nil {
@@ -140,6 +140,8 @@ func (l *line) special(name string, v jsontext.Value) error {
 	case "seq":
 		l.seq = sequence(v.Clone())
 		return nil
+	case "removed":
+		return json.Unmarshal(v, &l.removed)
 	case "format":
 		l.head = &Head{}
 		return json.Unmarshal(v, &l.head.Format)

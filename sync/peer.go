@@ -53,6 +53,7 @@ type batch struct {
 	carried  bool // the feed brings the revisions along
 	replicas []*replica
 	denied   []Denial // of what cannot be offered
+	left     []string // the documents that have left the source, and live on elsewhere
 	upto     sequence
 }
 

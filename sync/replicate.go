@@ -24,6 +24,8 @@ type Job struct {
 	Logger   *slog.Logger    // nil = silent
 	Clock    func() time.Time
 	Progress func(Outcome) // called when something has been copied; nil = nobody asks
+	// Left is called with documents that have left the source and live on elsewhere, before their place is noted; nil = they stay.
+	Left func(ctx context.Context, ids []string) error
 }
 
 // Outcome tells what a replication has done, as CouchDB tells it.
@@ -164,6 +166,11 @@ func (r *replication) begin(ctx context.Context) (since sequence, err error) {
 // fetch asks the target what it lacks of each batch, and reads that. What the target has is asked for each time, never remembered.
 func (r *replication) fetch(ctx context.Context, batches <-chan *batch, loads chan<- *load) error {
 	for b := range batches {
+		if r.Left != nil && len(b.left) > 0 {
+			if err := r.Left(ctx, b.left); err != nil {
+				return err
+			}
+		}
 		missing, err := r.Target.missing(ctx, b.offers)
 		if err != nil {
 			return err

@@ -107,7 +107,8 @@ func (b *batch) readChange(dec *jsontext.Decoder) error {
 		return errJSON
 	}
 	if row.Removed {
-		return nil // it has left the database, and is nothing to copy
+		b.left = append(b.left, row.ID)
+		return nil // it is nothing to copy
 	}
 	revs := make([]string, len(row.Changes))
 	for i, c := range row.Changes {
