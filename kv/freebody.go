@@ -54,6 +54,13 @@ func checkDocID(id string) error {
 // canonicalDoc is an object with its keys sorted by bytes at every depth, numbers as their literal text and shortest escapes:
 // ErrDocument for what is no object or has a member of its own that begins with "_", ErrTooLarge.
 func canonicalDoc(body []byte) ([]byte, error) {
+	if isCanonical(body) {
+		return bytes.Clone(body), nil
+	}
+	return makeCanonical(body)
+}
+
+func makeCanonical(body []byte) ([]byte, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body)) // a Buffer is read in place
 	if dec.PeekKind() != '{' {
 		return nil, fmt.Errorf("%w: not an object", ErrDocument)
