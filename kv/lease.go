@@ -67,8 +67,13 @@ func mayLease(p Principal, k *record.Kind) error {
 	if err := p.Check("sync", "POST"); err != nil {
 		return err
 	}
-	if p.operator || p.isNode() && LeaseSize(k) > 0 {
+	rule := writeRules[k]
+	makes := (rule.event || p.level.Name != EventOf) && (!rule.money || p.node.Finance)
+	switch {
+	case p.operator, p.isNode() && LeaseSize(k) > 0 && makes:
 		return nil
+	case p.isNode():
+		return refused("the laptop makes no such records")
 	}
 	return mayUse(p, k, "POST")
 }

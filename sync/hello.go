@@ -22,7 +22,7 @@ type hello struct {
 	Backlog     int       `json:"backlog"`
 	Oldest      time.Time `json:"oldest,omitzero"`
 	Wants       []string  `json:"wants"`           // the kinds of which ids are wanted
-	Wiped       bool      `json:"wiped,omitempty"` // it wipes itself after this answer
+	Wiped       bool      `json:"wiped,omitzero"` // it wipes itself after this answer
 
 	Since map[string]string `json:"since"` // by database, up to where it has what the centre has
 }
@@ -33,14 +33,14 @@ type greeting struct {
 	Node      string            `json:"node"`
 	Epoch     string            `json:"epoch"`
 	Now       time.Time         `json:"now"`
-	Clone     bool              `json:"clone,omitempty"`   // another copy of the laptop's store is about
-	Revoked   bool              `json:"revoked,omitempty"` // nothing is taken but facts, and nothing is given
-	Wipe      bool              `json:"wipe,omitempty"`    // it shall hand over its last fact and wipe itself
+	Clone     bool              `json:"clone,omitzero"`   // another copy of the laptop's store is about
+	Revoked   bool              `json:"revoked,omitzero"` // nothing is taken but facts, and nothing is given
+	Wipe      bool              `json:"wipe,omitzero"`    // it shall hand over its last fact and wipe itself
 	Databases []exchange        `json:"databases"`
 	Behind    int               `json:"behind"`         // changes that the laptop lacks; of many it may say too many
-	Drop      []string          `json:"drop,omitempty"` // databases to take out of its file, once all of theirs is here
-	Leases    []leased          `json:"leases,omitempty"`
-	Keys      []json.RawMessage `json:"keys,omitempty"` // lines of the keys that work at the laptop too
+	Drop      []string          `json:"drop,omitzero"` // databases to take out of its file, once all of theirs is here
+	Leases    []leased          `json:"leases,omitzero"`
+	Keys      []json.RawMessage `json:"keys,omitzero"` // lines of the keys that work at the laptop too
 }
 
 // exchange is a database that the two exchange.

@@ -1,0 +1,192 @@
+package sync_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+	"doorward/sync"
+)
+
+// town is a centre with an event, and a laptop that has joined it.
+type town struct {
+	testing.TB
+	centre, laptop *kv.Store
+	url            string
+	event          int64
+}
+
+func newTown(t testing.TB) *town {
+	w := &town{TB: t, centre: kvtest.Open(t), laptop: kvtest.Open(t)}
+	w.event = kvtest.Create(t, w.centre, record.Event, `{"name":"Sunday","start_datetime":"2030-01-01T19:00:00Z"}`)
+	server, err := sync.New(sync.Config{Store: w.centre, Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(server)
+	t.Cleanup(func() {
+		server.Close()
+		s.Close()
+	})
+	w.url = s.URL
+	return w
+}
+
+// join enrols the laptop and keeps it in step for as long as the test runs.
+func (w *town) join() *sync.Venue {
+	w.Helper()
+	_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}, Venue: kv.Venue{Names: true}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if _, err := sync.Join(w.Context(), sync.JoinConfig{Store: w.laptop, URL: w.url + "/#" + code}); err != nil {
+		w.Fatal(err)
+	}
+	v, err := sync.NewVenue(sync.VenueConfig{Store: w.laptop, Version: "test"})
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, end := context.WithCancel(w.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		v.Run(ctx)
+	}()
+	w.Cleanup(func() {
+		end()
+		<-ended
+	})
+	return v
+}
+
+// arrives waits for a ticket to be at a store.
+func (w *town) arrives(s *kv.Store, id int64) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
+	defer cancel()
+	db, err := s.Database(kv.Operator(), record.Scope{Sort: record.ScopeEvent, ID: w.event}.String())
+	if err != nil {
+		w.Fatal(err)
+	}
+	for {
+		info, err := db.Info()
+		if err != nil {
+			w.Fatal(err)
+		}
+		if _, err := db.Read(record.Ticket.DocID(record.Int(id)), kv.Ask{Leaves: true}); err == nil {
+			return
+		}
+		if err := db.Await(ctx, info.Seq); err != nil {
+			w.Fatalf("ticket %d never came: %v", id, err)
+		}
+	}
+}
+
+func (w *town) sell(s *kv.Store, code string) int64 {
+	w.Helper()
+	form, err := json.Marshal(map[string]any{"event_id": w.event, "code": code, "holder_name": "Ana Souza"})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return kvtest.Create(w, s, record.Ticket, string(form))
+}
+
+// TestChangesAreOnTheOtherSideAtOnce: while the link holds, both ways.
+func TestChangesAreOnTheOtherSideAtOnce(t *testing.T) {
+	w := newTown(t)
+	w.join()
+	w.arrives(w.laptop, w.sell(w.centre, "first"))
+	for name, way := range map[string][2]*kv.Store{"to the laptop": {w.centre, w.laptop}, "to the centre": {w.laptop, w.centre}} {
+		var took []time.Duration
+		for i := range 20 {
+			began := time.Now()
+			w.arrives(way[1], w.sell(way[0], name+string(rune('0'+i))))
+			took = append(took, time.Since(began))
+		}
+		slices.Sort(took)
+		t.Logf("%s: median %v, the slowest of twenty %v", name, took[10], took[19])
+		if took[10] > 500*time.Millisecond { // the slowest tell of the machine, which tests share
+			t.Errorf("a change %s takes %v, want it there within half a second", name, took[10])
+		}
+	}
+}
+
+// TestIDsOfALaptopAreLeased: it gives numbers that nobody else gives.
+func TestIDsOfALaptopAreLeased(t *testing.T) {
+	w := newTown(t)
+	w.join()
+	w.arrives(w.laptop, w.sell(w.centre, "first"))
+	at, here := w.sell(w.laptop, "walk-in"), w.sell(w.centre, "second")
+	if at == here || at >= record.FirstDrawn {
+		t.Errorf("ticket %d of the laptop and %d of the centre, want numbers of their own, neither drawn", at, here)
+	}
+	w.arrives(w.centre, at)
+	w.arrives(w.laptop, here)
+}
+
+// TestHandshakeIsForTheLaptopItself: nobody shakes hands in another's name.
+func TestHandshakeIsForTheLaptopItself(t *testing.T) {
+	w := newTown(t)
+	_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const node, other = "01J00000000000000000000000", "01J00000000000000000000001"
+	c, err := w.centre.Exchange(code, node, kv.HashSecret("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, pageSecret := kvtest.Key(t, w.centre, "denomination", "*:*")
+	hello := func(realm, node, session string) string {
+		return `{"realm":"` + realm + `","node":"` + node + `","session":"` + session + `","predecessor":"` + other + `","wants":["ticket","person","nothing"]}`
+	}
+	for name, ask := range map[string]struct {
+		key, secret, body string
+		status            int
+	}{
+		"the laptop":         {c.Key, "secret", hello(w.centre.Realm(), node, node), 200},
+		"another laptop":     {c.Key, "secret", hello(w.centre.Realm(), other, node), 403},
+		"another realm":      {c.Key, "secret", hello(other, node, node), 403},
+		"no session":         {c.Key, "secret", hello(w.centre.Realm(), node, "x"), 400},
+		"no JSON":            {c.Key, "secret", `{"realm":`, 400},
+		"a wrong secret":     {c.Key, "guess", hello(w.centre.Realm(), node, node), 401},
+		"a key of a page":    {page, pageSecret, hello(w.centre.Realm(), node, node), 403},
+		"a body of no sense": {c.Key, "secret", `[]`, 400},
+	} {
+		status, body := w.post("/sync/_hello", ask.key, ask.secret, ask.body)
+		if status != ask.status {
+			t.Errorf("a handshake of %s = %d %s, want %d", name, status, body, ask.status)
+		}
+		if status == 200 && (!strings.Contains(body, `{"kind":"ticket","from":1,"to":100000}`) || strings.Contains(body, "person")) {
+			t.Errorf("a handshake of %s = %s, want ids of tickets alone", name, body)
+		}
+	}
+}
+
+func (w *town) post(path, key, secret, body string) (int, string) {
+	w.Helper()
+	req, err := http.NewRequestWithContext(w.Context(), http.MethodPost, w.url+path, strings.NewReader(body))
+	if err != nil {
+		w.Fatal(err)
+	}
+	req.SetBasicAuth(key, secret)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
