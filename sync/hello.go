@@ -21,7 +21,7 @@ type hello struct {
 	Offset      *int64    `json:"clock_offset_ms"` // how far the centre's clock was ahead when last measured
 	Backlog     int       `json:"backlog"`
 	Oldest      time.Time `json:"oldest,omitzero"`
-	Wants       []string  `json:"wants"`           // the kinds of which ids are wanted
+	Wants       []string  `json:"wants"`          // the kinds of which ids are wanted
 	Wiped       bool      `json:"wiped,omitzero"` // it wipes itself after this answer
 
 	Since map[string]string `json:"since"` // by database, up to where it has what the centre has
@@ -37,8 +37,7 @@ type greeting struct {
 	Revoked   bool              `json:"revoked,omitzero"` // nothing is taken but facts, and nothing is given
 	Wipe      bool              `json:"wipe,omitzero"`    // it shall hand over its last fact and wipe itself
 	Databases []exchange        `json:"databases"`
-	Behind    int               `json:"behind"`         // changes that the laptop lacks; of many it may say too many
-	Drop      []string          `json:"drop,omitzero"` // databases to take out of its file, once all of theirs is here
+	Behind    int               `json:"behind"` // changes that the laptop lacks; of many it may say too many
 	Leases    []leased          `json:"leases,omitzero"`
 	Keys      []json.RawMessage `json:"keys,omitzero"` // lines of the keys that work at the laptop too
 }
