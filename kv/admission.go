@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -26,8 +27,10 @@ func ticketAdmissions(dst []byte, ticket int64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, byTicket), uint64(ticket))
 }
 
-func ticketListAdmissions(dst []byte, ticket int64, list string) []byte {
-	return append(append(ticketAdmissions(dst, ticket), list...), 0)
+// ticketListAdmissions has the event in it: a laptop of another event cannot use a ticket up.
+func ticketListAdmissions(dst []byte, ticket, event int64, list string) []byte {
+	dst = binary.BigEndian.AppendUint64(ticketAdmissions(dst, ticket), uint64(event))
+	return append(append(dst, list...), 0)
 }
 
 func admissionKey(prefix []byte, hlc uint64, id record.ID) []byte {
@@ -51,7 +54,7 @@ func (v *sight) firstAdmission(event int64, hash codeHash, ticket int64, list st
 	if err != nil {
 		return nil, err
 	}
-	other, err := v.earliest(ticketListAdmissions(buf[:0], ticket, list))
+	other, err := v.earliest(ticketListAdmissions(buf[:0], ticket, event, list))
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +84,26 @@ func (v *sight) earliest(prefix []byte) (first *admission, err error) {
 	return first, err
 }
 
-// undone tells whether an undo names a check-in.
+// undone tells whether an undo of its own event names a check-in.
 func (v *sight) undone(checkin record.ID) (bool, error) {
-	undo, err := v.lookupOne(record.Undo, "checkin_id", record.Checkin.FormatID(checkin))
-	return !undo.IsZero(), err
+	undos, err := v.lookup(record.Undo, "checkin_id", record.Checkin.FormatID(checkin))
+	if err != nil || len(undos) == 0 {
+		return false, err
+	}
+	st, err := v.load(record.Checkin, checkin)
+	if err != nil || st == nil {
+		return false, err
+	}
+	for _, id := range undos {
+		undo, err := v.load(record.Undo, id)
+		if err != nil {
+			return false, err
+		}
+		if undo != nil && bytes.Equal(undo.body.Member("event_id"), st.body.Member("event_id")) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // nonceOf is what an Idempotency-Key becomes in a fact: the same at every node that knows the key's id.

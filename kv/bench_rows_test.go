@@ -72,7 +72,7 @@ func (d *drawer) learn() {
 		case r.Bucket == "admission" && r.Key[0] == 'c': // 'c', event, code hash, list, 0, clock, id
 			d.fresh[codeHash] = bytes.Clone(r.Key[9:25])
 			d.fresh[clock] = bytes.Clone(r.Key[len(r.Key)-24 : len(r.Key)-16])
-		case r.Bucket == "admission": // 't', ticket, list, 0, clock, id
+		case r.Bucket == "admission": // 't', ticket, event, list, 0, clock, id
 			d.fresh[ticketID] = bytes.Clone(r.Key[1:9])
 		case r.Bucket == "lookup" && bytes.Contains(r.Key, []byte("nonce\x00")):
 			_, rest, _ := bytes.Cut(r.Key, []byte("nonce\x00"))

@@ -41,7 +41,8 @@
 //	              ticket 8
 //	admission     c 1, event 8, code hash 16, list, 0, hlc 8,    -
 //	              check-in 16
-//	              t 1, ticket 8, list, 0, hlc 8, check-in 16     -
+//	              t 1, ticket 8, event 8, list, 0, hlc 8,        -
+//	              check-in 16
 //	              d 1, event 8, hlc 8, check-in 16               why it is a double entry
 //	once          hash of the idempotency key 32                 expiry 8, body hash 32, id 16, revision, reply
 //	once_expiry   expiry 8, hash 32                              -

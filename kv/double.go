@@ -54,7 +54,7 @@ func (e *stand) groups() (groups [][]byte) {
 		groups = append(groups, codeAdmissions(nil, e.event, e.codeHash, e.list))
 	}
 	if e.ticket != 0 {
-		groups = append(groups, ticketListAdmissions(nil, e.ticket, e.list))
+		groups = append(groups, ticketListAdmissions(nil, e.ticket, e.event, e.list))
 	}
 	return groups
 }

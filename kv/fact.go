@@ -125,7 +125,7 @@ func (o *op) enter(a *attempt, f *fact, more func(*record.Draft)) admission {
 	at := o.putFact(record.Checkin, a.p, f, more)
 	var buf [128]byte
 	o.put(admissionBucket, admissionKey(codeAdmissions(buf[:0], f.event, f.codeHash, f.list), at.hlc, at.id), nil)
-	o.put(admissionBucket, admissionKey(ticketListAdmissions(buf[:0], f.ticket, f.list), at.hlc, at.id), nil)
+	o.put(admissionBucket, admissionKey(ticketListAdmissions(buf[:0], f.ticket, f.event, f.list), at.hlc, at.id), nil)
 	return at
 }
 

@@ -85,7 +85,7 @@ func parseOpaqueLog(seq uint64, row []byte) (ch scopeChange, err error) {
 
 // writeOpaque stores a replicated revision that a laptop, or this store's own replicator, brings.
 func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev record.Revision, err error) {
-	ours := p.operator || p.isNode() && db.scope.Sort != record.ScopeReference && db.scope.Sort != record.ScopeReferenceFinance
+	ours := p.operator || p.isNode() && !p.revoked && db.scope.Sort != record.ScopeReference && db.scope.Sort != record.ScopeReferenceFinance
 	if !ours || db.scope.Sort == 0 || len(in.Path) == 0 || len(in.canonical) > maxRecordDoc {
 		return rev, refused("no kind of record has this id")
 	}

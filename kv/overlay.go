@@ -3,7 +3,10 @@ package kv
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"sort"
+
+	"go.etcd.io/bbolt"
 )
 
 // overlay holds what one operation has written, in key order, until the operation has succeeded.
@@ -73,6 +76,11 @@ func (o *overlay) set(b bucket, key, sealed []byte, deleted bool) {
 	o.entries = append(o.entries, entry{})
 	copy(o.entries[i+1:], o.entries[i:])
 	o.entries[i] = entry{bucket: b, deleted: deleted, key: kept, sealed: sealed}
+}
+
+// tooLong tells whether a key is longer than bbolt takes: what is found by it comes from whoever sent it.
+func (o *overlay) tooLong() bool {
+	return slices.ContainsFunc(o.entries, func(e entry) bool { return len(e.key) > bbolt.MaxKeySize })
 }
 
 func (o *overlay) reset() {

@@ -42,6 +42,11 @@ func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) err
 	if o.scopeDocs(db) == nil || f.Reason == wasErased {
 		return nil // free databases have no rules that a document could break
 	}
+	if k, id, ok := record.ParseDocID(in.ID); ok {
+		if gone, err := o.isErased(k, id); err != nil || gone {
+			return err
+		}
+	}
 	doc := wholeDoc(in)
 	sum := sha256.Sum256(append([]byte(db+"\x00"), doc...))
 	id := record.FromULID(ulid.ULID(sum[:16]))

@@ -194,6 +194,10 @@ func (w *writer) run(g *group, j *job, st *step) error {
 	if len(w.over.entries) == 0 {
 		return nil
 	}
+	if w.over.tooLong() {
+		st.err = refused("a value is too long to be found by")
+		return nil
+	}
 	if err := w.rows.flush(); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}

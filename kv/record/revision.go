@@ -28,6 +28,9 @@ func (r Revision) append(dst []byte) []byte {
 	return hex.AppendEncode(dst, r.Hash[:])
 }
 
+// MaxGeneration is the largest that a revision may come with: another one follows always.
+const MaxGeneration = 1 << 53
+
 // ParseRevision reads what String wrote.
 func ParseRevision(s string) (r Revision, ok bool) {
 	if s == "" {
@@ -38,7 +41,7 @@ func ParseRevision(s string) (r Revision, ok bool) {
 		return Revision{}, false
 	}
 	n, err := strconv.ParseUint(generation, 10, 64)
-	if err != nil || n == 0 || generation[0] == '0' || generation[0] == '+' {
+	if err != nil || n == 0 || n > MaxGeneration || generation[0] == '0' || generation[0] == '+' {
 		return Revision{}, false
 	}
 	r.Generation = n

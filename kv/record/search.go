@@ -227,8 +227,11 @@ func (t *term) in(text []byte, whole bool) bool {
 	return len(t.digits) > 0 && bytes.Contains(text, t.digits)
 }
 
-// content is what stands between a stored string's quotes, decoded.
+// content is what stands between a stored string's quotes, decoded; nothing of another value, which a replica may have stored.
 func content(v jsontext.Value) []byte {
+	if v.Kind() != '"' {
+		return nil
+	}
 	if bytes.IndexByte(v, '\\') < 0 {
 		return v[1 : len(v)-1]
 	}

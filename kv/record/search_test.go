@@ -128,3 +128,16 @@ func TestRankedTakesWhatWasTypedApart(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchesPassOverValuesOfAnotherType looks into what a replica has stored unread.
+func TestSearchesPassOverValuesOfAnotherType(t *testing.T) {
+	b := record.Body{Shown: []byte(`"full_name":5,"email":[],"phone":{}`)}
+	for _, q := range []string{"a", "5", `"a b"`} {
+		if s := record.ParseSearch(q); s.Matches(record.Person, b) || s.Fuzzy().Matches(record.Person, b) {
+			t.Errorf("Matches(%q) of a name that is no text", q)
+		}
+	}
+	if _, ok := record.ParseRanked("ana 55").Cost(record.Person, b); ok {
+		t.Error("Cost of a name that is no text")
+	}
+}

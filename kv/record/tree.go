@@ -127,7 +127,7 @@ func (t *Tree) insert(fresh []TreeNode) {
 }
 
 func isPath(path []Revision) bool {
-	if len(path) == 0 || len(path) > MaxPath {
+	if len(path) == 0 || len(path) > MaxPath || path[0].Generation > MaxGeneration {
 		return false
 	}
 	for i, rev := range path {

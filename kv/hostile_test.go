@@ -1,0 +1,92 @@
+package kv_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// hostileFact is a fact of an event as a laptop makes it that means no good.
+func hostileFact(kind, node string, event int64, more string) kv.DocWrite {
+	body := fmt.Sprintf(`{"event_id":%d,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z","list":"","direction":"in","door":"x"%s}`, event, node, more)
+	return kv.DocWrite{ID: kind + ":" + ulid.Make().String(), Path: chain("a"), Body: []byte(body)}
+}
+
+// TestALaptopChangesNothingOfAnotherEvent pushes facts of its own event that name what is another's.
+func TestALaptopChangesNothingOfAnotherEvent(t *testing.T) {
+	s := twoChurches(t)
+	used, unused := newTicket(t, s, 1, "USED", ""), newTicket(t, s, 1, "UNUSED", "")
+	d := scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "USED", Door: "a"}, kv.Admitted)
+	node := ulid.Make().String()
+	db := opens(t, s, enrolled(t, s, "event:2", kv.Venue{Node: node}), "event-2")
+	for _, w := range []kv.DocWrite{
+		hostileFact("undo", node, 2, fmt.Sprintf(`,"ticket_id":%d,"checkin_id":%q`, used, d.CheckinID)),
+		hostileFact("checkin", node, 2, fmt.Sprintf(`,"ticket_id":%d`, unused)),
+	} {
+		if err := push(t, db, w); err != nil {
+			t.Errorf("a fact of its own event: %v", err)
+		}
+	}
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "USED", Door: "b"}, kv.AlreadyAdmitted)
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "UNUSED", Door: "b"}, kv.Admitted)
+	healthy(t, s)
+}
+
+// TestValuesTooLongToBeFoundByStopNobody pushes what makes a key that no bucket takes.
+func TestValuesTooLongToBeFoundByStopNobody(t *testing.T) {
+	s := twoChurches(t)
+	newTicket(t, s, 1, "CODE", "")
+	node, long := ulid.Make().String(), strings.Repeat("n", 40_000)
+	db := opens(t, s, enrolled(t, s, "event:1", kv.Venue{Node: node}), "event-1")
+	for _, w := range []kv.DocWrite{
+		hostileFact("checkin", node, 1, fmt.Sprintf(`,"nonce":%q`, long)),
+		hostileFact("undo", node, 1, fmt.Sprintf(`,"checkin_id":%q`, long)),
+	} {
+		if err := push(t, db, w); err == nil {
+			t.Error("a value that nothing can be found by was taken")
+		}
+	}
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE", Door: "a"}, kv.Admitted)
+	healthy(t, s)
+}
+
+// TestNoRevisionIsTheLast pushes the largest generation that a number can say.
+func TestNoRevisionIsTheLast(t *testing.T) {
+	s := twoChurches(t)
+	person := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	db := opens(t, s, kvtest.Login(t, s, "church:1", "*:*"), "church-1")
+	w := onTop(t, db, record.Person.DocID(record.Int(person)), `"Ana"`, `"Eva"`)
+	w.Path = []record.Revision{{Generation: 1<<64 - 1, Hash: [16]byte{1}}, {Generation: 1<<64 - 2, Hash: [16]byte{1}}}
+	if err := push(t, db, w); err == nil {
+		t.Error("a revision was taken that none can follow")
+	}
+	patched(t, s, record.Person, person, `{"full_name":"Bea"}`)
+}
+
+// TestAnErasedPersonIsInNoRefusal pushes somebody who was erased in ways that are refused for other reasons.
+func TestAnErasedPersonIsInNoRefusal(t *testing.T) {
+	s := twoChurches(t)
+	person := kvtest.Create(t, s, record.Person, `{"full_name":"Zacarias","church_id":1}`)
+	if _, err := s.Erase(kv.Operator(), record.Person, record.Int(person)); err != nil {
+		t.Fatal(err)
+	}
+	db := opens(t, s, kvtest.Login(t, s, "church:1", "*:*"), "church-1")
+	for name, w := range map[string]kv.DocWrite{
+		"too large":          {Body: []byte(`{"full_name":"Zacarias","more":"` + strings.Repeat("x", 1<<20) + `"}`)},
+		"with an attachment": {Body: []byte(`{"full_name":"Zacarias"}`), Attachments: []kv.Attachment{{Name: "a", Type: "b/c"}}},
+	} {
+		w.ID, w.Path = record.Person.DocID(record.Int(person)), chain("b")
+		if err := push(t, db, w); err == nil {
+			t.Errorf("%s: it was taken", name)
+		}
+	}
+	if n := pageOf(t, s, record.Refusal).Count; n > 0 {
+		t.Errorf("%d refusals keep somebody who was erased", n)
+	}
+}
