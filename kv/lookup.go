@@ -136,12 +136,3 @@ func (v *sight) lookupRange(k *record.Kind, prefix, from, to []byte) ([]record.I
 	}
 	return ids, err
 }
-
-// lookupOne answers the only record that holds a value; the zero id for none, the lowest of several.
-func (v *sight) lookupOne(k *record.Kind, field string, value any) (record.ID, error) {
-	ids, err := v.lookup(k, field, value)
-	if err != nil || len(ids) == 0 {
-		return record.ID{}, err
-	}
-	return ids[0], nil
-}
