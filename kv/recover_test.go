@@ -37,6 +37,15 @@ func TestIDsLeasedBeforeARestoreAreGood(t *testing.T) {
 			last = c.leased(t, record.Person, 10_000)
 		}
 	})
+	other := enrolled(t, c.centre, "church:1", kv.Venue{})
+	lost, err := c.centre.Lease(other, record.Person, 1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := kv.DocWrite{ID: record.Person.DocID(record.Int(lost.From)), Path: chain("a"), Body: []byte(`{"full_name":"Eva","church_id":1}`)}
+	if err := push(t, opens(t, c.centre, c.p, "church-1"), theirs); err != nil {
+		t.Errorf("the laptop brings what another had made: %v", err)
+	}
 	made := kv.DocWrite{ID: record.Person.DocID(record.Int(last.From)), Path: chain("a"), Body: []byte(`{"full_name":"Ana","church_id":1}`)}
 	if err := push(t, opens(t, c.centre, c.p, "church-1"), made); err != nil {
 		t.Errorf("the laptop brings what it had made: %v", err)

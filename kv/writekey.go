@@ -110,16 +110,19 @@ func (o *op) ownID(p Principal, k *record.Kind, id record.ID) error {
 	return err
 }
 
-// sameLaptop answers nil where a key is one that p's laptop had before it joined anew.
+// sameLaptop answers nil where a key is one that p's laptop had before it joined anew, or the store takes what others have made.
 func (o *op) sameLaptop(p Principal, key int64) error {
 	if key == forgotten {
 		return nil
 	}
 	st, err := o.loadAny(record.APIKey, record.Int(key))
-	if err == nil && (st == nil || record.Unquote(st.body.Member("node")) != p.node.Node) {
-		err = refused("the id is leased to another key")
+	if err != nil || st != nil && record.Unquote(st.body.Member("node")) == p.node.Node {
+		return err
 	}
-	return err
+	if recovers, err := o.recovers(); err != nil || recovers {
+		return err
+	}
+	return refused("the id is leased to another key")
 }
 
 // baseOf is the record that a revision was made of: its parent, or where that body is not held the winner.

@@ -106,10 +106,15 @@ func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 	if a.before == nil {
 		return o.ownID(p, a.kind, a.id)
 	}
-	if a.doc == nil && !a.before.deleted {
+	if a.doc == nil && !a.before.deleted && !a.closes() {
 		return asRefusal(o.unreferred(p, a.kind, a.id))
 	}
 	return nil
+}
+
+// closes tells a tombstone that only ends a branch which a merge took in: the record stays.
+func (a *arrival) closes() bool {
+	return a.node.Ended && !slices.Contains(a.path, a.before.revision)
 }
 
 // isOwn answers a *Forbidden for what a laptop may not bring because others have made it.
