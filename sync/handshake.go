@@ -135,26 +135,46 @@ func (x *visit) takeKeys(ctx context.Context) error {
 	return err
 }
 
-// refill hands everything over to a centre that is not what it was when it was last met: one that was restored from a backup may
-// lack what it had acknowledged, so it is asked, from the beginning.
+// refill exchanges everything anew with a centre that is not what it was when it was last met: one that was restored from a backup
+// may lack what it had acknowledged, and may have again what had left a database since.
 func (x *visit) refill(ctx context.Context) error {
 	if x.upstream.Epoch == x.greeting.Epoch {
 		return x.learn()
 	}
+	if x.upstream.Epoch != "" {
+		for _, push := range []bool{true, false} {
+			if err := x.copyAnew(ctx, push); err != nil {
+				return err
+			}
+		}
+	}
+	x.upstream.Epoch = x.greeting.Epoch
+	return x.learn()
+}
+
+// copyAnew copies all databases one way from their beginnings.
+func (x *visit) copyAnew(ctx context.Context, push bool) error {
 	for _, e := range x.greeting.Databases {
-		if x.upstream.Epoch == "" || !e.Push {
+		if push && !e.Push || !push && !e.Pull {
 			continue
 		}
 		t, err := x.database(e.Name)
 		if err != nil {
 			return err
 		}
-		if _, err := x.copyOnce(ctx, e.Name, anew{t}); err != nil {
+		own, err := OpenHere(x.config.Store, kv.Operator(), e.Name)
+		if err != nil {
+			return err
+		}
+		j := Job{Source: own, Target: anew{t}, Tries: 1}
+		if !push {
+			j.Source, j.Target = anew{t}, own
+		}
+		if _, err := Replicate(ctx, j); err != nil {
 			return err
 		}
 	}
-	x.upstream.Epoch = x.greeting.Epoch
-	return x.learn()
+	return nil
 }
 
 // learn keeps what the centre has said, for when it is not reached.

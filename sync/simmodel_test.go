@@ -4,13 +4,14 @@ import "maps"
 
 // promise is something that a store has answered for: it must not be lost while a store has it from which it spreads.
 type promise struct {
-	label  string
-	sort   sort
-	author string // the node's ULID
-	id     string // of the check-in, or the record as <kind>:<number>
-	person int64
-	value  string // of an edit
-	base   string // what it was made of, which its author saw
+	label    string
+	sort     sort
+	author   string // the node's ULID
+	id       string // of the check-in, or the record as <kind>:<number>
+	person   int64
+	value    string // of an edit
+	base     string // what it was made of, which its author saw
+	forgiven bool   // the centre was restored since
 }
 
 // sort is what was promised.

@@ -50,7 +50,9 @@ func newWorld(t testing.TB, dir string, seed uint64) *world {
 	}
 	for _, n := range w.laptops {
 		w.must(w.round(n, &wire{}))
+		n.keep()
 	}
+	w.centre.keep()
 	return w
 }
 
