@@ -136,85 +136,67 @@ func TestAReplicationHealsByItself(t *testing.T) {
 }
 
 func TestAReplicationGoesOnAfterItWasEnded(t *testing.T) {
-	t.Parallel()
-	for _, way := range ways {
-		t.Run(way.name, func(t *testing.T) {
-			t.Parallel()
-			a, b := newSite(t), newSite(t)
-			a.fill(5000)
-			source, target := way.ends(a, b)
-			read, runs := 0, 0
-			for ; ; runs++ {
-				ctx, end := context.WithCancel(t.Context())
-				out, err := sync.Replicate(ctx, sync.Job{Source: source, Target: target, Note: 1, Progress: func(sync.Outcome) { end() }})
-				end()
-				read += out.History[0].Read
-				if err == nil {
-					break
-				}
-				if !errors.Is(err, context.Canceled) || runs == 50 {
-					t.Fatalf("after %d runs: %v", runs, err)
-				}
+	eachWay(t, 5000, func(t *testing.T, a, b *site, ends ends) {
+		source, target := ends(a, b)
+		read, runs := 0, 0
+		for ; ; runs++ {
+			ctx, end := context.WithCancel(t.Context())
+			out, err := sync.Replicate(ctx, sync.Job{Source: source, Target: target, Note: 1, Progress: func(sync.Outcome) { end() }})
+			end()
+			read += out.History[0].Read
+			if err == nil {
+				break
 			}
-			wantSame(t, a, b)
-			if runs < 1 || read > 5005+runs*4000 {
-				t.Errorf("%d revisions copied in %d runs", read, runs)
+			if !errors.Is(err, context.Canceled) || runs == 50 {
+				t.Fatalf("after %d runs: %v", runs, err)
 			}
-		})
-	}
+		}
+		wantSame(t, a, b)
+		if runs < 1 || read > 5005+runs*4000 {
+			t.Errorf("%d revisions copied in %d runs", read, runs)
+		}
+	})
 }
 
 func TestWhatThePeerHasIsAskedFor(t *testing.T) {
-	t.Parallel()
-	for _, way := range ways {
-		t.Run(way.name, func(t *testing.T) {
-			t.Parallel()
-			a, b := newSite(t), newSite(t)
-			a.fill(30)
-			source, target := way.ends(a, b)
-			replicate(t, source, target)
-			b.renew() // an older backup, as it were
-			source, target = way.ends(a, b)
-			replicate(t, source, target)
-			wantSame(t, a, b)
-			source, target = way.ends(b, a) // and back: nothing is new there
-			if back := replicate(t, source, target); back.Checked != 35 || back.Read != 0 {
-				t.Errorf("the way back = %+v, want 35 looked at and none copied", back)
-			}
-		})
-	}
+	eachWay(t, 30, func(t *testing.T, a, b *site, ends ends) {
+		source, target := ends(a, b)
+		replicate(t, source, target)
+		b.renew() // an older backup, as it were
+		source, target = ends(a, b)
+		replicate(t, source, target)
+		wantSame(t, a, b)
+		source, target = ends(b, a) // and back: nothing is new there
+		if back := replicate(t, source, target); back.Checked != 35 || back.Read != 0 {
+			t.Errorf("the way back = %+v, want 35 looked at and none copied", back)
+		}
+	})
 }
 
 func TestALiveReplicationBringsAChangeAtOnce(t *testing.T) {
-	t.Parallel()
-	for _, way := range ways {
-		t.Run(way.name, func(t *testing.T) {
-			t.Parallel()
-			a, b := newSite(t), newSite(t)
-			a.fill(3)
-			source, target := way.ends(a, b)
-			ctx, end := context.WithCancel(t.Context())
-			ended := make(chan error, 1)
-			reached := make(chan struct{}, 100)
-			go func() {
-				_, err := sync.Replicate(ctx, sync.Job{Source: source, Target: target, Live: true, Progress: func(sync.Outcome) { reached <- struct{}{} }})
-				ended <- err
-			}()
-			<-reached
-			for i := range 5 {
-				began := time.Now()
-				a.put(fmt.Sprintf("late%d", i), `{}`)
-				awaitDoc(t, b, fmt.Sprintf("late%d", i))
-				if took := time.Since(began); took > 2*time.Second { // under the race detector, beside others; the bench is stricter
-					t.Errorf("change %d took %v", i, took)
-				}
+	eachWay(t, 3, func(t *testing.T, a, b *site, ends ends) {
+		source, target := ends(a, b)
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		reached := make(chan struct{}, 100)
+		go func() {
+			_, err := sync.Replicate(ctx, sync.Job{Source: source, Target: target, Live: true, Progress: func(sync.Outcome) { reached <- struct{}{} }})
+			ended <- err
+		}()
+		<-reached
+		for i := range 5 {
+			began := time.Now()
+			a.put(fmt.Sprintf("late%d", i), `{}`)
+			awaitDoc(t, b, fmt.Sprintf("late%d", i))
+			if took := time.Since(began); took > 2*time.Second { // under the race detector, beside others; the bench is stricter
+				t.Errorf("change %d took %v", i, took)
 			}
-			end()
-			if err := <-ended; !errors.Is(err, context.Canceled) {
-				t.Errorf("Replicate = %v", err)
-			}
-		})
-	}
+		}
+		end()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("Replicate = %v", err)
+		}
+	})
 }
 
 // awaitDoc waits until a site has a document.

@@ -141,7 +141,7 @@ func wantSame(t testing.TB, a, b *site, but ...*regexp.Regexp) {
 // ways are the ways in which two sites may be joined.
 var ways = []struct {
 	name string
-	ends func(a, b *site) (sync.Source, sync.Target)
+	ends ends
 }{
 	{"within one process", func(a, b *site) (sync.Source, sync.Target) { return a.here(), b.here() }},
 	{"pushing plainly", func(a, b *site) (sync.Source, sync.Target) { return a.here(), b.there(plainly) }},
@@ -154,28 +154,38 @@ var ways = []struct {
 	}},
 }
 
-func TestReplicationCopiesAllThatIsMissing(t *testing.T) {
+// ends are a source at one site and a target at another.
+type ends func(a, b *site) (sync.Source, sync.Target)
+
+// eachWay runs a test in parallel for every way, with n documents at the source.
+func eachWay(t *testing.T, n int, test func(t *testing.T, a, b *site, ends ends)) {
 	t.Parallel()
 	for _, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			a, b := newSite(t), newSite(t)
-			a.fill(1200)
-			source, target := way.ends(a, b)
-			first := replicate(t, source, target)
-			wantSame(t, a, b)
-			if first.Failures != 0 || first.Written != 1200+5 || first.Read != first.Written {
-				t.Errorf("first run = %+v", first)
-			}
-			source, target = way.ends(a, b)
-			if again := replicate(t, source, target); again.Checked != 0 {
-				t.Errorf("a second run looked at %d revisions: %s..%s after %s", again.Checked, again.From, again.To, first.To)
-			}
-			a.put("new", `{}`)
-			if third := replicate(t, source, target); third.Checked != 1 || third.Written != 1 {
-				t.Errorf("a third run = %+v", third)
-			}
-			wantSame(t, a, b)
+			a.fill(n)
+			test(t, a, b, way.ends)
 		})
 	}
+}
+
+func TestReplicationCopiesAllThatIsMissing(t *testing.T) {
+	eachWay(t, 1200, func(t *testing.T, a, b *site, ends ends) {
+		source, target := ends(a, b)
+		first := replicate(t, source, target)
+		wantSame(t, a, b)
+		if first.Failures != 0 || first.Written != 1200+5 || first.Read != first.Written {
+			t.Errorf("first run = %+v", first)
+		}
+		source, target = ends(a, b)
+		if again := replicate(t, source, target); again.Checked != 0 {
+			t.Errorf("a second run looked at %d revisions: %s..%s after %s", again.Checked, again.From, again.To, first.To)
+		}
+		a.put("new", `{}`)
+		if third := replicate(t, source, target); third.Checked != 1 || third.Written != 1 {
+			t.Errorf("a third run = %+v", third)
+		}
+		wantSame(t, a, b)
+	})
 }
