@@ -1,12 +1,9 @@
 package api
 
 import (
-	"net/http"
-
 	"doorward/kv"
 	"doorward/kv/record"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -67,9 +64,8 @@ func listAllDoubles(x *exchange) error {
 
 // doubles answers with a page of double entries.
 func (x *exchange) doubles(ask kv.DoubleQuery, view func(*kv.DoubleEntry) any) error {
-	q := parseQuery(x.request.URL.RawQuery)
-	s := readSpan(q)
-	ask.Offset, ask.Limit = s.offset, s.limit
+	l := x.listing()
+	ask.Offset, ask.Limit = l.offset, l.limit
 	page, err := x.store().DoubleEntries(x.caller, ask)
 	if err != nil {
 		return err
@@ -78,11 +74,7 @@ func (x *exchange) doubles(ask kv.DoubleQuery, view func(*kv.DoubleEntry) any) e
 	for i := range page.Entries {
 		views[i] = view(&page.Entries[i])
 	}
-	results, err := json.Marshal(views)
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, append(append(appendHead(x.buffer, x, q, s, page.Count), results...), '}'))
+	return l.replyWith(views, page.Count)
 }
 
 func viewDouble(e *kv.DoubleEntry) doubleView {

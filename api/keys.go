@@ -56,18 +56,13 @@ func listKeys(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	q := parseQuery(x.request.URL.RawQuery)
-	s := readSpan(q)
-	page := keys[min(s.offset, len(keys)):min(s.offset+s.limit, len(keys))]
+	l := x.listing()
+	page := within(l, keys)
 	views := make([]listedKey, len(page))
 	for i, k := range page {
 		views[i] = listedKey{viewKey(k), orNullTime(k.Revoked)}
 	}
-	results, err := json.Marshal(views)
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, append(append(appendHead(x.buffer, x, q, s, len(keys)), results...), '}'))
+	return l.replyWith(views, len(keys))
 }
 
 // createKey answers POST of a key. The answer holds a secret, so it is never kept for an Idempotency-Key.

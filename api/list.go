@@ -14,13 +14,12 @@ func (c *collection) list(x *exchange) error { return c.page(x) }
 
 // page answers with a page of the records that hold some conditions besides the caller's own.
 func (c *collection) page(x *exchange, own ...kv.Where) error {
-	q := parseQuery(x.request.URL.RawQuery)
-	s := readSpan(q)
-	where, faults := readFilters(c.filters, q, x.store().Zone())
-	search := c.readSearch(q, &faults)
+	l := x.listing()
+	where, faults := readFilters(c.filters, l.query, x.store().Zone())
+	search := c.readSearch(l.query, &faults)
 	ask := kv.Query{
-		Surface: c.surface, Kind: c.kind, Where: append(own, where...), Offset: s.offset, Limit: s.limit, Into: x.buffer,
-		Head: func(dst []byte, count int) []byte { return appendHead(dst, x, q, s, count) },
+		Surface: c.surface, Kind: c.kind, Where: append(own, where...), Offset: l.offset, Limit: l.limit, Into: x.buffer,
+		Head: l.appendHead,
 	}
 	page, err := x.find(ask, search)
 	if err = bothFaults(faults, err); err != nil {

@@ -54,14 +54,13 @@ func (m *matters) routes() []route {
 
 // list answers GET of the list.
 func (m *matters) list(x *exchange) error {
-	q := parseQuery(x.request.URL.RawQuery)
-	s := readSpan(q)
-	where, faults := readFilters(m.filters, q, x.store().Zone())
-	page, err := x.store().Matters(x.caller, kv.MatterQuery{Kind: m.kind, Where: where, Offset: s.offset, Limit: s.limit})
+	l := x.listing()
+	where, faults := readFilters(m.filters, l.query, x.store().Zone())
+	page, err := x.store().Matters(x.caller, kv.MatterQuery{Kind: m.kind, Where: where, Offset: l.offset, Limit: l.limit})
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}
-	dst := append(appendHead(x.buffer, x, q, s, page.Count), '[')
+	dst := append(l.appendHead(x.buffer, page.Count), '[')
 	for i, r := range page.Replies {
 		if i > 0 {
 			dst = append(dst, ',')

@@ -2,9 +2,11 @@ package api
 
 import (
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -53,33 +55,59 @@ func natural(text string) int {
 	return min(n, farOffset)
 }
 
+// listing is a request for a part of a list, and all that it asks by.
+type listing struct {
+	*exchange
+	query query
+	span
+}
+
+func (x *exchange) listing() listing {
+	q := parseQuery(x.request.URL.RawQuery)
+	return listing{x, q, readSpan(q)}
+}
+
+// replyWith answers with the part that is asked for of a list of so many.
+func (l listing) replyWith(views any, count int) error {
+	results, err := json.Marshal(views)
+	if err != nil {
+		return err
+	}
+	return l.reply(http.StatusOK, append(append(l.appendHead(l.buffer, count), results...), '}'))
+}
+
+// within is the part that is asked for of a whole list.
+func within[T any](l listing, all []T) []T {
+	return all[min(l.offset, len(all)):min(l.offset+l.limit, len(all))]
+}
+
 // appendHead begins a list's reply: count, next, previous, and the name of the results, which the caller appends.
-func appendHead(dst []byte, x *exchange, q query, s span, count int) []byte {
+func (l listing) appendHead(dst []byte, count int) []byte {
 	dst = append(dst, `{"count":`...)
 	dst = strconv.AppendInt(dst, int64(count), 10)
 	dst = append(dst, `,"next":`...)
-	if s.offset+s.limit < count {
-		dst = appendLink(dst, x, q, span{s.limit, s.offset + s.limit})
+	if l.offset+l.limit < count {
+		dst = l.appendLink(dst, l.offset+l.limit)
 	} else {
 		dst = append(dst, "null"...)
 	}
 	dst = append(dst, `,"previous":`...)
-	if s.offset > 0 {
-		dst = appendLink(dst, x, q, span{s.limit, s.offset - s.limit})
+	if l.offset > 0 {
+		dst = l.appendLink(dst, l.offset-l.limit)
 	} else {
 		dst = append(dst, "null"...)
 	}
 	return append(dst, `,"results":`...)
 }
 
-// appendLink appends the address of another part of the list that was asked for, as a JSON string.
-func appendLink(dst []byte, x *exchange, q query, s span) []byte {
+// appendLink appends the address of the list's part that begins at an offset, as a JSON string.
+func (l listing) appendLink(dst []byte, at int) []byte {
 	offset := ""
-	if s.offset > 0 {
-		offset = strconv.Itoa(s.offset)
+	if at > 0 {
+		offset = strconv.Itoa(at)
 	}
-	link := append([]byte(x.address(x.path())), '?')
-	link = q.with("limit", strconv.Itoa(s.limit)).with("offset", offset).appendSorted(link)
+	link := append([]byte(l.address(l.path())), '?')
+	link = l.query.with("limit", strconv.Itoa(l.limit)).with("offset", offset).appendSorted(link)
 	dst, err := jsontext.AppendQuote(dst, link)
 	if err != nil {
 		panic(err) // a link is escaped to ASCII, but for a Host that was judged

@@ -46,18 +46,13 @@ func listVenues(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	q := parseQuery(x.request.URL.RawQuery)
-	s := readSpan(q)
-	page := all[min(s.offset, len(all)):min(s.offset+s.limit, len(all))]
+	l := x.listing()
+	page := within(l, all)
 	views := make([]venueView, len(page))
 	for i, e := range page {
 		views[i] = viewVenue(e)
 	}
-	results, err := json.Marshal(views)
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, append(append(appendHead(x.buffer, x, q, s, len(all)), results...), '}'))
+	return l.replyWith(views, len(all))
 }
 
 // enrolForm is what a laptop is to be enrolled for.

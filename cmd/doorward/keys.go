@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -129,7 +128,7 @@ func (m *Main) keysListCommand(set *settings) *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
-			keys, err := allKeys(cmd, c)
+			keys, err := listAll[key](cmd.Context(), c, keysPath)
 			switch {
 			case err != nil:
 				return err
@@ -140,28 +139,6 @@ func (m *Main) keysListCommand(set *settings) *cobra.Command {
 		})
 	}
 	return cmd
-}
-
-// allKeys reads the list page by page.
-func allKeys(cmd *cobra.Command, c *control) ([]key, error) {
-	keys := []key{}
-	for {
-		q := url.Values{"limit": {"100"}, "offset": {strconv.Itoa(len(keys))}}
-		answer, err := c.call(cmd.Context(), request{method: http.MethodGet, path: keysPath, query: q})
-		if err != nil {
-			return nil, err
-		}
-		var page struct {
-			Count   int
-			Results []key
-		}
-		if err := json.Unmarshal(answer, &page); err != nil {
-			return nil, fmt.Errorf("the server's answer: %w", err)
-		}
-		if keys = append(keys, page.Results...); len(page.Results) == 0 || len(keys) >= page.Count {
-			return keys, nil
-		}
-	}
 }
 
 func (m *Main) printKeys(keys []key) error {

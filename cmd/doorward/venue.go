@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -183,7 +182,7 @@ func (m *Main) venueListCommand(set *settings) *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
-			all, err := c.venues(cmd.Context())
+			all, err := listAll[venue](cmd.Context(), c, "/admin/v1/venues/")
 			switch {
 			case err != nil:
 				return err
@@ -194,28 +193,6 @@ func (m *Main) venueListCommand(set *settings) *cobra.Command {
 		})
 	}
 	return cmd
-}
-
-// venues reads the list page by page.
-func (c *control) venues(ctx context.Context) ([]venue, error) {
-	all := []venue{}
-	for {
-		q := url.Values{"limit": {"100"}, "offset": {strconv.Itoa(len(all))}}
-		answer, err := c.call(ctx, request{method: http.MethodGet, path: "/admin/v1/venues/", query: q})
-		if err != nil {
-			return nil, err
-		}
-		var page struct {
-			Count   int
-			Results []venue
-		}
-		if err := json.Unmarshal(answer, &page); err != nil {
-			return nil, fmt.Errorf("the server's answer: %w", err)
-		}
-		if all = append(all, page.Results...); len(page.Results) == 0 || len(all) >= page.Count {
-			return all, nil
-		}
-	}
 }
 
 func (m *Main) printVenues(set *settings, all []venue) error {
