@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -23,6 +24,26 @@ const (
 
 // ErrCode is a code of enrolment that nobody may join by.
 var ErrCode = errors.New("the code is wrong, was used before, or is older than a day")
+
+// ErrEnrolled is a good code that is brought under a name which the bringer has not shown to be its own.
+var ErrEnrolled = errors.New("the folder is a copy of the centre's or of an enrolled laptop's, or has lost its key: revoke that laptop at the centre first")
+
+// Joiner is a laptop that brings a code.
+type Joiner struct {
+	Node   string            // its ULID
+	Secret [sha256.Size]byte // the hash of the secret that it has drawn
+	Proof  []byte            // Prove, where it has a key of the centre's already
+}
+
+// Prove is what only who knows the secret of a key can say, of this code and this new secret alone. It tells nobody the secret: the
+// address may be another centre's than the key is of.
+func (j Joiner) Prove(code, secret string) []byte { return j.prove(code, HashSecret(secret)) }
+
+func (j Joiner) prove(code string, hash [sha256.Size]byte) []byte {
+	mac := hmac.New(sha256.New, hash[:])
+	mac.Write(append(append(codeHashText(code), j.Node...), j.Secret[:]...))
+	return mac.Sum(nil)
+}
 
 // Enrolment is what a laptop is let in for.
 type Enrolment struct {
@@ -110,10 +131,11 @@ type Credential struct {
 	Ends    time.Time
 }
 
-// Exchange gives a laptop a key for its code: ErrCode. The laptop has drawn the secret, of which it tells the hash alone. The same
-// laptop may bring the same code and hash again, as when the first answer was lost.
-func (s *Store) Exchange(code, node string, secret [sha256.Size]byte) (c Credential, err error) {
-	if _, err := ulid.ParseStrict(node); err != nil {
+// Exchange gives a laptop a key for its code: ErrCode, ErrEnrolled. The same laptop may bring the same code and hash again, as when
+// the first answer was lost. Whose name is enrolled already proves that it has the present key, or that one is revoked: a name is
+// all that facts and changes are known by.
+func (s *Store) Exchange(code string, j Joiner) (c Credential, err error) {
+	if _, err := ulid.ParseStrict(j.Node); err != nil {
 		return c, ErrCode
 	}
 	err = s.do(false, func(o *op) error {
@@ -122,17 +144,17 @@ func (s *Store) Exchange(code, node string, secret [sha256.Size]byte) (c Credent
 			return err
 		}
 		if id := d.Int("key_id"); id != 0 {
-			c, err = o.exchangedBefore(st, d, node, secret)
+			c, err = o.exchangedBefore(st, d, j)
 			return err
 		}
-		k, err := o.keyOf(d, node)
+		k, err := o.keyOf(d, j.Node)
 		if err != nil {
 			return err
 		}
-		if err := o.retire(node); err != nil {
+		if err := o.retire(code, j); err != nil {
 			return err
 		}
-		if c, err = o.exchange(st, k, secret); err == nil {
+		if c, err = o.exchange(st, k, j.Secret); err == nil {
 			o.after = append(o.after, s.reloadLogins)
 		}
 		return err
@@ -168,13 +190,13 @@ func (v *sight) idsOf(k *record.Kind) []record.ID {
 }
 
 // exchangedBefore is the credential of a laptop that brings its code once more.
-func (o *op) exchangedBefore(st *stored, d *record.Doc, node string, secret [sha256.Size]byte) (c Credential, err error) {
+func (o *op) exchangedBefore(st *stored, d *record.Doc, j Joiner) (c Credential, err error) {
 	key, err := o.load(record.APIKey, record.Int(d.Int("key_id")))
 	if err != nil || key == nil {
 		return c, orErr(err, ErrCode)
 	}
 	k, hash, err := key.key()
-	if err != nil || hash != secret || k.Node.Node != node {
+	if err != nil || hash != j.Secret || k.Node.Node != j.Node {
 		return c, orErr(err, ErrCode)
 	}
 	return o.credential(st.id.Int(), k), nil
@@ -197,8 +219,11 @@ func (o *op) keyOf(d *record.Doc, node string) (k Key, err error) {
 	return k, err
 }
 
-// retire ends what a laptop was enrolled for before: it has one key.
-func (o *op) retire(node string) error {
+// retire ends what a laptop was enrolled for before, if it is that laptop: it has one key. This store's own name is no laptop's.
+func (o *op) retire(code string, j Joiner) error {
+	if j.Node == o.store.Node() {
+		return ErrEnrolled
+	}
 	for _, id := range o.idsOf(record.Node) {
 		st, err := o.load(record.Node, id)
 		if err != nil {
@@ -208,13 +233,27 @@ func (o *op) retire(node string) error {
 		if err != nil {
 			return err
 		}
-		if _, revoked := timeOf(d.Value("revoked_at")); d.Text("node") == node && !revoked {
-			if err := o.endVenue(Operator(), st, d); err != nil {
-				return err
-			}
+		if _, revoked := timeOf(d.Value("revoked_at")); d.Text("node") != j.Node || revoked {
+			continue
+		}
+		if err := errorsOr(o.isProven(d, code, j), func() error { return o.endVenue(Operator(), st, d) }); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// isProven answers nil where a laptop that was enrolled before has shown that it has its key.
+func (o *op) isProven(d *record.Doc, code string, j Joiner) error {
+	key, err := o.load(record.APIKey, record.Int(d.Int("key_id")))
+	if err != nil || key == nil {
+		return err
+	}
+	_, hash, err := key.key()
+	if err == nil && !hmac.Equal(j.Proof, j.prove(code, hash)) {
+		err = ErrEnrolled
+	}
+	return err
 }
 
 // exchange makes the key.

@@ -33,21 +33,21 @@ func TestCodeWorksOnce(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 	s, event, id, code := invited(t, clock)
 	mine, other := kv.HashSecret("mine"), kv.HashSecret("other")
-	if _, err := s.Exchange("0000000000000000", laptopNode, mine); !errors.Is(err, kv.ErrCode) {
+	if _, err := s.Exchange("0000000000000000", kv.Joiner{Node: laptopNode, Secret: mine}); !errors.Is(err, kv.ErrCode) {
 		t.Errorf("Exchange(wrong code) = %v, want ErrCode", err)
 	}
-	c, err := s.Exchange(code, laptopNode, mine)
+	c, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: mine})
 	if err != nil || c.ID != id || c.Realm != s.Realm() || c.Centre != s.Node() || len(c.CodeKey) == 0 {
 		t.Fatalf("Exchange(code) = %+v, %v", c, err)
 	}
-	if again, err := s.Exchange(code, laptopNode, mine); err != nil || again.Key != c.Key {
+	if again, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: mine}); err != nil || again.Key != c.Key {
 		t.Errorf("Exchange once more by the same laptop = %+v, %v, want the same key", again, err)
 	}
 	for name, try := range map[string]struct {
 		node   string
 		secret [32]byte
 	}{"another laptop": {anotherNode, mine}, "another secret": {laptopNode, other}} {
-		if _, err := s.Exchange(code, try.node, try.secret); !errors.Is(err, kv.ErrCode) {
+		if _, err := s.Exchange(code, kv.Joiner{Node: try.node, Secret: try.secret}); !errors.Is(err, kv.ErrCode) {
 			t.Errorf("Exchange by %s = %v, want ErrCode", name, err)
 		}
 	}
@@ -61,18 +61,66 @@ func TestCodeWorksOnce(t *testing.T) {
 	}
 }
 
+// TestNobodyJoinsUnderAnothersName: what comes from a laptop is known by its name alone, so a code is no way to take one over.
+func TestNobodyJoinsUnderAnothersName(t *testing.T) {
+	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+	s, event, id, first := invited(t, clock)
+	enrol := func() string {
+		t.Helper()
+		_, code, _, err := s.Enrol(kv.Operator(), kv.Enrolment{Name: "south", Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return code
+	}
+	joins := func(name, code, node, secret, proof string, want error) kv.Credential {
+		t.Helper()
+		j := kv.Joiner{Node: node, Secret: kv.HashSecret(secret)}
+		if proof != "" {
+			j.Proof = j.Prove(code, proof)
+		}
+		c, err := s.Exchange(code, j)
+		if !errors.Is(err, want) {
+			t.Errorf("%s: Exchange = %v, want %v", name, err, want)
+		}
+		return c
+	}
+	joins("the centre's own name", first, s.Node(), "mine", "", kv.ErrEnrolled)
+	mine := joins("a new laptop", first, laptopNode, "mine", "", nil)
+	second := enrol()
+	joins("a stranger", second, laptopNode, "stolen", "", kv.ErrEnrolled)
+	joins("a stranger who guesses", second, laptopNode, "stolen", "guess", kv.ErrEnrolled)
+	heard := kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("new")}
+	if _, err := s.Exchange(second, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("stolen"), Proof: heard.Prove(second, "mine")}); !errors.Is(err, kv.ErrEnrolled) {
+		t.Errorf("a proof of another secret: Exchange = %v, want ErrEnrolled", err)
+	}
+	if _, err := s.Login(mine.Key, "mine"); err != nil {
+		t.Errorf("the laptop's key after all that: %v", err)
+	}
+	anew := joins("the laptop itself", second, laptopNode, "new", "mine", nil)
+	if _, err := s.Login(mine.Key, "mine"); !errors.Is(err, kv.ErrRevoked) {
+		t.Errorf("the laptop's first key = %v, want ErrRevoked", err)
+	}
+	if err := s.RevokeVenue(kv.Operator(), anew.ID); err != nil {
+		t.Fatal(err)
+	}
+	if third := joins("a laptop that was revoked, and has lost its key", enrol(), laptopNode, "third", "", nil); third.ID == id || third.ID == anew.ID {
+		t.Errorf("the third enrolment is %d", third.ID)
+	}
+}
+
 func TestCodeOfYesterdayIsOver(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 	s, _, id, code := invited(t, clock)
 	clock.Move(24 * time.Hour)
-	if _, err := s.Exchange(code, laptopNode, kv.HashSecret("mine")); !errors.Is(err, kv.ErrCode) {
+	if _, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")}); !errors.Is(err, kv.ErrCode) {
 		t.Errorf("Exchange(a day later) = %v, want ErrCode", err)
 	}
 	clock.Move(-time.Hour)
 	if err := s.RevokeVenue(kv.Operator(), id); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Exchange(code, laptopNode, kv.HashSecret("mine")); !errors.Is(err, kv.ErrCode) {
+	if _, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")}); !errors.Is(err, kv.ErrCode) {
 		t.Errorf("Exchange(of who was revoked before it came) = %v, want ErrCode", err)
 	}
 }
@@ -81,7 +129,7 @@ func TestCodeOfYesterdayIsOver(t *testing.T) {
 func TestRevokedLaptopBringsFactsAlone(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 	s, _, id, code := invited(t, clock)
-	c, err := s.Exchange(code, laptopNode, kv.HashSecret("mine"))
+	c, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")})
 	if err != nil {
 		t.Fatal(err)
 	}

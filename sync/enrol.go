@@ -23,7 +23,8 @@ type joining struct {
 	Node   string `json:"node"`
 	Secret string `json:"secret_hash"`
 	Realm  string `json:"realm"`
-	Vacant bool   `json:"vacant"` // it has no records, and may take another realm over
+	Vacant bool   `json:"vacant"`          // it has no records, and may take another realm over
+	Proof  []byte `json:"proof,omitempty"` // that it has the key which it had before
 }
 
 // joined is what it is given. It is the one answer that holds the key which codes are hashed with.
@@ -51,7 +52,7 @@ func enrol(c *call) error {
 	if in.Realm != store.Realm() && !in.Vacant {
 		return kv.ErrOtherRealm
 	}
-	cred, err := store.Exchange(in.Code, in.Node, hash)
+	cred, err := store.Exchange(in.Code, kv.Joiner{Node: in.Node, Secret: hash, Proof: in.Proof})
 	if errors.Is(err, kv.ErrCode) {
 		var slow interface{ RetryAfter() time.Duration }
 		if _, e := c.server.config.Gate.Login(c.request, "enrolment", ""); errors.As(e, &slow) {
@@ -125,8 +126,10 @@ func Join(ctx context.Context, c JoinConfig) (kv.Upstream, error) {
 	}
 	defer t.client.CloseIdleConnections()
 	u := kv.Upstream{URL: site, Insecure: c.Insecure, Secret: drawSecret()}
-	hash := kv.HashSecret(u.Secret)
-	in := joining{Code: code, Node: c.Store.Node(), Secret: hex.EncodeToString(hash[:]), Realm: c.Store.Realm(), Vacant: c.Store.MayJoin("") == nil}
+	in, err := introduce(c.Store, code, u.Secret)
+	if err != nil {
+		return kv.Upstream{}, err
+	}
 	var out joined
 	if err := bring(ctx, t, in, &out); err != nil {
 		return kv.Upstream{}, err
@@ -137,6 +140,16 @@ func Join(ctx context.Context, c JoinConfig) (kv.Upstream, error) {
 	}
 	u.Node, u.ID, u.Name, u.Key, u.Ends = out.Node, out.ID, out.Name, out.Key, out.Ends
 	return u, c.Store.Join(kv.Operator(), u, kv.Credential{Realm: out.Realm, CodeKey: codes})
+}
+
+// introduce is what a store says of itself. One that has joined before shows that it is still the same.
+func introduce(store *kv.Store, code, secret string) (in joining, err error) {
+	j := kv.Joiner{Node: store.Node(), Secret: kv.HashSecret(secret)}
+	before, joined, err := store.Upstream()
+	if joined {
+		j.Proof = j.Prove(code, before.Secret)
+	}
+	return joining{Code: code, Node: j.Node, Secret: hex.EncodeToString(j.Secret[:]), Realm: store.Realm(), Vacant: store.MayJoin("") == nil, Proof: j.Proof}, err
 }
 
 // ErrNoCode is an address to join that has no code.
@@ -157,6 +170,8 @@ func bring(ctx context.Context, t *There, in joining, out *joined) (err error) {
 		return kv.ErrCode
 	case is(err, http.StatusConflict):
 		return kv.ErrOtherRealm
+	case is(err, http.StatusPreconditionFailed):
+		return kv.ErrEnrolled
 	case is(err, http.StatusNotFound):
 		return errors.New("there is no Doorward at the address")
 	}

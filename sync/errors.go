@@ -48,6 +48,7 @@ var answers = []struct {
 }{
 	{kv.ErrRevoked, problem{403, "forbidden", "The key is revoked."}},
 	{kv.ErrCode, problem{403, "forbidden", "The code is wrong, was used before, or is older than a day."}},
+	{kv.ErrEnrolled, problem{412, "enrolled", "Another store is known by this laptop's name. Revoke it first."}},
 	{kv.ErrOtherRealm, problem{409, "conflict", "The store holds records of another congregation."}},
 	{ErrRealm, problem{403, "forbidden", "The store belongs to another congregation."}},
 	{errNode, problem{403, "forbidden", "The key is not that laptop's."}},

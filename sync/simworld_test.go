@@ -92,7 +92,7 @@ func (w *world) join(name, level string, offset time.Duration, persons bool) {
 	_, code, _, err := w.centre.store.Enrol(kv.Operator(), kv.Enrolment{Name: name, Level: l, Venue: kv.Venue{Names: true}})
 	w.must(err)
 	const secret = "a secret of forty letters, or thereabouts"
-	c, err := w.centre.store.Exchange(code, n.store.Node(), kv.HashSecret(secret+name))
+	c, err := w.centre.store.Exchange(code, kv.Joiner{Node: n.store.Node(), Secret: kv.HashSecret(secret + name)})
 	w.must(err)
 	up := kv.Upstream{URL: "http://centre", Insecure: true, Node: c.Centre, ID: c.ID, Name: name, Key: c.Key, Secret: secret + name, Ends: c.Ends}
 	w.must(n.store.Join(kv.Operator(), up, c))

@@ -3,6 +3,7 @@ package sync_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -141,7 +142,7 @@ func TestHandshakeIsForTheLaptopItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	const node, other = "01J00000000000000000000000", "01J00000000000000000000001"
-	c, err := w.centre.Exchange(code, node, kv.HashSecret("secret"))
+	c, err := w.centre.Exchange(code, kv.Joiner{Node: node, Secret: kv.HashSecret("secret")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,4 +190,39 @@ func (w *town) post(path, key, secret, body string) (int, string) {
 		w.Fatal(err)
 	}
 	return resp.StatusCode, string(b)
+}
+
+// TestALaptopJoinsAnew: it shows by the key that it has that it is the same, so nobody has to revoke it for a second code.
+func TestALaptopJoinsAnew(t *testing.T) {
+	w := newTown(t)
+	join := func() kv.Upstream {
+		t.Helper()
+		_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := sync.Join(t.Context(), sync.JoinConfig{Store: w.laptop, URL: w.url, Code: code})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	first, second := join(), join()
+	if _, err := w.centre.Login(first.Key, first.Secret); !errors.Is(err, kv.ErrRevoked) {
+		t.Errorf("the first key after a second enrolment = %v, want ErrRevoked", err)
+	}
+	if _, err := w.centre.Login(second.Key, second.Secret); err != nil {
+		t.Errorf("the second key = %v", err)
+	}
+	_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "south", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.Secret = "lost"
+	if err := w.laptop.NoteUpstream(second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sync.Join(t.Context(), sync.JoinConfig{Store: w.laptop, URL: w.url, Code: code}); !errors.Is(err, kv.ErrEnrolled) {
+		t.Errorf("Join of who has lost the key = %v, want ErrEnrolled", err)
+	}
 }
