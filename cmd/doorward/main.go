@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 	_ "time/tzdata" // a venue's machine may have no time zones of its own
 )
 
@@ -27,6 +28,7 @@ type Main struct {
 	Stderr io.Writer
 	Env    func(name string) (string, bool)
 	Ready  func(address string) // called once serve answers, with its real address; nil = nobody waits
+	Drain  time.Duration        // how long serve waits in the end for what has begun; 0 = 30 s
 }
 
 // The exit codes.

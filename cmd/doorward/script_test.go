@@ -27,8 +27,9 @@ func TestMain(m *testing.M) {
 // TestScripts runs the command line as a person does. Besides the usual commands a script has:
 //
 //	serve NAME DIR [flags]       starts a server in the background; its address is then in $NAME
-//	quit NAME                    ends it as a signal does, and waits
+//	quit NAME                    ends it as a signal does, and waits; what has begun may take $DRAIN
 //	ask STATUS METHOD URL [BODY] sends a request with the key in $KEY and $SECRET; its answer is in stdout
+//	dawdle METHOD URL            begins to send a request, which never ends
 //	take NAME MEMBER             keeps a member of the JSON object in stdout as $NAME
 //	mode FILE MODE               checks a file's permissions
 //	give DIR UID                 hands a folder to another user
@@ -64,7 +65,7 @@ func TestScripts(t *testing.T) {
 			"serve": scriptServe, "quit": scriptQuit, "ask": scriptAsk, "take": scriptTake, "mode": scriptMode, "give": scriptGive,
 			"spoil": scriptSpoil, "measure": scriptMeasure, "lacks": scriptLacks, "until": scriptUntil, "gone": scriptGone, "link": scriptLink,
 			"cut": scriptCut, "mend": scriptMend, "process": scriptProcess, "unplug": scriptUnplug, "holds": scriptHolds,
-			"key": scriptKey, "as": scriptAs, "join": scriptJoin,
+			"key": scriptKey, "as": scriptAs, "join": scriptJoin, "dawdle": scriptDawdle,
 		},
 		Condition:          func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },
 		RequireUniqueNames: true,
@@ -125,11 +126,12 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &running1{stop: cancel, done: make(chan int, 1), out: &output{}}
 	ready := make(chan string, 1)
+	patience, _ := time.ParseDuration(ts.Getenv("DRAIN")) // where it is not set, what serve has by itself
 	m := &Main{
 		Args:  append([]string{"serve", "--data", ts.MkAbs(args[1]), "--listen", "127.0.0.1:0"}, args[2:]...),
 		Stdin: strings.NewReader(""), Stdout: s.out, Stderr: s.out,
 		Env:   func(string) (string, bool) { return "", false },
-		Ready: func(address string) { ready <- address },
+		Ready: func(address string) { ready <- address }, Drain: patience,
 	}
 	go func() { s.done <- m.Run(ctx) }()
 	select {

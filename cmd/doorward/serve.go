@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"doorward/api"
 	"doorward/index"
@@ -59,7 +61,7 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	log := m.logger(slog.LevelInfo)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	f := &faces{log: log}
+	f := &faces{log: log, drain: cmp.Or(m.Drain, drain)}
 	defer f.close() // where nothing came of serving
 	if err := m.prepare(ctx, s, f); err != nil {
 		return err
@@ -176,6 +178,7 @@ func (m *Main) greet(s *serving, store *kv.Store, address string) {
 // faces are the listeners of a server and what answers on each.
 type faces struct {
 	log       *slog.Logger
+	drain     time.Duration // how long what has begun may take in the end
 	servers   []*http.Server
 	listeners []net.Listener
 }
@@ -248,7 +251,7 @@ func (f *faces) close() {
 	}
 }
 
-// run serves until ctx ends or one of the listeners fails, then lets what has begun finish.
+// run serves until ctx ends or one of the listeners fails, then lets what has begun finish; who takes too long is cut off.
 func (f *faces) run(ctx context.Context) error {
 	failed := make(chan error, len(f.servers))
 	for i, s := range f.servers {
@@ -263,12 +266,15 @@ func (f *faces) run(ctx context.Context) error {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
-	last, cancel := context.WithTimeout(context.Background(), drain)
+	last, cancel := context.WithTimeout(context.Background(), f.drain)
 	defer cancel()
 	for _, s := range f.servers {
-		if e := s.Shutdown(last); e != nil {
-			err = errors.Join(err, e, s.Close())
+		e := s.Shutdown(last)
+		if errors.Is(e, context.DeadlineExceeded) {
+			f.log.Warn("requests that did not end in time are cut off")
+			e = s.Close()
 		}
+		err = errors.Join(err, e)
 	}
 	return err
 }
