@@ -24,6 +24,8 @@ type erasures struct {
 	told    atomic.Uint64           // how often
 	close   context.CancelFunc
 	running sync.WaitGroup
+	idsMu   sync.Mutex               // guards ids
+	ids     map[erasedHash]record.ID // what was erased, as far as somebody has asked; the zero id is not here
 }
 
 // erased is the row of an erased record: kind 1, done 8, n × (kind of the part 1, generation 8, hash 16). Of a ticket, which stays,

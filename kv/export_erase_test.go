@@ -1,6 +1,10 @@
 package kv
 
-import "testing"
+import (
+	"testing"
+
+	"doorward/kv/record"
+)
 
 // StopErasing ends every erasure of a store where fn answers an error for the step that is done.
 func StopErasing(s *Store, fn func(step string) error) { s.erasures.stop = fn }
@@ -20,4 +24,9 @@ func AwaitErasures(t testing.TB, s *Store) {
 	if err := s.finishErasures(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// HashErased is what an erasure of a record says of it.
+func HashErased(s *Store, k *record.Kind, id int64) [16]byte {
+	return s.hashErased(k, record.Int(id))
 }

@@ -26,6 +26,7 @@ type Upstream struct {
 	Ends     time.Time `json:"ends"`
 	Pushes   []string  `json:"pushes,omitempty"` // the databases that the centre takes from here
 	Pulls    []string  `json:"pulls,omitempty"`  // those that it gives
+	Erased   string    `json:"erased,omitempty"` // its sequence up to which it has told what was erased
 }
 
 var upstreamKey = []byte("upstream") // in meta: an Upstream as JSON

@@ -3,6 +3,7 @@ package sync
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"strings"
@@ -63,7 +64,7 @@ func (x *visit) tell() (in hello, err error) {
 	if in.Session, in.Predecessor, err = s.Session(); err != nil {
 		return in, err
 	}
-	in.Epoch = s.Epoch()
+	in.Epoch, in.Erased = s.Epoch(), x.upstream.Erased
 	if c := s.Clock(); !c.Measured.IsZero() {
 		ms := c.Offset.Milliseconds()
 		in.Offset = &ms
@@ -91,8 +92,11 @@ func (x *visit) compare(offset time.Duration) error {
 	return x.config.Store.MeasureClock(x.greeting.Node, offset, x.config.Store.Now())
 }
 
-// take takes what the centre has given: ids, and the keys that work here too.
+// take takes what the centre has given: what is erased, ids, and the keys that work here too.
 func (x *visit) take(ctx context.Context) error {
+	if err := x.takeErasures(); err != nil {
+		return err
+	}
 	for _, l := range x.greeting.Leases {
 		k, ok := record.ByName(l.Kind)
 		if !ok {
@@ -107,6 +111,28 @@ func (x *visit) take(ctx context.Context) error {
 		return nil
 	}
 	return x.takeKeys(ctx)
+}
+
+// takeErasures erases here what was erased at the centre.
+func (x *visit) takeErasures() error {
+	var all []kv.Erasure
+	for _, told := range x.greeting.Erasures {
+		var e kv.Erasure
+		hash, err := hex.DecodeString(told.Hash)
+		if copy(e.Hash[:], hash) != len(hash) || err != nil {
+			return errCut
+		}
+		e.Kind, _ = record.ByName(told.Kind) // of a later version: nothing of it is here
+		all = append(all, e)
+	}
+	if err := x.config.Store.TakeErasures(kv.Operator(), all); err != nil {
+		return err
+	}
+	if x.greeting.Erased == x.upstream.Erased {
+		return nil
+	}
+	x.upstream.Erased = x.greeting.Erased
+	return x.config.Store.NoteUpstream(x.upstream)
 }
 
 // takeKeys stores the keys that are not here, or not as they are now.

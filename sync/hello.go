@@ -1,6 +1,8 @@
 package sync
 
 import (
+	"cmp"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -24,7 +26,8 @@ type hello struct {
 	Wants       []string  `json:"wants"`          // the kinds of which ids are wanted
 	Wiped       bool      `json:"wiped,omitzero"` // it wipes itself after this answer
 
-	Since map[string]string `json:"since"` // by database, up to where it has what the centre has
+	Since  map[string]string `json:"since"`            // by database, up to where it has what the centre has
+	Erased string            `json:"erased,omitempty"` // up to where it knows what was erased
 }
 
 // greeting is what the centre answers.
@@ -40,6 +43,14 @@ type greeting struct {
 	Behind    int               `json:"behind"` // changes that the laptop lacks; of many it may say too many
 	Leases    []leased          `json:"leases,omitzero"`
 	Keys      []json.RawMessage `json:"keys,omitzero"` // lines of the keys that work at the laptop too
+	Erasures  []erasure         `json:"erasures,omitzero"`
+	Erased    string            `json:"erased,omitempty"` // up to where erasures were told
+}
+
+// erasure is a record that was erased, by the keyed hash of its id.
+type erasure struct {
+	Kind string `json:"kind"`
+	Hash string `json:"hash"`
 }
 
 // exchange is a database that the two exchange.
@@ -108,8 +119,11 @@ func (g *greeting) fill(c *call, in *hello) error {
 			g.Databases = append(g.Databases, exchange{x.Name, x.Push, x.Pull && !g.Revoked})
 		}
 	}
-	if g.Revoked || g.Clone {
-		return nil // a clone asks again, as another
+	if g.Clone {
+		return nil // it asks again, as another
+	}
+	if err := g.tellErasures(c, in.Erased); err != nil || g.Revoked {
+		return err
 	}
 	if g.Behind, err = c.behind(in.Since); err != nil {
 		return err
@@ -119,6 +133,26 @@ func (g *greeting) fill(c *call, in *hello) error {
 	}
 	g.Keys, err = keyLines(c)
 	return err
+}
+
+// tellErasures tells what was erased since a place: also one that is revoked shall lose it.
+func (g *greeting) tellErasures(c *call, after string) error {
+	store := c.server.config.Store
+	since, err := store.Since(cmp.Or(after, "0"))
+	if err != nil {
+		return err
+	}
+	all, upto, err := store.Erasures(c.caller, since)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		g.Erasures = append(g.Erasures, erasure{e.Kind.Name, hex.EncodeToString(e.Hash[:])})
+	}
+	if g.Erased = after; upto != since {
+		g.Erased = store.SeqText(upto)
+	}
+	return nil
 }
 
 // behind is how many changes lie beyond some places. One that cannot be read is none.

@@ -1,0 +1,146 @@
+package kv
+
+import (
+	"cmp"
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// Erasure tells that a record was erased. The keyed hash of its id tells nobody whom it is about who does not have the record.
+type Erasure struct {
+	Kind *record.Kind
+	Hash [codeHashSize]byte
+	seq  uint64
+}
+
+// toldErasures is how many erasures a laptop is told of at once.
+const toldErasures = 5000
+
+// Erasures are those after a sequence that concern the laptop of a key, oldest first: of what is or was in one of its databases, and
+// of what was never here, which a laptop may have all the same where this store was restored. The next are told of after upto.
+// ErrNotFound for a key of another class.
+func (s *Store) Erasures(p Principal, since uint64) (all []Erasure, upto uint64, err error) {
+	err = s.view(func(v *sight) error {
+		if _, err := v.venueOf(p); err != nil {
+			return err
+		}
+		all, err = v.erasuresAfter(since)
+		return err
+	})
+	if err != nil || len(all) == 0 {
+		return nil, since, err
+	}
+	all = all[:min(len(all), toldErasures)]
+	upto = all[len(all)-1].seq
+	ids, err := s.erasedIDs(all)
+	if err != nil {
+		return nil, since, err
+	}
+	err = s.view(func(v *sight) error {
+		e, err := v.venueOf(p)
+		if err != nil {
+			return err
+		}
+		names := v.exchanged(&e)
+		all = slices.DeleteFunc(all, func(l Erasure) bool {
+			ok, failed := v.concerns(names, l.Kind, ids[l.Hash])
+			err = orErr(err, failed)
+			return !ok
+		})
+		return err
+	})
+	return all, upto, err
+}
+
+// erasuresAfter are all that were noted after a sequence, oldest first.
+func (v *sight) erasuresAfter(since uint64) (all []Erasure, err error) {
+	for _, id := range v.idsOf(record.Erasure) {
+		st, err := v.load(record.Erasure, id)
+		if err != nil {
+			return nil, err
+		}
+		if st == nil || st.seq <= since {
+			continue
+		}
+		d, err := st.decode(record.Erasure)
+		if err != nil {
+			return nil, err
+		}
+		if k, known := record.ByName(d.Text("kind")); known {
+			all = append(all, Erasure{k, erasedHash(id.ULID()), st.seq})
+		}
+	}
+	slices.SortFunc(all, func(a, b Erasure) int { return cmp.Compare(a.seq, b.seq) })
+	return all, nil
+}
+
+// erasedIDs finds the records that some erasures are about; the zero id is one that is not here.
+func (s *Store) erasedIDs(all []Erasure) (map[erasedHash]record.ID, error) {
+	s.erasures.idsMu.Lock()
+	defer s.erasures.idsMu.Unlock()
+	var unknown []ledgerLine
+	for _, l := range all {
+		if _, known := s.erasures.ids[l.Hash]; !known {
+			unknown = append(unknown, ledgerLine{kind: l.Kind, hash: l.Hash})
+		}
+	}
+	ids := map[erasedHash]record.ID{}
+	if len(unknown) > 0 {
+		e := &eraser{store: s, all: map[*record.Kind][]record.ID{}}
+		if _, err := e.identify(unknown); err != nil {
+			return nil, err
+		}
+		if s.erasures.ids == nil {
+			s.erasures.ids = map[erasedHash]record.ID{}
+		}
+		for k, found := range e.all {
+			for _, id := range found {
+				s.erasures.ids[s.hashErased(k, id)] = id
+			}
+		}
+	}
+	for _, l := range all {
+		ids[l.Hash] = s.erasures.ids[l.Hash]
+		s.erasures.ids[l.Hash] = ids[l.Hash] // what is not here is not looked for again
+	}
+	return ids, nil
+}
+
+// concerns tells whether a record is, was, or may have been in one of some databases.
+func (v *sight) concerns(names []Exchanged, k *record.Kind, id record.ID) (bool, error) {
+	if id.IsZero() {
+		return true, nil
+	}
+	st, err := v.loadAny(k, id)
+	if err != nil || st == nil {
+		return st == nil, err
+	}
+	for _, db := range names {
+		scope, ok := record.ParseScope(db.Name)
+		if !ok || st.in(scope) {
+			return true, nil // the mirror has all
+		}
+		if left, err := v.get(leftBucket, leftKey(k, id, scope)); err != nil || left != nil {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// TakeErasures erases what a laptop's centre has told of (Erasures); it goes on after this returns. *Forbidden.
+func (s *Store) TakeErasures(p Principal, all []Erasure) error {
+	if err := p.CheckWhole(); err != nil {
+		return err
+	}
+	var steps []step
+	for _, l := range all {
+		if l.Kind == record.Person || l.Kind == record.Membership || l.Kind == record.Ticket {
+			steps = append(steps, step{run: func(o *op) error {
+				o.applyErasure(l.Kind, l.Hash)
+				return nil
+			}})
+		}
+	}
+	return (&eraser{store: s}).do(steps)
+}

@@ -1,0 +1,120 @@
+package kv_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// TestALaptopIsToldOfTheErasuresThatConcernIt: of its own churches' and events' records, of those that have left them, and of no
+// others.
+func TestALaptopIsToldOfTheErasuresThatConcernIt(t *testing.T) {
+	s := twoChurches(t)
+	person := func(church int) int64 {
+		return kvtest.Create(t, s, record.Person, fmt.Sprintf(`{"full_name":"Somebody","church_id":%d}`, church))
+	}
+	own, other, moved := person(1), person(2), person(1)
+	patched(t, s, record.Person, moved, `{"church_id":2}`)
+	ticket := kvtest.Create(t, s, record.Ticket, fmt.Sprintf(`{"event_id":2,"code":"K7QP","holder_name":"Somebody","person_id":%d}`, other))
+	church, event := loggedIn(t, s, laptopKey(t, s, kv.Level{Name: kv.ChurchOf, IDs: []int64{1}})), loggedIn(t, s, laptopKey(t, s, kv.Level{Name: kv.EventOf, IDs: []int64{2}}))
+	for _, id := range []int64{own, other, moved} {
+		erased(t, s, id)
+	}
+	upto := wantTold(t, s, church, 0, map[string]int64{"person": own}, map[string]int64{"person": moved})
+	wantTold(t, s, event, 0, map[string]int64{"ticket": ticket})
+	wantTold(t, s, church, upto)
+	late := person(1)
+	erased(t, s, late)
+	if next := wantTold(t, s, church, upto, map[string]int64{"person": late}); next <= upto {
+		t.Errorf("told up to %d, want beyond %d", next, upto)
+	}
+	if _, _, err := s.Erasures(kvtest.Login(t, s, "denomination", "*:*"), 0); kindOf(err) != "not found" {
+		t.Errorf("Erasures for a key of another class = %v, want not found", err)
+	}
+}
+
+// TestWhomARestoredCentreNeverKnewIsToldToAll: a backup from before somebody was there says nothing of where a laptop has him.
+func TestWhomARestoredCentreNeverKnewIsToldToAll(t *testing.T) {
+	dir := folder(t)
+	s := reopenable(t, kv.Config{Dir: dir})
+	kvtest.Create(t, s, record.Church, `{"name":"Church"}`)
+	key := laptopKey(t, s, kv.Level{Name: kv.ChurchOf, IDs: []int64{1}})
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	if _, err := s.CopyTo(kv.Operator(), backup); err != nil {
+		t.Fatal(err)
+	}
+	id := kvtest.Create(t, s, record.Person, `{"full_name":"Somebody","church_id":1}`)
+	erased(t, s, id)
+	want := kv.HashErased(s, record.Person, id)
+	closed(t, s)
+	if _, err := kv.Replace(dir, backup, sunday); err != nil {
+		t.Fatal(err)
+	}
+	s = reopenable(t, kv.Config{Dir: dir})
+	defer closed(t, s)
+	all, _, err := s.Erasures(loggedIn(t, s, key), 0)
+	if err != nil || len(all) != 1 || all[0].Hash != want {
+		t.Errorf("Erasures = %+v, %v, want the one", all, err)
+	}
+}
+
+// laptopKey enrols a laptop, whose secret is "mine", and answers its key.
+func laptopKey(t testing.TB, s *kv.Store, l kv.Level) string {
+	t.Helper()
+	_, code, _, err := s.Enrol(kv.Operator(), kv.Enrolment{Name: l.String(), Level: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Exchange(code, kv.Joiner{Node: ulid.Make().String(), Secret: kv.HashSecret("mine")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Key
+}
+
+func loggedIn(t testing.TB, s *kv.Store, key string) kv.Principal {
+	t.Helper()
+	p, err := s.Login(key, "mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func erased(t testing.TB, s *kv.Store, id int64) {
+	t.Helper()
+	if _, err := s.Erase(kv.Operator(), record.Person, record.Int(id)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantTold wants a laptop to be told of some records, and answers up to where it was.
+func wantTold(t testing.TB, s *kv.Store, p kv.Principal, since uint64, want ...map[string]int64) uint64 {
+	t.Helper()
+	all, upto, err := s.Erasures(p, since)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range want {
+		for name, id := range w {
+			k, _ := record.ByName(name)
+			at := slices.IndexFunc(all, func(e kv.Erasure) bool { return e.Kind == k && e.Hash == kv.HashErased(s, k, id) })
+			if at < 0 {
+				t.Errorf("%s was not told of %s %d", p.Name(), name, id)
+				continue
+			}
+			all = slices.Delete(all, at, at+1)
+		}
+	}
+	if len(all) > 0 {
+		t.Errorf("%s was told of %d others: %+v", p.Name(), len(all), all)
+	}
+	return upto
+}
