@@ -51,7 +51,7 @@ func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err e
 		return nil, fmt.Errorf("%w: %w", ErrDocument, record.ErrPath)
 	}
 	if err = a.read(in); err == nil {
-		a.sign(o, p)
+		err = a.sign(o, p, in)
 	}
 	return a, err
 }
@@ -94,18 +94,45 @@ func (a *arrival) hashed(in *DocWrite) []byte {
 	return in.canonical
 }
 
-// sign says who made the revision, where its server does not: the laptop whose key brings it, or the key itself, now and here.
-func (a *arrival) sign(o *op, p Principal) {
-	if !p.operator {
-		a.node.Into = 0 // nobody but the root merges, and what it did comes by our own replicator
+// sign says who made the revision. A laptop is believed that one of the keys which work there has made it, and nothing else: it
+// pushes what it made itself. While the store takes back what a backup did not have, others may have made it.
+func (a *arrival) sign(o *op, p Principal, in *DocWrite) error {
+	if p.operator {
+		return nil
 	}
-	switch {
-	case p.operator || p.isNode() && a.node.Node != ulid.ULID{}:
-	case p.isNode():
-		a.node.Node, _ = ulid.ParseStrict(p.node.Node) // a key's node is one
-	default:
+	a.node.Into = 0 // nobody but the root merges, and what it did comes by our own replicator
+	if !p.isNode() {
 		a.node = record.TreeNode{Deleted: a.node.Deleted, Held: true, At: o.stamp, Key: p.key}
+		return nil
 	}
+	if in.Author.Node != (ulid.ULID{}) && in.Author.Node.String() != p.node.Node {
+		if recovers, err := o.recovers(); err != nil || recovers {
+			return err
+		}
+	}
+	a.node.Node, _ = ulid.ParseStrict(p.node.Node) // a key's node is one
+	works, err := o.worksAt(p, a.node.Key)
+	if !works {
+		a.node.Key = p.key
+	}
+	return err
+}
+
+// worksAt tells whether a key may have been used at the laptop of p: none, which is the operator there, a key that the laptop
+// has or had itself, one that the centre gave it to know, and one that was made there.
+func (v *sight) worksAt(p Principal, key int64) (bool, error) {
+	if key == 0 || key == p.key {
+		return true, nil
+	}
+	st, err := v.load(record.APIKey, record.Int(key))
+	if err != nil || st == nil {
+		return key >= record.FirstDrawn, err
+	}
+	k, _, err := st.key()
+	if err != nil || k.Node.Node == p.node.Node {
+		return err == nil, nil // whose record is damaged has signed nothing that could be shown
+	}
+	return v.goesTo(p.level, &k)
 }
 
 // read opens the body.

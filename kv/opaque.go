@@ -85,7 +85,12 @@ func parseOpaqueLog(seq uint64, row []byte) (ch scopeChange, err error) {
 
 // writeOpaque stores a replicated revision that a laptop, or this store's own replicator, brings.
 func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev record.Revision, err error) {
-	ours := p.operator || p.isNode() && !p.revoked && db.scope.Sort != record.ScopeReference && db.scope.Sort != record.ScopeReferenceFinance
+	ours := p.operator
+	if p.isNode() {
+		if ours, err = db.puts(p, func(k *record.Kind) bool { return !k.Fact }); err != nil {
+			return rev, err
+		}
+	}
 	if !ours || db.scope.Sort == 0 || len(in.Path) == 0 || len(in.canonical) > maxRecordDoc {
 		return rev, refused("no kind of record has this id")
 	}
@@ -100,7 +105,9 @@ func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev record.R
 		return in.Path[0], nil
 	}
 	a := &arrival{node: in.authored(o)}
-	a.sign(o, p)
+	if err := a.sign(o, p, in); err != nil {
+		return rev, err
+	}
 	if _, err := d.tree.Graft(in.Path, a.node); err != nil {
 		return rev, fmt.Errorf("%w: %w", ErrDocument, err)
 	}

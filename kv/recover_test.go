@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
@@ -54,6 +56,30 @@ func TestIDsLeasedBeforeARestoreAreGood(t *testing.T) {
 		t.Errorf("the next lease is %+v, %v, want one beyond %d", next, err, last.To)
 	}
 	healthy(t, c.centre)
+}
+
+// What a restored centre takes back stays signed by who made it, itself too.
+func TestARestoredCentreKnowsAgainWhoWroteWhat(t *testing.T) {
+	c := newPair(t)
+	id := kvtest.Create(t, c.centre, record.Person, `{"full_name":"Ana","church_id":1}`)
+	chief, other := kvtest.Login(t, c.centre, "denomination", "*:*"), ulid.Make()
+	relapsed(t, &c, func() {})
+	db := opens(t, c.centre, c.p, "church-1")
+	for _, by := range []ulid.ULID{other, ulid.MustParse(c.centre.Node())} {
+		w := onTop(t, db, record.Person.DocID(record.Int(id)), `"Ana`, `"Ana S`)
+		w.Author = kv.Author{Node: by, Key: chief.Key()}
+		if err := push(t, db, w); err != nil {
+			t.Fatal(err)
+		}
+		tree := kv.TreeOf(t, c.centre, record.Person, id)
+		want := by
+		if by.String() == c.centre.Node() {
+			want = ulid.ULID{} // made here
+		}
+		if last := tree.Winner(); last.Node != want || last.Key != chief.Key() {
+			t.Errorf("a change by %s is signed by %s, key %d", by, last.Node, last.Key)
+		}
+	}
 }
 
 // A restored centre takes back its own facts, and those of others, from a laptop that has them; later on it takes none again.

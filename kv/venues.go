@@ -271,22 +271,16 @@ func (v *sight) eventsOf(e *Enrolled) (ids []int64) {
 	return ids
 }
 
-// KeysFor are the ids of the keys that work at a laptop too: those of its events, and of its churches where it is enrolled for
-// churches.
+// KeysFor are the ids of the keys that work at a laptop too: those of its events and churches.
 func (s *Store) KeysFor(p Principal) (ids []int64, err error) {
 	err = s.view(func(v *sight) error {
 		e, err := v.venueOf(p)
 		if err != nil {
 			return err
 		}
-		own := Principal{level: e.Level}
 		var levels error
 		err = v.eachKey(func(k Key, _ [32]byte) {
-			goes := k.Level.Name == EventOf || k.Level.Name == ChurchOf
-			if !goes || k.Node.Node != "" {
-				return
-			}
-			ok, err := v.levelWithin(own, k.Level)
+			ok, err := v.goesTo(e.Level, &k)
 			levels = errors.Join(levels, err)
 			if ok {
 				ids = append(ids, k.ID)
@@ -295,4 +289,12 @@ func (s *Store) KeysFor(p Principal) (ids []int64, err error) {
 		return errors.Join(err, levels)
 	})
 	return ids, err
+}
+
+// goesTo tells whether a key works at the laptops of a level too.
+func (v *sight) goesTo(l Level, k *Key) (bool, error) {
+	if k.Node.Node != "" || k.Level.Name != EventOf && k.Level.Name != ChurchOf {
+		return false, nil
+	}
+	return v.levelWithin(Principal{level: l}, k.Level)
 }

@@ -16,6 +16,9 @@ func (db *scopeDocs) writeAsKey(o *op, p Principal, a *arrival) error {
 	if a.doc == nil {
 		return db.deleteAsKey(o, p, a)
 	}
+	if err := o.mayPut(p, a.kind, db.scope); err != nil {
+		return err
+	}
 	base, err := db.judgeKey(o, p, a)
 	if err != nil {
 		return err

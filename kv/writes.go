@@ -34,19 +34,19 @@ var writeRules = map[*record.Kind]writeRule{
 }
 
 // mayWrite answers nil where p may try: each document is judged by itself, as clients give up a database at once that refuses all
-// of a push. A laptop of an event pushes the private halves of the tickets that it sold, which it may not read.
+// of a push. A laptop may bring what it may not read: the private halves of the tickets that it sold, and its facts once it is
+// revoked.
 func (db *scopeDocs) mayWrite(p Principal) error {
 	if err := p.Check("sync", "POST"); err != nil {
 		return err
 	}
-	if !p.isNode() || !p.revoked && db.scope.Sort != record.ScopeEventHolders && db.scope.Sort != record.ScopeEventNames {
-		return db.maySee(p)
-	}
 	db.reader = p
-	if ok, err := db.v.seesEvent(p, db.scope.ID); err != nil || !ok {
-		return db.mayHold(p)
+	if p.isNode() {
+		if puts, err := db.puts(p, func(*record.Kind) bool { return true }); err != nil || puts {
+			return errorsOr(err, db.there)
+		}
 	}
-	return db.there()
+	return db.maySee(p)
 }
 
 // write stores one revision and answers its name. One that is known already changes nothing.
@@ -86,13 +86,8 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 
 // judgeNode answers a *Forbidden where a laptop may not write a revision.
 func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
-	rule := writeRules[a.kind]
-	eventLevel := p.level.Name == EventOf
-	switch {
-	case p.revoked && !a.kind.Fact:
-		return refused("the laptop is revoked")
-	case eventLevel && !rule.event, !eventLevel && !rule.church, rule.money && !p.node.Finance:
-		return refused("a laptop of this level does not write this kind")
+	if err := o.mayPut(p, a.kind, db.scope); err != nil {
+		return err
 	}
 	if err := a.isOwn(o, p); err != nil {
 		return err
@@ -140,46 +135,6 @@ func (a *arrival) isOnlyOf(node string) bool {
 	return err == nil && a.node.Node == own && !slices.ContainsFunc(a.tree.Nodes(), func(n record.TreeNode) bool {
 		return n.Node != own && (n.Held || n.Deleted || n.At != 0) // else only its name is known
 	})
-}
-
-// judgeScopes wants a revision to be of the database that it came through, and all that it touches to be for p.
-func (db *scopeDocs) judgeScopes(o *op, p Principal, a *arrival) error {
-	next, err := o.scopesOfArrival(a)
-	if err != nil {
-		return err
-	}
-	if a.before != nil {
-		if ok, err := db.heldBy(p, a.before.scopes); err != nil || !ok {
-			return refusedFor(err, "the record has moved to where the key may not write")
-		}
-	}
-	if ok, err := db.heldBy(p, next); err != nil || !ok {
-		return refusedFor(err, "the key may not write where the record would belong")
-	}
-	if !slices.Contains(next[:], db.scope) && (a.before == nil || !a.before.in(db.scope)) {
-		return refused("the record belongs to another database")
-	}
-	return nil
-}
-
-// heldBy tells whether every scope is one that p may write to.
-func (db *scopeDocs) heldBy(p Principal, scopes [2]record.Scope) (bool, error) {
-	for _, s := range scopes {
-		if s.Sort == 0 {
-			continue
-		}
-		switch s.Sort {
-		case record.ScopeReference, record.ScopeReferenceFinance, record.ScopeSystem:
-			return false, nil
-		case record.ScopeEventHolders, record.ScopeEventNames:
-			s.Sort = record.ScopeEvent // who may not read them brings those that it made
-		}
-		other := &scopeDocs{v: db.v, scope: s}
-		if err := other.mayHold(p); err != nil {
-			return false, onlyFailure(err)
-		}
-	}
-	return scopes != [2]record.Scope{}, nil
 }
 
 // mayUse answers nil or a *Forbidden: does /v1 offer a method on a kind, and may p use it?

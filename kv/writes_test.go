@@ -113,6 +113,7 @@ func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 	church := enrolled(t, s, "church:1", kv.Venue{})
 	money := enrolled(t, s, "church:1", kv.Venue{Finance: true})
 	door := enrolled(t, s, "event:1", kv.Venue{})
+	whole := enrolled(t, s, "denomination", kv.Venue{Mirror: true})
 	in := func(p kv.Principal, name string) *kv.Database { return opens(t, s, p, name) }
 	entry := kv.DocWrite{ID: drawnDoc(record.FinancialEntry, 1), Path: chain("a"),
 		Body: []byte(`{"church_id":1,"financial_account_id":1,"supplier_id":1,"transaction_type":"income","base_amount":"1.00"}`)}
@@ -134,6 +135,16 @@ func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 		{"the centre's ticket", "forbidden", in(door, "event-1"), onTop(t, in(door, "event-1"), "ticket:0000000000000001", `"valid"`, `"cancelled"`)},
 		{"a person", "forbidden", in(door, "event-1"), kv.DocWrite{ID: drawnDoc(record.Person, 9), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
 		{"the event", "forbidden", in(door, "event-1"), onTop(t, in(door, "event-1"), "event:0000000000000001", `"Sunday"`, `"Monday"`)},
+		{"an event of its church", "ok", in(church, "church-1"), kv.DocWrite{ID: drawnDoc(record.Event, 1), Path: chain("a"), Body: []byte(`{"name":"N","church_id":1}`)}},
+		{"an event of another church", "forbidden", in(church, "church-1"), kv.DocWrite{ID: drawnDoc(record.Event, 2), Path: chain("a"), Body: []byte(`{"name":"N","church_id":2}`)}},
+		{"an event of nobody's", "forbidden", in(church, "event-3"), onTop(t, in(church, "event-3"), "event:0000000000000003", `"Sunday"`, `"Monday"`)},
+		{"a ticket of its church's event", "ok", in(church, "event-1"), kv.DocWrite{ID: drawnDoc(record.Ticket, 2), Path: chain("a"), Body: []byte(`{"event_id":1,"state":"valid"}`)}},
+		{"a ticket of an event of nobody's", "forbidden", in(church, "event-3"), kv.DocWrite{ID: drawnDoc(record.Ticket, 3), Path: chain("a"), Body: []byte(`{"event_id":3,"state":"valid"}`)}},
+		{"its name", "forbidden", in(church, "event-3-holders"), kv.DocWrite{ID: drawnDoc(record.Holder, 3), Path: chain("a"), Body: []byte(`{"event_id":3,"code":"X"}`)}},
+		{"an unknown kind of an event of nobody's", "forbidden", in(church, "event-3"), kv.DocWrite{ID: "psalm:1", Path: chain("a"), Body: []byte(`{}`)}},
+		{"a check-in at an event of nobody's", "ok", in(church, "event-3"), kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":3,"node":%q}`, church.Node())}},
+		{"a ticket of an event of nobody's from the denomination's laptop", "ok", in(whole, "event-3"), kv.DocWrite{ID: drawnDoc(record.Ticket, 4), Path: chain("a"), Body: []byte(`{"event_id":3,"state":"valid"}`)}},
+		{"a person through the mirror", "forbidden", in(whole, "records"), kv.DocWrite{ID: drawnDoc(record.Person, 8), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
 		{"a key", "forbidden", in(church, "church-1"), kv.DocWrite{ID: "api_key:0000000000000001", Path: chain("ba"), Body: []byte(`{"level":"denomination"}`)}},
 	} {
 		if err := push(t, c.db, c.w); kindOf(err) != c.want {
@@ -156,4 +167,51 @@ func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 		}
 	}
 	healthy(t, s)
+}
+
+// TestALaptopSignsForItselfAlone: nobody but the centre says that somebody else has written something.
+func TestALaptopSignsForItselfAlone(t *testing.T) {
+	s := twoChurches(t)
+	node := ulid.Make()
+	p := enrolled(t, s, "church:1", kv.Venue{Node: node.String()})
+	db := opens(t, s, p, "church-1")
+	page, away := kvtest.Login(t, s, "church:1", "*:*"), kvtest.Login(t, s, "church:2", "*:*")
+	chief := kvtest.Login(t, s, "denomination", "*:*")
+	other := enrolled(t, s, "church:1", kv.Venue{})
+	const made = record.FirstDrawn + 7 // a key that was made at the laptop
+	for i, c := range []struct {
+		name        string
+		node        ulid.ULID
+		key, signed int64
+	}{
+		{"nobody", ulid.ULID{}, 0, 0},
+		{"its own operator", node, 0, 0},
+		{"its own key", node, p.Key(), p.Key()},
+		{"a key of its church", node, page.Key(), page.Key()},
+		{"a key that was made there", node, made, made},
+		{"a key of another church", node, away.Key(), p.Key()},
+		{"a key of the centre's", node, chief.Key(), p.Key()},
+		{"another laptop's key", node, other.Key(), p.Key()},
+		{"a key that is not there", node, 4711, p.Key()},
+		{"another laptop", ulid.MustParse(other.Node()), 0, 0},
+		{"another laptop and its key", ulid.MustParse(other.Node()), other.Key(), p.Key()},
+		{"the centre", ulid.MustParse(s.Node()), chief.Key(), p.Key()},
+	} {
+		w := kv.DocWrite{ID: drawnDoc(record.Person, int64(i)), Path: chain("a"), Body: []byte(`{"full_name":"Ana","church_id":1}`), Author: kv.Author{Node: c.node, Key: c.key}}
+		if err := push(t, db, w); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		tree := kv.TreeOf(t, s, record.Person, record.FirstDrawn+int64(i))
+		if by := tree.Winner(); by.Node != node || by.Key != c.signed {
+			t.Errorf("%s: signed by node %s, key %d, want %s, %d", c.name, by.Node, by.Key, node, c.signed)
+		}
+		psalm := kv.DocWrite{ID: fmt.Sprintf("psalm:%d", i), Path: chain("a"), Body: []byte(`{}`), Author: w.Author}
+		if err := push(t, db, psalm); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		doc, err := db.Read(psalm.ID, kv.Ask{})
+		if by := doc.Tree.Winner(); err != nil || by.Node != node || by.Key != c.signed {
+			t.Errorf("%s: a psalm is signed by node %s, key %d, %v, want %s, %d", c.name, by.Node, by.Key, err, node, c.signed)
+		}
+	}
 }

@@ -1,0 +1,103 @@
+package kv
+
+import (
+	"errors"
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// mayPut answers nil where p's class puts records of a kind into a scope: the one answer to whose it is to change (sync.md §1), the
+// same as /v1 and /admin give. What p may do to a record that is there, and by which methods, is asked besides.
+func (v *sight) mayPut(p Principal, k *record.Kind, s record.Scope) error {
+	rule, eventLevel := writeRules[k], p.level.Name == EventOf
+	var ok bool
+	var err error
+	switch {
+	case p.operator:
+		return nil
+	case p.revoked && !k.Fact:
+		return refused("the laptop is revoked")
+	case p.isNode() && (eventLevel && !rule.event || !eventLevel && !rule.church || rule.money && !p.node.Finance):
+		return refused("a laptop of this level does not write this kind")
+	}
+	switch s.Sort {
+	case record.ScopeChurch, record.ScopeChurchFinance:
+		ok, err = v.holdsChurch(p, s.ID)
+	case record.ScopeEvent, record.ScopeEventNames, record.ScopeEventHolders:
+		ok, err = v.mayPutInEvent(p, k, s.ID)
+	}
+	return allowed(ok, err, "the key may not write where the record would belong")
+}
+
+// mayPutInEvent is mayPut for the scopes of an event. What an event without a church has is for the denomination to change; facts
+// are brought by whoever sees the event.
+func (v *sight) mayPutInEvent(p Principal, k *record.Kind, event int64) (bool, error) {
+	if k.Fact {
+		return v.seesEvent(p, event)
+	}
+	err := v.mayChangeEvent(p, event)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return k == record.Event && p.level.Name != EventOf, nil // a new one: the church that it is of says whose it is
+	case errors.Is(err, ErrForbidden):
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// puts tells whether p's class puts records of some kind into the database.
+func (db *scopeDocs) puts(p Principal, such func(*record.Kind) bool) (bool, error) {
+	for _, k := range db.scope.Sort.Kinds() {
+		if !such(k) {
+			continue
+		}
+		if err := db.v.mayPut(p, k, db.scope); !errors.Is(err, ErrForbidden) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// judgeScopes wants a revision to be of the database that it came through, and all that it touches to be for p.
+func (db *scopeDocs) judgeScopes(o *op, p Principal, a *arrival) error {
+	next, err := o.scopesOfArrival(a)
+	if err != nil {
+		return err
+	}
+	if a.before != nil {
+		ok, err := o.mayPutAll(p, a.kind, a.before.scopes)
+		if err := allowed(ok, err, "the record has moved to where the key may not write"); err != nil {
+			return err
+		}
+	}
+	ok, err := o.mayPutAll(p, a.kind, next)
+	if err := allowed(ok, err, "the key may not write where the record would belong"); err != nil {
+		return err
+	}
+	if !slices.Contains(next[:], db.scope) && (a.before == nil || !a.before.in(db.scope)) {
+		return refused("the record belongs to another database")
+	}
+	return nil
+}
+
+// mayPutAll is mayPut for a record's scopes. What is in none is nobody's.
+func (v *sight) mayPutAll(p Principal, k *record.Kind, scopes [2]record.Scope) (bool, error) {
+	for _, s := range scopes {
+		if s.Sort == 0 {
+			continue
+		}
+		if err := v.mayPut(p, k, s); err != nil {
+			return false, onlyFailure(err)
+		}
+	}
+	return scopes != [2]record.Scope{}, nil
+}
+
+// allowed is a failure of the store itself, or a refusal of what is not ok.
+func allowed(ok bool, err error, reason string) error {
+	if err != nil || ok {
+		return err
+	}
+	return refused(reason)
+}
