@@ -25,6 +25,7 @@ import (
 //	POST /control/backup/note?file=/mnt/backup.db
 //	POST /control/erase?id=5                                                 → {"id","tickets","memberships","conflicts","refusals","answers","older_files"}
 //	GET  /control/olderfiles                                                 → {"older_files","uncompacted"}
+//	POST /control/compact                                                    → {"bytes_before","bytes"}
 //	POST /control/clock/trust                                                → {"now","doubted","clock_offset_ms"}
 //	POST /control/venue/enrol          {"name","events","churches",…}        → {"id","code","url","expires_at"}
 //	POST /control/venue/{id}/revoke
@@ -44,6 +45,7 @@ func (s *Server) Control() http.Handler {
 		"POST /control/backup/note":       controlNoteBackup,
 		"POST /control/erase":             controlErase,
 		"GET /control/olderfiles":         controlOlderFiles,
+		"POST /control/compact":           controlCompact,
 		"POST /control/clock/trust":       controlTrust,
 		"POST /control/venue/enrol":       controlEnrol,
 		"POST /control/venue/{id}/revoke": controlEnd((*kv.Store).RevokeVenue),

@@ -39,6 +39,21 @@ func controlBackup(x *exchange, r *http.Request) error {
 	return x.object(copied(c))
 }
 
+// compacted is what compacting has done.
+type compacted struct {
+	Before int64 `json:"bytes_before"`
+	Bytes  int64 `json:"bytes"`
+}
+
+// controlCompact writes the store's file anew.
+func controlCompact(x *exchange, r *http.Request) error {
+	c, err := x.store().Compact(r.Context(), x.caller)
+	if err != nil {
+		return err
+	}
+	return x.object(compacted(c))
+}
+
 // trusted is the clock that a person has trusted.
 type trusted struct {
 	Now     time.Time `json:"now"`

@@ -1,10 +1,14 @@
 package kv_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,31 +25,116 @@ func TestCompactingChangesNothing(t *testing.T) {
 		kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
 	}
 	before, epoch, seq := exported(t, s), s.Epoch(), s.Seq()
-	if err := kv.Compact(dir, time.Now()); !errors.Is(err, kv.ErrInUse) {
-		t.Errorf("Compact of an open store = %v, want ErrInUse", err)
+	same := func(when string) {
+		t.Helper()
+		if after := exported(t, s); strings.Join(after, "\n") != strings.Join(before, "\n") || s.Epoch() != epoch || s.Seq() != seq {
+			t.Errorf("%s: %d records, epoch %s, seq %d", when, len(after), s.Epoch(), s.Seq())
+		}
+		healthy(t, s)
+		if info, err := os.Stat(kv.Path(dir)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: mode = %v, %v", when, info.Mode(), err)
+		}
+		if left, err := filepath.Glob(filepath.Join(dir, "compact*")); err != nil || left != nil {
+			t.Errorf("%s: left behind: %v, %v", when, left, err)
+		}
 	}
-	closed(t, s)
 	if err := os.WriteFile(filepath.Join(dir, "compact.db"), []byte("half of one"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := kv.Compact(dir, time.Now()); err != nil {
-		t.Fatal(err)
+	if _, err := s.Compact(t.Context(), kvtest.Login(t, s, "church:1", "*:*")); kindOf(err) != "forbidden" {
+		t.Errorf("Compact by a church's key = %v, want forbidden", err)
+	}
+	before, seq = exported(t, s), s.Seq() // with the key
+	c, err := s.Compact(t.Context(), kv.Operator())
+	if info, failed := os.Stat(kv.Path(dir)); err != nil || failed != nil || c.Bytes != info.Size() || c.Before == 0 {
+		t.Errorf("Compact = %+v, %v, want the size of %v", c, err, info)
+	}
+	same("after compacting")
+	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, kv.ErrInUse) {
+		t.Errorf("Open of a store that was compacted = %v, want ErrInUse", err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := s.Compact(stopped, kv.Operator()); !errors.Is(err, context.Canceled) {
+		t.Errorf("Compact that was stopped = %v", err)
+	}
+	same("stopped")
+	closed(t, s)
+	if _, err := s.Compact(t.Context(), kv.Operator()); err == nil {
+		t.Error("a store that is closed is compacted")
 	}
 	s = reopenable(t, kv.Config{Dir: dir})
 	defer closed(t, s)
-	if after := exported(t, s); strings.Join(after, "\n") != strings.Join(before, "\n") || s.Epoch() != epoch || s.Seq() != seq {
-		t.Errorf("after compacting: %d records, epoch %s, seq %d", len(after), s.Epoch(), s.Seq())
+	same("opened again")
+}
+
+// While a store is compacted it is written and read, and nothing of that is lost.
+func TestCompactingBesideWriters(t *testing.T) {
+	dir := folder(t)
+	s := reopenable(t, kv.Config{Dir: dir})
+	event := newEvent(t, s, "")
+	for i := range 600 {
+		kvtest.Create(t, s, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"OLD-%d"}`, event, i))
 	}
-	healthy(t, s)
-	if info, err := os.Stat(kv.Path(dir)); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode = %v, %v", info.Mode(), err)
+	const writers = 4
+	var all sync.WaitGroup
+	done, stop := context.WithCancel(t.Context())
+	names, admitted := [writers]map[int64]string{}, [writers]int{}
+	for w := range writers {
+		names[w] = map[int64]string{}
+		all.Go(func() {
+			for i := 0; done.Err() == nil; i++ {
+				id := kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
+				name := fmt.Sprintf("Ana %d %d", w, i)
+				patched(t, s, record.Person, id, fmt.Sprintf(`{"full_name":%q}`, name))
+				names[w][id] = name
+				if i%3 == 0 {
+					delete(names[w], id)
+					if err := s.Delete(kv.Operator(), target(record.Person, id)); err != nil {
+						t.Error(err)
+					}
+				}
+				if code := i*writers + w; code < 600 {
+					scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: fmt.Sprintf("OLD-%d", code)}, "admitted")
+					admitted[w]++
+				}
+				if r, err := s.Retrieve(kv.Operator(), target(record.Event, event)); err != nil || member(r.JSON, "id") != fmt.Sprint(event) {
+					t.Errorf("Retrieve = %s, %v", r.JSON, err)
+				}
+			}
+		})
 	}
-	if left, err := filepath.Glob(filepath.Join(dir, "compact*")); err != nil || left != nil {
-		t.Errorf("left behind: %v, %v", left, err)
+	for range 3 {
+		if _, err := s.Compact(t.Context(), kv.Operator()); err != nil {
+			t.Errorf("Compact = %v", err)
+		}
 	}
-	if err := kv.Compact(t.TempDir(), time.Now()); err == nil {
-		t.Error("a folder without a store is compacted")
+	stop()
+	all.Wait()
+	check := func() {
+		t.Helper()
+		healthy(t, s)
+		persons, entered := 0, 0
+		for w := range writers {
+			persons, entered = persons+len(names[w]), entered+admitted[w]
+			for id, name := range names[w] {
+				if r, err := s.Retrieve(kv.Operator(), target(record.Person, id)); err != nil || member(r.JSON, "full_name") != strconv.Quote(name) {
+					t.Errorf("person %d = %s, %v, want %s", id, r.JSON, err, name)
+				}
+			}
+		}
+		if n := pageOf(t, s, record.Person).Count; n != persons {
+			t.Errorf("%d persons, want %d", n, persons)
+		}
+		if n := pageOf(t, s, record.Checkin).Count; n != entered {
+			t.Errorf("%d check-ins, want %d", n, entered)
+		}
 	}
+	check()
+	closed(t, s)
+	s = reopenable(t, kv.Config{Dir: dir})
+	defer closed(t, s)
+	check()
 }
 
 // A store asks for compacting when doors are quiet, and within a day in any case.

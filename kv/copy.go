@@ -34,7 +34,7 @@ func (s *Store) CopyTo(p Principal, path string) (c Copy, err error) {
 	if err != nil {
 		return Copy{}, err
 	}
-	err = s.db.View(func(tx *bbolt.Tx) (err error) {
+	err = s.read(func(tx *bbolt.Tx, _ int) (err error) {
 		c, err = s.copyOf(tx)
 		if err == nil {
 			c.Bytes, err = tx.WriteTo(f)
@@ -63,7 +63,7 @@ func (s *Store) copyOf(tx *bbolt.Tx) (Copy, error) {
 }
 
 // Dir is the store's folder.
-func (s *Store) Dir() string { return filepath.Dir(s.db.Path()) }
+func (s *Store) Dir() string { return s.dir }
 
 // Replace puts a file in the place of a folder's store, and keeps the store that was there beside it under the name that it
 // answers, "" where there was none. At no moment is there no store, or half of one. ErrInUse.

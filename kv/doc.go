@@ -18,7 +18,7 @@
 //	              restored                                       time 8, of the last restore
 //	              session, sessions/<node>                       26; n × (session 26, predecessor 26, outlived 1)
 //	              clock                                          what was measured of it, see clock.go
-//	              compacted                                      when the file was last written anew 8
+//	              compacted                                      when the file was last begun to be written anew 8
 //	              centre, upstream                               the centre's node; an Upstream as JSON
 //	              contact/<id of a laptop>                       its last Contact as JSON
 //	              released                                       since when free pages hold what it has released 8

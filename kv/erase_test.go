@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"doorward/kv"
 	"doorward/kv/kvtest"
@@ -130,9 +129,11 @@ func TestALaptopErasesWhatTheCentreSays(t *testing.T) {
 	if _, err := k.pair.venue.CopyTo(kv.Operator(), kv.Path(copied)); err != nil {
 		t.Fatal(err)
 	}
-	if err := kv.Compact(copied, time.Now()); err != nil {
+	aside := reopenable(t, kv.Config{Dir: copied, Aside: true})
+	if _, err := aside.Compact(t.Context(), kv.Operator()); err != nil {
 		t.Fatal(err)
 	}
+	closed(t, aside)
 	if found := traced(t, copied); found != nil {
 		t.Errorf("the laptop holds %v", found)
 	}

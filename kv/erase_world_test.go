@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"doorward/kv"
 	"doorward/kv/kvtest"
@@ -136,11 +135,11 @@ func traced(t testing.TB, dir string) (found []string) {
 	return found
 }
 
-// compacted closes the store and writes its file anew.
+// compacted writes the store's file anew and closes it.
 func (k *known) compacted(t testing.TB) {
 	t.Helper()
-	closed(t, k.Store)
-	if err := kv.Compact(k.dir, time.Now()); err != nil {
+	if _, err := k.Compact(t.Context(), kv.Operator()); err != nil {
 		t.Fatalf("compact: %v", err)
 	}
+	closed(t, k.Store)
 }

@@ -179,25 +179,15 @@ func (s *Store) ErasuresDue() (n int, since time.Time, err error) {
 	return n, since, err
 }
 
-var compactedKey = []byte("compacted") // in meta: when the file was last written anew, microseconds 8
-
-func (v *sight) compactedAt() (int64, error) {
-	row, err := v.get(metaBucket, compactedKey)
-	if err != nil || len(row) != 8 {
-		return 0, err
-	}
-	return int64(binary.BigEndian.Uint64(row)), nil
-}
-
-// When a store is to be compacted after an erasure, or after what it has released: as soon as doors are quiet once half a day has gone by, and before a day has
-// whatever happens at them.
+// When a store is to be compacted after an erasure, or after what it has released: as soon as doors are quiet once half a day has
+// gone by, and before a day has whatever happens at them.
 const (
 	compactSoon = 12 * time.Hour
 	compactLate = 23 * time.Hour
 	doorsQuiet  = time.Hour
 )
 
-// WantsCompacting tells that it is time to write the file anew (Compact), for which nobody may have it open.
+// WantsCompacting tells that it is time to write the file anew (Compact).
 func (s *Store) WantsCompacting() (bool, error) {
 	_, since, err := s.ErasuresDue()
 	if err != nil {

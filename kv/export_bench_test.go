@@ -27,7 +27,8 @@ func BenchOptions(size int64) *bbolt.Options { return boltOptions(size) }
 // BenchRows runs one call of the store that writes, and answers the rows that it wrote. The call is given a store whose queue
 // nobody serves; its job is overheard there and handed on to the real one.
 func BenchRows(s *Store, call func(*Store) error) (rows []BenchRow, err error) {
-	ear := &Store{db: s.db, clock: s.clock, zone: s.zone, log: s.log, identity: s.identity, metrics: s.metrics}
+	ear := &Store{clock: s.clock, zone: s.zone, log: s.log, identity: s.identity, metrics: s.metrics}
+	ear.file.Store(s.file.Load())
 	ear.caches.New = s.caches.New
 	ear.versions.Store(s.versions.Load())
 	ear.logins.Store(s.logins.Load())
@@ -55,7 +56,7 @@ func BenchRows(s *Store, call func(*Store) error) (rows []BenchRow, err error) {
 
 // BenchState is the row that every commit writes besides.
 func BenchState(s *Store) (row BenchRow, err error) {
-	err = s.db.View(func(tx *bbolt.Tx) error {
+	err = s.file.Load().View(func(tx *bbolt.Tx) error {
 		value := tx.Bucket(bucketNames[metaBucket]).Get(stateKey)
 		if value == nil {
 			return errors.New("the store has not written anything yet")

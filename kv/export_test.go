@@ -136,7 +136,7 @@ func TwinTicket(s *Store, form *record.Patch) (id record.ID, err error) {
 
 // BreakFile closes the file under bbolt: reads go on from the map, the next commit fails.
 func BreakFile(s *Store) error {
-	file := (*os.File)(reflect.ValueOf(s.db).Elem().FieldByName("file").UnsafePointer())
+	file := (*os.File)(reflect.ValueOf(s.file.Load().DB).Elem().FieldByName("file").UnsafePointer())
 	return file.Close()
 }
 
@@ -222,7 +222,7 @@ func DoorsWithoutEnd(s *Store) (stop func()) {
 // Rows is how many rows a bucket has.
 func Rows(t testing.TB, s *Store, bucket string) (n int) {
 	t.Helper()
-	err := s.db.View(func(tx *bbolt.Tx) error {
+	err := s.file.Load().View(func(tx *bbolt.Tx) error {
 		n = tx.Bucket([]byte(bucket)).Stats().KeyN
 		return nil
 	})

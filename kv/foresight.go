@@ -25,7 +25,7 @@ func (s *Store) foresee(a *attempt) (seen foresight) {
 		if err != nil || ticket == nil {
 			return err
 		}
-		seen = foresight{tx: v.tx.ID(), event: event.kept(), ticket: ticket.kept()}
+		seen = foresight{tx: v.lists.tx, event: event.kept(), ticket: ticket.kept()}
 		return nil
 	})
 	if err != nil {

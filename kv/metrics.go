@@ -48,7 +48,7 @@ func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
 }
 
 func sizeGauge(s *Store) prometheus.Collector {
-	path := s.db.Path()
+	path := Path(s.dir)
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_file_bytes", Help: "Size of the store's file."}, func() float64 {
 		info, err := os.Stat(path)
 		if err != nil {

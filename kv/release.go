@@ -128,7 +128,7 @@ var releasedKey = []byte("released") // in meta: when the file first held bytes 
 // noteReleased notes that free pages of the file hold from now on what it no longer shall.
 func (o *op) noteReleased() error {
 	since, err := o.releasedSince()
-	if err == nil && since == 0 {
+	if err == nil && (since == 0 || o.store.writer.touched != nil) { // a file that is being written anew holds them too
 		o.put(metaBucket, releasedKey, seqKey(uint64(o.stamp)))
 	}
 	return err

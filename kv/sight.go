@@ -44,8 +44,8 @@ func (s *Store) glance(fn func(*sight) error) error {
 	}()
 	for {
 		again := false
-		err := s.db.View(func(tx *bbolt.Tx) error {
-			l := s.listsOf(tx.ID())
+		err := s.read(func(tx *bbolt.Tx, number int) error {
+			l := s.listsOf(number)
 			if l == nil {
 				again = true // several commits have passed since the View was opened
 				return nil

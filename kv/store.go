@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -29,28 +30,30 @@ type Config struct {
 
 // Store is one congregation's records in one file.
 type Store struct {
-	db       *bbolt.DB
-	clock    func() time.Time
-	zone     *time.Location
-	log      *slog.Logger
-	built    time.Time
-	identity identity
-	epochs   atomic.Pointer[epochs]
-	session  atomic.Pointer[session] // nil: no peer was told of it yet
-	wall     wall
-	metrics  *metrics
-	writer   *writer
-	ended    chan struct{} // closed when the writer has
-	versions atomic.Pointer[[]*lists]
-	logins   atomic.Pointer[map[string]login]
-	seq      atomic.Uint64
-	centre   atomic.Pointer[string] // what merges for this store; "" or nil = it is the root
-	bell     bell                   // rung when seq has grown
-	bells    bells                  // of the single databases
-	caches   sync.Pool              // of *bucketCache, for Views
-	search   searching
-	boards   boards
-	erasures erasures
+	dir        string
+	file       atomic.Pointer[boltFile]
+	clock      func() time.Time
+	zone       *time.Location
+	log        *slog.Logger
+	built      time.Time
+	identity   identity
+	epochs     atomic.Pointer[epochs]
+	session    atomic.Pointer[session] // nil: no peer was told of it yet
+	wall       wall
+	metrics    *metrics
+	writer     *writer
+	ended      chan struct{} // closed when the writer has
+	versions   atomic.Pointer[[]*lists]
+	logins     atomic.Pointer[map[string]login]
+	seq        atomic.Uint64
+	centre     atomic.Pointer[string] // what merges for this store; "" or nil = it is the root
+	bell       bell                   // rung when seq has grown
+	bells      bells                  // of the single databases
+	caches     sync.Pool              // of *bucketCache, for Views
+	search     searching
+	boards     boards
+	erasures   erasures
+	compacting compacting
 }
 
 // Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
@@ -87,7 +90,9 @@ func open(c Config) (s *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &Store{db: db, clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, ended: make(chan struct{})}
+	s = &Store{dir: filepath.Clean(c.Dir), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, ended: make(chan struct{})}
+	s.file.Store(&boltFile{DB: db})
+	s.compacting.closing, s.compacting.close = context.WithCancel(context.Background())
 	s.caches.New = func() any { return new(bucketCache) }
 	if err := s.start(c); err != nil {
 		_ = db.Close() // the first error is the one to tell
@@ -107,11 +112,11 @@ func open(c Config) (s *Store, err error) {
 
 // start brings up everything that is derived from the file, then the writer.
 func (s *Store) start(c Config) error {
-	if err := migrate(s.db, migrations); err != nil {
+	if err := migrate(s.file.Load().DB, migrations); err != nil {
 		return err
 	}
 	s.writer = &writer{store: s, queue: newQueue()}
-	err := s.db.View(func(tx *bbolt.Tx) error {
+	err := s.read(func(tx *bbolt.Tx, number int) error {
 		r := rows{tx: tx, buckets: &bucketCache{}}
 		row, err := r.get(metaBucket, stateKey)
 		if err != nil {
@@ -134,7 +139,7 @@ func (s *Store) start(c Config) error {
 		if err := s.boards.count(r); err != nil {
 			return err
 		}
-		l, err := buildLists(tx.ID(), r)
+		l, err := buildLists(number, r)
 		s.publish(l)
 		return err
 	})
@@ -156,10 +161,11 @@ func (s *Store) start(c Config) error {
 // Close ends the writer after what it has begun and closes the file.
 func (s *Store) Close() error {
 	s.erasures.end()
+	s.compacting.end()
 	s.writer.queue.close()
 	<-s.ended
 	s.metrics.unregister()
-	return s.db.Close()
+	return s.file.Load().Close()
 }
 
 // Zone is the congregation's timezone.
@@ -201,7 +207,7 @@ func (s *Store) publish(l *lists) {
 // current is the lists of the latest commit.
 func (s *Store) current() *lists { return (*s.versions.Load())[0] }
 
-// listsOf finds the lists of a View's transaction; nil if too many commits have passed since it was opened.
+// listsOf finds the lists of a View by its number; nil if too many commits have passed since it was opened.
 func (s *Store) listsOf(tx int) *lists {
 	for _, l := range *s.versions.Load() {
 		if l.tx == tx {

@@ -38,7 +38,8 @@ type writer struct {
 	owed     bool // the group before had doors alone
 	together int  // how many jobs the group before had
 	doors    doorMemory
-	lastEdit int // transaction of the latest commit that held more than facts
+	lastEdit int     // number of the latest commit that held more than facts
+	touched  touched // since the file that is to take this one's place was begun; nil = there is none
 }
 
 type stopCause struct{ err error }
@@ -101,7 +102,7 @@ func (w *writer) serve(first *job) {
 }
 
 func (w *writer) begin(g *group) (err error) {
-	if g.tx, err = w.store.db.Begin(true); err != nil {
+	if g.tx, err = w.store.file.Load().Begin(true); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	w.arena.reset()
@@ -198,7 +199,7 @@ func (w *writer) run(g *group, j *job, st *step) error {
 		st.err = refused("a value is too long to be found by")
 		return nil
 	}
-	if err := w.rows.flush(); err != nil {
+	if err := w.flush(); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
 	g.state = o.state
@@ -231,15 +232,16 @@ func (w *writer) commit(g *group) error {
 	g.state.stamp = g.stamp
 	w.over.reset()
 	w.over.put(metaBucket, stateKey, g.state.encode())
-	if err := w.rows.flush(); err != nil {
+	if err := w.flush(); err != nil {
 		_ = g.tx.Rollback() // its error could say no more than err
 		return fmt.Errorf("write state: %w", err)
 	}
+	number := w.store.file.Load().number(g.tx)
 	if g.edited {
-		w.lastEdit = g.tx.ID()
+		w.lastEdit = number
 	}
 	w.edits++
-	w.store.publish(w.store.current().with(g.tx.ID(), w.edits, g.lists))
+	w.store.publish(w.store.current().with(number, w.edits, g.lists))
 	start := time.Now()
 	if err := g.tx.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)
@@ -251,6 +253,14 @@ func (w *writer) commit(g *group) error {
 	w.store.bells.ring(g.rung)
 	w.store.bells.ringScopes(g.lists)
 	return nil
+}
+
+// flush moves an operation's rows into the transaction, and notes them for the file that is to take this one's place.
+func (w *writer) flush() error {
+	if w.touched != nil {
+		w.touched.note(w.over.entries)
+	}
+	return w.rows.flush()
 }
 
 // stop ends writing for good: after a failed commit nobody knows what the disk holds, so nothing is tried again.

@@ -16,8 +16,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const compactPath = "/control/compact"
-
 // compacted is what compacting has done.
 type compacted struct {
 	Before int64    `json:"bytes_before"`
@@ -28,7 +26,7 @@ type compacted struct {
 func (m *Main) compactCommand(set *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "compact", Short: "Write the store's file anew, without what was deleted or erased", Args: cobra.NoArgs,
-		Long: "A server that runs ends what it has begun, compacts the file and goes on: for that while it does not answer.",
+		Long: "A server that runs goes on meanwhile.",
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -45,65 +43,39 @@ func (m *Main) compactCommand(set *settings) *cobra.Command {
 	return cmd
 }
 
-// compact compacts a store, or has the server that runs do it.
+// compact has the store compacted. Who does it without a server deletes the search index too where it may hold what was erased:
+// nobody keeps it now, and the next server builds it anew.
 func (m *Main) compact(ctx context.Context, set *settings) (done compacted, err error) {
-	var held struct {
-		Older []string `json:"older_files"`
-		Due   int      `json:"uncompacted"`
-	}
 	err = m.on(ctx, opening{settings: set}, func(c *control) error { // what was begun to be erased is finished by it
 		answer, err := c.call(ctx, request{method: http.MethodGet, path: "/control/olderfiles"})
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(answer, &held)
+		var held struct {
+			Due int `json:"uncompacted"`
+		}
+		if err := errors.Join(json.Unmarshal(answer, &done), json.Unmarshal(answer, &held)); err != nil {
+			return err
+		}
+		if answer, err = c.call(ctx, request{method: http.MethodPost, path: "/control/compact"}); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(answer, &done); err != nil {
+			return err
+		}
+		if c.served || held.Due == 0 {
+			return nil
+		}
+		return errors.Join(os.RemoveAll(filepath.Join(set.data, "index")), os.RemoveAll(filepath.Join(set.data, "index.broken")))
 	})
-	if err != nil {
-		return done, err
-	}
-	done.Older, done.Before = held.Older, sizeOf(kv.Path(set.data))
-	if conn, e := dialSocket(ctx, set.data); e == nil {
-		_ = conn.Close() // it only showed that somebody answers
-		_, err = m.bequeath(ctx, set.data, request{method: http.MethodPost, path: compactPath})
-	} else if err = kv.Compact(set.data, time.Now()); err == nil && held.Due > 0 {
-		err = forgetIndex(set.data)
-	}
-	done.Bytes = sizeOf(kv.Path(set.data))
-	if errors.Is(err, kv.ErrInUse) {
-		err = fmt.Errorf("another doorward is at work on the folder %s; try again when it is done", set.data)
-	}
 	return done, err
-}
-
-// forgetIndex deletes a search index that nobody keeps now: it may hold what was erased. The next server builds it anew.
-func forgetIndex(dir string) error {
-	return errors.Join(os.RemoveAll(filepath.Join(dir, "index")), os.RemoveAll(filepath.Join(dir, "index.broken")))
-}
-
-func sizeOf(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
-
-// compactBetween compacts the store of a server that has closed it for a moment.
-func compactBetween(dir string, log *slog.Logger) (last succession) {
-	start, before := time.Now(), sizeOf(kv.Path(dir))
-	if err := kv.Compact(dir, start); err != nil {
-		log.Error("the store could not be compacted; it goes on as it was", slog.Any("cause", err))
-		return succession{Error: err.Error()}
-	}
-	log.Info("the store is compacted", slog.Int64("before", before), slog.Int64("bytes", sizeOf(kv.Path(dir))), slog.Duration("took", time.Since(start)))
-	return succession{}
 }
 
 // compactPause is how often a server looks whether its store is to be compacted.
 const compactPause = 10 * time.Minute
 
-// compactInTime has a server compact its store within a day of an erasure; end ends looking.
-func (h *heir) compactInTime(ctx context.Context, store *kv.Store, log *slog.Logger) (end func()) {
+// compactInTime compacts a served store within a day of an erasure; end ends looking.
+func compactInTime(ctx context.Context, store *kv.Store, log *slog.Logger) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -112,12 +84,11 @@ func (h *heir) compactInTime(ctx context.Context, store *kv.Store, log *slog.Log
 		defer tick.Stop()
 		for {
 			wants, err := store.WantsCompacting()
-			switch {
-			case err != nil:
-				log.Warn("it is not known whether the store is to be compacted", slog.Any("cause", err))
-			case wants && h.await("", true):
-				log.Warn("the server stops for a moment to compact the store after an erasure")
-				return
+			if err == nil && wants {
+				_, err = store.Compact(ctx, kv.Operator())
+			}
+			if err != nil && ctx.Err() == nil {
+				log.Warn("the store could not be compacted; it is tried again", slog.Any("cause", err))
 			}
 			select {
 			case <-ctx.Done():

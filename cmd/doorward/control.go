@@ -25,6 +25,7 @@ import (
 // control is a line to the control handler of a store.
 type control struct {
 	client   *http.Client
+	served   bool // a server has the store open
 	progress *progress
 	close    func() error
 }
@@ -67,7 +68,7 @@ func (m *Main) dial(ctx context.Context, o opening) (*control, error) {
 
 func (m *Main) viaSocket(dir string) *control {
 	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, dir) }}
-	return &control{client: &http.Client{Transport: t}, progress: m.newProgress(), close: func() error {
+	return &control{client: &http.Client{Transport: t}, served: true, progress: m.newProgress(), close: func() error {
 		t.CloseIdleConnections()
 		return nil
 	}}

@@ -15,14 +15,13 @@ import (
 	"doorward/kv"
 )
 
-// heir is the store that shall take a served one's place: a restored one, or the same one compacted. The control socket is told of
-// it, the server drains and closes, the file is replaced, and the server goes on at the same addresses.
+// heir is the restored store that shall take a served one's place. The control socket is told of it, the server drains and closes,
+// the file is replaced, and the server goes on at the same addresses.
 type heir struct {
-	mu       sync.Mutex
-	drain    context.CancelFunc // ends what is served now
-	folder   string             // of the heir, within the store's; "" = none waits
-	compacts bool               // the heir is the store itself, compacted
-	last     succession
+	mu     sync.Mutex
+	drain  context.CancelFunc // ends what is served now
+	folder string             // of the heir, within the store's; "" = none waits
+	last   succession
 }
 
 // succession tells what became of the last heir.
@@ -62,10 +61,6 @@ func (h *heir) drains(end context.CancelFunc) {
 func (h *heir) succeed(dir string, log *slog.Logger) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.compacts {
-		h.compacts, h.last = false, compactBetween(dir, log)
-		return true
-	}
 	if h.folder == "" {
 		return false
 	}
@@ -91,36 +86,27 @@ func (h *heir) beside(control http.Handler) http.Handler {
 	})
 	mux.HandleFunc("POST "+restorePath, func(w http.ResponseWriter, r *http.Request) {
 		folder := r.URL.Query().Get("folder")
-		if !heirFolder.MatchString(folder) || !h.await(folder, false) {
-			refuseHeir(w)
-		}
-	})
-	mux.HandleFunc("POST "+compactPath, func(w http.ResponseWriter, _ *http.Request) {
-		if !h.await("", true) {
-			refuseHeir(w)
+		if !heirFolder.MatchString(folder) || !h.await(folder) {
+			w.WriteHeader(http.StatusConflict)
+			_ = json.NewEncoder(w).Encode(failure{problem{Message: "another restore is under way"}}) // who is gone is not told
 		}
 	})
 	return mux
 }
 
-func refuseHeir(w http.ResponseWriter) {
-	w.WriteHeader(http.StatusConflict)
-	_ = json.NewEncoder(w).Encode(failure{problem{Message: "another restore is under way"}}) // who is gone is not told
-}
-
 // await has the server end for an heir, and tells whether no other one waits.
-func (h *heir) await(folder string, compacts bool) bool {
+func (h *heir) await(folder string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.folder != "" || h.compacts {
+	if h.folder != "" {
 		return false
 	}
-	h.folder, h.compacts, h.last = folder, compacts, succession{Pending: true}
+	h.folder, h.last = folder, succession{Pending: true}
 	h.drain()
 	return true
 }
 
-// bequeath has a server put a restored store in the place of its own, or compact its own, and waits until it serves that.
+// bequeath has a server put a restored store in the place of its own, and waits until it serves that.
 func (m *Main) bequeath(ctx context.Context, dir string, ask request) (kept string, err error) {
 	c := m.viaSocket(dir)
 	defer func() { err = errors.Join(err, c.close()) }()
