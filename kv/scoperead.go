@@ -126,6 +126,7 @@ func (db *scopeDocs) change(v *sight, c scopeChange, body bool) (d DocChange, er
 			return d, orCorrupt(err)
 		}
 		if d.Leaves = found.tree.Leaves(); body {
+			d.Tree = found.tree
 			d.Winner, err = v.opaqueRevision(db.scope, c.doc, d.Leaves[0], d.Leaves[0].Revision)
 		}
 		return d, err
@@ -145,6 +146,7 @@ func (db *scopeDocs) change(v *sight, c scopeChange, body bool) (d DocChange, er
 	}
 	d.Leaves = t.Leaves()
 	if body {
+		d.Tree = t
 		d.Winner, err = v.revision(c.Kind, st, d.Leaves[0], d.Leaves[0].Revision)
 	}
 	return d, err
