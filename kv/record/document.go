@@ -44,13 +44,17 @@ func (d *Doc) fill() {
 func (k *Kind) Decode(b Body) (*Doc, error) {
 	d := &Doc{Kind: k, values: make([]jsontext.Value, len(k.Fields))}
 	buf := append(append(make([]byte, 0, len(b.Shown)+len(b.Hidden)), b.Shown...), b.Hidden...)
-	for _, run := range [2][]byte{buf[:len(b.Shown)], buf[len(b.Shown):]} {
+	order := [2][]int{k.shown, k.hidden}
+	if len(b.Hidden) == 0 {
+		order[0] = k.sorted // a canonical one
+	}
+	for n, run := range [2][]byte{buf[:len(b.Shown)], buf[len(b.Shown):]} {
 		for i := 0; i < len(run); {
 			name, v, after, ok := member(run, i)
 			if !ok {
 				return nil, ErrBody
 			}
-			d.keep(name, v)
+			order[n] = d.keep(name, v, order[n])
 			i = after
 		}
 	}
@@ -58,14 +62,21 @@ func (k *Kind) Decode(b Body) (*Doc, error) {
 	return d, nil
 }
 
-// keep puts a stored member where it belongs.
-func (d *Doc) keep(quoted []byte, v jsontext.Value) {
+// keep puts a stored member where it belongs: mostly to the first of the fields that are expected, of which it answers the rest.
+func (d *Doc) keep(quoted []byte, v jsontext.Value, expected []int) []int {
+	if len(expected) > 0 {
+		if label := d.Kind.labels[expected[0]]; string(quoted) == string(label[:len(label)-1]) {
+			d.values[expected[0]] = v
+			return expected[1:]
+		}
+	}
 	i, ok := d.Kind.names[string(quoted[1:len(quoted)-1])]
 	if ok && d.Kind.Fields[i].Stored() {
 		d.values[i] = v
-		return
+		return expected
 	}
 	d.extra = append(d.extra, Member{string(quoted), v})
+	return expected
 }
 
 // Encode closes the document into its two runs.
