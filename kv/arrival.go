@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -142,23 +141,11 @@ func (a *arrival) read(in *DocWrite) (err error) {
 		a.node.Into = record.MergedInto(a.kind, a.id, in.canonical)
 		return nil
 	}
-	if len(in.canonical) > maxRecordDoc {
-		return refused("the document is too large for a record")
+	if in.opened == nil {
+		in.open(a.kind)
 	}
-	if a.doc, err = a.kind.Decode(record.Body{Shown: in.canonical[1 : len(in.canonical)-1]}); err != nil {
-		return fmt.Errorf("%w: %w", ErrDocument, err)
-	}
-	for _, name := range a.doc.Unknown() {
-		if _, known := a.kind.Field(name); known {
-			return refused("a derived field is no part of a record")
-		}
-	}
-	var parent record.Revision
-	if len(a.path) > 1 {
-		parent = a.path[1]
-	}
-	a.foreign = !bytes.Equal(a.doc.Canonical(), in.canonical) || record.Next(parent, false, in.canonical) != a.path[0]
-	return nil
+	a.doc, a.foreign = in.opened.doc, in.opened.foreign
+	return in.opened.err
 }
 
 // needsReview is the flag of a fact that a revoked laptop has brought.

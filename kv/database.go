@@ -223,6 +223,9 @@ func (db *Database) Write(writes []DocWrite) ([]DocResult, error) {
 	for i := range writes {
 		db.store.Yield()
 		in, err := prepareDoc(writes[i])
+		if err == nil && ofRecords(db.name) {
+			in.openRecord()
+		}
 		steps[i].run = func(o *op) error {
 			if err != nil {
 				return err

@@ -124,6 +124,7 @@ type DocWrite struct {
 	Attachments []Attachment // all it has: Name, Type, SHA256, RevPos
 	Author      Author       // of a replicated revision of a record, as far as its server tells
 	canonical   []byte
+	opened      *opened // of a record, by who has read it already; nil: nobody has
 }
 
 // Author is who made a replicated revision, when, and which fields it changed; the zero Author is not known.

@@ -24,11 +24,17 @@ type scopeDocs struct {
 // scopeDocs finds a database of records by its name; nil for any other name. Those of the operator's alone need not hold
 // anything yet.
 func (v *sight) scopeDocs(name string) *scopeDocs {
-	scope, ok := record.ParseScope(name)
-	if !ok && name != mirror {
+	if !ofRecords(name) {
 		return nil
 	}
+	scope, _ := record.ParseScope(name) // the mirror has none
 	return &scopeDocs{v: v, name: name, scope: scope}
+}
+
+// ofRecords tells the name of a database of records.
+func ofRecords(name string) bool {
+	_, ok := record.ParseScope(name)
+	return ok || name == mirror
 }
 
 // reserved tells whether a database of records has a name.

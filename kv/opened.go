@@ -1,0 +1,59 @@
+package kv
+
+import (
+	"bytes"
+	"fmt"
+
+	"doorward/kv/record"
+)
+
+// opened is what a document of a record says, as far as that is known without the store: it is read before the writer's turn.
+type opened struct {
+	doc     *record.Doc
+	foreign bool // the revision is not made of the body
+	err     error
+}
+
+// openRecord opens the document of a record; one that is none, or that deletes the record, is left as it is.
+func (in *DocWrite) openRecord() {
+	if k, _, ok := record.ParseDocID(in.ID); ok && !in.Deleted {
+		in.open(k)
+	}
+}
+
+// open opens the document of a kind.
+func (in *DocWrite) open(k *record.Kind) {
+	in.opened = &opened{}
+	in.opened.doc, in.opened.err = in.decode(k)
+	if in.opened.err == nil {
+		in.opened.foreign = !in.isOurs(in.opened.doc)
+	}
+}
+
+func (in *DocWrite) decode(k *record.Kind) (*record.Doc, error) {
+	if len(in.canonical) > maxRecordDoc {
+		return nil, refused("the document is too large for a record")
+	}
+	d, err := k.Decode(record.Body{Shown: in.canonical[1 : len(in.canonical)-1]})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
+	}
+	for _, name := range d.Unknown() {
+		if _, known := k.Field(name); known {
+			return nil, refused("a derived field is no part of a record")
+		}
+	}
+	return d, nil
+}
+
+// isOurs tells a revision that is made of the body in our way; a new edit's will be.
+func (in *DocWrite) isOurs(d *record.Doc) bool {
+	if !bytes.Equal(d.Canonical(), in.canonical) {
+		return false
+	}
+	var parent record.Revision
+	if len(in.Path) > 1 {
+		parent = in.Path[1]
+	}
+	return len(in.Path) == 0 || record.Next(parent, false, in.canonical) == in.Path[0]
+}
