@@ -54,7 +54,7 @@ func boltOptions(size int64) *bbolt.Options {
 
 // openFile opens the folder's file, making folder and file if they are not there.
 func openFile(dir string) (*bbolt.DB, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := MakeFolder(dir); err != nil {
 		return nil, err
 	}
 	path := Path(dir)
@@ -82,6 +82,24 @@ func openFile(dir string) (*bbolt.DB, error) {
 		return nil, errors.Join(ErrInUse, err, db.Close()) // another file was put in its place meanwhile
 	}
 	return db, nil
+}
+
+// MakeFolder makes a folder, and those above it, unless it is there. No power cut takes away what it made.
+func MakeFolder(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	switch above := filepath.Dir(dir); {
+	case err == nil:
+		return syncDir(above)
+	case errors.Is(err, fs.ErrNotExist) && above != dir:
+		if err := MakeFolder(above); err != nil {
+			return err
+		}
+		return MakeFolder(dir)
+	}
+	if info, failed := os.Stat(dir); failed == nil && info.IsDir() {
+		return nil
+	}
+	return err
 }
 
 // createFile makes an empty store under a temporary name and links it into place, so that no crash leaves half of one and

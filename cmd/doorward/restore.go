@@ -66,7 +66,7 @@ func (m *Main) mayRestore(dir string, replace bool) error {
 // restore makes a whole store of a backup in a folder aside, then puts it in its place.
 func (m *Main) restore(ctx context.Context, set *settings, file string) (done restored, err error) {
 	made := !hasStore(set.data) && !exists(set.data)
-	if err := os.MkdirAll(set.data, folderMode); err != nil {
+	if err := kv.MakeFolder(set.data); err != nil {
 		return restored{}, err
 	}
 	dir, err := os.MkdirTemp(set.data, "restore-")
