@@ -55,7 +55,7 @@ func TestCodeWorksOnce(t *testing.T) {
 	if err != nil || p.Node() != laptopNode {
 		t.Fatalf("Login(the laptop's key) = %v, %v", p, err)
 	}
-	all, err := s.Exchanged(p)
+	all, err := s.Exchanged(p, 0)
 	if want := (kv.Exchanged{Name: record.Scope{Sort: record.ScopeEventHolders, ID: event}.String(), Push: true}); err != nil || len(all) != 4 || all[3] != want {
 		t.Errorf("Exchanged() = %v, %v, want the event's holders to push alone", all, err)
 	}

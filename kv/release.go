@@ -2,36 +2,99 @@ package kv
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"time"
 
 	"doorward/kv/record"
 )
 
+// Held is the sequence of the latest change in a database of records that Release would take; 0 = there is none. *Forbidden,
+// ErrNotFound for a name that is no database of records.
+func (s *Store) Held(p Principal, name string, kept ...string) (upto uint64, err error) {
+	h, err := newHandover(p, name, kept)
+	if err != nil {
+		return 0, err
+	}
+	err = s.view(func(v *sight) error {
+		last := scopeSeqKey(nil, h.scope, math.MaxUint64)
+		return v.walk(scopeLogBucket, true, h.prefix, last, func(key, row []byte) (bool, error) {
+			_, st, err := v.releasable(h, key, row)
+			if st != nil {
+				upto = st.seq
+			}
+			return st == nil, err
+		})
+	})
+	return upto, err
+}
+
 // Release takes out of the file what a database of records holds up to a sequence: without a tombstone, for another store has it and
-// keeps it. *Forbidden, ErrNotFound for a name that is no database of records.
-func (s *Store) Release(p Principal, name string, upto uint64) error {
-	if err := p.CheckWhole(); err != nil {
+// keeps it. What is also in one of the databases that are kept stays. *Forbidden, ErrNotFound for a name that is no database of
+// records.
+func (s *Store) Release(p Principal, name string, upto uint64, kept ...string) error {
+	h, err := newHandover(p, name, kept)
+	if err != nil {
 		return err
+	}
+	for from := uint64(0); ; {
+		steps := []step{{run: func(o *op) (err error) {
+			from, err = o.release(h, from, upto)
+			return err
+		}}}
+		if err := s.doAll(steps); err != nil {
+			return err
+		}
+		if err := steps[0].err; err != nil || from == 0 {
+			return err
+		}
+	}
+}
+
+// handover says what of a database is taken out of the file.
+type handover struct {
+	scope  record.Scope
+	prefix []byte // of its rows in the log
+	kept   []record.Scope
+}
+
+func newHandover(p Principal, name string, kept []string) (h *handover, err error) {
+	if err := p.CheckWhole(); err != nil {
+		return nil, err
 	}
 	scope, ok := record.ParseScope(name)
 	if !ok {
-		return ErrNotFound
+		return nil, ErrNotFound
 	}
-	for {
-		done := 0
-		steps := []step{{run: func(o *op) (err error) {
-			done, err = o.release(scope, upto)
-			return err
-		}}}
-		err := s.doAll(steps)
-		if err == nil {
-			err = steps[0].err
-		}
-		if err != nil || done < MaxRows {
-			return err
+	h = &handover{scope: scope, prefix: appendScope(nil, scope)}
+	for _, name := range kept {
+		if s, ok := record.ParseScope(name); ok {
+			h.kept = append(h.kept, s)
 		}
 	}
+	return h, nil
+}
+
+// releasable is the record of a row of the database's log, and its kind; nil for one that has left it, or stays.
+func (v *sight) releasable(h *handover, key, row []byte) (*record.Kind, *stored, error) {
+	if len(key) != len(h.prefix)+8 {
+		return nil, nil, ErrCorrupt
+	}
+	c, removed, err := parseLogRow(binary.BigEndian.Uint64(key[len(h.prefix):]), row)
+	if err != nil || removed {
+		return nil, nil, err
+	}
+	st, err := v.loadAny(c.Kind, c.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if st == nil || st.seq != c.Seq {
+		return nil, nil, ErrCorrupt
+	}
+	if slices.ContainsFunc(h.kept, st.in) {
+		return nil, nil, nil
+	}
+	return c.Kind, st, nil
 }
 
 // Leave takes out of the file those of some documents that are still in a database of records, without a tombstone: elsewhere they
@@ -83,44 +146,38 @@ func (o *op) leave(scope record.Scope, text string, upto uint64) (late bool, err
 	return false, o.purge(k, st)
 }
 
-// release purges some of a scope's records, and forgets which have left it.
-func (o *op) release(scope record.Scope, upto uint64) (done int, err error) {
-	prefix := appendScope(nil, scope)
-	var rows []Change
-	err = o.walk(scopeLogBucket, false, prefix, nil, func(key, row []byte) (bool, error) {
-		if len(key) != len(prefix)+8 {
-			return false, ErrCorrupt
+// release purges some of what a database holds, from one sequence to another, and answers where to go on; 0 = there is no more.
+func (o *op) release(h *handover, from, upto uint64) (next uint64, err error) {
+	type found struct {
+		kind *record.Kind
+		*stored
+	}
+	var all []found
+	seen := 0
+	err = o.scan(scopeLogBucket, h.prefix, scopeSeqKey(nil, h.scope, from), func(key, row []byte) (bool, error) {
+		k, st, err := o.releasable(h, key, row)
+		if st != nil && st.seq <= upto {
+			all = append(all, found{k, st})
 		}
-		c, removed, err := parseLogRow(binary.BigEndian.Uint64(key[len(prefix):]), row)
-		if err != nil || c.Seq > upto || len(rows) == MaxRows {
+		seq := binary.BigEndian.Uint64(key[len(key)-8:])
+		if seen++; err != nil || seq >= upto {
 			return false, err
 		}
-		if !removed {
-			rows = append(rows, c)
-		}
-		return true, nil
+		next = seq + 1
+		return seen < MaxRows, nil
 	})
-	if err != nil {
+	if err != nil || len(all) == 0 {
+		return next, err
+	}
+	if err := o.noteReleased(); err != nil {
 		return 0, err
 	}
-	if len(rows) > 0 {
-		if err := o.noteReleased(); err != nil {
+	for _, f := range all {
+		if err := o.purge(f.kind, f.stored); err != nil {
 			return 0, err
 		}
 	}
-	for _, c := range rows {
-		st, err := o.loadAny(c.Kind, c.ID)
-		if err != nil {
-			return 0, err
-		}
-		if st == nil || st.seq != c.Seq {
-			return 0, ErrCorrupt
-		}
-		if err := o.purge(c.Kind, st); err != nil {
-			return 0, err
-		}
-	}
-	return len(rows), nil
+	return next, nil
 }
 
 var releasedKey = []byte("released") // in meta: when the file first held bytes of what it has released, microseconds 8

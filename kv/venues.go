@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -203,72 +202,6 @@ func (s *Store) NoteContact(p Principal, c Contact) error {
 		_, err = o.amend(p, record.Node, st, func(d *record.Doc) { d.Set("wiped_at", record.Time(o.now)) })
 		return err
 	})
-}
-
-// Exchanged is a database that a laptop exchanges with its centre.
-type Exchanged struct {
-	Name       string
-	Push, Pull bool
-}
-
-// Exchanged lists the databases that the laptop of a key exchanges with this store: ErrNotFound for a key of another class.
-func (s *Store) Exchanged(p Principal) (all []Exchanged, err error) {
-	err = s.view(func(v *sight) error {
-		e, err := v.venueOf(p)
-		if err != nil {
-			return err
-		}
-		all = v.exchanged(&e)
-		return nil
-	})
-	return all, err
-}
-
-func (v *sight) exchanged(e *Enrolled) (all []Exchanged) {
-	add := func(sort record.ScopeSort, id int64, push, pull bool) {
-		all = append(all, Exchanged{record.Scope{Sort: sort, ID: id}.String(), push, pull})
-	}
-	add(record.ScopeReference, 0, false, true)
-	if e.Level.Name == EventOf {
-		for _, id := range e.Level.IDs {
-			add(record.ScopeEvent, id, true, true)
-			add(record.ScopeEventNames, id, true, e.Venue.Names)
-			add(record.ScopeEventHolders, id, true, false)
-		}
-		return all
-	}
-	add(record.ScopeReferenceFinance, 0, false, true)
-	if e.Venue.Mirror {
-		all = append(all, Exchanged{mirror, false, true})
-	}
-	for _, id := range e.Level.IDs {
-		add(record.ScopeChurch, id, true, true)
-		if e.Venue.Finance {
-			add(record.ScopeChurchFinance, id, true, true)
-		}
-	}
-	for _, id := range v.eventsOf(e) {
-		add(record.ScopeEvent, id, true, true)
-		add(record.ScopeEventNames, id, true, e.Venue.Names)
-		add(record.ScopeEventHolders, id, true, true)
-	}
-	return all
-}
-
-// eventsOf are the events that a laptop of church level takes along.
-func (v *sight) eventsOf(e *Enrolled) (ids []int64) {
-	if len(e.Events) > 0 || e.Level.Name != ChurchOf {
-		return e.Events
-	}
-	home := v.lists.kind(record.Event).home
-	for _, church := range e.Level.IDs {
-		list := home.of(church)
-		for _, id := range list.page(nil, 0, list.len()) {
-			ids = append(ids, id.Int())
-		}
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // KeysFor are the ids of the keys that work at a laptop too: those of its events and churches.

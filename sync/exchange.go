@@ -122,6 +122,9 @@ func (x *visit) again(ctx context.Context, measures bool) error {
 	if err := x.take(ctx); err != nil {
 		return err
 	}
+	if err := x.drop(ctx); err != nil {
+		return err
+	}
 	return x.release()
 }
 

@@ -40,7 +40,8 @@ type greeting struct {
 	Revoked   bool              `json:"revoked,omitzero"` // nothing is taken but facts, and nothing is given
 	Wipe      bool              `json:"wipe,omitzero"`    // it shall hand over its last fact and wipe itself
 	Databases []exchange        `json:"databases"`
-	Behind    int               `json:"behind"` // changes that the laptop lacks; of many it may say too many
+	Drop      []string          `json:"drop,omitzero"` // databases of events that are over: they go once the centre has all of them
+	Behind    int               `json:"behind"`        // changes that the laptop lacks; of many it may say too many
 	Leases    []leased          `json:"leases,omitzero"`
 	Keys      []json.RawMessage `json:"keys,omitzero"` // lines of the keys that work at the laptop too
 	Erasures  []erasure         `json:"erasures,omitzero"`
@@ -110,12 +111,15 @@ func (g *greeting) fill(c *call, in *hello) error {
 		return err
 	}
 	g.Revoked, g.Wipe = !e.Revoked.IsZero(), !e.Wipe.IsZero()
-	all, err := store.Exchanged(c.caller)
+	all, err := store.Exchanged(c.caller, c.server.config.OverAfter)
 	if err != nil {
 		return err
 	}
 	for _, x := range all {
-		if !g.Revoked || x.Push {
+		switch {
+		case x.Over && !g.Revoked:
+			g.Drop = append(g.Drop, x.Name)
+		case x.Push || !g.Revoked:
 			g.Databases = append(g.Databases, exchange{x.Name, x.Push, x.Pull && !g.Revoked})
 		}
 	}

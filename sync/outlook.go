@@ -20,15 +20,29 @@ func (o outlook) noted(name string, push bool) (sequence, error) {
 	if err != nil {
 		return nil, err
 	}
-	source, target := strings.ToLower(o.store.Node())+"/"+name, strings.ToLower(o.upstream.Node)+"/"+name
-	if !push {
-		source, target = target, source
-	}
-	notes, err := own.checkpoint(context.Background(), replicationID(source, target, &Job{})) // it waits for nothing
+	notes, err := own.checkpoint(context.Background(), o.replication(name, push)) // it waits for nothing
 	if err != nil || notes.Session == "" {
 		return nil, err
 	}
 	return notes.Last, nil
+}
+
+// replication names the copying of a database to the centre, or from there.
+func (o outlook) replication(name string, push bool) string {
+	source, target := strings.ToLower(o.store.Node())+"/"+name, strings.ToLower(o.upstream.Node)+"/"+name
+	if !push {
+		source, target = target, source
+	}
+	return replicationID(source, target, &Job{})
+}
+
+// forget has a database that is no more here pulled from its beginning if it ever comes back.
+func (o outlook) forget(ctx context.Context, name string) error {
+	own, err := OpenHere(o.store, kv.Operator(), name)
+	if err != nil {
+		return err
+	}
+	return own.keep(ctx, o.replication(name, false), checkpoint{})
 }
 
 // acknowledged is the sequence up to which the centre has said that it has a database of this store.

@@ -31,6 +31,7 @@ type Config struct {
 	Logger     *slog.Logger          // nil = silent
 	Registerer prometheus.Registerer // nil = not registered
 	Clock      func() time.Time      // nil = time.Now
+	OverAfter  time.Duration         // how long after its end laptops drop an event; 0 = never
 	Insecure   bool                  // replications that are ordered here may dial any address, also without https
 }
 

@@ -75,7 +75,7 @@ func (w *world) check() {
 		w.must(err)
 		p, err := w.centre.store.Login(up.Key, up.Secret)
 		w.must(err)
-		all, err := w.centre.store.Exchanged(p)
+		all, err := w.centre.store.Exchanged(p, 0)
 		w.must(err)
 		for _, e := range all {
 			if e.Pull {

@@ -151,6 +151,9 @@ func (v *Venue) meet(ctx context.Context, u kv.Upstream) (met bool, err error) {
 	if x.greeting.Revoked {
 		return true, x.handOver(ctx)
 	}
+	if err := x.drop(ctx); err != nil {
+		return true, err
+	}
 	if err := x.refill(ctx); err != nil {
 		return true, err
 	}

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,12 +26,23 @@ type town struct {
 	centre, laptop *kv.Store
 	url            string
 	event          int64
+	later          atomic.Int64 // by how much the centre's clock was moved
+	log            lines        // of the laptop
+}
+
+// lines are what a log says.
+type lines chan string
+
+func (l lines) Write(b []byte) (int, error) {
+	l <- string(b)
+	return len(b), nil
 }
 
 func newTown(t testing.TB) *town {
-	w := &town{TB: t, centre: kvtest.Open(t), laptop: kvtest.Open(t)}
+	w := &town{TB: t, laptop: kvtest.Open(t), log: make(lines, 1000)}
+	w.centre = kvtest.OpenConfig(t, kv.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(w.later.Load())) }})
 	w.event = kvtest.Create(t, w.centre, record.Event, `{"name":"Sunday","start_datetime":"2030-01-01T19:00:00Z"}`)
-	server, err := sync.New(sync.Config{Store: w.centre, Version: "test"})
+	server, err := sync.New(sync.Config{Store: w.centre, Version: "test", OverAfter: 72 * time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +65,7 @@ func (w *town) join() *sync.Venue {
 	if _, err := sync.Join(w.Context(), sync.JoinConfig{Store: w.laptop, URL: w.url + "/#" + code}); err != nil {
 		w.Fatal(err)
 	}
-	v, err := sync.NewVenue(sync.VenueConfig{Store: w.laptop, Version: "test"})
+	v, err := sync.NewVenue(sync.VenueConfig{Store: w.laptop, Version: "test", Logger: slog.New(slog.NewTextHandler(w.log, nil))})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -27,6 +27,7 @@ type serving struct {
 	*settings
 	listen, metrics string
 	api             api.Config
+	overAfter       time.Duration // how long after its end laptops drop an event
 	heir            *heir
 	again           bool // after a restore: its addresses have been told
 	wiped           bool // the centre has ordered the folder wiped, and has all that was in it
@@ -50,6 +51,7 @@ func (m *Main) serveCommand(set *settings) *cobra.Command {
 	f.StringSliceVar(&s.api.AllowedHosts, "allowed-host", nil, "a further name that clients may use for the server")
 	f.StringSliceVar(&s.api.CORSOrigins, "cors-origin", nil, "an origin whose pages may call the server")
 	f.IntVar(&s.api.AuthFailures, "auth-failures", 20, "failed logins a minute and address before it has to wait; 0 = no limit")
+	f.DurationVar(&s.overAfter, "drop-after", 72*time.Hour, "how long after its end laptops drop an event of which the server has everything; 0 = never")
 	return cmd
 }
 
@@ -84,7 +86,7 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeSocket(s.data, socket)) }()
-	peers, err := sync.New(sync.Config{Store: store, Gate: server, Prefix: server.Prefix(), Version: versionText(), Logger: log, Registerer: registry})
+	peers, err := sync.New(sync.Config{Store: store, Gate: server, Prefix: server.Prefix(), Version: versionText(), Logger: log, Registerer: registry, OverAfter: s.overAfter})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,106 @@
+package kv_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// TestWhenAnEventIsOver: some time after its end, or after the laptop joined; never for a mirror, nor by a clock that is doubted.
+func TestWhenAnEventIsOver(t *testing.T) {
+	const long = 72 * time.Hour
+	ended := time.Date(2026, 5, 3, 19, 0, 0, 0, time.UTC) // see invited
+	for name, try := range map[string]struct {
+		joined time.Time
+		asked  time.Duration // after it joined
+		mirror bool
+		offset time.Duration // to a peer's clock
+		after  time.Duration
+		want   bool
+	}{
+		"before":                     {ended.Add(-time.Hour), long, false, 0, long, false},
+		"afterwards":                 {ended.Add(-time.Hour), long + 2*time.Hour, false, 0, long, true},
+		"joined later, soon":         {ended.Add(9 * long), long - time.Hour, false, 0, long, false},
+		"joined later":               {ended.Add(9 * long), long + time.Hour, false, 0, long, true},
+		"a mirror":                   {ended, 9 * long, true, 0, long, false},
+		"a clock that is doubted":    {ended, 9 * long, false, time.Hour, long, false},
+		"events are never dropped":   {ended, 9 * long, false, 0, 0, false},
+		"another time that is given": {ended, 2 * time.Hour, false, 0, time.Hour, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := kvtest.NewClock(try.joined)
+			s, event, _, _ := invited(t, clock)
+			e := kv.Enrolment{Name: "south", Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}}
+			if try.mirror {
+				e = kv.Enrolment{Name: "south", Level: kv.Level{Name: kv.Denomination}, Events: []int64{event}, Venue: kv.Venue{Mirror: true}}
+			}
+			_, code, _, err := s.Enrol(kv.Operator(), e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := s.Login(c.Key, "mine")
+			if err != nil {
+				t.Fatal(err)
+			}
+			clock.Move(try.asked)
+			if err := s.MeasureClock(anotherNode, try.offset, s.Now()); err != nil {
+				t.Fatal(err)
+			}
+			all, err := s.Exchanged(p, try.after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range all {
+				scope, _ := record.ParseScope(x.Name)
+				if want := try.want && scope.ID == event; x.Over != want {
+					t.Errorf("%s is over = %t, want %t", x.Name, x.Over, want)
+				}
+			}
+		})
+	}
+}
+
+// TestAChurchKeepsItsEvents: what goes with an event is what only the event's databases hold.
+func TestAChurchKeepsItsEvents(t *testing.T) {
+	s := twoChurches(t)
+	event := newEvent(t, s, `,"church_id":1`)
+	db := record.Scope{Sort: record.ScopeEvent, ID: event}.String()
+	var tickets []int64
+	for i := range 250 { // more than one operation takes
+		tickets = append(tickets, newTicket(t, s, event, fmt.Sprintf("CODE-%d", i), ""))
+	}
+	upto, err := s.Held(kv.Operator(), db, "reference", "church-1")
+	if err != nil || upto == 0 {
+		t.Fatalf("Held() = %d, %v", upto, err)
+	}
+	late := newTicket(t, s, event, "late", "")
+	if err := s.Release(kv.Operator(), db, upto, "reference", "church-1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range tickets {
+		if _, err := s.Retrieve(kv.Operator(), target(record.Ticket, id)); !errors.Is(err, kv.ErrNotFound) {
+			t.Fatalf("ticket %d = %v, want ErrNotFound", id, err)
+		}
+	}
+	for k, id := range map[*record.Kind]int64{record.Event: event, record.Ticket: late} {
+		if _, err := s.Retrieve(kv.Operator(), target(k, id)); err != nil {
+			t.Errorf("%s %d = %v, want it to stay", k.Name, id, err)
+		}
+	}
+	if err := s.Release(kv.Operator(), db, s.Seq(), "reference", "church-1"); err != nil {
+		t.Fatal(err)
+	}
+	if upto, err := s.Held(kv.Operator(), db, "reference", "church-1"); err != nil || upto != 0 {
+		t.Errorf("Held() after all = %d, %v, want 0", upto, err)
+	}
+	healthy(t, s)
+}
