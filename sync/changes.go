@@ -167,7 +167,7 @@ func (f *feed) read() (pending int, err error) {
 
 // change writes one change, unless the filter does not want it.
 func (f *feed) change(c *kv.DocChange) error {
-	if f.selector != nil && !f.selector.matches(c) {
+	if f.selector != nil && !c.Removed && !f.selector.matches(c) { // what has left can be nothing that a client has
 		return nil
 	}
 	if f.rows > 0 && f.kind != continuous {

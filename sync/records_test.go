@@ -3,6 +3,7 @@ package sync_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"doorward/kv"
@@ -92,5 +93,27 @@ func wantSameFeed(t testing.TB, a, b *site, name string, told bool) {
 		if both[1][id] != want {
 			t.Errorf("%s is %.200s, want %.200s", id, both[1][id], want)
 		}
+	}
+}
+
+// TestAFilterTellsOfWhatHasLeft: whatever it asks for, a client that holds the document must learn.
+func TestAFilterTellsOfWhatHasLeft(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for range 2 {
+		kvtest.Create(t, s.store, record.Church, `{"name":"Church"}`)
+	}
+	id := kvtest.Create(t, s.store, record.Person, `{"full_name":"Ana","church_id":1}`)
+	var before struct {
+		Seq string `json:"update_seq"`
+	}
+	s.want(200, "GET", "/church-1", "").into(t, &before)
+	at := kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}
+	if _, err := s.store.Update(kv.Operator(), at, kvtest.Parse(t, record.Person, `{"church_id":2}`, false)); err != nil {
+		t.Fatal(err)
+	}
+	got := s.want(200, "POST", "/church-1/_changes?filter=_selector&since="+before.Seq, `{"selector":{"full_name":"Ana"}}`)
+	if !strings.Contains(got.body, `"removed":true`) {
+		t.Errorf("changes = %s, want what has left", got.body)
 	}
 }
