@@ -55,7 +55,7 @@ func (x *visit) lacks(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 	out, err := x.copyOnce(ctx, name, anew{t})
-	if err != nil || !lacksFacts(out.Denied) {
+	if err != nil || out.RefusedFacts == 0 {
 		return false, err
 	}
 	x.config.Logger.Warn("an event that is over stays here: the centre has refused facts of it", "database", name)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/record"
 )
 
 const (
@@ -163,10 +164,8 @@ func (x *visit) release() error {
 	return nil
 }
 
-// lacksFacts tells whether a fact was refused.
-func lacksFacts(denied []Denial) bool {
-	return slices.ContainsFunc(denied, func(d Denial) bool {
-		kind, _, _ := strings.Cut(d.ID, ":")
-		return kind == "checkin" || kind == "scan" || kind == "undo"
-	})
+// isFact tells the id of a fact.
+func isFact(id string) bool {
+	k, _, ok := record.ParseDocID(id)
+	return ok && k.Fact
 }

@@ -244,3 +244,28 @@ func TestAKeyThatReadsAloneIsEnoughToPull(t *testing.T) {
 		t.Errorf("a push with it = %+v", out)
 	}
 }
+
+// TestFactsThatAreRefusedAreCounted: all of them, also behind so many others that they are not named.
+func TestFactsThatAreRefusedAreCounted(t *testing.T) {
+	t.Parallel()
+	a, b := newSite(t), newSite(t)
+	a.fill(1100)
+	a.put("checkin:01J00000000000000000000000", `{}`)
+	refusing := b.quirk(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/_feed") {
+			return false
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(http.StatusCreated)
+		var all []string
+		for i := range 1100 {
+			all = append(all, fmt.Sprintf(`{"id":"doc%05d","rev":"1-0","error":"forbidden","reason":"no"}`, i))
+		}
+		fmt.Fprintf(w, `[%s,{"id":"checkin:01J00000000000000000000000","rev":"1-0","error":"forbidden","reason":"no"}]`, strings.Join(all, ","))
+		return true
+	})
+	out, err := sync.Replicate(t.Context(), sync.Job{Source: a.here(), Target: refusing.there(sync.ThereConfig{})})
+	if err != nil || out.RefusedFacts != 1 || len(out.Denied) != 1000 {
+		t.Errorf("%d facts refused, %d refusals named, %v, want 1 and the first 1000", out.RefusedFacts, len(out.Denied), err)
+	}
+}

@@ -68,6 +68,11 @@ func (r *replication) wrote(l *load, denied []Denial) {
 // deny counts and names what was refused. Nobody waits for it.
 func (r *replication) deny(denied []Denial) {
 	r.run.Failures += len(denied)
+	for _, d := range denied {
+		if isFact(d.ID) {
+			r.out.RefusedFacts++
+		}
+	}
 	r.out.Denied = append(r.out.Denied, denied[:min(len(denied), keptDenied-len(r.out.Denied))]...)
 	for _, d := range denied {
 		r.Logger.Warn("a document was refused", "error", d.Error)
@@ -114,7 +119,7 @@ func (r *replication) outcome() Outcome {
 	}
 	return Outcome{
 		NoChanges: run.Checked == 0, Session: run.Session, Last: run.Recorded, Version: checkpointVersion,
-		History: []Run{run}, Denied: slices.Clone(r.out.Denied),
+		History: []Run{run}, Denied: slices.Clone(r.out.Denied), RefusedFacts: r.out.RefusedFacts,
 	}
 }
 

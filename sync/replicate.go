@@ -37,6 +37,8 @@ type Outcome struct {
 	Version   int             `json:"replication_id_version"`
 	History   []Run           `json:"history"` // this run alone
 	Denied    []Denial        `json:"denied,omitempty"`
+	// RefusedFacts is how many of the refused documents are facts: all of them, while Denied names the first refusals alone.
+	RefusedFacts int `json:"-"`
 }
 
 // What is in memory at once: loads of at most so many revisions and about so many bytes, one being written, one waiting and one

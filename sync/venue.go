@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"doorward/kv"
@@ -163,7 +164,7 @@ func (v *Venue) meet(ctx context.Context, u kv.Upstream) (met bool, err error) {
 
 // trusted tells a centre that may order the folder wiped: nobody on the way can have given the order in its place.
 func (x *visit) trusted() bool {
-	return x.reach == Loopback || len(x.site) > 8 && x.site[:8] == "https://"
+	return x.reach == Loopback || strings.HasPrefix(x.site, "https://")
 }
 
 // database is a database at the centre.
@@ -187,7 +188,7 @@ func (x *visit) handOver(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if lacksFacts(out.Denied) {
+		if out.RefusedFacts > 0 {
 			return errEnded
 		}
 	}
