@@ -3,6 +3,7 @@ package sync
 import (
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -118,7 +119,7 @@ func badBody(err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errBroken
 	}
-	return errJSON
+	return fmt.Errorf("%w: %w", errJSON, err)
 }
 
 // eachMember calls fn with every member of the object that comes next; fn reads its value.
@@ -158,10 +159,10 @@ func eachItem(dec *jsontext.Decoder, fn func() error) error {
 	return badBody(err)
 }
 
-// orNotJSON is errJSON where reading itself went well.
+// orNotJSON is errShape where reading itself went well.
 func orNotJSON(err error) error {
 	if err == nil {
-		return errJSON
+		return errShape
 	}
 	return badBody(err)
 }
@@ -175,7 +176,7 @@ func texts(dec *jsontext.Decoder) (list []string, err error) {
 			return badBody(err)
 		}
 		if t.Kind() != '"' {
-			return errJSON
+			return errShape
 		}
 		list = append(list, t.String())
 		return nil

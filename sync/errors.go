@@ -3,6 +3,7 @@ package sync
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -22,6 +23,7 @@ var (
 	errOrigin     = errors.New("a session is for pages of this server alone")
 	errPath       = errors.New("the path could not be read")
 	errJSON       = errors.New("the body is not JSON as it is wanted")
+	errShape      = fmt.Errorf("%w: of another shape", errJSON)
 	errMedia      = errors.New("the body is of another type")
 	errTooLarge   = errors.New("the request is too large")
 	errRatio      = errors.New("the request is compressed too much")
@@ -68,7 +70,10 @@ var answers = []struct {
 	{errNoRevision, problem{400, "bad_request", "If new_edits is false, a well-formed _rev must be included in the document."}},
 	{kv.ErrDatabaseName, problem{400, "illegal_database_name", "Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter."}},
 	{kv.ErrSequence, problem{400, "bad_request", "Malformed sequence supplied in 'since' parameter."}},
+	{kv.ErrSession, problem{400, "bad_request", "The session is none that a laptop would tell."}},
+	{errShape, problem{400, "bad_request", "The body is JSON, but not of the shape that is wanted here."}},
 	{errJSON, problem{400, "bad_request", "invalid UTF-8 JSON"}},
+	{errUnmarked, problem{400, "bad_request", "Too many lines without a mark."}},
 	{errPath, problem{400, "bad_request", "The path could not be read."}},
 	{errQuery, problem{400, "query_parse_error", "A parameter could not be read."}},
 	{errRevision, problem{400, "bad_request", "Invalid rev format"}},
@@ -93,7 +98,10 @@ func explain(err error) problem {
 	var forbidden *kv.Forbidden
 	var slow interface{ RetryAfter() time.Duration }
 	var peer *refusal
+	var wrong *LineError
 	switch {
+	case errors.As(err, &wrong):
+		return problem{400, "bad_request", wrong.Error()}
 	case errors.As(err, &peer) && peer.status == http.StatusNotFound:
 		return problem{404, "db_not_found", "A database of the order does not exist at its server."}
 	case errors.As(err, &peer):

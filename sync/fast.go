@@ -61,7 +61,7 @@ func (t *There) lines(ctx context.Context, since sequence, fn func(*batch) error
 	z := unpackLines(resp.Body)
 	defer z.Close()
 	g := newGathering(fn)
-	_, f, err := readLines(z, func(l *line) error {
+	f, err := readLines(newLines(z), func(l *line) error {
 		if l.replica != nil {
 			x := l.replica
 			x.content = func(ctx context.Context, p *part, w io.Writer) error { return t.content(ctx, x, p, w) }
@@ -78,29 +78,6 @@ func (t *There) lines(ctx context.Context, since sequence, fn func(*batch) error
 		g.batch.upto = f.Last
 	}
 	return f.Last, g.flush()
-}
-
-// readLines calls fn with each line of a revision, and answers the first and the last line: errCut where there is no last one.
-func readLines(r io.Reader, fn func(*line) error) (first Head, last foot, err error) {
-	dec := newDecoder(r)
-	for dec.PeekKind() != 0 {
-		l, err := readLine(dec)
-		switch {
-		case err != nil:
-			return first, last, errCut
-		case l.foot != nil:
-			return first, *l.foot, nil
-		case l.head != nil:
-			first = *l.head
-			continue
-		case l.seq == nil:
-			continue // of a later version
-		}
-		if err := fn(&l); err != nil {
-			return first, last, err
-		}
-	}
-	return first, last, errCut
 }
 
 // fastWrite sends revisions as lines. Attachments are named alone; those that the peer lacks follow.

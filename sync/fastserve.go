@@ -42,7 +42,8 @@ func sendLines(c *call) error {
 				Removed string   `json:"removed"`
 			}{page.upto, id})
 		}
-		count, upto = count+len(page.replicas), page.upto
+		count, upto = count+len(page.replicas)+len(page.left), page.upto
+		b = appendJSON(b, mark{upto, count})
 		c.server.metrics.sent.Add(float64(len(page.replicas)))
 		_, err := s.Write(b)
 		return err
@@ -101,23 +102,10 @@ type taking struct {
 func (w *taking) read(from io.Reader) error {
 	g := newGathering(w.store)
 	g.anywhere = true
-	dec := newDecoder(from)
-	for {
-		l, err := readLine(dec)
-		switch {
-		case err != nil:
-			return err
-		case l.foot != nil:
-			return g.flush()
-		case l.seq == nil:
-			continue
-		case l.replica == nil:
-			return errNoRevision
-		}
-		if err := g.add(&l); err != nil {
-			return err
-		}
+	if _, err := newLines(from).each(g.add); err != nil {
+		return err
 	}
+	return g.flush()
 }
 
 // store begins to store a batch once the one before is stored.

@@ -18,11 +18,16 @@ var (
 	ErrFileCut = errors.New("the file was cut short: what it holds was taken, and the rest is missing")
 )
 
-// FileTarget writes changes to a file, their attachments' bytes too. It keeps no checkpoint: all that it is given is new to it.
+// errOfSystem is a document of a file that only a server itself may write.
+var errOfSystem = &kv.Forbidden{CurrentScopes: []string{}, Reason: "the server alone writes this kind; no file brings it"}
+
+// FileTarget writes changes to a file, their attachments' bytes too. It keeps no checkpoint: all that it is given is new to it. What
+// only servers write themselves stays out: whoever finds the file learns of no keys, and FileSource would not take it.
 type FileTarget struct {
 	head  Head
 	z     *zstd.Encoder
 	count int
+	upto  sequence // of the latest line
 }
 
 // NewFileTarget begins a file; Finish ends it.
@@ -55,9 +60,11 @@ func (t *FileTarget) checkpoint(context.Context, string) (checkpoint, error) {
 func (t *FileTarget) keep(context.Context, string, checkpoint) error { return nil }
 
 func (t *FileTarget) missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
-	missing := make([]kv.MissingRevs, len(offers))
-	for i, o := range offers {
-		missing[i] = kv.MissingRevs{ID: o.ID, Missing: o.Revisions}
+	missing := make([]kv.MissingRevs, 0, len(offers))
+	for _, o := range offers {
+		if !OfRecords(t.head.DB) || !isOfSystem(o.ID) {
+			missing = append(missing, kv.MissingRevs{ID: o.ID, Missing: o.Revisions})
+		}
 	}
 	return missing, nil
 }
@@ -78,14 +85,16 @@ func (t *FileTarget) write(ctx context.Context, replicas []*replica) ([]Denial, 
 			return nil, err
 		}
 		t.count++
+		t.upto = seq
 	}
-	return nil, nil
+	_, err := t.z.Write(appendJSON(nil, mark{Upto: t.upto, Count: t.count}))
+	return nil, err
 }
 
 // FileSource reads changes from a file.
 type FileSource struct {
 	head  Head
-	lines io.Reader
+	lines *lines
 }
 
 // NewFileSource begins to read a file: ErrFile.
@@ -103,7 +112,9 @@ func NewFileSource(r io.Reader) (*FileSource, error) {
 	if err != nil || l.head == nil || l.head.Format != lineFormat {
 		return nil, ErrFile
 	}
-	return &FileSource{head: *l.head, lines: z}, nil
+	s := &FileSource{head: *l.head, lines: newLines(z)}
+	s.lines.line = 1
+	return s, nil
 }
 
 // Head tells whose changes they are.
@@ -117,12 +128,15 @@ func (s *FileSource) checkpoint(context.Context, string) (checkpoint, error) {
 
 func (s *FileSource) keep(context.Context, string, checkpoint) error { return nil }
 
-// feed reads the file once. What came before it was cut is kept: revisions that come again change nothing.
-func (s *FileSource) feed(_ context.Context, _ wish, fn func(*batch) error) error {
+// feed reads the file once. What came before it was cut is kept: revisions that come again change nothing. Anybody can write a
+// file: a database of records takes none from it of what nobody writes by hand.
+func (s *FileSource) feed(_ context.Context, w wish, fn func(*batch) error) error {
 	g := newGathering(fn)
-	g.anywhere = true
-	_, last, err := readLines(s.lines, func(l *line) error {
-		if x := l.replica; x != nil && len(x.parts) > 0 {
+	last, err := readLines(s.lines, func(l *line) error {
+		if x := l.replica; x != nil && w.records && isOfSystem(x.id) {
+			g.batch.denied = append(g.batch.denied, x.deny(errOfSystem))
+			l.replica = nil
+		} else if x != nil && len(x.parts) > 0 {
 			x.content = inLine
 		}
 		return g.add(l)

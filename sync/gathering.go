@@ -2,17 +2,23 @@ package sync
 
 import "doorward/kv"
 
-// Lines of one change follow one another; a batch ends between two changes.
+// Lines of one change follow one another; a batch ends between two changes, where a mark says that it is whole.
 const (
 	carriedRows  = 4000
 	carriedBytes = 4 << 20
+)
+
+// How much is held until a mark comes; a batch of ours is less.
+const (
+	unmarkedRows  = 16 * carriedRows
+	unmarkedBytes = 16 * carriedBytes
 )
 
 // gathering makes batches of lines.
 type gathering struct {
 	batch    *batch
 	bytes    int
-	anywhere bool // the lines have no places: a batch may end between any two
+	anywhere bool // the lines are no use but all together: a batch may end between any two
 	fn       func(*batch) error
 }
 
@@ -24,11 +30,17 @@ func newGathering(fn func(*batch) error) *gathering {
 func (g *gathering) add(l *line) error {
 	b := g.batch
 	full := len(b.replicas) >= carriedRows || g.bytes >= carriedBytes
-	if full && (g.anywhere || string(b.upto) != string(l.seq)) {
+	if full && (g.anywhere || l.mark != nil) {
 		if err := g.flush(); err != nil {
 			return err
 		}
 		b = g.batch
+	}
+	switch {
+	case l.mark != nil:
+		return nil
+	case len(b.replicas) >= unmarkedRows, g.bytes >= unmarkedBytes:
+		return errUnmarked
 	}
 	b.upto = l.seq
 	if l.removed != "" {

@@ -8,12 +8,14 @@ import (
 )
 
 // Lines are how our own nodes and files hold revisions: one JSON object a line, compressed with zstd. The first says where they
-// come from, the last how far they go; without it they were cut off.
+// come from, the last how far they go; without it they were cut off. Marks say how many lines of revisions and of what has left are
+// before them, and so does the last line: nothing of what has come since the mark before is taken for complete until it is right.
 //
 //	{"format":1,"realm":…,"node":…,"epoch":…,"db":"notes","since":"0-…"}
 //	{"seq":"7-…","doc":{"_id":…,"_rev":…,"_deleted":true,"_attachments":{…stubs},…},"revs":["3-…","2-…"],"author":{…},"scopes":[…]}
 //	{"seq":"8-…","removed":"person:0000000000000001"}
-//	{"last_seq":"7-…","count":1}
+//	{"upto":"8-…","count":2}
+//	{"last_seq":"8-…","count":2}
 //
 // author is {at,key,node,fields}: microseconds since 1970, the api key's number at that node, its ULID, the names of fields.
 // Members that are not known stay out.
@@ -31,6 +33,12 @@ type Head struct {
 	Since  json.RawMessage `json:"since,omitempty"`
 }
 
+// mark is a line between two changes.
+type mark struct {
+	Upto  sequence `json:"upto"`
+	Count int      `json:"count"`
+}
+
 // foot is the last line.
 type foot struct {
 	Last  sequence `json:"last_seq"`
@@ -44,6 +52,8 @@ type line struct {
 	removed string   // the document that has left the database; "" = none
 	head    *Head
 	foot    *foot
+	mark    *mark
+	count   int // of a mark or of the last line
 }
 
 // appendJSON writes a line of a small value.

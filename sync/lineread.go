@@ -40,7 +40,7 @@ func readLine(dec *jsontext.Decoder) (l line, err error) {
 		}
 		return badBody(err)
 	})
-	if err != nil || l.seq == nil || l.removed != "" {
+	if err != nil || l.seq == nil || l.removed != "" || doc == nil {
 		return l, err
 	}
 	if l.replica, err = d.document(doc); l.replica != nil {
@@ -148,10 +148,11 @@ func (l *line) special(name string, v jsontext.Value) error {
 	case "last_seq":
 		l.foot = &foot{Last: sequence(v.Clone())}
 		return nil
+	case "upto":
+		l.mark = &mark{Upto: sequence(v.Clone())}
+		return nil
 	case "count":
-		if l.foot != nil {
-			return json.Unmarshal(v, &l.foot.Count)
-		}
+		return json.Unmarshal(v, &l.count)
 	}
 	if l.head == nil {
 		return nil

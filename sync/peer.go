@@ -45,6 +45,7 @@ type wish struct {
 	live     bool
 	ids      []string        // nil: all documents
 	selector json.RawMessage // nil: all documents
+	records  bool            // the target keeps records
 }
 
 // batch is some changes that follow one another.

@@ -32,6 +32,22 @@ func OfRecords(name string) bool {
 	return scoped || name == "records"
 }
 
+// keepsRecords tells that an end is a database of records, as far as it says what it is.
+func keepsRecords(ctx context.Context, end any) bool {
+	h, ok := end.(homed)
+	if !ok {
+		return false
+	}
+	head, err := h.Head(ctx)
+	return err == nil && OfRecords(head.DB)
+}
+
+// isOfSystem tells the id of what only the server itself writes: keys, laptops, erasures, what staff shall look at.
+func isOfSystem(id string) bool {
+	k, _, ok := record.ParseDocID(id)
+	return ok && k.System
+}
+
 // sameRealm answers nil unless records would go from one realm to another.
 func sameRealm(ctx context.Context, ends ...any) error {
 	var heads []Head

@@ -110,7 +110,7 @@ func (r *replication) pass(ctx context.Context) error {
 	var broke, unread, unwritten error
 	stages.Go(func() {
 		defer close(batches)
-		w := wish{since: since, live: r.Live, ids: r.IDs, selector: r.Selector}
+		w := wish{since: since, live: r.Live, ids: r.IDs, selector: r.Selector, records: keepsRecords(reading, r.Target)}
 		broke = r.Source.feed(reading, w, func(b *batch) error { return send(reading, batches, b) })
 	})
 	stages.Go(func() {

@@ -1,0 +1,227 @@
+package sync_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/sync"
+)
+
+// spoilt is a way in which lines are not what they should be, and the line that tells. lines are the first, those of ten documents,
+// the mark and the last.
+var spoilt = map[string]struct {
+	spoil func(lines []string) []string
+	line  int
+}{
+	"a line in the middle is missing": {func(l []string) []string { return slices.Delete(l, 4, 5) }, 11},
+	"a line comes twice":              {func(l []string) []string { return slices.Insert(l, 4, l[4]) }, 13},
+	"a revision cannot be read": {func(l []string) []string {
+		l[4] = `{"seq":"5-x","doc":{"_id":"x","_rev":"one"}}` + "\n"
+		return l
+	}, 5},
+	"a line is no JSON":            {func(l []string) []string { l[6] = "{\"seq\":,}\n"; return l }, 7},
+	"a line has no document":       {func(l []string) []string { l[6] = `{"seq":"5-x"}` + "\n"; return l }, 7},
+	"lines follow the last":        {func(l []string) []string { return append(l, l[4]) }, 14},
+	"the last says another number": {func(l []string) []string { l[12] = strings.Replace(l[12], `"count":10`, `"count":11`, 1); return l }, 13},
+}
+
+// unpacked are the lines of a file.
+func unpackedLines(t testing.TB, text []byte) []string {
+	t.Helper()
+	z, err := zstd.NewReader(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Collect(strings.Lines(string(b)))
+}
+
+func packedLines(t testing.TB, lines []string) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	z, err := zstd.NewWriter(&text)
+	if err == nil {
+		_, err = io.WriteString(z, strings.Join(lines, ""))
+	}
+	if err = errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return text.Bytes()
+}
+
+// TestAFileWithSpoiltLinesIsRefused: with the line that tells, and nothing of it is taken.
+func TestAFileWithSpoiltLinesIsRefused(t *testing.T) {
+	t.Parallel()
+	a := newSite(t)
+	for i := range 10 {
+		a.put(fmt.Sprintf("doc%d", i), `{"n":1}`)
+	}
+	text := a.export(t)
+	for name, test := range spoilt {
+		t.Run(name, func(t *testing.T) {
+			b := newSite(t)
+			source, err := sync.NewFileSource(bytes.NewReader(packedLines(t, test.spoil(unpackedLines(t, text)))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := sync.Replicate(t.Context(), sync.Job{Source: source, Target: b.here()})
+			wantWrong(t, out, err, test.line)
+			if n := len(b.content()); n != 0 {
+				t.Errorf("%d documents were taken", n)
+			}
+		})
+	}
+}
+
+func wantWrong(t testing.TB, out sync.Outcome, err error, line int) {
+	t.Helper()
+	var wrong *sync.LineError
+	if !errors.As(err, &wrong) || wrong.Line != line || out.OK || errors.Is(err, sync.ErrFileCut) {
+		t.Errorf("Replicate = %+v, %v, want line %d to be wrong", out, err, line)
+	}
+}
+
+// TestAFeedWithSpoiltLinesIsTakenAnew: the place does not move past them, and the next exchange brings all.
+func TestAFeedWithSpoiltLinesIsTakenAnew(t *testing.T) {
+	t.Parallel()
+	for name, test := range spoilt {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, b := newSite(t), newSite(t)
+			for i := range 10 {
+				a.put(fmt.Sprintf("doc%d", i), `{"n":1}`)
+			}
+			job := sync.Job{Source: a.there(sync.ThereConfig{Client: &http.Client{Transport: spoiling(t, test.spoil)}}), Target: b.here(), Tries: 1}
+			out, err := sync.Replicate(t.Context(), job)
+			wantWrong(t, out, err, test.line)
+			replicate(t, a.there(sync.ThereConfig{}), b.here())
+			wantSame(t, a, b)
+		})
+	}
+}
+
+// TestAPlaceStaysBeforeALineThatIsMissing: of a long feed what a mark says to be whole is noted, and no more.
+func TestAPlaceStaysBeforeALineThatIsMissing(t *testing.T) {
+	t.Parallel()
+	a, b := newSite(t), newSite(t)
+	a.fill(9000)
+	lose := func(l []string) []string { return slices.Delete(l, 6000, 6001) }
+	job := sync.Job{Source: a.there(sync.ThereConfig{Client: &http.Client{Transport: spoiling(t, lose)}}), Target: b.here(), Tries: 1, Note: 1}
+	out, err := sync.Replicate(t.Context(), job)
+	var wrong *sync.LineError
+	if !errors.As(err, &wrong) || out.Last == nil {
+		t.Errorf("Replicate = %+v, %v, want a line that is wrong, and a place before it", out, err)
+	}
+	if n := len(b.content()); n < 4000 || n > 6000 {
+		t.Errorf("%d documents were taken, want those before the mark", n)
+	}
+	replicate(t, a.there(sync.ThereConfig{}), b.here())
+	wantSame(t, a, b)
+}
+
+// spoiling changes the lines that a feed brings.
+func spoiling(t testing.TB, spoil func([]string) []string) http.RoundTripper {
+	return trip(func(r *http.Request) (*http.Response, error) {
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil || r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/_feed") {
+			return resp, err
+		}
+		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		resp.Body = io.NopCloser(bytes.NewReader(packedLines(t, spoil(unpackedLines(t, text)))))
+		return resp, err
+	})
+}
+
+type trip func(*http.Request) (*http.Response, error)
+
+// RoundTrip makes an exchange.
+func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestSpoiltLinesAreNotPushed: a server says which line is wrong.
+func TestSpoiltLinesAreNotPushed(t *testing.T) {
+	t.Parallel()
+	a := newSite(t)
+	a.put("doc", `{}`)
+	lines := unpackedLines(t, a.export(t))
+	for name, l := range map[string][]string{"one too few": {lines[0], lines[3]}, "one too many": append(slices.Clone(lines), lines[1])} {
+		b := newSite(t)
+		got := b.want(400, "POST", "/notes/_feed", string(packedLines(t, l)), "Content-Type", "application/x-ndjson", "Content-Encoding", "zstd")
+		if !strings.Contains(got.body, "line ") {
+			t.Errorf("%s: %s, want the line", name, got.body)
+		}
+	}
+}
+
+// TestNoFileBringsAKey: whoever writes a file is not the operator, though the operator takes it.
+func TestNoFileBringsAKey(t *testing.T) {
+	t.Parallel()
+	a, b := newTown(t), newTown(t)
+	kvtest.Key(t, a.centre, "denomination", "*:*")
+	own, err := sync.OpenHere(a.centre, kv.Operator(), "records")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := own.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	head.Realm = b.centre.Realm()
+	var text bytes.Buffer
+	target, err := sync.NewFileTarget(&text, head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := sync.Replicate(t.Context(), sync.Job{Source: &relabelled{own, head}, Target: target})
+	if err = errors.Join(err, target.Finish(out)); err != nil {
+		t.Fatal(err)
+	}
+	lines := unpackedLines(t, text.Bytes())
+	if all := strings.Join(lines, ""); strings.Contains(all, "api_key") {
+		t.Errorf("the file holds a key: %s", all)
+	}
+	forged := strings.NewReplacer(`"event:0000000000000001"`, `"api_key:0000000000000009"`).Replace(lines[1])
+	if forged == lines[1] {
+		t.Fatalf("the first line is %s", lines[1])
+	}
+	lines[1] = forged
+	for _, name := range []string{"records", "notes"} {
+		lines[0] = strings.Replace(lines[0], `"records"`, `"`+name+`"`, 1)
+		source, err := sync.NewFileSource(bytes.NewReader(packedLines(t, lines)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		into, err := sync.OpenHere(b.centre, kv.Operator(), "records")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := sync.Replicate(t.Context(), sync.Job{Source: source, Target: into})
+		if err != nil || len(out.Denied) != 1 || out.Denied[0].ID != "api_key:0000000000000009" || out.Denied[0].Error != "forbidden" {
+			t.Errorf("a forged key in a file of %s: %+v, %v, want it refused alone", name, out, err)
+		}
+	}
+}
+
+// relabelled is a database that says it is another's.
+type relabelled struct {
+	*sync.Here
+	head sync.Head
+}
+
+// Head tells whose it says it is.
+func (r *relabelled) Head(context.Context) (sync.Head, error) { return r.head, nil }
