@@ -64,7 +64,7 @@ func (c *call) readBatch() (*bulk, error) {
 		return badBody(dec.SkipValue())
 	})
 	if err == nil && !given {
-		err = errJSON
+		err = errShape
 	}
 	return b, err
 }

@@ -67,7 +67,7 @@ func (c *call) wanted() (items []wanted, err error) {
 		})
 	})
 	if err == nil && !given {
-		err = errJSON
+		err = errShape
 	}
 	return items, err
 }
@@ -83,7 +83,7 @@ func readWanted(dec *jsontext.Decoder) (item wanted, err error) {
 				return badBody(err)
 			case t.Kind() == 'n':
 			case t.Kind() != '"':
-				return errJSON
+				return errShape
 			case name == "id":
 				item.id = t.String()
 			default:

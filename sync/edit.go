@@ -76,7 +76,7 @@ func (c *call) readPut() (*incoming, error) {
 		return nil, err
 	}
 	if dec.PeekKind() != '{' {
-		return nil, errJSON
+		return nil, errShape
 	}
 	d, err := c.readDocument(dec)
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -46,7 +47,7 @@ func enrol(c *call) error {
 	}
 	hash, good := kv.ParseHash(in.Secret)
 	if !good {
-		return errJSON
+		return errShape
 	}
 	store := c.server.config.Store
 	if in.Realm != store.Realm() && !in.Vacant {
@@ -73,10 +74,27 @@ const maxSmall = 1 << 20
 // readSmall reads a small JSON body.
 func (c *call) readSmall(v any) error {
 	dec := json.NewDecoder(http.MaxBytesReader(c.ResponseWriter, c.request.Body, maxSmall))
-	if dec.Decode(v) != nil {
+	err := dec.Decode(v)
+	var large *http.MaxBytesError
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &large):
+		return errTooLarge
+	case errors.As(err, &syntax), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return errJSON
+	case isShape(err):
+		return errShape
 	}
-	return nil
+	return errBroken
+}
+
+// isShape tells JSON of another shape from what could not be read at all.
+func isShape(err error) bool {
+	var other *json.UnmarshalTypeError
+	var of *time.ParseError
+	return errors.As(err, &other) || errors.As(err, &of)
 }
 
 // ErrPlain is a centre that would be told secrets in the clear.

@@ -87,7 +87,7 @@ func greet(c *call) error {
 	g := greeting{Version: c.server.config.Version, Node: store.Node(), Epoch: store.Epoch()}
 	var err error
 	if g.Clone, err = store.SeenSession(in.Node, in.Session, in.Predecessor); err != nil {
-		return errJSON
+		return err
 	}
 	contact := kv.Contact{At: store.Now(), Backlog: max(0, in.Backlog), Oldest: in.Oldest, Offset: in.Offset, Version: shortened(in.Version), Wiped: in.Wiped}
 	if err := store.NoteContact(c.caller, contact); err != nil {

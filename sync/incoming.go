@@ -30,7 +30,7 @@ func (c *call) readDocument(dec *jsontext.Decoder) (*incoming, error) {
 		if err := dec.SkipValue(); err != nil {
 			return nil, badBody(err)
 		}
-		return &incoming{err: errJSON}, nil
+		return &incoming{err: errShape}, nil
 	}
 	d := &incoming{body: []byte{'{'}}
 	err := eachMember(dec, func(name string) error {

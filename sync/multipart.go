@@ -35,7 +35,7 @@ func (c *call) readRelated(boundary string) (*incoming, error) {
 	}
 	dec := newDecoder(first)
 	if dec.PeekKind() != '{' {
-		return nil, errJSON
+		return nil, errShape
 	}
 	d, err := c.readDocument(dec)
 	if err != nil {

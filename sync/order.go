@@ -44,7 +44,7 @@ func (p *place) UnmarshalJSON(b []byte) error {
 		}
 	}
 	if json.Unmarshal(b, &in) != nil {
-		return errJSON
+		return errShape
 	}
 	p.name, p.user, p.secret = in.URL, in.Auth.Basic.Username, in.Auth.Basic.Password
 	return nil

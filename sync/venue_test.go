@@ -186,6 +186,64 @@ func TestHandshakeIsForTheLaptopItself(t *testing.T) {
 	}
 }
 
+// TestAStoppedStoreIsNoFaultOfTheLaptop: it is told to come again, not that it asks for nonsense.
+func TestAStoppedStoreIsNoFaultOfTheLaptop(t *testing.T) {
+	w := newTown(t)
+	_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const node = "01J00000000000000000000000"
+	c, err := w.centre.Exchange(code, kv.Joiner{Node: node, Secret: kv.HashSecret("secret")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := `{"realm":"` + w.centre.Realm() + `","node":"` + node + `","session":"01J00000000000000000000002","predecessor":"01J00000000000000000000001"}`
+	if err := w.centre.Close(); err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/sync/_hello", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth(c.Key, "secret")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("a handshake with a stopped store = %d, Retry-After %q, want 503 and when to come again", resp.StatusCode, resp.Header.Get("Retry-After"))
+	}
+}
+
+// TestWhatIsWrongWithABodyIsTold: four things, each by its own words.
+func TestWhatIsWrongWithABodyIsTold(t *testing.T) {
+	w := newTown(t)
+	_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const node = "01J00000000000000000000000"
+	c, err := w.centre.Exchange(code, kv.Joiner{Node: node, Secret: kv.HashSecret("secret")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, want := range map[string]struct {
+		status int
+		reason string
+	}{
+		`{"realm":`:   {400, "invalid UTF-8 JSON"},
+		`{"realm":7}`: {400, "of the shape that is wanted"},
+		`{"realm":"` + strings.Repeat("x", 1<<20) + `"}`:                                            {413, "too large"},
+		`{"realm":"` + w.centre.Realm() + `","node":"` + node + `","session":"x","predecessor":""}`: {400, "The session is none"},
+	} {
+		if status, answer := w.post("/sync/_hello", c.Key, "secret", body); status != want.status || !strings.Contains(answer, want.reason) {
+			t.Errorf("_hello %.60s = %d %s, want %d %s", body, status, answer, want.status, want.reason)
+		}
+	}
+}
+
 func (w *town) post(path, key, secret, body string) (int, string) {
 	w.Helper()
 	req, err := http.NewRequestWithContext(w.Context(), http.MethodPost, w.url+path, strings.NewReader(body))
