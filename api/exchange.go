@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/crash"
 )
 
 // exchange is one request being answered: the ResponseWriter that is handed down, and what the checks found out. It is
@@ -44,6 +45,7 @@ const maxBuffer = 256 << 10
 // WriteHeader notes the status.
 func (x *exchange) WriteHeader(status int) {
 	if x.status == 0 && status >= http.StatusOK {
+		crash.At(crash.BeforeReply)
 		x.status = status
 	}
 	x.ResponseWriter.WriteHeader(status)

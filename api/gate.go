@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"doorward/kv"
+	"doorward/kv/crash"
 
 	"github.com/go-chi/cors"
 )
@@ -31,6 +32,7 @@ func (s *Server) answer(do func(*exchange, *http.Request) error) http.Handler {
 		if err := do(x, r); err != nil {
 			x.fail(err)
 		}
+		crash.At(crash.AfterReply)
 	})
 }
 

@@ -12,6 +12,8 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"doorward/kv/crash"
+
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
@@ -171,9 +173,11 @@ func (f folder) setAside() error {
 	if err := os.RemoveAll(f.aside()); err != nil {
 		return err
 	}
+	crash.At(crash.BeforeAside)
 	if err := os.Rename(broken, f.aside()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	crash.At(crash.AfterAside)
 	if err := os.Remove(f.marker()); err != nil && !errors.Is(err, fs.ErrNotExist) && broken != f.root {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"doorward/kv/crash"
+
 	"go.etcd.io/bbolt"
 )
 
@@ -216,9 +218,11 @@ func (s *Store) takeOver(old *boltFile, next *bbolt.DB, path string) error {
 	if err = errors.Join(err, tx.Rollback()); err != nil {
 		return err
 	}
+	crash.At(crash.BeforeCompacted)
 	if err := os.Rename(path, Path(s.dir)); err != nil {
 		return err
 	}
+	crash.At(crash.AfterCompacted)
 	s.writer.touched = nil
 	err = next.View(func(tx *bbolt.Tx) error {
 		f, present := &boltFile{DB: next}, s.current()

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"doorward/kv/crash"
+
 	"go.etcd.io/bbolt"
 )
 
@@ -83,7 +85,10 @@ func Replace(dir, file string, now time.Time) (kept string, err error) {
 	if kept, err = keepBeside(path, now); err != nil {
 		return "", err
 	}
-	return kept, errors.Join(os.Rename(file, path), syncDir(dir))
+	crash.At(crash.BeforeReplace)
+	err = os.Rename(file, path)
+	crash.At(crash.AfterReplace)
+	return kept, errors.Join(err, syncDir(dir))
 }
 
 // keepBeside gives a file a second name that tells the time.

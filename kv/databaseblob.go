@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+
+	"doorward/kv/crash"
 )
 
 // PutBlob stores bytes that a document written within the hour shall have as an attachment, in several operations, so that they
@@ -29,9 +31,14 @@ func (db *Database) PutBlob(content io.Reader) (Blob, error) {
 			}
 			return err
 		})
-		if err != nil || last {
+		if err != nil {
 			return b, err
 		}
+		if last {
+			crash.At(crash.AfterBlob)
+			return b, nil
+		}
+		crash.At(crash.AfterChunk)
 		if len(part) == blobChunk {
 			part = make([]byte, uploadChunks*blobChunk)
 		}

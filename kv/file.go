@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"doorward/kv/crash"
+
 	"github.com/oklog/ulid/v2"
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
@@ -123,6 +125,7 @@ func createFile(dir, path string) error {
 	if err := errors.Join(db.Update(fillFile), db.Sync(), db.Close()); err != nil {
 		return err
 	}
+	crash.At(crash.BeforeCreate)
 	err = os.Link(tmp.Name(), path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		err = os.Rename(tmp.Name(), path) // a file system without hard links
@@ -130,6 +133,7 @@ func createFile(dir, path string) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
+	crash.At(crash.AfterCreate)
 	return syncDir(dir)
 }
 
@@ -183,7 +187,11 @@ func migrate(db *bbolt.DB, steps map[uint64]func(*bbolt.Tx) error) error {
 	if err != nil || format == formatNumber && !missing {
 		return err
 	}
-	return db.Update(func(tx *bbolt.Tx) error { return migrateFrom(tx, format, steps) })
+	if err := db.Update(func(tx *bbolt.Tx) error { return migrateFrom(tx, format, steps) }); err != nil {
+		return err
+	}
+	crash.At(crash.AfterMigration)
+	return nil
 }
 
 func migrateFrom(tx *bbolt.Tx, format uint64, steps map[uint64]func(*bbolt.Tx) error) error {
@@ -198,6 +206,7 @@ func migrateFrom(tx *bbolt.Tx, format uint64, steps map[uint64]func(*bbolt.Tx) e
 		if err := step(tx); err != nil {
 			return fmt.Errorf("migrate from format %d: %w", format, err)
 		}
+		crash.At(crash.AmongMigrations)
 	}
 	r := rows{tx: tx, buckets: &bucketCache{}, over: &overlay{arena: &arena{}}}
 	r.put(metaBucket, formatKey, binary.AppendUvarint(nil, formatNumber))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"doorward/kv/crash"
 	"doorward/kv/record"
 )
 
@@ -85,10 +86,12 @@ func (o *op) place(k *record.Kind, before, next *stored) {
 	if before != nil {
 		o.delete(logBucket, seqKey(before.seq))
 	}
+	crash.At(crash.BeforeLogRow)
 	var key [16]byte
 	o.scratch = appendLog(o.scratch[:0], k, next, 0)
 	o.put(logBucket, binary.BigEndian.AppendUint64(key[:0], next.seq), o.scratch)
 	o.moveScopes(k, before, next, o.scratch)
+	crash.At(crash.BeforeRecord)
 	o.scratch = appendRow(o.scratch[:0], &next.header, next.body)
 	o.put(kindBucket(k), k.AppendID(key[:0], next.id), o.scratch)
 	c := listChange{kind: k, id: next.id, is: !next.deleted, isHome: next.home(k), isIn: issued(k, next.body), to: next.mark()}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"doorward/kv/crash"
 	"go.etcd.io/bbolt"
 )
 
@@ -90,11 +91,13 @@ func (w *writer) serve(first *job) {
 		w.stop(err, g)
 		return
 	}
+	crash.At(crash.AfterCommit)
 	for _, j := range g.jobs {
 		for _, fn := range j.after {
 			fn()
 		}
 		j.done <- nil
+		crash.At(crash.AmongAnswers)
 	}
 	if g.door && w.queue.bulkWaits() {
 		runtime.Gosched() // the door's caller answers before bulk takes the processor again
@@ -242,6 +245,7 @@ func (w *writer) commit(g *group) error {
 	}
 	w.edits++
 	w.store.publish(w.store.current().with(number, w.edits, g.lists))
+	crash.At(crash.BeforeCommit)
 	start := time.Now()
 	if err := g.tx.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"doorward/kv/crash"
 )
 
 // writeFile makes a file that is whole or not there, and replaces one that is there: a temporary name, fsync, rename, fsync of
@@ -59,9 +61,11 @@ func replaceFile(name string, write func(io.Writer) error) (err error) {
 	if err != nil {
 		return err
 	}
+	crash.At(crash.BeforeFile)
 	if err = os.Rename(tmp.Name(), name); err != nil {
 		return err
 	}
+	crash.At(crash.AfterFile)
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

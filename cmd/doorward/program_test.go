@@ -3,18 +3,24 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
 // compiled builds the program as its users run it, without the test's race detector, and answers its path.
-func compiled(t testing.TB) string {
+func compiled(t testing.TB) string { return builtWith(t, "") }
+
+// builtWith builds the program with build tags.
+func builtWith(t testing.TB, tags string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "doorward")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", path, "doorward/cmd/doorward").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-tags", tags, "-o", path, "doorward/cmd/doorward").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return path
@@ -53,15 +59,32 @@ var answersAt = regexp.MustCompile(`answers at (http://[^/ ]+)/`)
 // serve starts the server and returns once it says where it answers.
 func (p *program) serve() *serving1 {
 	p.Helper()
+	s, err := p.start()
+	if err != nil {
+		p.Fatal(err)
+	}
+	return s
+}
+
+// start starts the server with further environment and flags, and answers once it says where it answers, or has died before.
+func (p *program) start(more ...string) (*serving1, error) {
 	s := &serving1{cmd: exec.Command(p.path, "serve", "--data", p.dir, "--listen", "127.0.0.1:0"), exited: make(chan struct{})}
+	s.cmd.Env = os.Environ()
+	for _, m := range more {
+		if strings.HasPrefix(m, "--") {
+			s.cmd.Args = append(s.cmd.Args, m)
+		} else {
+			s.cmd.Env = append(s.cmd.Env, m)
+		}
+	}
 	stderr := &output{}
 	s.cmd.Stderr = stderr
 	stdout, err := s.cmd.StdoutPipe()
 	if err != nil {
-		p.Fatal(err)
+		return nil, err
 	}
 	if err := s.cmd.Start(); err != nil {
-		p.Fatal(err)
+		return nil, err
 	}
 	lines := bufio.NewReader(stdout)
 	line, err := lines.ReadString('\n')
@@ -74,11 +97,19 @@ func (p *program) serve() *serving1 {
 	if found == nil {
 		s.kill()
 		<-s.exited
-		p.Fatalf("serve said %q, %v\n%s", line, err, stderr)
+		return nil, &silentError{s.cmd.ProcessState, fmt.Sprintf("serve said %q, %v\n%s", line, err, stderr)}
 	}
 	s.url = found[1]
-	return s
+	return s, nil
 }
+
+// silentError is a server that ended before it answered.
+type silentError struct {
+	state *os.ProcessState
+	said  string
+}
+
+func (e *silentError) Error() string { return e.said }
 
 // kill ends the process as a power cut ends it: without a word to it.
 func (s *serving1) kill() { _ = s.cmd.Process.Kill() } // one that has ended already is as dead
