@@ -2,10 +2,8 @@ package kv_test
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 
-	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -17,14 +15,14 @@ func (b *bench) fill(t testing.TB) {
 	other := kvtest.Create(t, b.store, record.Church, `{"name":"Igreja do Norte"}`)
 	b.event = kvtest.Create(t, b.store, record.Event, `{"name":"Conferência","start_datetime":"2026-11-22T19:00:00Z","list_rule":"daily"}`)
 	kvtest.Create(t, b.store, record.Role, `{"name":"Diácono"}`)
-	upsert(t, b.store, record.Person, benchPeople, func(i int) string {
+	kvtest.Fill(t, b.store, record.Person, benchPeople, func(i int) string {
 		church := b.church
 		if i%(benchPeople/(benchPeople-benchHome)) == 0 {
 			church = other
 		}
 		return benchPerson(i, church)
 	})
-	upsert(t, b.store, record.Ticket, benchTickets, b.ticket)
+	kvtest.Fill(t, b.store, record.Ticket, benchTickets, b.ticket)
 }
 
 // benchPerson is a person as most are: half of the fields given.
@@ -39,35 +37,4 @@ func benchPerson(i int, church int64) string {
 func (b *bench) ticket(i int) string {
 	return fmt.Sprintf(`{"event_id":%d,"code":%q,"type":"Adult","holder_name":"Ana Souza %06d","email":"ana.%06d@example.org",`+
 		`"phone":"+55 11 98888-%04d","order":"P-%05d"}`, b.event, b.code(i), i, i, i%10000, i/4)
-}
-
-// upsert writes n rows of a kind as an import does.
-func upsert(t testing.TB, s *kv.Store, k *record.Kind, n int, body func(i int) string) {
-	t.Helper()
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range 4 {
-		wg.Go(func() {
-			for from := range next {
-				rows := make([]kv.Row, 0, kv.MaxRows)
-				for i := from; i < min(n, from+kv.MaxRows); i++ {
-					rows = append(rows, kv.Row{Kind: k, Patch: kvtest.Parse(t, k, body(i), true)})
-				}
-				results, err := s.Upsert(kv.Operator(), rows, false)
-				if err != nil {
-					t.Error(err)
-				}
-				for _, r := range results {
-					if r.Fate != kv.Created {
-						t.Errorf("a row of %s is %s: %v", k.Name, r.Fate, r.Err)
-					}
-				}
-			}
-		})
-	}
-	for from := 0; from < n; from += kv.MaxRows {
-		next <- from
-	}
-	close(next)
-	wg.Wait()
 }

@@ -40,7 +40,7 @@ func benchImport(t *testing.T, b *bench) {
 		}
 	})
 	d := &scanner{store: s, event: event, who: kvtest.Login(t, s, fmt.Sprintf("event:%d", event), "checkin:*")}
-	upsert(t, s, record.Ticket, benchScanned, func(i int) string {
+	kvtest.Fill(t, s, record.Ticket, benchScanned, func(i int) string {
 		return fmt.Sprintf(`{"event_id":%d,"code":%q,"holder_name":"Ana Souza"}`, event, d.code(i))
 	})
 	var beside []pair

@@ -55,7 +55,7 @@ func newTown(t *testing.T, b *bench, people int) *town {
 	for i := range names {
 		names[i] = fullName(r)
 	}
-	upsert(t, s, record.Person, people, func(i int) string {
+	kvtest.Fill(t, s, record.Person, people, func(i int) string {
 		local := strings.ReplaceAll(plain(names[i]), " ", ".")
 		return fmt.Sprintf(`{"full_name":%q,"church_id":%d,"email":"%s%d@example.org","phone":%q,"membership_number":%d}`,
 			names[i], []int64{w.church, other}[i%2], local, i%1000, phoneOf(i), i)
@@ -88,7 +88,7 @@ func textOf(t testing.TB, r kv.Replayed, field string) (text string) {
 
 // sellTickets gives the first people tickets, which the index learns of as they come.
 func (w *town) sellTickets(t *testing.T) {
-	upsert(t, w.store, record.Ticket, benchTickets, func(i int) string {
+	kvtest.Fill(t, w.store, record.Ticket, benchTickets, func(i int) string {
 		p := w.people[i+1]
 		return fmt.Sprintf(`{"event_id":%d,"code":%q,"holder_name":%q,"phone":%q}`, w.event, w.code(i), p.name, p.phone)
 	})
