@@ -15,7 +15,12 @@ import (
 // here is the site's database of notes, as its own process has it.
 func (s *site) here() *sync.Here {
 	s.Helper()
-	h, err := sync.OpenHere(s.store, kv.Operator(), "notes")
+	return s.hereIs("notes")
+}
+
+func (s *site) hereIs(name string) *sync.Here {
+	s.Helper()
+	h, err := sync.OpenHere(s.store, kv.Operator(), name)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -25,7 +30,12 @@ func (s *site) here() *sync.Here {
 // there is the site's database of notes as a peer has it.
 func (s *site) there(c sync.ThereConfig) *sync.There {
 	s.Helper()
-	c.URL, c.Key, c.Secret = s.url+"/notes", s.auth[0], s.auth[1]
+	return s.thereIs("notes", c)
+}
+
+func (s *site) thereIs(name string, c sync.ThereConfig) *sync.There {
+	s.Helper()
+	c.URL, c.Key, c.Secret = s.url+"/"+name, s.auth[0], s.auth[1]
 	t, err := sync.NewThere(c)
 	if err != nil {
 		s.Fatal(err)
@@ -72,7 +82,12 @@ func (s *site) fill(n int) {
 
 func (s *site) open() *kv.Database {
 	s.Helper()
-	db, err := s.store.Database(kv.Operator(), "notes")
+	return s.openAs("notes")
+}
+
+func (s *site) openAs(name string) *kv.Database {
+	s.Helper()
+	db, err := s.store.Database(kv.Operator(), name)
 	if err != nil {
 		s.Fatal(err)
 	}

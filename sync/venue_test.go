@@ -58,14 +58,28 @@ func newTown(t testing.TB) *town {
 // join enrols the laptop and keeps it in step for as long as the test runs.
 func (w *town) join() *sync.Venue {
 	w.Helper()
+	w.enrol(w.laptop)
+	v, leave := w.follow(w.laptop)
+	w.Cleanup(leave)
+	return v
+}
+
+// enrol makes a store one of the centre's.
+func (w *town) enrol(laptop *kv.Store) {
+	w.Helper()
 	_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}, Venue: kv.Venue{Names: true}})
 	if err != nil {
 		w.Fatal(err)
 	}
-	if _, err := sync.Join(w.Context(), sync.JoinConfig{Store: w.laptop, URL: w.url + "/#" + code}); err != nil {
+	if _, err := sync.Join(w.Context(), sync.JoinConfig{Store: laptop, URL: w.url + "/#" + code}); err != nil {
 		w.Fatal(err)
 	}
-	v, err := sync.NewVenue(sync.VenueConfig{Store: w.laptop, Version: "test", Logger: slog.New(slog.NewTextHandler(w.log, nil))})
+}
+
+// follow keeps a laptop in step until it leaves.
+func (w *town) follow(laptop *kv.Store) (v *sync.Venue, leave func()) {
+	w.Helper()
+	v, err := sync.NewVenue(sync.VenueConfig{Store: laptop, Version: "test", Logger: slog.New(slog.NewTextHandler(w.log, nil))})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -75,11 +89,10 @@ func (w *town) join() *sync.Venue {
 		defer close(ended)
 		v.Run(ctx)
 	}()
-	w.Cleanup(func() {
+	return v, func() {
 		end()
 		<-ended
-	})
-	return v
+	}
 }
 
 // arrives waits for a ticket to be at a store.

@@ -10,10 +10,10 @@ const { URL_OF_DATABASE, KEY, SECRET, FOLDER } = process.env;
 
 export { assert };
 
-// remote is the server's database; every request is told to seen.
-export function remote(seen = () => {}) {
-  return new PouchDB(URL_OF_DATABASE, {
-    auth: { username: KEY, password: SECRET },
+// remote is the server's database, or another one; every request is told to seen.
+export function remote(seen = () => {}, url = URL_OF_DATABASE) {
+  return new PouchDB(url, {
+    auth: KEY ? { username: KEY, password: SECRET } : undefined,
     fetch: (url, options) => {
       seen(options?.method ?? 'GET', new URL(url), options);
       return PouchDB.fetch(url, options);

@@ -1,0 +1,199 @@
+package sync_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// linkBytes is how many bytes a second a link of 20 Mbit/s carries each way.
+const linkBytes = 20_000_000 / 8
+
+// sellMany fills the centre's event with tickets.
+func (w *town) sellMany(n int) {
+	w.Helper()
+	kvtest.Fill(w, w.centre, record.Ticket, n, func(i int) string {
+		return fmt.Sprintf(`{"event_id":%d,"code":%q,"type":"Adult","holder_name":"Ana Souza %06d","email":"ana.%06d@example.org",`+
+			`"phone":"+55 11 98888-%04d","order":"P-%05d"}`, w.event, benchCode(i), i, i, i%10000, i/4)
+	})
+}
+
+// benchCode is the code of a ticket, which nobody could guess or compress.
+func benchCode(i int) string {
+	n := uint64(i+1) * 0x9E3779B97F4A7C15
+	return fmt.Sprintf("K%015X", n>>4)
+}
+
+// benchEvent joins an empty laptop, over a link of 20 Mbit/s, to a centre with an event, and waits until all of it is there.
+func benchEvent(t *testing.T) []benchLine {
+	took := func(tickets int) float64 {
+		w := newTown(t)
+		w.sellMany(tickets)
+		w.url = shaped(t, w.url)
+		defer profile(t, fmt.Sprintf("event of %d", tickets))()
+		began := time.Now()
+		w.join()
+		for _, sort := range []record.ScopeSort{record.ScopeEvent, record.ScopeEventNames} {
+			w.reaches(w.laptop, sort, tickets)
+		}
+		return time.Since(began).Seconds()
+	}
+	return []benchLine{
+		{"an event of 5,000 tickets to an empty laptop, at 20 Mbit/s", "s", took(5_000), 0, bound{most: 2}},
+		{"an event of 50,000 tickets, the same", "s", took(50_000), 0, bound{most: 15}},
+	}
+}
+
+// reaches waits until a store has so many documents of the event.
+func (w *town) reaches(s *kv.Store, sort record.ScopeSort, documents int) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), 3*time.Minute)
+	defer cancel()
+	db, err := s.Database(kv.Operator(), record.Scope{Sort: sort, ID: w.event}.String())
+	for err == nil {
+		var info kv.DatabaseInfo
+		if info, err = db.Info(); err == nil && info.Docs >= documents {
+			return
+		}
+		if err == nil {
+			err = db.Await(ctx, info.Seq)
+		}
+	}
+	w.Fatal(err)
+}
+
+// shaped is a link to a server that carries so much and no more, whatever the number of connections.
+func shaped(t testing.TB, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // those who dial are told
+	server := u.Host
+	var up, down lane // shared by all connections
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", server)
+			if err != nil {
+				_ = near.Close() // as a link that is down
+				continue
+			}
+			go up.carry(far, near)
+			go down.carry(near, far)
+		}
+	}()
+	u.Host = l.Addr().String()
+	return u.String()
+}
+
+// lane is one way of a link. What is sent waits for what was sent before it.
+type lane struct {
+	mu    sync.Mutex
+	until time.Time // what has been let go is under way
+}
+
+// carry carries what one end sends to the other, until either is closed.
+func (l *lane) carry(to, from net.Conn) {
+	defer func() { _, _ = to.Close(), from.Close() }() // nothing more is to come
+	b := make([]byte, 16<<10)
+	for {
+		n, err := from.Read(b)
+		<-time.After(time.Until(l.takes(n)))
+		if err == nil {
+			_, err = to.Write(b[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// takes lets go of n bytes and answers when they have passed.
+func (l *lane) takes(n int) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); l.until.Before(now) {
+		l.until = now
+	}
+	l.until = l.until.Add(time.Duration(n) * time.Second / linkBytes)
+	return l.until
+}
+
+// benchScans lets a laptop scan 46,000 tickets without a link, and counts what its way back costs.
+func benchScans(t *testing.T) []benchLine {
+	const scans = 46_000
+	w := newTown(t)
+	w.sellMany(scans)
+	var requests atomic.Int64
+	w.url = counting(t, w.url, &requests)
+	w.enrol(w.laptop)
+	_, leave := w.follow(w.laptop)
+	w.reaches(w.laptop, record.ScopeEvent, scans)
+	leave()
+	door := kvtest.Login(t, w.laptop, fmt.Sprintf("event:%d", w.event), "*:*")
+	attempts := make([]kv.Attempt, scans)
+	for i := range attempts {
+		attempts[i] = kv.Attempt{Event: w.event, Code: benchCode(i)}
+	}
+	judged, err := w.laptop.CheckInAll(door, attempts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range judged {
+		if judged[i].Outcome != kv.Admitted {
+			t.Fatalf("scan %d = %+v", i, judged[i])
+		}
+	}
+	requests.Store(0)
+	defer profile(t, "scans")()
+	began := time.Now()
+	_, leave = w.follow(w.laptop)
+	defer leave()
+	w.reaches(w.centre, record.ScopeEvent, 2*scans)
+	took := time.Since(began)
+	return []benchLine{
+		{"requests that bring up 46,000 scans", "", float64(requests.Load()), 0, bound{most: 50}},
+		{"scans brought up, after the link healed", "/s", scans / took.Seconds(), 0, bound{least: 10_000 / 30.}},
+	}
+}
+
+// counting is a server that hands on each request and counts them.
+func counting(t testing.TB, address string, requests *atomic.Int64) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(u)
+	proxy.FlushInterval = -1
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // a laptop that leaves breaks off
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.CloseClientConnections)
+	return s.URL
+}
