@@ -81,6 +81,8 @@ func explain(err error) problem {
 		return problem{400, "INVALID_REQUEST", syntax.Error(), nil}
 	case errors.As(err, &forbidden):
 		return problem{403, "FORBIDDEN", forbiddenText(forbidden), permissionDetails(forbidden)}
+	case errors.Is(err, kv.ErrDiskFull):
+		return problem{507, "INSUFFICIENT_STORAGE", fullText(err), nil}
 	case errors.As(err, &conflict):
 		return problem{409, "CONFLICT", sentence(conflict.Reason), countDetails(conflict.Counts)}
 	case errors.Is(err, errNotIndexed):
@@ -110,6 +112,15 @@ func forbiddenText(f *kv.Forbidden) string {
 		return "The key is not permitted to do this."
 	}
 	return sentence(f.Reason)
+}
+
+// fullText is what finds no room on the disk, without what wraps it.
+func fullText(err error) string {
+	var full *kv.DiskFull
+	if errors.As(err, &full) {
+		err = full
+	}
+	return sentence(err.Error())
 }
 
 // permissionDetails says what was wanting: a permission or a level.
@@ -193,7 +204,7 @@ func errorHeaders(x *exchange, err error, status int) {
 		h.Set("Retry-After", seconds(wait.wait))
 	case status == http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", `Basic realm="api"`)
-	case status == http.StatusServiceUnavailable:
+	case status == http.StatusServiceUnavailable, status == http.StatusInsufficientStorage:
 		h.Set("Retry-After", "5")
 	case status == http.StatusRequestEntityTooLarge, status == http.StatusRequestHeaderFieldsTooLarge:
 		h.Set("Connection", "close")

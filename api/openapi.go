@@ -164,6 +164,9 @@ func (r *route) responses() map[string]any {
 // errors are the statuses of the errors that a route can answer.
 func (r *route) errors() []int {
 	list := []int{429, 431, 500, 503}
+	if r.path == "/readyz" {
+		list = append(list, 507)
+	}
 	if !hostless("", r.path) {
 		list = append(list, 421)
 	}

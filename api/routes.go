@@ -95,7 +95,7 @@ func siteRoutes(prefix string) []route {
 		{http.MethodGet, "/healthz", open, healthz, operation{
 			tag: "health", summary: "The process lives", status: 200, reply: "health"}},
 		{http.MethodGet, "/readyz", open, readyz, operation{
-			tag: "health", summary: "The store takes writes and can be searched", status: 200, reply: "health"}},
+			tag: "health", summary: "The store takes check-ins and can be searched; what a nearly full disk refuses is named", status: 200, reply: "health"}},
 		{http.MethodGet, "/metrics", open, metricsPage, operation{
 			tag: "health", summary: "Prometheus's text; from elsewhere than this machine with a key of denomination level", status: 200, media: "text/plain"}},
 		{http.MethodGet, "/openapi.json", open, openapi, operation{

@@ -30,7 +30,7 @@ func ownSchemas() map[string]any {
 		"venue":              structSchema(reflect.TypeFor[venueView]()),
 		"history":            historySchema(structSchema(reflect.TypeFor[pastView]())),
 		"found":              structSchema(reflect.TypeFor[foundTickets]()),
-		"health":             object(map[string]any{"status": text}, "status"),
+		"health":             object(map[string]any{"status": text, "reasons": map[string]any{"type": "array", "items": text}}, "status"),
 		"document":           map[string]any{"type": "object"},
 		"error": object(map[string]any{"error": object(map[string]any{
 			"code": text, "message": text, "details": map[string]any{"type": "object"},

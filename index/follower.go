@@ -23,12 +23,14 @@ type follower struct {
 	saved     uint64        // the cursor that the engine has
 	at        atomic.Uint64 // the last row looked at
 	documents atomic.Int64
+	paused    atomic.Bool // the disk is nearly full: it follows no further
 }
 
 const (
 	batchRows = 5000                   // how many rows of the log a batch takes at most
 	saveRows  = 10000                  // after so many rows that are none of ours the cursor is written all the same
 	pace      = 200 * time.Millisecond // live batches are at least so far apart: each is a segment that searches must ask
+	fullPause = time.Second            // how often it looks whether a full disk has room again
 	chores    = 500 * time.Millisecond // how often a live index looks after itself
 )
 
@@ -60,10 +62,13 @@ func (f *follower) resume() error {
 	return nil
 }
 
-// catchUp follows the log to its end.
+// catchUp follows the log to its end: kv.ErrDiskFull where there is no room for what it says.
 func (f *follower) catchUp(ctx context.Context, batch func()) error {
 	for {
 		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := f.store.Room(kv.Imports); err != nil {
 			return err
 		}
 		more, err := f.step()
@@ -167,7 +172,12 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
-			if err := f.catchUp(ctx, func() {}); err != nil {
+			err := f.catchUp(ctx, func() {})
+			if f.paused.Store(errors.Is(err, kv.ErrDiskFull)); f.paused.Load() {
+				pause(ctx, fullPause)
+				break // meanwhile the store looks itself at what has changed
+			}
+			if err != nil {
 				return err
 			}
 			news()

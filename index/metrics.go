@@ -24,10 +24,16 @@ func newMetrics(x *Index, reg prometheus.Registerer) *metrics {
 	}
 	documents := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_index_documents", Help: "Records in the search index."}, func() float64 { return float64(x.Status().Documents) })
 	lag := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_index_lag_changes", Help: "Changes of the log that the search index has not looked at."}, func() float64 { return float64(x.Status().Lag) })
+	paused := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_index_paused", Help: "1 while the search index does not follow the log because the disk is nearly full."}, func() float64 {
+		if f := x.rounds.current.Load(); f != nil && f.paused.Load() {
+			return 1
+		}
+		return 0
+	})
 	for _, mode := range []string{"exact", "fuzzy", "ranked"} {
 		m.queries.WithLabelValues(mode)
 	}
-	m.collectors = []prometheus.Collector{m.rebuilds, m.success, m.queries, documents, lag}
+	m.collectors = []prometheus.Collector{m.rebuilds, m.success, m.queries, documents, lag, paused}
 	if reg != nil {
 		reg.MustRegister(m.collectors...)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	bleve "github.com/blevesearch/bleve_index_api"
+
+	"doorward/kv"
 )
 
 // round opens what lies in the folder, or builds it, and follows the log until ctx ends or something is wrong. Ready tells
@@ -44,7 +46,7 @@ func (x *Index) round(ctx context.Context, asked []*request) (ready bool, err er
 	if err := x.folder.tidy(); err != nil {
 		x.Logger.Warn("an old search index cannot be removed", "error", err)
 	}
-	k := keeper{engine: e, after: x.Sweep, compact: fresh}
+	k := keeper{engine: e, store: x.Store, after: x.Sweep, compact: fresh}
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	return true, f.live(ctx, x.rounds.tell, func() error {
@@ -69,7 +71,7 @@ func (x *Index) prepare(ctx context.Context, f *follower, fresh bool, asked []*r
 			q.progress(int(f.documents.Load()), max(total, int(f.documents.Load())))
 		}
 	})
-	if err != nil {
+	if err != nil && (fresh || !errors.Is(err, kv.ErrDiskFull)) {
 		return err
 	}
 	if !fresh {
@@ -89,6 +91,7 @@ const (
 // keeper looks after the files of an index while it is live.
 type keeper struct {
 	engine  *engine
+	store   *kv.Store
 	after   time.Duration // how long what was deleted may stay
 	compact bool          // it has just been built, in pieces
 	since   time.Time     // when there was first something to sweep; zero = there is nothing
@@ -127,7 +130,7 @@ func (k *keeper) chore(ctx context.Context, helpers *sync.WaitGroup) error {
 	if k.since.IsZero() {
 		k.since = now
 	}
-	if now.Before(k.rest) || now.Sub(k.since) < wait {
+	if now.Before(k.rest) || now.Sub(k.since) < wait || k.store.Room(kv.Imports) != nil {
 		return nil
 	}
 	busy := make(chan error, 1)

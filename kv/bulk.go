@@ -50,6 +50,9 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 	if err := p.Check("admin", "POST"); err != nil {
 		return nil, err
 	}
+	if err := s.Room(Imports); err != nil && !dryRun {
+		return nil, err
+	}
 	author := p
 	author.key = 0 // imports have no author (contract.md §9)
 	results := make([]RowResult, len(rows))

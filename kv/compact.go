@@ -70,6 +70,9 @@ func (s *Store) Compact(ctx context.Context, p Principal) (c Compacted, err erro
 	defer context.AfterFunc(s.compacting.closing, cancel)()
 	start, old := time.Now(), s.file.Load()
 	c.Before = sizeOf(Path(s.dir))
+	if err := s.disk.roomFor("a file written anew and what people go on making", c.Before); err != nil {
+		return c, fmt.Errorf("compact: %w", err)
+	}
 	err = s.compact(ctx, old)
 	if s.file.Load() != old {
 		err = errors.Join(err, old.Close()) // which waits for those who read it still

@@ -19,6 +19,9 @@ func (db *Database) PutBlob(content io.Reader) (Blob, error) {
 	content = io.TeeReader(content, io.MultiWriter(up.sha, up.md5))
 	part := make([]byte, blobChunk) // most are small
 	for {
+		if err := db.store.Room(Imports); err != nil {
+			return Blob{}, err
+		}
 		n, last, err := fill(content, part)
 		if err != nil {
 			return Blob{}, err

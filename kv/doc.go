@@ -107,5 +107,6 @@
 //
 // Callers hand operations to the writer and wait. It drains what is waiting, doors first, runs each operation on an overlay of
 // its own and commits them together. An operation that fails leaves no trace. The first error of a commit stops writing for
-// good: nobody knows then what the disk holds.
+// good: nobody knows then what the disk holds. So that a full disk is none, room is looked at before each commit (disk.go): imports
+// are refused first, then other changes, and below a reserve every operation that would write anything.
 package kv

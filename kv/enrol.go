@@ -58,6 +58,9 @@ func (s *Store) Enrol(p Principal, e Enrolment) (id int64, code string, ends tim
 	if err := p.mayRule(); err != nil {
 		return 0, "", ends, err
 	}
+	if err := s.Room(Creates); err != nil {
+		return 0, "", ends, err
+	}
 	e.Name = strings.TrimSpace(e.Name)
 	code = record.MakeCode(draw10())
 	err = s.do(false, func(o *op) error {

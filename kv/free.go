@@ -65,6 +65,9 @@ func (s *Store) CreateDatabase(p Principal, name string) error {
 		}
 		return err
 	}
+	if err := s.Room(Creates); err != nil {
+		return err
+	}
 	return s.do(false, func(o *op) error {
 		row, err := o.get(freeBucket, []byte(name))
 		if err != nil {

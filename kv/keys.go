@@ -112,6 +112,9 @@ func (s *Store) AddKey(p Principal, spec KeySpec) (k Key, secret string, err err
 	if err := p.outlast(k); err != nil {
 		return Key{}, "", err
 	}
+	if err := s.Room(Creates); err != nil {
+		return Key{}, "", err
+	}
 	err = s.do(false, func(o *op) error {
 		if err := o.within(p, k); err != nil {
 			return err

@@ -2,7 +2,6 @@ package kv
 
 import (
 	"math"
-	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -41,6 +40,7 @@ func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
 		m.collectors = append(m.collectors, recordsGauge(s, k))
 	}
 	m.collectors = append(m.collectors, clockGauges(s)...)
+	m.collectors = append(m.collectors, s.disk.gauges()...)
 	if reg != nil {
 		reg.MustRegister(m.collectors...)
 	}
@@ -48,13 +48,8 @@ func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
 }
 
 func sizeGauge(s *Store) prometheus.Collector {
-	path := Path(s.dir)
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_file_bytes", Help: "Size of the store's file."}, func() float64 {
-		info, err := os.Stat(path)
-		if err != nil {
-			return 0
-		}
-		return float64(info.Size())
+		return float64(sizeOf(Path(s.dir)))
 	})
 }
 

@@ -12,6 +12,7 @@ type job struct {
 	steps []step
 	after []func() // run once the group is committed, before the answer
 	done  chan error
+	full  error       // a *DiskFull: the job as a whole is refused, whatever else its steps answer
 	next  int         // the step to run; those before it are in a group already
 	taken atomic.Bool // by the writer, or back by the caller who waited too long
 }
@@ -150,4 +151,25 @@ func (q *queue) close() {
 	defer q.mu.Unlock()
 	q.closed = true
 	q.arrived.Broadcast()
+}
+
+// do hands one operation to the writer and waits for its commit.
+func (s *Store) do(door bool, run func(*op) error) error {
+	j := &job{door: door, steps: []step{{run: run}}, done: make(chan error, 1)}
+	if !s.writer.queue.push(j) {
+		return ErrStopped
+	}
+	if err := j.wait(); err != nil {
+		return err
+	}
+	return j.steps[0].err
+}
+
+// doAll hands a bulk operation to the writer; each step answers for itself.
+func (s *Store) doAll(steps []step) error {
+	j := &job{steps: steps, done: make(chan error, 1)}
+	if !s.writer.queue.push(j) {
+		return ErrStopped
+	}
+	return <-j.done
 }

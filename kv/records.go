@@ -73,6 +73,9 @@ func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err
 	if err := mayCreate(p, t.Kind); err != nil {
 		return Reply{}, err
 	}
+	if err := s.Room(Creates); err != nil {
+		return Reply{}, err
+	}
 	in := s.prepareNew(p, patch)
 	err = s.do(false, func(o *op) error {
 		o.reader = p
@@ -91,6 +94,9 @@ func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err
 // Update changes a record. A patch that changes nothing makes no revision.
 func (s *Store) Update(p Principal, t Target, patch *record.Patch) (r Reply, err error) {
 	if err := p.checkKind(t.Surface, t.Kind, "PATCH"); err != nil {
+		return Reply{}, err
+	}
+	if err := s.Room(Creates); err != nil {
 		return Reply{}, err
 	}
 	in := s.prepare(patch)

@@ -55,6 +55,9 @@ func (s *Store) resolveMatter(p Principal, k *record.Kind, id record.ID, fn func
 	if err := p.checkKind(record.Admin, k, "POST"); err != nil {
 		return err
 	}
+	if err := s.Room(Creates); err != nil {
+		return err
+	}
 	return s.do(false, func(o *op) error {
 		o.reader = p
 		st, d, err := o.matter(p, k, id)

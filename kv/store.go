@@ -25,6 +25,8 @@ type Config struct {
 	ScanLimit  int                   // how many records a search looks at while its index is not ready; 0 = 100,000
 	Machine    string                // what no two machines have in common; "" = not known
 	Restored   bool                  // the file comes out of a backup and shall go on: a new epoch begins, ids move on
+	Disk       *DiskLimits           // nil = DefaultDiskLimits
+	Free       func() (int64, error) // bytes that are free on the store's disk; nil = the system is asked
 	Aside      bool                  // the file is a copy that is only looked at: that it lies elsewhere means nothing
 }
 
@@ -40,6 +42,7 @@ type Store struct {
 	epochs     atomic.Pointer[epochs]
 	session    atomic.Pointer[session] // nil: no peer was told of it yet
 	wall       wall
+	disk       *disk
 	metrics    *metrics
 	writer     *writer
 	ended      chan struct{} // closed when the writer has
@@ -90,7 +93,7 @@ func open(c Config) (s *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &Store{dir: filepath.Clean(c.Dir), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, ended: make(chan struct{})}
+	s = &Store{dir: filepath.Clean(c.Dir), disk: newDisk(c), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, ended: make(chan struct{})}
 	s.file.Store(&boltFile{DB: db})
 	s.compacting.closing, s.compacting.close = context.WithCancel(context.Background())
 	s.caches.New = func() any { return new(bucketCache) }
@@ -180,12 +183,12 @@ func (s *Store) Realm() string { return s.identity.family.Load().realm }
 // Node is this store's ULID.
 func (s *Store) Node() string { return s.identity.node }
 
-// Writable answers nil while the store takes writes, otherwise what stopped it.
+// Writable answers nil while the store takes check-ins, otherwise what stopped it for good, or a *DiskFull.
 func (s *Store) Writable() error {
 	if cause := s.writer.stopped.Load(); cause != nil {
 		return cause.err
 	}
-	return nil
+	return s.disk.room(Checkins)
 }
 
 // Path is the store's file in a folder.

@@ -62,6 +62,7 @@ type group struct {
 	yields   int           // to those who may come yet
 	lastEdit int           // the writer's, of the commits before
 	edited   bool          // holds more than facts itself
+	full     error         // a *DiskFull: what writes nothing is done, the rest is not
 }
 
 func (w *writer) loop() {
@@ -96,7 +97,7 @@ func (w *writer) serve(first *job) {
 		for _, fn := range j.after {
 			fn()
 		}
-		j.done <- nil
+		j.done <- j.full
 		crash.At(crash.AmongAnswers)
 	}
 	if g.door && w.queue.bulkWaits() {
@@ -112,6 +113,7 @@ func (w *writer) begin(g *group) (err error) {
 	w.over.arena = &w.arena
 	w.rows = rows{tx: g.tx, buckets: &bucketCache{}, over: &w.over}
 	g.state, g.lastEdit = w.state, w.lastEdit
+	g.full = w.store.disk.room(Checkins)
 	g.now = w.store.clock()
 	g.doubted = w.store.judgeClock(g.now) != ""
 	jumped := false
@@ -186,16 +188,24 @@ func (w *writer) runJob(g *group, j *job) (whole bool, err error) {
 // run runs one operation. What it answers goes to its step; only a failure of the store itself is returned.
 func (w *writer) run(g *group, j *job, st *step) error {
 	w.over.reset()
+	doors := &w.doors
+	if g.full != nil {
+		doors = &doorMemory{} // nothing is remembered of what is not written
+	}
 	o := &w.op // the last one's answer has been taken
 	*o = op{
 		sight: sight{rows: w.rows, store: w.store, now: g.now, lists: w.store.current()},
-		state: g.state, stamp: g.stamp, doubted: g.doubted, doors: &w.doors, group: g, changed: o.changed[:0], rung: o.rung[:0], scratch: o.scratch,
+		state: g.state, stamp: g.stamp, doubted: g.doubted, doors: doors, group: g, changed: o.changed[:0], rung: o.rung[:0], scratch: o.scratch,
 	}
 	if st.err = shield(o, st.run); st.err != nil {
 		w.store.noteCorrupt(st.err)
 		return nil
 	}
 	if len(w.over.entries) == 0 {
+		return nil
+	}
+	if g.full != nil {
+		j.full = g.full
 		return nil
 	}
 	if w.over.tooLong() {
@@ -276,25 +286,4 @@ func (w *writer) stop(err error, g *group) {
 	for _, j := range g.jobs {
 		j.done <- cause
 	}
-}
-
-// do hands one operation to the writer and waits for its commit.
-func (s *Store) do(door bool, run func(*op) error) error {
-	j := &job{door: door, steps: []step{{run: run}}, done: make(chan error, 1)}
-	if !s.writer.queue.push(j) {
-		return ErrStopped
-	}
-	if err := j.wait(); err != nil {
-		return err
-	}
-	return j.steps[0].err
-}
-
-// doAll hands a bulk operation to the writer; each step answers for itself.
-func (s *Store) doAll(steps []step) error {
-	j := &job{steps: steps, done: make(chan error, 1)}
-	if !s.writer.queue.push(j) {
-		return ErrStopped
-	}
-	return <-j.done
 }

@@ -88,7 +88,7 @@ func putAttachment(c *call) error {
 
 // badBytes is what is wrong with bytes that could not be stored: how they came, else the store's own error.
 func badBytes(err error) error {
-	for _, known := range []error{kv.ErrForbidden, kv.ErrNotFound, kv.ErrStopped, kv.ErrBusy, kv.ErrBadLogin, errTooLarge, errRatio} {
+	for _, known := range []error{kv.ErrForbidden, kv.ErrNotFound, kv.ErrStopped, kv.ErrBusy, kv.ErrDiskFull, kv.ErrBadLogin, errTooLarge, errRatio} {
 		if errors.Is(err, known) {
 			return err
 		}

@@ -90,6 +90,7 @@ var answers = []struct {
 	{errClosing, problem{503, "service_unavailable", "The server is shutting down."}},
 	{errMethod, problem{405, "method_not_allowed", "The path does not know the method."}},
 	{kv.ErrStopped, problem{503, "service_unavailable", "The store has stopped taking writes."}},
+	{kv.ErrDiskFull, problem{507, "insufficient_storage", "The server's disk is nearly full."}},
 	{kv.ErrBusy, problem{503, "service_unavailable", "The store is busy. Try again."}},
 }
 
@@ -154,7 +155,7 @@ func (c *call) fail(err error) {
 		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(slow.RetryAfter().Seconds())))))
 	case p.status == http.StatusUnauthorized && c.request.Header.Get("Sec-Fetch-Mode") == "":
 		h.Set("WWW-Authenticate", `Basic realm="api"`) // a page asks for the key itself, without the browser's window
-	case p.status == http.StatusServiceUnavailable:
+	case p.status == http.StatusServiceUnavailable, p.status == http.StatusInsufficientStorage:
 		h.Set("Retry-After", "5")
 	case p.status == http.StatusRequestEntityTooLarge:
 		h.Set("Connection", "close")

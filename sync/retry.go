@@ -37,7 +37,7 @@ func transient(err error) bool {
 	if errors.As(err, &r) {
 		return r.status >= 500 && r.status != 501 || r.status == 429 || r.status == 408
 	}
-	return errors.Is(err, errCut) || errors.Is(err, kv.ErrBusy)
+	return errors.Is(err, errCut) || errors.Is(err, kv.ErrBusy) || errors.Is(err, kv.ErrDiskFull)
 }
 
 const (

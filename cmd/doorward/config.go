@@ -116,9 +116,9 @@ func asTexts(v any, flag string) (texts []string, ok bool) {
 		case bool:
 			ok = flag == "bool"
 		case int64:
-			ok = flag == "int" || flag == "int64"
+			ok = flag == "int" || flag == "int64" || flag == "size"
 		case string:
-			ok = flag == "string" || flag == "duration" || isList(flag)
+			ok = flag == "string" || flag == "duration" || flag == "size" || isList(flag)
 		default:
 			ok = false
 		}
@@ -142,6 +142,8 @@ func wanted(flag string) string {
 		return "a number"
 	case "duration":
 		return "a time as \"48h\""
+	case "size":
+		return "a size as \"512MiB\""
 	case "string":
 		return "a text between quotes"
 	}

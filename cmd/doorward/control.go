@@ -76,7 +76,7 @@ func (m *Main) viaSocket(dir string) *control {
 
 // inProcess opens the store and the handler over it.
 func (m *Main) inProcess(o opening) (*control, error) {
-	store, err := kv.Open(kv.Config{Dir: o.data, Zone: o.zone, Built: buildTime(), Logger: m.logger(slog.LevelError), Machine: m.machine(), Aside: o.aside})
+	store, err := kv.Open(kv.Config{Dir: o.data, Zone: o.zone, Built: buildTime(), Logger: m.logger(slog.LevelError), Machine: m.machine(), Aside: o.aside, Disk: o.disk()})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	"doorward/kv"
+
 	"github.com/spf13/cobra"
 )
 
@@ -15,13 +17,20 @@ type settings struct {
 	data     string
 	timezone string
 	zone     *time.Location
+	imports  size // what must be free on the disk for imports and the search index
+	creates  size // for what else people and programs write
+}
+
+// disk are the limits that the store keeps.
+func (s *settings) disk() *kv.DiskLimits {
+	return &kv.DiskLimits{Imports: int64(s.imports), Creates: int64(s.creates)}
 }
 
 // root builds the command tree. began tells, after it ran, whether a command got as far as its own work: before, an error is
 // one of usage.
 func (m *Main) root() (root *cobra.Command, began *bool) {
 	began = new(bool)
-	set := &settings{}
+	set := &settings{imports: size(kv.DefaultDiskLimits.Imports), creates: size(kv.DefaultDiskLimits.Creates)}
 	root = &cobra.Command{
 		Use:           "doorward",
 		Short:         "An offline-first congregation server",
@@ -34,6 +43,8 @@ func (m *Main) root() (root *cobra.Command, began *bool) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&set.data, "data", "", "the folder that holds the congregation")
 	flags.StringVar(&set.timezone, "timezone", "America/Sao_Paulo", "the congregation's time zone")
+	flags.Var(&set.imports, "disk-imports", "so much of the disk must be free, or imports and the search index wait")
+	flags.Var(&set.creates, "disk-creates", "so much of the disk must be free, or nothing but check-ins is written")
 	flags.String("config", "", "a TOML file with further settings, named as the flags are")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -65,6 +76,9 @@ func (s *settings) check(cmd *cobra.Command) (err error) {
 	}
 	if s.zone, err = time.LoadLocation(s.timezone); err != nil {
 		return fmt.Errorf("--timezone %s: no such time zone", s.timezone)
+	}
+	if s.imports < s.creates {
+		return fmt.Errorf("--disk-imports %s: imports are refused first, so it cannot be less than --disk-creates %s", &s.imports, &s.creates)
 	}
 	return nil
 }

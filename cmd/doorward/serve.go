@@ -68,7 +68,7 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	if err := m.prepare(ctx, s, f); err != nil {
 		return err
 	}
-	store, err := m.openStore(ctx, s, kv.Config{Dir: s.data, Zone: s.zone, Logger: log, Registerer: registry, Built: buildTime(), Machine: m.machine()})
+	store, err := m.openStore(ctx, s, kv.Config{Dir: s.data, Zone: s.zone, Logger: log, Registerer: registry, Built: buildTime(), Machine: m.machine(), Disk: s.disk()})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,52 @@
+package api_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+)
+
+// TestAFullDiskIs507 tells of each thing that is refused what it wants, and of what goes on.
+func TestAFullDiskIs507(t *testing.T) {
+	var left atomic.Int64
+	left.Store(1 << 40)
+	w := settle(newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Free: func() (int64, error) { return left.Load(), nil }})))
+	for _, code := range []string{"A", "B", "C", "D"} {
+		w.ticket(w.event, code, "")
+	}
+	imports := func() answer {
+		return w.do("POST", "/admin/v1/import/?kind=church", `{"name":"Bulk"}`+"\n", header("Content-Type", "application/octet-stream"))
+	}
+	create := func() answer { return w.do("POST", "/v1/people/", `{"full_name":"Ana Souza","church_id":1}`) }
+	for _, step := range []struct {
+		free                    int64
+		imports, create, letsIn int
+		code                    string
+		ready                   int
+	}{
+		{1 << 30, 200, 201, 204, "A", 200},
+		{1<<30 - 1, 507, 201, 204, "B", 200},
+		{256<<20 - 1, 507, 507, 204, "C", 200},
+		{0, 507, 507, 507, "D", 507},
+		{1 << 30, 200, 201, 204, "D", 200},
+	} {
+		left.Store(step.free)
+		w.status(imports(), step.imports)
+		refused := w.status(create(), step.create)
+		if step.create == 507 {
+			want := `{"error":{"code":"INSUFFICIENT_STORAGE","message":"The disk is nearly full: creates need 256.0 MiB free, and `
+			if !strings.HasPrefix(refused.body, want) || refused.header.Get("Retry-After") == "" {
+				t.Errorf("create is refused with Retry-After %q: %s", refused.header.Get("Retry-After"), refused.body)
+			}
+		}
+		w.status(w.checkIn(w.event, step.code), step.letsIn)
+		ready := w.status(w.do("GET", "/readyz", "", anybody), step.ready)
+		if named := strings.Contains(ready.body, "nearly full"); named != (step.imports == 507) {
+			t.Errorf("with %d bytes free readyz = %s", step.free, ready.body)
+		}
+		w.status(w.do("GET", "/v1/people/?search=ana", ""), 200)
+	}
+}

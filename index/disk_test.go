@@ -1,0 +1,65 @@
+package index_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/index"
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// TestAnIndexWaitsWhileTheDiskIsNearlyFull changes records meanwhile: searches that ask the store find them, and the index has
+// them once there is room.
+func TestAnIndexWaitsWhileTheDiskIsNearlyFull(t *testing.T) {
+	t.Parallel()
+	var left atomic.Int64
+	left.Store(1 << 40)
+	free := func() (int64, error) { return left.Load(), nil }
+	registry := prometheus.NewRegistry()
+	dir := built(t)
+	s := kvtest.OpenConfig(t, kv.Config{Dir: dir, Free: free})
+	x := opened(t, s, index.Config{Dir: dir, Registerer: registry})
+	caughtUp(t, s, x)
+	left.Store(1<<30 - 1)
+	before := s.Seq()
+	id := kvtest.Create(t, s, record.Person, `{"full_name":"Rita Tardia","church_id":1}`)
+	pausedIs(t, registry, 1)
+	found, err := named(x, "tardia")
+	if err != nil || len(found.IDs) > 0 || found.Upto != before {
+		t.Errorf("while it waits Find = %+v, %v, want nobody up to %d", found, err, before)
+	}
+	page, err := s.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Person, Search: record.ParseSearch("tardia"), Finder: x, Limit: 10})
+	if err != nil || page.Count != 1 {
+		t.Errorf("a search while the index waits = %+v, %v, want one", page, err)
+	}
+	left.Store(1 << 30)
+	caughtUp(t, s, x)
+	wantFound(t, x, "tardia", id)
+	pausedIs(t, registry, 0)
+}
+
+// pausedIs waits until the index says whether it waits.
+func pausedIs(t *testing.T, r *prometheus.Registry, want float64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for {
+		families, err := r.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == "doorward_index_paused" && f.GetMetric()[0].GetGauge().GetValue() == want {
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("doorward_index_paused is not %v", want)
+		}
+	}
+}

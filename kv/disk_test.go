@@ -1,0 +1,162 @@
+package kv_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// room is what a test says is free on the disk.
+type room struct{ atomic.Int64 }
+
+func (r *room) free() (int64, error) { return r.Load(), nil }
+
+// TestAFullDiskRefusesInThePromisedOrder holds each kind of write against the exact limits, downwards and up again.
+func TestAFullDiskRefusesInThePromisedOrder(t *testing.T) {
+	var left room
+	left.Store(1 << 40)
+	registry := prometheus.NewRegistry()
+	s := kvtest.OpenConfig(t, kv.Config{Free: left.free, Registerer: registry, Clock: kvtest.NewClock(sunday).Now})
+	event := newEvent(t, s, "")
+	church := kvtest.Create(t, s, record.Church, `{"name":"North"}`)
+	for i := range 20 {
+		newTicket(t, s, event, fmt.Sprintf("K%d", i), "")
+	}
+	newTicket(t, s, event, "first", "")
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "first", Nonce: "once"}, kv.Admitted)
+	w := &writesOnFullDisk{TB: t, s: s, event: event, church: church}
+	w.laptop = opens(t, s, enrolled(t, s, fmt.Sprintf("event:%d", event), kv.Venue{Names: true}), fmt.Sprintf("event-%d", event))
+	if err := s.CreateDatabase(kv.Operator(), "notes"); err != nil {
+		t.Fatal(err)
+	}
+	const imports, creates, checkins = 1 << 30, 256 << 20, 16 << 20
+	for _, step := range []struct {
+		free    int64
+		refused string
+	}{
+		{imports, ""}, {imports - 1, "imports"}, {creates, "imports"}, {creates - 1, "imports creates"}, {checkins, "imports creates"},
+		{checkins - 1, "imports creates checkins"}, {0, "imports creates checkins"},
+		{checkins, "imports creates"}, {creates, "imports"}, {imports, ""},
+	} {
+		left.Store(step.free)
+		if refused := w.all(); refused != step.refused {
+			t.Errorf("with %d bytes free %q are refused, want %q", step.free, refused, step.refused)
+		}
+		var named []string
+		for _, full := range s.Shortages() {
+			named = append(named, full.What)
+		}
+		if got := strings.Join(named, " "); got != step.refused {
+			t.Errorf("with %d bytes free Shortages = %q, want %q", step.free, got, step.refused)
+		}
+		if got := gauge(t, registry, "doorward_store_disk_free_bytes"); got != float64(step.free) {
+			t.Errorf("doorward_store_disk_free_bytes = %v, want %d", got, step.free)
+		}
+		if err := s.Writable(); (err != nil) != (step.free < checkins) || err != nil && !errors.Is(err, kv.ErrDiskFull) {
+			t.Errorf("with %d bytes free Writable = %v", step.free, err)
+		}
+	}
+	healthy(t, s)
+}
+
+// writesOnFullDisk writes something of each use.
+type writesOnFullDisk struct {
+	testing.TB
+	s             *kv.Store
+	laptop        *kv.Database
+	event, church int64
+	n             int
+}
+
+// all tries every write, and names the uses that were refused; a use is refused as a whole or not at all.
+func (w *writesOnFullDisk) all() string {
+	w.n++
+	notes, err := w.s.Database(kv.Operator(), "notes")
+	if err != nil {
+		w.Fatal(err)
+	}
+	doc := func(id string) kv.DocWrite { return kv.DocWrite{ID: id, Path: chain("a"), Body: []byte(`{"n":1}`)} }
+	fact := drawnFact{kind: record.Checkin, id: record.FromULID(ulid.Make()), ticket: 1, code: w.n, direction: "in", hlc: w.n}
+	name := fmt.Sprint("n", w.n)
+	return w.refused("imports", map[string]error{
+		"import":     second(w.s.Upsert(kv.Operator(), []kv.Row{row(w, record.Church, 0, `{"name":"bulk"}`)}, false)),
+		"attachment": second(notes.PutBlob(strings.NewReader("bytes"))),
+		"bulk":       second(notes.Write([]kv.DocWrite{doc(name + "b"), doc(name + "c")})),
+	}) + w.refused(" creates", map[string]error{
+		"create":   second(w.s.Create(kv.Operator(), target(record.Church, 0), kvtest.Parse(w, record.Church, `{"name":"new"}`, true))),
+		"update":   second(w.s.Update(kv.Operator(), target(record.Church, w.church), kvtest.Parse(w, record.Church, fmt.Sprintf(`{"name":%q}`, name), false))),
+		"document": second(notes.Write([]kv.DocWrite{doc(name)})),
+		"database": w.s.CreateDatabase(kv.Operator(), name),
+	}) + w.refused(" checkins", map[string]error{
+		"check-in":  second(w.s.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: fmt.Sprint("K", w.n)})),
+		"a refusal": second(w.s.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: "nobody" + name})),
+		"a fact":    second(w.laptop.Write([]kv.DocWrite{fact.doc('a')})),
+		"a centre":  w.s.SetCentre(kv.Operator(), ""),
+	}) + w.refused(" repeated", map[string]error{ // which write nothing, and are answered for as long as the store is open
+		"check-in": second(w.s.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: "first", Nonce: "once"})),
+	})
+}
+
+// refused answers a use's name if all of its writes were refused, "" if none was.
+func (w *writesOnFullDisk) refused(use string, fates map[string]error) string {
+	w.Helper()
+	n := 0
+	for what, err := range fates {
+		if errors.Is(err, kv.ErrDiskFull) {
+			n++
+		} else if err != nil {
+			w.Errorf("%s: %v", what, err)
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case len(fates):
+		return use
+	}
+	w.Errorf("of%s some are refused and some are not: %v", use, fates)
+	return use
+}
+
+func TestLimitsOfTheDiskCanBeSet(t *testing.T) {
+	var left room
+	left.Store(50 << 20)
+	s := kvtest.OpenConfig(t, kv.Config{Free: left.free, Disk: &kv.DiskLimits{Imports: 50<<20 + 1}})
+	if err := s.Room(kv.Imports); !errors.Is(err, kv.ErrDiskFull) || !strings.Contains(err.Error(), "imports need 50.0 MiB free, and 50.0 MiB are") {
+		t.Errorf("Room(imports) = %v", err)
+	}
+	if err := s.Room(kv.Creates); err != nil {
+		t.Errorf("Room(creates) without a limit = %v", err)
+	}
+}
+
+// A backup must not take the room that people need.
+func TestNoCopyIsBegunThatWouldFillTheDisk(t *testing.T) {
+	var left room
+	left.Store(256<<20 + 1<<10)
+	s := kvtest.OpenConfig(t, kv.Config{Free: left.free})
+	to := filepath.Join(t.TempDir(), "copy.db")
+	if _, err := s.CopyTo(kv.Operator(), to); !errors.Is(err, kv.ErrDiskFull) {
+		t.Errorf("CopyTo = %v, want ErrDiskFull", err)
+	}
+	if _, err := s.Compact(t.Context(), kv.Operator()); !errors.Is(err, kv.ErrDiskFull) {
+		t.Errorf("Compact = %v, want ErrDiskFull", err)
+	}
+	left.Store(300 << 20)
+	if _, err := s.CopyTo(kv.Operator(), to); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Compact(t.Context(), kv.Operator()); err != nil {
+		t.Error(err)
+	}
+}
