@@ -14,7 +14,7 @@ var boardKinds = [...]*record.Kind{record.Ticket, record.Checkin, record.Scan}
 
 // follow brings a board up to the latest commit.
 func (b *board) follow(s *Store) error {
-	if !b.read || s.Seq()-b.upto > uint64(s.current().kind(record.Checkin).home.of(b.event).len())+100*boardPage {
+	if !b.read || b.behind(s.Seq()) > uint64(s.current().kind(record.Checkin).home.of(b.event).len())+100*boardPage {
 		if err := b.rebuild(s); err != nil {
 			return err
 		}
@@ -36,6 +36,9 @@ func (b *board) follow(s *Store) error {
 		}
 	}
 }
+
+// behind is how many sequences a board has not read of so many: it may have read a commit that Seq does not tell of yet.
+func (b *board) behind(seq uint64) uint64 { return seq - min(seq, b.upto) }
 
 // rebuild counts everything there is. The log is followed from before the first look.
 func (b *board) rebuild(s *Store) error {
