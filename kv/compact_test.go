@@ -63,6 +63,9 @@ func TestCompactingChangesNothing(t *testing.T) {
 	if _, err := s.Compact(t.Context(), kv.Operator()); err == nil {
 		t.Error("a store that is closed is compacted")
 	}
+	if err := os.WriteFile(filepath.Join(dir, "compact.db"), []byte("left by a crash"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s = reopenable(t, kv.Config{Dir: dir})
 	defer closed(t, s)
 	same("opened again")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"sync"
@@ -93,6 +94,7 @@ func open(c Config) (s *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
+	_ = os.Remove(filepath.Join(c.Dir, compactName)) // of a compaction that did not end: nobody else has the store open
 	s = &Store{dir: filepath.Clean(c.Dir), disk: newDisk(c), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, ended: make(chan struct{})}
 	s.file.Store(&boltFile{DB: db})
 	s.compacting.closing, s.compacting.close = context.WithCancel(context.Background())

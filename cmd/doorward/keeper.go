@@ -84,12 +84,31 @@ func wipe(dir string, log *slog.Logger) error {
 
 // kept tells a name that this program gives to what it keeps. Files of others stay.
 func kept(name string) bool {
-	for _, prefix := range []string{"doorward", "index", "erased.ledger", "control.sock", "new-", "backup-", "restore-", "compact-"} {
+	for _, prefix := range []string{"doorward", "index", "erased.ledger", "control.sock", "new-", "backup-", "restore-", "compact.db", ".doorward-"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
 	}
 	return false
+}
+
+// abandoned is how old a copy within the folder is that nobody works at any more.
+const abandoned = 24 * time.Hour
+
+// tidy removes what a backup or a restore that was cut short has left in a folder: whole copies of the store. A younger one may be at
+// work.
+func tidy(dir string, before time.Time, log *slog.Logger) {
+	for _, pattern := range []string{"backup-[0-9]*", "restore-[0-9]*", "new-[0-9]*.db"} {
+		left, _ := filepath.Glob(filepath.Join(dir, pattern)) // a folder whose name is a pattern keeps them
+		for _, path := range left {
+			if info, err := os.Lstat(path); err != nil || !info.ModTime().Before(before) {
+				continue
+			}
+			if err := os.RemoveAll(path); err != nil {
+				log.Warn("what was left of a backup or a restore cannot be removed", slog.Any("cause", err))
+			}
+		}
+	}
 }
 
 const joinPath = "/control/venue/join"
