@@ -23,7 +23,7 @@ import (
 //	POST /control/reindex                                                    → progress, {"documents"}
 //	POST /control/backup?folder=backup-1                                     → {"realm","node","epoch","seq","at","bytes"}
 //	POST /control/backup/note?file=/mnt/backup.db
-//	POST /control/erase?id=5                                                 → {"id","tickets","memberships","conflicts","refusals","answers","older_files"}
+//	POST /control/erase?id=5                                                 → {"id","tickets","memberships","conflicts","refusals","answers","free_databases","older_files"}
 //	GET  /control/olderfiles                                                 → {"older_files","uncompacted"}
 //	POST /control/compact                                                    → {"bytes_before","bytes"}
 //	POST /control/clock/trust                                                → {"now","doubted","clock_offset_ms"}

@@ -10,12 +10,13 @@ import (
 
 // erasedView tells what an erasure has taken away, and which older files still hold it.
 type erasedView struct {
-	ID          int64 `json:"id"`
-	Tickets     int   `json:"tickets"`
-	Memberships int   `json:"memberships"`
-	Conflicts   int   `json:"conflicts"`
-	Refusals    int   `json:"refusals"`
-	Answers     int   `json:"answers"`
+	ID          int64    `json:"id"`
+	Tickets     int      `json:"tickets"`
+	Memberships int      `json:"memberships"`
+	Conflicts   int      `json:"conflicts"`
+	Refusals    int      `json:"refusals"`
+	Answers     int      `json:"answers"`
+	Free        []string `json:"free_databases"` // their documents are nobody's but their writers': whether one tells of the person is for the operator to look
 	olderFiles  `json:",inline"`
 }
 
@@ -37,7 +38,23 @@ func controlErase(x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return x.object(erasedView{id.Int(), e.Tickets, e.Memberships, e.Conflicts, e.Refusals, e.Answers, older})
+	free, err := x.freeDatabases()
+	if err != nil {
+		return err
+	}
+	return x.object(erasedView{id.Int(), e.Tickets, e.Memberships, e.Conflicts, e.Refusals, e.Answers, free, older})
+}
+
+// freeDatabases are the names of the databases whose documents are not records.
+func (x *exchange) freeDatabases() ([]string, error) {
+	names := []string{}
+	all, err := x.store().Databases(x.caller)
+	for _, d := range all {
+		if d.Free() {
+			names = append(names, d.Name)
+		}
+	}
+	return names, err
 }
 
 // olderFiles are the files that hold what the store held before now.

@@ -46,6 +46,9 @@ func freeName(name string) error {
 	return nil
 }
 
+// Free tells a database of documents without record rules.
+func (d DatabaseInfo) Free() bool { return freeName(d.Name) == nil }
+
 // mayRule answers nil or a *Forbidden: may p make and delete databases?
 func (p Principal) mayRule() error {
 	if err := p.CheckWhole(); err != nil {

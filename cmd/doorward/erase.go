@@ -19,6 +19,7 @@ import (
 type erased struct {
 	Tickets     int64
 	Memberships int64
+	Free        []string `json:"free_databases"`
 	Older       []string `json:"older_files"`
 }
 
@@ -98,6 +99,9 @@ func (m *Main) erase(ctx context.Context, c *control, id int64, asJSON bool) err
 	}
 	fmt.Fprintf(m.Stdout, "person %d is erased, with %s memberships and the names on %s tickets\n", id, number(e.Memberships), number(e.Tickets))
 	fmt.Fprintln(m.Stdout, "their bytes leave the file when it is compacted: a server does so within a day, doorward compact at once")
+	if len(e.Free) > 0 {
+		fmt.Fprintln(m.Stdout, "free databases hold no records; whether a document there tells of the person is yours to look:", strings.Join(e.Free, ", "))
+	}
 	return m.printOlder(e.Older)
 }
 
