@@ -25,6 +25,11 @@ type Erased struct {
 //	conflict, refusal         as a person, where it is about one of these or names the person
 //	kept answers              deleted, where they show one of these
 //
+// Nothing else is on the list. People are never merged (twin.go), so nobody else is the person; a ticket or a membership that was
+// merged is found by its kept bodies. Facts are written once and never changed, or replicas would disagree: they name nobody but by
+// the ticket, and the reason of an undo is the door's own words. A ticket's order and type are a household's mark and a sort of
+// ticket, opaque by their meaning. Documents of free databases are not records; the command names those databases.
+//
 // Of records, lookups go with the body that they were made of, and the search index follows the log. Each step is an operation of
 // bounded size; after a crash all of it is done again.
 type eraser struct {
