@@ -77,6 +77,7 @@ func (p *program) start(more ...string) (*serving1, error) {
 			s.cmd.Env = append(s.cmd.Env, m)
 		}
 	}
+	diesWithTest(s.cmd)
 	stderr := &output{}
 	s.cmd.Stderr = stderr
 	stdout, err := s.cmd.StdoutPipe()

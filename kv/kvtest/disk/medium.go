@@ -180,10 +180,7 @@ func (t *tracing) trace(inode int) *Image {
 
 // draw is what a file holds.
 func (t *tracing) draw(i *inode) content {
-	if len(i.changes) == 0 {
-		return i.sure
-	}
-	c := i.sure.clone()
+	c := i.sure.clone() // the story goes on, and the image stays
 	for _, change := range i.changes {
 		switch {
 		case change.fate == saved:

@@ -225,6 +225,22 @@ func TestOneSeedDrawsOneImage(t *testing.T) {
 	}
 }
 
+func TestAnImageStaysAsTheStoryGoesOn(t *testing.T) {
+	d, f := filled(t, Config{}, "old")
+	before := d.Position()
+	put(t, d, f, "new", 0)
+	if err := d.sync(f); err != nil {
+		t.Fatal(err)
+	}
+	m := d.Medium()
+	m.Advance(before)
+	image := m.Draw(Everything())
+	m.Advance(m.Length())
+	if text := string(image.Find("file").Bytes()); text != "old" {
+		t.Errorf("an image of before holds %q", text)
+	}
+}
+
 func TestAnImageIsADiskAgain(t *testing.T) {
 	d, f := filled(t, Config{}, "text")
 	d.resize(f, 3*blockSize+7)
