@@ -101,7 +101,7 @@ func (w *writesOnFullDisk) all() string {
 		"check-in":  second(w.s.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: fmt.Sprint("K", w.n)})),
 		"a refusal": second(w.s.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: "nobody" + name})),
 		"a fact":    second(w.laptop.Write([]kv.DocWrite{fact.doc('a')})),
-		"a centre":  w.s.SetCentre(kv.Operator(), ""),
+		"a centre":  w.s.Join(kv.Operator(), kv.Upstream{}, kv.Credential{Realm: w.s.Realm()}),
 	}) + w.refused(" repeated", map[string]error{ // which write nothing, and are answered for as long as the store is open
 		"check-in": second(w.s.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: "first", Nonce: "once"})),
 	})

@@ -12,14 +12,13 @@
 //	bucket        key                                            value
 //	meta          format, realm, node, epoch, code_key, state    uv / text / text / text / 32 bytes / see state.go
 //	              free                                           sequence uv, largest id of a database or upload uv
-//	              centre                                         text; none, or empty: this store is the root
 //	              epochs                                         n × (ended epoch 26, its last sequence uv)
 //	              marker                                         inode of the sidecar 8, 0 = it tells nothing; machine
 //	              restored                                       time 8, of the last restore
 //	              session, sessions/<node>                       26; n × (session 26, predecessor 26, outlived 1)
 //	              clock                                          what was measured of it, see clock.go
 //	              compacted                                      when the file was last begun to be written anew 8
-//	              centre, upstream                               the centre's node; an Upstream as JSON
+//	              centre, upstream                               the centre's node, none = this store is the root; an Upstream as JSON
 //	              contact/<id of a laptop>                       its last Contact as JSON
 //	              released                                       since when free pages hold what it has released 8
 //	kind:<name>   id: 8 bytes, or 16 of a ULID                   header, body
@@ -44,7 +43,7 @@
 //	              t 1, ticket 8, event 8, list, 0, hlc 8,        -
 //	              check-in 16
 //	              d 1, event 8, hlc 8, check-in 16               why it is a double entry
-//	once          hash of the idempotency key 32                 expiry 8, body hash 32, id 16, revision, reply
+//	once          hash of the idempotency key 32                 expiry 8, body hash 32, id 16, revision, reply (none: released)
 //	once_expiry   expiry 8, hash 32                              -
 //	free          database's name                                db uv, created 8, live uv, deleted uv, sequence uv
 //	              0, db uv: deleted, its rows are on their way   -

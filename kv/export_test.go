@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -232,6 +233,23 @@ func Rows(t testing.TB, s *Store, bucket string) (n int) {
 	return n
 }
 
+// RowsHolding counts the rows of a bucket whose values hold a text.
+func RowsHolding(t testing.TB, s *Store, bucket, text string) (n int) {
+	t.Helper()
+	err := s.file.Load().View(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(bucket)).ForEach(func(_, value []byte) error {
+			if bytes.Contains(value, []byte(text)) {
+				n++
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // TreeOf is a record's tree.
 func TreeOf(t testing.TB, s *Store, k *record.Kind, id int64) (tree record.Tree) {
 	t.Helper()
@@ -254,4 +272,6 @@ func Forget(s *Store, k *record.Kind, id int64) error {
 }
 
 // SetLeaf makes a store one that has a centre.
-func SetLeaf(s *Store) error { return s.SetCentre(Operator(), "https://centre.example") }
+func SetLeaf(s *Store) error {
+	return s.Join(Operator(), Upstream{Node: "01J00000000000000000000001"}, Credential{Realm: s.Realm()})
+}

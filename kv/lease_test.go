@@ -174,14 +174,14 @@ func TestACentreIsRemembered(t *testing.T) {
 	if s.Centre() != "" {
 		t.Errorf("a new store's centre is %q, want none", s.Centre())
 	}
-	if err := s.SetCentre(kvtest.Login(t, s, "church:1"), "x"); kindOf(err) != "forbidden" {
+	if err := s.Join(kvtest.Login(t, s, "church:1"), kv.Upstream{Node: anotherNode}, kv.Credential{Realm: s.Realm()}); kindOf(err) != "forbidden" {
 		t.Errorf("a church's key sets the centre: %v", err)
 	}
-	if err := s.SetCentre(kv.Operator(), "https://centre.example"); err != nil {
+	if err := s.Join(kv.Operator(), kv.Upstream{Node: anotherNode}, kv.Credential{Realm: s.Realm()}); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, s)
-	if s = kvtest.OpenConfig(t, c); s.Centre() != "https://centre.example" {
+	if s = kvtest.OpenConfig(t, c); s.Centre() != anotherNode {
 		t.Errorf("after a restart the centre is %q", s.Centre())
 	}
 }

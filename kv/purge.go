@@ -38,3 +38,18 @@ func (o *op) purge(k *record.Kind, st *stored) error {
 	o.changed = append(o.changed, listChange{kind: k, id: st.id, was: !st.deleted, wasHome: st.home(k), wasIn: issued(k, st.body), from: st.mark()})
 	return nil
 }
+
+// purgeOpaque is purge for a document of a kind that this version does not know.
+func (o *op) purgeOpaque(s record.Scope, doc string) error {
+	d, err := o.opaque(s, doc)
+	if err != nil || d == nil {
+		return orCorrupt(err)
+	}
+	o.delete(scopeLogBucket, scopeSeqKey(nil, s, d.seq))
+	o.delete(opaqueBucket, opaqueKey(s, doc))
+	for _, n := range d.tree.Nodes() {
+		o.delete(opaqueBodyBucket, opaqueBodyKey(s, doc, n.Revision))
+	}
+	o.changed = append(o.changed, listChange{from: d.mark(s)})
+	return nil
+}

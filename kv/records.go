@@ -86,8 +86,22 @@ func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err
 			}
 			return o.reply(t.Surface, t.Kind, st)
 		})
+		if err == nil && r.Replayed && len(r.JSON) == 0 {
+			r, err = o.replyAgain(p, t, r.ID)
+		}
 		return err
 	})
+	return r, err
+}
+
+// replyAgain answers a create whose kept answer showed what the file no longer holds, with what it holds: ErrNotFound for nothing.
+func (o *op) replyAgain(p Principal, t Target, id record.ID) (Reply, error) {
+	st, err := o.find(p, t.Kind, id)
+	if err != nil {
+		return Reply{}, err
+	}
+	r, err := o.reply(t.Surface, t.Kind, st)
+	r.Replayed = true
 	return r, err
 }
 

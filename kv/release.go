@@ -19,11 +19,11 @@ func (s *Store) Held(p Principal, name string, kept ...string) (upto uint64, err
 	err = s.view(func(v *sight) error {
 		last := scopeSeqKey(nil, h.scope, math.MaxUint64)
 		return v.walk(scopeLogBucket, true, h.prefix, last, func(key, row []byte) (bool, error) {
-			_, st, err := v.releasable(h, key, row)
-			if st != nil {
-				upto = st.seq
+			r, err := v.releasable(h, key, row)
+			if r != nil && !r.removed {
+				upto = r.Seq
 			}
-			return st == nil, err
+			return upto == 0, err
 		})
 	})
 	return upto, err
@@ -35,6 +35,9 @@ func (s *Store) Held(p Principal, name string, kept ...string) (upto uint64, err
 func (s *Store) Release(p Principal, name string, upto uint64, kept ...string) error {
 	h, err := newHandover(p, name, kept)
 	if err != nil {
+		return err
+	}
+	if err := s.hushAnswers(h.scope, func(_ *record.Kind, st *stored) bool { return st.seq <= upto && !h.keeps(st) }); err != nil {
 		return err
 	}
 	for from := uint64(0); ; {
@@ -75,26 +78,32 @@ func newHandover(p Principal, name string, kept []string) (h *handover, err erro
 	return h, nil
 }
 
-// releasable is the record of a row of the database's log, and its kind; nil for one that has left it, or stays.
-func (v *sight) releasable(h *handover, key, row []byte) (*record.Kind, *stored, error) {
+// keeps tells whether a record is in a database that is kept.
+func (h *handover) keeps(st *stored) bool { return slices.ContainsFunc(h.kept, st.in) }
+
+// released is a row of a database's log, and the record that it is about; nil where that has left, or is of an unknown kind.
+type released struct {
+	scopeChange
+	st *stored
+}
+
+// releasable reads a row of the database's log; nil for one of a record that stays.
+func (v *sight) releasable(h *handover, key, row []byte) (r *released, err error) {
 	if len(key) != len(h.prefix)+8 {
-		return nil, nil, ErrCorrupt
+		return nil, ErrCorrupt
 	}
-	c, removed, err := parseLogRow(binary.BigEndian.Uint64(key[len(h.prefix):]), row)
-	if err != nil || removed {
-		return nil, nil, err
+	r = &released{}
+	r.scopeChange, err = parseScopeLog(binary.BigEndian.Uint64(key[len(h.prefix):]), row)
+	if err != nil || r.removed || r.doc != "" {
+		return r, err
 	}
-	st, err := v.loadAny(c.Kind, c.ID)
-	if err != nil {
-		return nil, nil, err
+	if r.st, err = v.loadAny(r.Kind, r.ID); err != nil || r.st == nil || r.st.seq != r.Seq {
+		return nil, orCorrupt(err)
 	}
-	if st == nil || st.seq != c.Seq {
-		return nil, nil, ErrCorrupt
+	if h.keeps(r.st) {
+		return nil, nil
 	}
-	if slices.ContainsFunc(h.kept, st.in) {
-		return nil, nil, nil
-	}
-	return c.Kind, st, nil
+	return r, nil
 }
 
 // Leave takes out of the file those of some documents that are still in a database of records, without a tombstone: elsewhere they
@@ -106,6 +115,13 @@ func (s *Store) Leave(p Principal, name string, ids []string, upto uint64) (held
 	scope, ok := record.ParseScope(name)
 	if !ok {
 		return false, nil // of all records none is another's
+	}
+	gone := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		gone[id] = true
+	}
+	if err := s.hushAnswers(scope, func(k *record.Kind, st *stored) bool { return gone[k.DocID(st.id)] && st.seq <= upto }); err != nil {
+		return false, err
 	}
 	for some := range slices.Chunk(ids, MaxRows) {
 		steps := []step{{run: func(o *op) error {
@@ -146,18 +162,15 @@ func (o *op) leave(scope record.Scope, text string, upto uint64) (late bool, err
 	return false, o.purge(k, st)
 }
 
-// release purges some of what a database holds, from one sequence to another, and answers where to go on; 0 = there is no more.
+// release purges some of what a database holds, from one sequence to another, forgets what has left it, and answers where to go on;
+// 0 = there is no more.
 func (o *op) release(h *handover, from, upto uint64) (next uint64, err error) {
-	type found struct {
-		kind *record.Kind
-		*stored
-	}
-	var all []found
+	var all []*released
 	seen := 0
 	err = o.scan(scopeLogBucket, h.prefix, scopeSeqKey(nil, h.scope, from), func(key, row []byte) (bool, error) {
-		k, st, err := o.releasable(h, key, row)
-		if st != nil && st.seq <= upto {
-			all = append(all, found{k, st})
+		r, err := o.releasable(h, key, row)
+		if r != nil && r.Seq <= upto {
+			all = append(all, r)
 		}
 		seq := binary.BigEndian.Uint64(key[len(key)-8:])
 		if seen++; err != nil || seq >= upto {
@@ -172,12 +185,25 @@ func (o *op) release(h *handover, from, upto uint64) (next uint64, err error) {
 	if err := o.noteReleased(); err != nil {
 		return 0, err
 	}
-	for _, f := range all {
-		if err := o.purge(f.kind, f.stored); err != nil {
+	for _, r := range all {
+		if err := o.releaseOne(h.scope, r); err != nil {
 			return 0, err
 		}
 	}
 	return next, nil
+}
+
+// releaseOne takes out of the file what a row of a scope's log is about, and the row.
+func (o *op) releaseOne(scope record.Scope, r *released) error {
+	switch {
+	case r.doc != "":
+		return o.purgeOpaque(scope, r.doc)
+	case r.removed:
+		o.delete(scopeLogBucket, scopeSeqKey(nil, scope, r.Seq))
+		o.delete(leftBucket, leftKey(r.Kind, r.ID, scope))
+		return nil
+	}
+	return o.purge(r.Kind, r.st)
 }
 
 var releasedKey = []byte("released") // in meta: when the file first held bytes of what it has released, microseconds 8

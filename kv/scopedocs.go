@@ -192,22 +192,24 @@ func (db *scopeDocs) rows(f Feed, fn func(scopeChange) (bool, error)) error {
 		if seq <= f.Since {
 			return false, nil
 		}
-		if len(row) > 0 && row[0] == opaqueKind {
-			c, err := parseOpaqueLog(seq, row)
-			if err != nil || db.reader.level.Name == EventOf && db.scope.Sort == record.ScopeReference {
-				return err == nil, err
-			}
-			return fn(c)
-		}
-		c, removed, err := parseLogRow(seq, row)
-		if err != nil {
+		c, err := parseScopeLog(seq, row)
+		switch {
+		case err != nil:
 			return false, err
-		}
-		if !db.shows(c.Kind) {
+		case c.doc != "" && db.reader.level.Name == EventOf && db.scope.Sort == record.ScopeReference, c.doc == "" && !db.shows(c.Kind):
 			return true, nil
 		}
-		return fn(scopeChange{Change: c, removed: removed})
+		return fn(c)
 	})
+}
+
+// parseScopeLog reads a row of a scope's log.
+func parseScopeLog(seq uint64, row []byte) (c scopeChange, err error) {
+	if len(row) > 0 && row[0] == opaqueKind {
+		return parseOpaqueLog(seq, row)
+	}
+	c.Change, c.removed, err = parseLogRow(seq, row)
+	return c, err
 }
 
 // scopeChange is one row of a scope's log. removed tells that the record has left; the revision is then the last that the scope

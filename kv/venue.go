@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"errors"
 	"slices"
 
 	"doorward/kv/record"
@@ -56,7 +55,7 @@ func (p Principal) isNode() bool { return p.node.Node != "" }
 // Node is the ULID of the laptop whose key this is; "" for any other principal.
 func (p Principal) Node() string { return p.node.Node }
 
-var centreKey = []byte("centre") // in meta: where this store's centre is
+var centreKey = []byte("centre") // in meta: the node of this store's centre
 
 func (s *Store) readCentre(r rows) error {
 	row, err := r.get(metaBucket, centreKey)
@@ -65,23 +64,7 @@ func (s *Store) readCentre(r rows) error {
 	return err
 }
 
-// SetCentre makes a store one that has a centre, by whatever the centre is called: it shows winners and leaves merging to the
-// centre, and mints ids from what the centre leases. "" makes it a root again.
-func (s *Store) SetCentre(p Principal, centre string) error {
-	if err := p.CheckWhole(); err != nil {
-		return err
-	}
-	if len(centre) > maxDocID {
-		return errors.New("the centre's name is too long")
-	}
-	return s.do(false, func(o *op) error {
-		o.put(metaBucket, centreKey, []byte(centre))
-		o.after = append(o.after, func() { s.centre.Store(&centre) })
-		return nil
-	})
-}
-
-// Centre is where this store's centre is; "" where it is the root.
+// Centre is the node of this store's centre; "" where it is the root.
 func (s *Store) Centre() string { return *s.centre.Load() }
 
 func (s *Store) isLeaf() bool { return s.Centre() != "" }

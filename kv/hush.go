@@ -1,0 +1,83 @@
+package kv
+
+import (
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// hushAnswers takes out of the kept answers what they show of the records of a scope that go out of the file. That the create has
+// happened stays, so that a client which asks again makes no second one: it is shown what is left (Create).
+func (s *Store) hushAnswers(scope record.Scope, goes func(*record.Kind, *stored) bool) error {
+	var from []byte
+	for more := true; more; {
+		var found [][]byte
+		n := 0
+		more = false
+		err := s.view(func(v *sight) error {
+			return v.scan(onceBucket, nil, from, func(key, row []byte) (bool, error) {
+				if n++; n > erasePage {
+					from, more = slices.Clone(key), true
+					return false, nil
+				}
+				shows, err := v.answers(row, scope, goes)
+				if shows {
+					found = append(found, slices.Clone(key))
+				}
+				return true, err
+			})
+		})
+		if err == nil && len(found) > 0 {
+			err = s.do(false, func(o *op) error { return o.hush(found) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answers tells whether a kept answer shows a record that goes.
+func (v *sight) answers(row []byte, scope record.Scope, goes func(*record.Kind, *stored) bool) (bool, error) {
+	r, _, _, err := parseOnce(row)
+	if err != nil || len(r.JSON) == 0 {
+		return false, err
+	}
+	for _, k := range scope.Sort.Kinds() {
+		if !showsKind(k, r.JSON) {
+			continue
+		}
+		if st, err := v.loadAny(k, r.ID); err != nil || st != nil && st.in(scope) && goes(k, st) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// showsKind tells whether an answer is one about records of a kind. A ticket's shows its name and its private half too.
+func showsKind(k *record.Kind, reply []byte) bool {
+	if k == record.Ticket || k == record.HolderName || k == record.Holder {
+		return record.TicketForm.ShowsAll(record.Admin, reply)
+	}
+	return !k.ULID && (k.ShowsAll(record.V1, reply) || k.ShowsAll(record.Admin, reply))
+}
+
+// hush empties kept answers.
+func (o *op) hush(keys [][]byte) error {
+	for _, key := range keys {
+		row, err := o.get(onceBucket, key)
+		if err != nil {
+			return err
+		}
+		if row == nil {
+			continue // its time was over meanwhile
+		}
+		r, body, expires, err := parseOnce(row)
+		if err != nil {
+			return err
+		}
+		r.JSON = nil
+		o.put(onceBucket, key, appendOnce(nil, r, body, expires))
+	}
+	return o.noteReleased()
+}

@@ -1,0 +1,106 @@
+package kv_test
+
+import (
+	"crypto/sha256"
+	"strings"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// released takes all that a database holds out of the file.
+func released(t testing.TB, s *kv.Store, name string) {
+	t.Helper()
+	info, err := opens(t, s, kv.Operator(), name).Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Release(kv.Operator(), name, info.Seq); err != nil {
+		t.Fatalf("Release(%s) = %v", name, err)
+	}
+}
+
+// What a laptop has handed over goes with the rest of its database: unknown kinds, and what says that something has left.
+func TestAReleasedDatabaseIsEmpty(t *testing.T) {
+	clock := kvtest.NewClock(time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
+	s := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now})
+	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
+	kvtest.Create(t, s, record.Church, `{"name":"B"}`)
+	stays := kvtest.Create(t, s, record.Person, `{"full_name":"Eva","church_id":2}`)
+	left := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	kvtest.Create(t, s, record.Person, `{"full_name":"Rui","church_id":1}`)
+	patched(t, s, record.Person, left, `{"church_id":2}`)
+	db := opens(t, s, kv.Operator(), "church-1")
+	for _, path := range []string{"a", "ba"} {
+		if err := push(t, db, kv.DocWrite{ID: "psalm:1", Path: chain(path), Body: []byte(`{"verse":1}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	released(t, s, "church-1")
+	page, _, err := db.Changes(kv.Feed{Limit: 10})
+	if info, e := db.Info(); err != nil || e != nil || len(page) != 0 || info.Docs != 0 || info.Seq != 0 {
+		t.Errorf("afterwards the database has %+v, %+v, %v %v, want nothing", info, page, err, e)
+	}
+	if n := kv.Rows(t, s, "opaque") + kv.Rows(t, s, "opaque_body") + kv.Rows(t, s, "left"); n != 0 {
+		t.Errorf("%d rows of it are left in the file", n)
+	}
+	for _, id := range []int64{stays, left} {
+		if _, err := s.Retrieve(kv.Operator(), target(record.Person, id)); err != nil {
+			t.Errorf("person %d of another church: %v", id, err)
+		}
+	}
+	clock.Move(23 * time.Hour)
+	if due, err := s.WantsCompacting(); err != nil || !due {
+		t.Errorf("WantsCompacting(a day later) = %v, %v, want that the file is written anew", due, err)
+	}
+	healthy(t, s)
+}
+
+// TestAReleasedNameIsInNoKeptAnswer: who asks again for a sale is shown the ticket as it is there now, and makes no second one.
+func TestAReleasedNameIsInNoKeptAnswer(t *testing.T) {
+	s := twoChurches(t)
+	create := func(k *record.Kind, key, body string) (kv.Reply, error) {
+		at := kv.Target{Surface: record.Admin, Kind: k, Once: &kv.Once{Key: sha256.Sum256([]byte(key)), Body: sha256.Sum256([]byte(body))}}
+		return s.Create(kv.Operator(), at, kvtest.Parse(t, k, body, true))
+	}
+	made := func(k *record.Kind, key, body string) kv.Reply {
+		t.Helper()
+		r, err := create(k, key, body)
+		if err != nil {
+			t.Fatalf("%s: %v", key, err)
+		}
+		return r
+	}
+	const sale, ana, rui = `{"event_id":1,"code":"K1","holder_name":"Zulmira First"}`, `{"full_name":"Zacarias Quintela","church_id":1}`, `{"full_name":"Rui","church_id":2}`
+	ticket := made(record.Ticket, "sale", sale)
+	made(record.Person, "person", ana)
+	other := made(record.Person, "other", rui)
+	if !strings.Contains(string(ticket.JSON), "Zulmira") {
+		t.Fatalf("the sale's answer is %s", ticket.JSON)
+	}
+	released(t, s, "event-1-names")
+	released(t, s, "event-1-holders")
+	released(t, s, "church-1")
+	again := made(record.Ticket, "sale", sale)
+	if !again.Replayed || again.ID != ticket.ID || strings.Contains(string(again.JSON), "First") || !strings.Contains(string(again.JSON), `"state":"valid"`) {
+		t.Errorf("the sale again = %v of %v: %s, want the same ticket without its holder", again.Replayed, again.ID, again.JSON)
+	}
+	if r, err := create(record.Person, "person", ana); kindOf(err) != "not found" {
+		t.Errorf("the released person again = %s, %v, want not found", r.JSON, err)
+	}
+	if again := made(record.Person, "other", rui); !again.Replayed || string(again.JSON) != string(other.JSON) {
+		t.Errorf("a person of another church again = %s, want the kept answer %s", again.JSON, other.JSON)
+	}
+	if _, err := create(record.Ticket, "sale", ana[:1]+`"event_id":1}`); kindOf(err) == "ok" {
+		t.Error("another body under a key whose answer was released is taken")
+	}
+	for _, name := range []string{"Zulmira", "Zacarias"} {
+		if n := kv.RowsHolding(t, s, "once", name); n != 0 {
+			t.Errorf("%d kept answers hold %s", n, name)
+		}
+	}
+	healthy(t, s)
+}
