@@ -64,6 +64,7 @@ func (o *op) adoption(a *arrival) (*adoption, error) {
 
 // carryOut stores an adoption.
 func (o *op) carryOut(ad *adoption) error {
+	o.state.use(ad.kind, ad.id)
 	ad.next = &stored{id: ad.id, header: header{version: ad.kind.Version}}
 	dropped := shape(ad.next, &ad.tree)
 	if err := o.chooseBody(ad); err != nil {

@@ -15,7 +15,7 @@
 //	              epochs                                         n × (ended epoch 26, its last sequence uv)
 //	              marker                                         inode of the sidecar 8, 0 = it tells nothing; machine
 //	              restored                                       time 8, of the last restore
-//	              session, sessions/<node>                       26; n × (session 26, predecessor 26, outlived 1)
+//	              session, sessions/<node>                       n × 26, the latest first; n × (session 26, predecessor 26, outlived 1)
 //	              clock                                          what was measured of it, see clock.go
 //	              compacted                                      when the file was last begun to be written anew 8
 //	              centre, upstream                               the centre's node, none = this store is the root; an Upstream as JSON
@@ -85,7 +85,16 @@
 //
 // A sequence leaves the store with its epoch, which is another one after every restore and in every copy that is noticed: a
 // folder that lies on another machine, or whose sidecar file has another inode, begins a new epoch when it is opened, and a
-// peer notices by their sessions two copies that cannot tell by themselves.
+// peer notices by their sessions two copies that cannot tell by themselves, at the second one's first contact.
+//
+// A folder that is put back where it was may be given the inode that its sidecar had before: then it goes on in its old epoch, with
+// sequences and facts that peers know already. Nothing that lies in the folder can tell, for a copy holds all of it; a backup and
+// restore are the way back, which always begin a new epoch.
+//
+// Before both have met a peer nothing can tell two copies of a whole disk apart. What both give meanwhile out of one lease they
+// give twice under one id: the centre keeps both histories as one record's, shows one, and lists every field in which they differ
+// for staff. Leases are burned once the copies are noticed, so that it ends there. A laptop's disk is not to be cloned; a second
+// laptop joins by a code of its own.
 //
 // # Erasing
 //

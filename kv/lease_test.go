@@ -185,3 +185,23 @@ func TestACentreIsRemembered(t *testing.T) {
 		t.Errorf("after a restart the centre is %q", s.Centre())
 	}
 }
+
+// TestALeaseLiesBeyondWhatHasCome: an id that came by replication is given to nobody, however it came to be.
+func TestALeaseLiesBeyondWhatHasCome(t *testing.T) {
+	s := twoChurches(t)
+	p := enrolled(t, s, "church:1", kv.Venue{})
+	db := opens(t, s, kv.Operator(), "church-1")
+	for _, id := range []int64{20_500, record.FirstDrawn + 7, 300} {
+		if err := push(t, db, kv.DocWrite{ID: record.Person.DocID(record.Int(id)), Path: chain("a"), Body: []byte(`{"full_name":"Ana","church_id":1}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := s.Lease(p, record.Person, 10_000, "")
+	if err != nil || l.From != 20_501 {
+		t.Errorf("Lease = %+v, %v, want the ids from 20501 on", l, err)
+	}
+	if id := kvtest.Create(t, s, record.Person, `{"full_name":"Rui","church_id":1}`); id != l.To+1 {
+		t.Errorf("the next person is %d, want %d", id, l.To+1)
+	}
+	healthy(t, s)
+}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync/atomic"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -11,56 +13,96 @@ import (
 // ErrSession is what no store says of its session.
 var ErrSession = errors.New("not a session")
 
-// session is one start of a store, as far as peers have been told of it.
+// session is one start of a store, as far as it has told peers of it.
 type session struct {
-	id          string // ULID
-	predecessor string // the session before; the epoch, where this is its first
+	id     string   // ULID
+	before []string // the sessions before, the latest first, back to the last that a peer has answered to; or else the epoch
+	met    atomic.Bool
 }
 
-var sessionKey = []byte("session") // in meta: the latest session's ULID
+var sessionKey = []byte("session") // in meta: n × the ULID of a session, the latest first, as in session.before
 
-// Session names this start of the store, and the one before that any peer was told of, for a peer at contact. It begins with
-// the first such contact: a start that meets nobody is in no chain. Where a store was copied, two sessions name one
-// predecessor, or one goes on beside its successor: SeenSession at the peer notices.
-func (s *Store) Session() (id, predecessor string, err error) {
+// maxChain is how many sessions nobody has answered to are told. Of more the oldest are left out, not the one that was answered to:
+// then a copy may be noticed where there is none, which costs a lease, but none is missed.
+const maxChain = 32
+
+// Session names this start of the store, and those before back to the last that a peer has answered to (SessionMet), for a peer at
+// contact. It begins with the first such contact: a start that meets nobody is in no chain. Where a store was copied, two chains
+// leave from one session, or one goes on beside its successor: SeenSession at the peer notices.
+func (s *Store) Session() (id string, before []string, err error) {
 	if now := s.session.Load(); now != nil {
-		return now.id, now.predecessor, nil
+		return now.id, now.before, nil
 	}
 	err = s.do(false, func(o *op) error {
 		if now := s.session.Load(); now != nil {
-			id, predecessor = now.id, now.predecessor
+			id, before = now.id, now.before
 			return nil
 		}
-		before, err := o.get(metaBucket, sessionKey)
-		if err != nil {
+		if before, err = o.sessions(); err != nil {
 			return err
 		}
-		next := &session{id: ulid.Make().String(), predecessor: string(before)}
 		if before == nil {
-			next.predecessor = s.Epoch()
+			before = []string{s.Epoch()}
 		}
-		o.put(metaBucket, sessionKey, []byte(next.id))
+		next := &session{id: ulid.Make().String(), before: before}
+		o.put(metaBucket, sessionKey, []byte(next.id+strings.Join(before, "")))
 		o.after = append(o.after, func() { s.session.Store(next) })
-		id, predecessor = next.id, next.predecessor
+		id = next.id
 		return nil
 	})
-	return id, predecessor, err
+	return id, before, err
 }
 
-// sighting is a session of a peer, as this store has met it.
+// sessions are those that the next one is to name.
+func (o *op) sessions() (chain []string, err error) {
+	row, err := o.get(metaBucket, sessionKey)
+	if err != nil || len(row)%ulidLength != 0 {
+		return nil, orCorrupt(err)
+	}
+	for part := range slices.Chunk(row, ulidLength) {
+		chain = append(chain, string(part))
+	}
+	if n := len(chain); n > maxChain {
+		chain = append(chain[:maxChain-1:maxChain-1], chain[n-1])
+	}
+	return chain, nil
+}
+
+// SessionMet notes that a peer has answered to a session: the next one names none before it.
+func (s *Store) SessionMet(id string) error {
+	now := s.session.Load()
+	if now == nil || now.id != id || now.met.Load() {
+		return nil
+	}
+	return s.do(false, func(o *op) error {
+		if s.session.Load() == now {
+			o.put(metaBucket, sessionKey, []byte(id))
+			o.after = append(o.after, func() { now.met.Store(true) })
+		}
+		return nil
+	})
+}
+
+// sighting is a session of a peer, as this store was told of it.
 type sighting struct {
-	session
-	outlived bool // it was met again after one that names it as its predecessor
+	id          string
+	predecessor string // the session before; the epoch, where this is its first
+	outlived    bool   // it was met again after one that names it as its predecessor
 }
 
 // keptSightings is how many sessions of a peer are remembered.
 const keptSightings = 100
 
-// SeenSession notes that a node was met in a session, and tells whether it has a clone: two copies of it are about, which have
-// gone on from one session. Both copies, and what follows them, are told so until they begin a new epoch. ErrSession.
-func (s *Store) SeenSession(node, id, predecessor string) (clone bool, err error) {
-	for _, text := range []string{node, id, predecessor} {
-		if _, err := ulid.ParseStrict(text); err != nil || id == predecessor {
+// SeenSession notes that a node was met in a session, and which were before it, the latest first, and tells whether it has a clone:
+// two copies of it are about, which have gone on from one session, however often either was started before it met anybody. Both
+// copies, and what follows them, are told so until they begin a new epoch. ErrSession.
+func (s *Store) SeenSession(node, id string, before []string) (clone bool, err error) {
+	chain := append([]string{id}, before...)
+	if len(before) < 1 || len(before) > maxChain {
+		return false, ErrSession
+	}
+	for i, text := range append([]string{node}, chain...) {
+		if _, err := ulid.ParseStrict(text); err != nil || i > 0 && slices.Contains(chain[i:], text) {
 			return false, ErrSession
 		}
 	}
@@ -74,7 +116,7 @@ func (s *Store) SeenSession(node, id, predecessor string) (clone bool, err error
 		if err != nil {
 			return err
 		}
-		now, changed := meet(seen, session{id, predecessor})
+		now, changed := hear(seen, chain)
 		if changed {
 			o.put(metaBucket, key, encodeSightings(now))
 		}
@@ -84,18 +126,19 @@ func (s *Store) SeenSession(node, id, predecessor string) (clone bool, err error
 	return clone, err
 }
 
-// meet adds a meeting to what is remembered.
-func meet(seen []sighting, met session) (now []sighting, changed bool) {
-	at := slices.IndexFunc(seen, func(g sighting) bool { return g.id == met.id })
-	if at < 0 {
-		now = append(seen, sighting{session: met})
-		return now[max(0, len(now)-keptSightings):], true
+// hear adds to what is remembered a meeting with the first of a chain of sessions.
+func hear(seen []sighting, chain []string) (now []sighting, changed bool) {
+	at := func(id string) int { return slices.IndexFunc(seen, func(g sighting) bool { return g.id == id }) }
+	known := at(chain[0])
+	for i := len(chain) - 2; i >= 0; i-- {
+		if at(chain[i]) < 0 {
+			seen, changed = append(seen, sighting{id: chain[i], predecessor: chain[i+1]}), true
+		}
 	}
-	if seen[at].outlived || !slices.ContainsFunc(seen, func(g sighting) bool { return g.predecessor == met.id }) {
-		return seen, false
+	if known >= 0 && !seen[known].outlived && slices.ContainsFunc(seen, func(g sighting) bool { return g.predecessor == chain[0] }) {
+		seen[known].outlived, changed = true, true
 	}
-	seen[at].outlived = true
-	return seen, true
+	return seen[max(0, len(seen)-keptSightings):], changed
 }
 
 // cloned tells whether a session, or one that it goes back to, is where two copies part.
@@ -133,7 +176,7 @@ func encodeSightings(seen []sighting) (row []byte) {
 func parseSightings(row []byte) (seen []sighting, err error) {
 	c := cutter{rest: row}
 	for len(c.rest) > 0 {
-		g := sighting{session: session{string(c.bytes(ulidLength)), string(c.bytes(ulidLength))}, outlived: c.byte() == 1}
+		g := sighting{string(c.bytes(ulidLength)), string(c.bytes(ulidLength)), c.byte() == 1}
 		seen = append(seen, g)
 	}
 	if c.short {

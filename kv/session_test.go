@@ -14,12 +14,36 @@ import (
 // contact is a node telling a peer of its session, and wants the peer to find it a clone or not.
 func contact(t testing.TB, peer, node *kv.Store, want bool) {
 	t.Helper()
-	id, predecessor, err := node.Session()
+	unanswered(t, peer, node, want)
+	id, _, err := node.Session()
+	if err == nil {
+		err = node.SessionMet(id)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if clone, err := peer.SeenSession(node.Node(), id, predecessor); err != nil || clone != want {
-		t.Errorf("SeenSession(%s after %s) = %v, %v, want %v", id, predecessor, clone, err, want)
+}
+
+// unanswered is a contact whose answer is lost.
+func unanswered(t testing.TB, peer, node *kv.Store, want bool) {
+	t.Helper()
+	id, before, err := node.Session()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if clone, err := peer.SeenSession(node.Node(), id, before); err != nil || clone != want {
+		t.Errorf("SeenSession(%s after %s) = %v, %v, want %v", id, before, clone, err, want)
+	}
+}
+
+// startsOffline has a laptop tell nobody of some sessions: it dials, and nothing answers.
+func startsOffline(t testing.TB, l *laptop, times int) {
+	t.Helper()
+	for range times {
+		l.restart()
+		if _, _, err := l.Session(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -31,9 +55,9 @@ func TestSessionsNameTheirPredecessors(t *testing.T) {
 		if i == 0 {
 			before = s.Epoch()
 		}
-		id, predecessor, err := s.Session()
-		if again, _, _ := s.Session(); err != nil || id == predecessor || predecessor != before || again != id {
-			t.Errorf("Session() = %s after %s, %v, want another one after %s, and the same again", id, predecessor, err, before)
+		id, all, err := s.Session()
+		if again, _, _ := s.Session(); err != nil || id == all[0] || all[0] != before || len(all) != i+1 || again != id {
+			t.Errorf("Session() = %s after %s, %v, want another one after %s, and the same again", id, all, err, before)
 		}
 		before = id
 		closed(t, s)
@@ -60,6 +84,20 @@ func TestClonesAreNoticedByTheirSessions(t *testing.T) {
 			contact(t, peer, two.Store, true)
 			contact(t, peer, one.Store, true)
 			one.restart()
+			contact(t, peer, one.Store, true)
+		}},
+		{"each was started without meeting anybody", func(t *testing.T, one, two *laptop) {
+			startsOffline(t, one, 1)
+			startsOffline(t, two, 3)
+			contact(t, peer, one.Store, false)
+			contact(t, peer, two.Store, true)
+			contact(t, peer, one.Store, true)
+		}},
+		{"each was started more often than is told", func(t *testing.T, one, two *laptop) {
+			startsOffline(t, one, 40)
+			startsOffline(t, two, 35)
+			contact(t, peer, one.Store, false)
+			contact(t, peer, two.Store, true)
 			contact(t, peer, one.Store, true)
 		}},
 	} {
@@ -94,6 +132,24 @@ func TestRunningStoreThatWasCopiedIsNoticed(t *testing.T) {
 	contact(t, peer, two.Store, false)
 	contact(t, peer, one.Store, true)
 	contact(t, peer, two.Store, true)
+}
+
+// TestALostAnswerMakesNoClone: the peer has met a session that does not know of it.
+func TestALostAnswerMakesNoClone(t *testing.T) {
+	peer := kvtest.Open(t)
+	l := newLaptop(t)
+	contact(t, peer, l.Store, false)
+	for i := range 6 {
+		startsOffline(t, l, 1+i%2)
+		unanswered(t, peer, l.Store, false)
+		unanswered(t, peer, l.Store, false)
+	}
+	contact(t, peer, l.Store, false)
+	l.restart()
+	contact(t, peer, l.Store, false)
+	if _, before, err := l.Session(); err != nil || len(before) != 1 {
+		t.Errorf("Session() names %d before, %v, want the last that was answered to alone", len(before), err)
+	}
 }
 
 // TestClonesBeforeTheFirstContact have their epoch in common, if nothing else.
@@ -142,12 +198,17 @@ func TestSessionsOfNobody(t *testing.T) {
 	s := kvtest.Open(t)
 	a, b := ulid.Make().String(), ulid.Make().String()
 	for _, c := range [][3]string{{"", a, b}, {a, "", b}, {a, b, ""}, {a, b, b}, {a, b, "x"}, {a, strings.ToLower(b) + "I", a}} {
-		if _, err := s.SeenSession(c[0], c[1], c[2]); !errors.Is(err, kv.ErrSession) {
+		if _, err := s.SeenSession(c[0], c[1], []string{c[2]}); !errors.Is(err, kv.ErrSession) {
 			t.Errorf("SeenSession(%q) = %v, want ErrSession", c, err)
 		}
 	}
+	for _, before := range [][]string{nil, {b, b}, {b, a, b}, make([]string, 33)} {
+		if _, err := s.SeenSession(a, ulid.Make().String(), before); !errors.Is(err, kv.ErrSession) {
+			t.Errorf("SeenSession(after %q) = %v, want ErrSession", before, err)
+		}
+	}
 	for range 300 { // a peer that makes up sessions costs no more than a hundred
-		if clone, err := s.SeenSession(a, ulid.Make().String(), ulid.Make().String()); err != nil || clone {
+		if clone, err := s.SeenSession(a, ulid.Make().String(), []string{ulid.Make().String(), ulid.Make().String()}); err != nil || clone {
 			t.Errorf("SeenSession = %v, %v", clone, err)
 		}
 	}

@@ -91,7 +91,11 @@ func (s *state) mint(k *record.Kind) record.ID {
 	return record.Int(s.minted[k.Number])
 }
 
-// use raises the mark to an id that was given.
+// use raises the mark to an id that was given, or that has come from elsewhere: neither a mint nor a lease gives it again. Drawn ones
+// and facts' have no mark.
 func (s *state) use(k *record.Kind, id record.ID) {
+	if k.ULID || id.Int() >= record.FirstDrawn {
+		return
+	}
 	s.minted[k.Number] = max(s.minted[k.Number], id.Int())
 }

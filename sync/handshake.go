@@ -53,6 +53,9 @@ func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, er
 	if err := t.ask(ctx, http.MethodPost, t.at(), in, &x.greeting); err != nil {
 		return 0, err
 	}
+	if err := x.config.Store.SessionMet(in.Session); err != nil {
+		return 0, err
+	}
 	x.metrics.meet(at, x.greeting.Behind)
 	return x.greeting.Now.Sub(at.Add(time.Since(began) / 2)), nil
 }
@@ -61,9 +64,11 @@ func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, er
 func (x *visit) tell() (in hello, err error) {
 	s := x.config.Store
 	in = hello{Version: x.config.Version, Realm: s.Realm(), Node: s.Node(), Epoch: s.Epoch(), Wants: []string{}}
-	if in.Session, in.Predecessor, err = s.Session(); err != nil {
+	session, before, err := s.Session()
+	if err != nil {
 		return in, err
 	}
+	in.Session, in.Predecessor, in.Before = session, before[0], before[1:]
 	in.Epoch, in.Erased = s.Epoch(), x.upstream.Erased
 	if c := s.Clock(); !c.Measured.IsZero() {
 		ms := c.Offset.Milliseconds()

@@ -20,7 +20,8 @@ type hello struct {
 	Epoch       string    `json:"epoch"`
 	Session     string    `json:"session"`
 	Predecessor string    `json:"predecessor"`
-	Offset      *int64    `json:"clock_offset_ms"` // how far the centre's clock was ahead when last measured
+	Before      []string  `json:"before,omitempty"` // the sessions before that one, which nobody has answered to
+	Offset      *int64    `json:"clock_offset_ms"`  // how far the centre's clock was ahead when last measured
 	Backlog     int       `json:"backlog"`
 	Oldest      time.Time `json:"oldest,omitzero"`
 	Wants       []string  `json:"wants"`          // the kinds of which ids are wanted
@@ -86,7 +87,7 @@ func greet(c *call) error {
 	}
 	g := greeting{Version: c.server.config.Version, Node: store.Node(), Epoch: store.Epoch()}
 	var err error
-	if g.Clone, err = store.SeenSession(in.Node, in.Session, in.Predecessor); err != nil {
+	if g.Clone, err = store.SeenSession(in.Node, in.Session, append([]string{in.Predecessor}, in.Before...)); err != nil {
 		return err
 	}
 	contact := kv.Contact{At: store.Now(), Backlog: max(0, in.Backlog), Oldest: in.Oldest, Offset: in.Offset, Version: shortened(in.Version), Wiped: in.Wiped}
