@@ -44,6 +44,9 @@ func (o *op) adopt(a *arrival) (*stored, error) {
 // adoption grafts an arrival and stores what follows: the winner is the record, the losers' bodies are kept.
 func (o *op) adoption(a *arrival) (*adoption, error) {
 	ad := &adoption{arrival: a, fresh: map[record.Revision]*fresh{}}
+	if err := o.listBrought(a); err != nil {
+		return nil, err
+	}
 	if _, err := a.tree.Graft(a.path, a.node); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
 	}

@@ -19,6 +19,7 @@ type arrival struct {
 	path    []record.Revision // newest first
 	node    record.TreeNode   // of the first
 	doc     *record.Doc       // nil: it deletes the record
+	lost    *record.Doc       // of a deletion: an edit that ended with it; nil: none
 	foreign bool              // the revision is not made of the body
 	via     record.Scope      // of the database that it came through; zero: the mirror
 	before  *stored           // the record as it is; nil: new
@@ -101,7 +102,7 @@ func (a *arrival) sign(o *op, p Principal, in *DocWrite) error {
 	}
 	a.node.Into = 0 // nobody but the root merges, and what it did comes by our own replicator
 	if !p.isNode() {
-		a.node = record.TreeNode{Deleted: a.node.Deleted, Held: true, At: o.stamp, Key: p.key}
+		a.node, a.lost = record.TreeNode{Deleted: a.node.Deleted, Held: true, At: o.stamp, Key: p.key}, nil
 		return nil
 	}
 	if in.Author.Node != (ulid.ULID{}) && in.Author.Node.String() != p.node.Node {
@@ -139,7 +140,7 @@ func (a *arrival) read(in *DocWrite) (err error) {
 	if in.Deleted {
 		a.node.Ended = string(in.canonical) == endedBody
 		a.node.Into = record.MergedInto(a.kind, a.id, in.canonical)
-		return nil
+		return a.readLost(in.canonical)
 	}
 	if in.opened == nil {
 		in.open(a.kind)

@@ -53,11 +53,7 @@ func (o *op) bodyOf(ad *adoption, rev record.Revision) (*record.Doc, error) {
 	if ad.before != nil && ad.before.revision == rev {
 		return ad.was, nil
 	}
-	kept, err := o.keptBody(ad.kind, ad.id, rev)
-	if err != nil || kept == nil {
-		return nil, err
-	}
-	return kept.decode(ad.kind)
+	return o.keptDoc(ad.kind, ad.id, rev)
 }
 
 // listClash writes for staff what a merge did not take.

@@ -76,8 +76,8 @@ func (v *sight) revision(k *record.Kind, st *stored, n record.TreeNode, rev reco
 		r.Body = []byte(record.Tombstone(k, n.Into))
 		return r, nil
 	case n.Deleted:
-		r.Body = []byte("{}")
-		return r, nil
+		r.Body, err = v.lostBody(k, st, n)
+		return r, err
 	case !n.Held:
 		return r, nil
 	case rev != st.revision:

@@ -169,6 +169,44 @@ func TestTheWinnerIsTheSameEverywhere(t *testing.T) {
 	healthy(t, a)
 }
 
+// TestAnEditThatLostIsListedWhereTheRecordIsDeleted: who deletes it at the laptop has seen the winner alone, and the centre may
+// never have had the other.
+func TestAnEditThatLostIsListedWhereTheRecordIsDeleted(t *testing.T) {
+	c := newPair(t)
+	id := kvtest.Create(t, c.centre, record.Person, `{"full_name":"Ana","church_id":1}`)
+	here, there := opens(t, c.venue, kv.Operator(), "church-1"), opens(t, c.centre, c.p, "church-1")
+	down := func() { replicated(t, opens(t, c.centre, kv.Operator(), "church-1"), c.centre.Node(), here) }
+	down()
+	patched(t, c.centre, record.Person, id, `{"full_name":"Ana Centre"}`)
+	patched(t, c.centre, record.Person, id, `{"email":"ana@example.org"}`)
+	patched(t, c.venue, record.Person, id, `{"full_name":"Ana Laptop"}`) // of a lower generation: it loses
+	down()
+	if r, err := c.venue.Retrieve(kv.Operator(), target(record.Person, id)); err != nil || member(r.JSON, "full_name") != `"Ana Centre"` {
+		t.Fatalf("the laptop shows %s, %v, want the centre's edit", r.JSON, err)
+	}
+	if err := c.venue.Delete(kv.Operator(), target(record.Person, id)); err != nil {
+		t.Fatal(err)
+	}
+	if refused := replicated(t, here, c.venue.Node(), there); refused != nil {
+		t.Fatalf("the centre refuses %v", refused)
+	}
+	if got := bodyOf(t, there, record.Person.DocID(record.Int(id))); !strings.HasPrefix(got, "deleted") {
+		t.Errorf("the person is %s at the centre", got)
+	}
+	for name, s := range map[string]*kv.Store{"laptop": c.venue, "centre": c.centre} {
+		if n := kv.RowsHolding(t, s, "kind:conflict", "Ana Laptop"); n != 1 {
+			t.Errorf("at the %s the lost edit is listed %d times, want once", name, n)
+		}
+		if n := kv.RowsHolding(t, s, "kind:conflict", "Ana Centre"); n != 0 {
+			t.Errorf("at the %s the deleted edit is listed %d times", name, n)
+		}
+		healthy(t, s)
+	}
+	if refused := replicated(t, here, c.venue.Node(), there); refused != nil || kv.RowsHolding(t, c.centre, "kind:conflict", "Ana") != 1 {
+		t.Errorf("brought once more: %v refused, %d listed", refused, kv.RowsHolding(t, c.centre, "kind:conflict", "Ana"))
+	}
+}
+
 func TestAFactIsNeverChanged(t *testing.T) {
 	centre, venue := twoChurches(t), kvtest.Open(t)
 	db := opens(t, centre, enrolled(t, centre, "event:1", kv.Venue{Node: venue.Node()}), "event-1")

@@ -60,6 +60,9 @@ func (o *op) branch(c change, next *stored) error {
 	}
 	if next.deleted {
 		node.Into = 0
+		if err := o.listLost(c, &t); err != nil {
+			return err
+		}
 		if err := endAll(&t, node); err != nil {
 			return err
 		}
@@ -68,6 +71,33 @@ func (o *op) branch(c change, next *stored) error {
 	o.keepBody(c.kind, c.before)
 	o.settleTree(c.kind, next, &t)
 	return nil
+}
+
+// listLost lists for staff the edits that end with a record which is deleted here while they had lost: whoever deletes it has not
+// seen them.
+func (o *op) listLost(c change, t *record.Tree) error {
+	for _, leaf := range t.Leaves() {
+		if leaf.Deleted || leaf.Revision == c.before.revision {
+			continue
+		}
+		lost, err := o.keptDoc(c.kind, c.id, leaf.Revision)
+		if err != nil || lost == nil {
+			return orCorrupt(err)
+		}
+		if err := o.listConflict(c.kind, c.id, record.Clash{Other: lost.Canonical()}, leaf.Node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keptDoc is a kept body; nil where there is none.
+func (v *sight) keptDoc(k *record.Kind, id record.ID, rev record.Revision) (*record.Doc, error) {
+	kept, err := v.keptBody(k, id, rev)
+	if err != nil || kept == nil {
+		return nil, err
+	}
+	return kept.decode(k)
 }
 
 // endAll deletes every leaf that is left alive.

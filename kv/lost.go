@@ -1,0 +1,46 @@
+package kv
+
+import (
+	"fmt"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/record"
+)
+
+// Who deletes a record at a laptop while an edit has lost there ends that edit's branch too, and the centre may never have seen it:
+// only leaves are pushed. So the tombstones of such a record bring along what they ended, and the centre lists it where it does not
+// have it. A tombstone's body is no part of its revision.
+const lostMember = "lost"
+
+// lostBody is the body of a tombstone that was made here, of a record with several: what was there before it.
+func (v *sight) lostBody(k *record.Kind, st *stored, n record.TreeNode) ([]byte, error) {
+	if !st.deleted || !st.branched || n.Node != (ulid.ULID{}) || !v.store.isLeaf() {
+		return []byte("{}"), nil
+	}
+	d, err := v.keptDoc(k, st.id, n.Parent)
+	if err != nil || d == nil {
+		return []byte("{}"), err
+	}
+	return append(appendMember([]byte{'{'}, lostMember, d.Canonical()), '}'), nil
+}
+
+// readLost reads what a tombstone brings along.
+func (a *arrival) readLost(tombstone []byte) (err error) {
+	lost := record.Body{Shown: tombstone[1 : len(tombstone)-1]}.Member(lostMember)
+	if len(lost) < 2 || lost[0] != '{' {
+		return nil
+	}
+	if a.lost, err = a.kind.Decode(record.Body{Shown: lost[1 : len(lost)-1]}); err != nil {
+		return fmt.Errorf("%w: %w", ErrDocument, err)
+	}
+	return nil
+}
+
+// listBrought lists what a tombstone has brought along, unless its revision is here.
+func (o *op) listBrought(a *arrival) error {
+	if a.lost == nil || len(a.path) < 2 || a.tree.Find(a.path[1]).Held {
+		return nil
+	}
+	return o.listConflict(a.kind, a.id, record.Clash{Other: a.lost.Canonical()}, a.node.Node)
+}
