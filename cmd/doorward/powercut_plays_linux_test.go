@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
 	"doorward/kv"
 	"doorward/kv/kvtest/disk"
@@ -114,19 +116,24 @@ func (l *laboratory) compacting(t *testing.T) {
 	from := p.disk.Position()
 	p.start()
 	b.admit(l, p, l.codes(0, 40), 4)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		b.bring(l, p, l.codes(40, 220), 2, func(_ string, status int) bool {
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() {
+		b.bring(l, p, l.codes(40, 220), 2, func(code string, status int) bool {
+			end := time.Now().Add(time.Minute)
 			for status != http.StatusNoContent && status != http.StatusOK { // until the server is back
+				if time.Now().After(end) {
+					t.Errorf("after the check-in of %s the server did not come back: %d", code, status)
+					return false
+				}
 				status, _ = p.ask(l, http.MethodGet, "/healthz", "")
 			}
 			return true
 		})
-	}()
+	})
 	var rep struct{ Bytes int64 }
 	p.run(&rep, "compact")
-	<-done
+	all.Wait()
 	b.admit(l, p, l.codes(220, cutTickets-1), 4)
 	l.cutDoors(t, p, b, from, 800)
 }
