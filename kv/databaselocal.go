@@ -54,6 +54,11 @@ func (db *Database) PutLocal(id string, body []byte) (written uint64, err error)
 		case body == nil:
 			o.delete(freeLocalBucket, key)
 			return nil
+		case row == nil:
+			err := o.fewer(freeLocalBucket, localKey(docs, db.principal, ""), o.store.limits.locals, "the key has too many local documents here")
+			if err != nil {
+				return err
+			}
 		}
 		c := cutter{rest: row}
 		written = c.uvarint() + 1

@@ -275,3 +275,13 @@ func Forget(s *Store, k *record.Kind, id int64) error {
 func SetLeaf(s *Store) error {
 	return s.Join(Operator(), Upstream{Node: "01J00000000000000000000001"}, Credential{Realm: s.Realm()})
 }
+
+// LimitRefusals sets how many refusals of a key are kept, and how many bytes of them.
+func LimitRefusals(s *Store, number, bytes int) {
+	s.limits.refusals.number, s.limits.refusals.bytes = number, bytes
+}
+
+// LimitReads sets how many there may be of what is read whole.
+func LimitReads(s *Store, n int) {
+	s.limits.leaves, s.limits.checkins, s.limits.undone, s.limits.locals = n, n, n, n
+}

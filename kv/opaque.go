@@ -104,6 +104,11 @@ func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev record.R
 	if d.tree.Has(in.Path[0]) {
 		return in.Path[0], nil
 	}
+	if !p.operator {
+		if err := o.store.limits.mayBranch(&d.tree, in.Path); err != nil {
+			return rev, err
+		}
+	}
 	a := &arrival{node: in.authored(o)}
 	if err := a.sign(o, p, in); err != nil {
 		return rev, err

@@ -53,6 +53,14 @@ func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) err
 	if st, err := o.loadAny(record.Refusal, id); err != nil || st != nil {
 		return err
 	}
+	ok, first, err := o.spend(p.key, o.store.limits.refusals, len(doc))
+	if err != nil || !ok && !first {
+		return err
+	}
+	if !ok { // said once; what comes after it is counted alone
+		id, doc = newFactID(o.now), wholeDoc(&DocWrite{ID: in.ID})
+		f = refused("more of what the key brings is refused than is kept").(*Forbidden)
+	}
 	d := record.Refusal.NewDoc()
 	d.Set("db", record.Quote(db))
 	d.Set("doc", doc)
@@ -61,7 +69,7 @@ func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) err
 		d.Set("key_id", record.Number(p.key))
 	}
 	d.Set("at", record.Time(o.now))
-	_, err := o.write(change{kind: record.Refusal, id: id, is: d})
+	_, err = o.write(change{kind: record.Refusal, id: id, is: d})
 	return err
 }
 

@@ -44,6 +44,7 @@ type Store struct {
 	session    atomic.Pointer[session] // nil: no peer was told of it yet
 	wall       wall
 	disk       *disk
+	limits     limits
 	metrics    *metrics
 	writer     *writer
 	ended      chan struct{} // closed when the writer has
@@ -95,7 +96,7 @@ func open(c Config) (s *Store, err error) {
 		return nil, err
 	}
 	_ = os.Remove(filepath.Join(c.Dir, compactName)) // of a compaction that did not end: nobody else has the store open
-	s = &Store{dir: filepath.Clean(c.Dir), disk: newDisk(c), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, ended: make(chan struct{})}
+	s = &Store{dir: filepath.Clean(c.Dir), disk: newDisk(c), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, limits: honest, ended: make(chan struct{})}
 	s.file.Store(&boltFile{DB: db})
 	s.compacting.closing, s.compacting.close = context.WithCancel(context.Background())
 	s.caches.New = func() any { return new(bucketCache) }

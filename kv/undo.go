@@ -64,9 +64,14 @@ func (o *op) undo(p Principal, u Undoing, id record.ID) error {
 		}
 		return err
 	}
+	list := record.Unquote(first.body.Member("list"))
+	of := codeAdmissions(nil, u.Event, hashOf(first.body.Member("code_hash")), list)
+	if err := o.fewer(admissionBucket, of, o.store.limits.undone, "the code has been checked in and undone too often"); err != nil {
+		return err
+	}
 	f := &fact{
 		event: u.Event, ticket: intOf(first.body.Member("ticket_id")), codeHash: hashOf(first.body.Member("code_hash")),
-		list: record.Unquote(first.body.Member("list")), door: u.Door, at: o.now,
+		list: list, door: u.Door, at: o.now,
 	}
 	o.putFact(record.Undo, p, f, func(d *record.Draft) {
 		d.Text("checkin_id", record.Checkin.FormatID(id))

@@ -68,6 +68,11 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 	if err := o.expunge(a); err != nil {
 		return a.path[0], err
 	}
+	if !p.operator {
+		if err := o.store.limits.mayBranch(&a.tree, a.path); err != nil {
+			return record.Revision{}, err
+		}
+	}
 	if a.kind.Fact && (a.before != nil || len(a.path) > 1 || a.path[0].Generation != 1 || a.doc == nil) {
 		return record.Revision{}, refused("a fact has one revision for ever")
 	}
@@ -94,6 +99,11 @@ func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 	}
 	if err := db.judgeScopes(o, p, a); err != nil {
 		return err
+	}
+	if a.kind == record.Checkin {
+		if err := o.mayBringCheckin(a.doc); err != nil {
+			return err
+		}
 	}
 	if p.revoked {
 		a.flag(needsReview)

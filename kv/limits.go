@@ -1,0 +1,96 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// limits are what no honest client meets, and what keeps a hostile one from filling the disk or making others wait. Beyond each the
+// answer is *Forbidden.
+type limits struct {
+	refusals allowance // of documents that are kept for staff, for each key
+	leaves   int       // of one record or document that others may branch further: a push reads them all
+	checkins int       // of one code that laptops bring
+	undone   int       // check-ins of one code, beyond which none is undone at a door: a decision reads them all
+	locals   int       // local documents of a key in one database
+}
+
+// allowance is how much of something a key may have kept in a time.
+type allowance struct {
+	number, bytes int
+	per           time.Duration
+}
+
+// honest is the one table.
+var honest = limits{
+	refusals: allowance{number: 50_000, bytes: 64 << 20, per: 30 * 24 * time.Hour},
+	leaves:   500,
+	checkins: 1_000,
+	undone:   100,
+	locals:   10_000,
+}
+
+// spentKey is in meta: what a key has spent of the allowance for refusals. since 8, number uv, bytes uv, beyond it uv.
+func spentKey(key int64) []byte { return []byte("refusals/" + strconv.FormatInt(key, 10)) }
+
+// spend takes something off a key's allowance. Where there is none left it is counted; first tells that it is the first such.
+func (o *op) spend(key int64, a allowance, size int) (ok, first bool, err error) {
+	row, err := o.get(metaBucket, spentKey(key))
+	if err != nil {
+		return false, false, err
+	}
+	c := cutter{rest: row}
+	since, number, used, beyond := int64(c.uint64()), c.uvarint(), c.uvarint(), c.uvarint()
+	if age := o.now.Sub(time.UnixMicro(since)); row == nil || c.short || age < 0 || age >= a.per {
+		since, number, used, beyond = o.now.UnixMicro(), 0, 0, 0
+	}
+	if ok = number < uint64(a.number) && used+uint64(size) <= uint64(a.bytes); ok {
+		number, used = number+1, used+uint64(size)
+	} else {
+		beyond++
+	}
+	row = binary.AppendUvarint(binary.BigEndian.AppendUint64(nil, uint64(since)), number)
+	o.put(metaBucket, spentKey(key), binary.AppendUvarint(binary.AppendUvarint(row, used), beyond))
+	return ok, beyond == 1, nil
+}
+
+// mayBranch answers a *Forbidden for a path that would give a tree a leaf too many. One that goes on from a leaf gives it none.
+func (l *limits) mayBranch(t *record.Tree, path []record.Revision) error {
+	if t.Len() < l.leaves || len(path) == 0 {
+		return nil
+	}
+	leaves := t.Leaves()
+	for _, leaf := range leaves {
+		if slices.Contains(path[1:], leaf.Revision) {
+			return nil
+		}
+	}
+	if len(leaves) < l.leaves {
+		return nil
+	}
+	return refused("the document has too many conflicting revisions")
+}
+
+// fewer answers a *Forbidden where a bucket has as many rows with a prefix as there may be.
+func (v *sight) fewer(b bucket, prefix []byte, limit int, reason string) error {
+	n := 0
+	err := v.scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
+		n++
+		return n < limit && bytes.HasPrefix(key, prefix), nil
+	})
+	if err == nil && n >= limit {
+		err = refused(reason)
+	}
+	return err
+}
+
+// mayBringCheckin answers a *Forbidden where a code has as many check-ins as laptops may bring.
+func (o *op) mayBringCheckin(d *record.Doc) error {
+	of := codeAdmissions(nil, d.Int("event_id"), hashOf(d.Value("code_hash")), d.Text("list"))
+	return o.fewer(admissionBucket, of, o.store.limits.checkins, "the code has been checked in too often")
+}

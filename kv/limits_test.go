@@ -1,0 +1,131 @@
+package kv_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// TestWhatIsRefusedFillsNoDisk: the oldest are kept, the first beyond is said, the others are counted; another key keeps its own.
+func TestWhatIsRefusedFillsNoDisk(t *testing.T) {
+	clock := kvtest.NewClock(time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
+	s := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now})
+	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
+	kv.LimitRefusals(s, 5, 1_000)
+	hostile, other := enrolled(t, s, "church:1", kv.Venue{}), enrolled(t, s, "church:1", kv.Venue{})
+	serial := int64(0)
+	brings := func(p kv.Principal, times int, name string) {
+		t.Helper()
+		for range times {
+			serial++
+			w := kv.DocWrite{ID: drawnDoc(record.Person, serial), Path: chain("a"), Body: fmt.Appendf(nil, `{"full_name":%q,"church_id":2}`, name)}
+			if err := push(t, opens(t, s, p, "church-1"), w); kindOf(err) != "forbidden" {
+				t.Fatalf("push = %v, want forbidden", err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		bring func()
+		want  int
+	}{
+		{"as many as are kept", func() { brings(hostile, 5, "Ana") }, 5},
+		{"one more", func() { brings(hostile, 1, "Ana") }, 6},
+		{"many more", func() { brings(hostile, 20, "Ana") }, 6},
+		{"of another key", func() { brings(other, 1, "Ana") }, 7},
+		{"long ones, of which one is kept", func() { brings(other, 4, fmt.Sprintf("%0600d", 1)) }, 9},
+		{"a month later", func() { clock.Move(30 * 24 * time.Hour); brings(hostile, 7, "Ana") }, 15},
+	} {
+		c.bring()
+		if n := kv.Rows(t, s, "kind:refusal"); n != c.want {
+			t.Errorf("%s: %d refusals are kept, want %d", c.name, n, c.want)
+		}
+	}
+	healthy(t, s)
+}
+
+// TestNobodyMakesOthersWait: what every decision or push reads is bounded.
+func TestNobodyMakesOthersWait(t *testing.T) {
+	s := twoChurches(t)
+	kv.LimitReads(s, 3)
+	p := enrolled(t, s, "church:1", kv.Venue{})
+	db := opens(t, s, p, "church-1")
+	at := func(id string, gen, n int) kv.DocWrite {
+		w := kv.DocWrite{ID: id, Body: []byte(`{"full_name":"Ana","church_id":1}`)}
+		for g := gen; g > 0; g-- {
+			w.Path = append(w.Path, record.Revision{Generation: uint64(g), Hash: [16]byte{byte(n), byte(min(g, 2))}})
+		}
+		return w
+	}
+	if err := kv.SetLeaf(s); err != nil { // who merges ends branches
+		t.Fatal(err)
+	}
+	for _, id := range []string{drawnDoc(record.Person, 1), "psalm:1"} {
+		for n := range 3 {
+			if err := push(t, db, at(id, 1, n)); err != nil {
+				t.Fatalf("leaf %d of %s: %v", n, id, err)
+			}
+		}
+		if err := push(t, db, at(id, 1, 9)); kindOf(err) != "forbidden" {
+			t.Errorf("a leaf too many of %s: %v, want forbidden", id, err)
+		}
+		if err := push(t, db, at(id, 2, 1)); err != nil {
+			t.Errorf("a revision upon a leaf of %s: %v", id, err)
+		}
+	}
+	gate := opens(t, s, p, "event-1")
+	brings := func(hash string) error {
+		body := fmt.Appendf(nil, `{"event_id":1,"code_hash":%q,"node":%q,"list":"","direction":"in"}`, hash, p.Node())
+		return push(t, gate, kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: body})
+	}
+	const one, two = "00112233445566778899aabbccddeeff", "ff112233445566778899aabbccddeeff"
+	for range 3 {
+		if err := brings(one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := brings(one); kindOf(err) != "forbidden" {
+		t.Errorf("a check-in too many of a code: %v, want forbidden", err)
+	}
+	if err := brings(two); err != nil {
+		t.Errorf("another code's check-in: %v", err)
+	}
+	for i := range 3 {
+		if _, err := db.PutLocal(fmt.Sprint(i), []byte(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := db.PutLocal("3", []byte(`{}`)); kindOf(err) != "forbidden" {
+		t.Errorf("a local document too many: %v, want forbidden", err)
+	}
+	if _, err := db.PutLocal("2", []byte(`{"n":1}`)); err != nil {
+		t.Errorf("one that is there, written again: %v", err)
+	}
+	if _, err := gate.PutLocal("3", []byte(`{}`)); err != nil {
+		t.Errorf("one in another database: %v", err)
+	}
+	healthy(t, s)
+}
+
+func TestACodeIsNotUndoneForEver(t *testing.T) {
+	s := twoChurches(t)
+	newTicket(t, s, 1, "CODE", "")
+	kv.LimitReads(s, 3)
+	var err error
+	for n := 0; err == nil && n < 9; n++ {
+		d := scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE"}, kv.Admitted)
+		if _, err = s.Undo(kv.Operator(), kv.Undoing{Event: 1, CheckinID: d.CheckinID}); err != nil && n != 2 {
+			t.Errorf("undone %d times: %v, want two", n, err)
+		}
+	}
+	if kindOf(err) != "forbidden" {
+		t.Errorf("the last undo = %v, want forbidden", err)
+	}
+	scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE"}, kv.AlreadyAdmitted)
+}
