@@ -117,6 +117,11 @@ func (db *Database) viewAs(may func(documents, Principal) error, fn func(*sight,
 	})
 }
 
+// MayRead answers nil where the principal may read the documents, and not write some alone.
+func (db *Database) MayRead() error {
+	return db.view(func(*sight, documents) error { return nil })
+}
+
 // Info tells of the database.
 func (db *Database) Info() (info DatabaseInfo, err error) {
 	err = db.touch(func(_ *sight, docs documents) error {

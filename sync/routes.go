@@ -34,15 +34,15 @@ func routes() []route {
 		{"DELETE", "/{db}", false, deleteDatabase},
 		{"GET", "/{db}", false, within(showDatabase)},
 		{"POST", "/{db}", false, within(postDocument)},
-		{"GET", "/{db}/_changes", false, within(changes)},
-		{"POST", "/{db}/_changes", false, within(changes)},
+		{"GET", "/{db}/_changes", false, reading(changes)},
+		{"POST", "/{db}/_changes", false, reading(changes)},
 		{"POST", "/{db}/_revs_diff", false, within(revsDiff)},
-		{"GET", "/{db}/_feed", false, within(sendLines)},
+		{"GET", "/{db}/_feed", false, reading(sendLines)},
 		{"POST", "/{db}/_feed", false, within(takeLines)},
-		{"POST", "/{db}/_bulk_get", false, within(bulkGet)},
+		{"POST", "/{db}/_bulk_get", false, reading(bulkGet)},
 		{"POST", "/{db}/_bulk_docs", false, within(bulkDocs)},
-		{"GET", "/{db}/_all_docs", false, within(allDocs)},
-		{"POST", "/{db}/_all_docs", false, within(allDocs)},
+		{"GET", "/{db}/_all_docs", false, reading(allDocs)},
+		{"POST", "/{db}/_all_docs", false, reading(allDocs)},
 		{"POST", "/{db}/_ensure_full_commit", false, within(ensureCommit)},
 		{"POST", "/{db}/_compact", false, within(compact)},
 		{"GET", "/{db}/_revs_limit", false, within(showRevsLimit)},
@@ -97,4 +97,15 @@ func within(do handler) handler {
 		}
 		return do(c)
 	}
+}
+
+// reading is within for answers that begin before anything is read. One who may write alone is let in by within, as he must learn
+// what is there of what he brings; here he is told before the answer begins that it is not for him.
+func reading(do handler) handler {
+	return within(func(c *call) error {
+		if err := c.db.MayRead(); err != nil {
+			return err
+		}
+		return do(c)
+	})
 }
