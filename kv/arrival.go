@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -23,6 +24,7 @@ type arrival struct {
 	foreign bool              // the revision is not made of the body
 	via     record.Scope      // of the database that it came through; zero: the mirror
 	before  *stored           // the record as it is; nil: new
+	unseen  bool              // whoever brings it cannot know that there is a record
 	tree    record.Tree       // before the arrival
 }
 
@@ -41,6 +43,9 @@ func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err e
 			return nil, err
 		}
 	}
+	if a.unseen, err = db.hides(p, a, in); err != nil {
+		return nil, err
+	}
 	a.node = in.authored(o)
 	if a.path == nil {
 		if a.path, err = a.edit(in); err != nil {
@@ -54,6 +59,22 @@ func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err e
 		err = a.sign(o, p, in)
 	}
 	return a, err
+}
+
+// hides tells that a record is there which p does not see in the database and of which in names no revision: nothing that is
+// answered may tell it from none. What a laptop brings under its own revisions is judged by whose it is.
+func (db *scopeDocs) hides(p Principal, a *arrival, in *DocWrite) (bool, error) {
+	if a.before == nil || p.operator || p.isNode() && in.Path != nil || a.tree.Has(in.Parent) || slices.ContainsFunc(in.Path, a.tree.Has) {
+		return false, nil
+	}
+	if !db.holds(a.kind, a.before) {
+		return true, nil
+	}
+	err := db.maySee(p)
+	if errors.Is(err, ErrForbidden) {
+		return true, nil
+	}
+	return false, err
 }
 
 // authored is the tree's node of a revision, with what its server tells of who made it.
@@ -74,7 +95,7 @@ func (a *arrival) edit(in *DocWrite) ([]record.Revision, error) {
 	if parent == (record.Revision{}) && a.before != nil && a.before.deleted && !in.Deleted {
 		parent = a.before.revision // a record that was deleted is made again
 	}
-	if parent != (record.Revision{}) || a.before != nil {
+	if parent != (record.Revision{}) || a.before != nil && !a.unseen {
 		isLeaf := false
 		for _, leaf := range a.tree.Leaves() {
 			isLeaf = isLeaf || leaf.Revision == parent

@@ -55,11 +55,14 @@ func (db *scopeDocs) judgeKey(o *op, p Principal, a *arrival) (*record.Doc, erro
 	switch {
 	case a.kind.Fact || a.kind.System:
 		return nil, refused("only a laptop brings such records")
-	case a.before == nil:
+	case a.before == nil || a.unseen:
 		if err := errors.Join(mayUse(p, a.kind, "POST"), asRefusal(mayCreate(p, a.kind))); err != nil {
 			return nil, err
 		}
-		return nil, o.ownID(p, a.kind, a.id)
+		if err := o.ownID(p, a.kind, a.id); err != nil || !a.unseen {
+			return nil, err
+		}
+		return nil, errTaken
 	case a.before.deleted:
 		return nil, refused("the record was deleted")
 	}
@@ -81,7 +84,7 @@ func (db *scopeDocs) mayTouch(o *op, p Principal, a *arrival, method string) err
 }
 
 func (db *scopeDocs) deleteAsKey(o *op, p Principal, a *arrival) error {
-	if a.kind.Fact || a.kind.System || a.before == nil {
+	if a.kind.Fact || a.kind.System || a.before == nil || a.unseen {
 		return refused("there is nothing that the key could delete")
 	}
 	if err := db.mayTouch(o, p, a, "DELETE"); err != nil {
@@ -99,6 +102,13 @@ func (db *scopeDocs) deleteAsKey(o *op, p Principal, a *arrival) error {
 	return err
 }
 
+// errNotOwnID is the answer for an id that a key may not give, whether or not somebody has it; errTaken for one that it drew and
+// that somebody has.
+var (
+	errNotOwnID = refused("the id is neither leased to the key nor one of those that clients draw")
+	errTaken    = refused("the id is taken")
+)
+
 // ownID answers nil for an id that a key may give a new record: one that was leased to it, or of those that no range ever holds.
 func (o *op) ownID(p Principal, k *record.Kind, id record.ID) error {
 	if k.ULID || id.Int() >= record.FirstDrawn {
@@ -108,7 +118,7 @@ func (o *op) ownID(p Principal, k *record.Kind, id record.ID) error {
 	if err == nil && given && key != p.key && p.isNode() {
 		err = o.sameLaptop(p, key)
 	} else if err == nil && (!given || key != p.key) {
-		err = refused("the id is neither leased to the key nor one of those that clients draw")
+		err = errNotOwnID
 	}
 	return err
 }

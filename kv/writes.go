@@ -62,7 +62,7 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 	if err != nil {
 		return record.Revision{}, err
 	}
-	if a.isKnown() {
+	if a.isKnown() && !a.unseen {
 		return a.path[0], nil
 	}
 	if err := o.expunge(a); err != nil {
@@ -91,6 +91,9 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 
 // judgeNode answers a *Forbidden where a laptop may not write a revision.
 func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
+	if a.unseen {
+		return errTaken
+	}
 	if err := o.mayPut(p, a.kind, db.scope); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package sync_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -65,4 +66,38 @@ func TestWhoOnlyWritesIsToldSoBeforeAnAnswer(t *testing.T) {
 	laptop.want(201, "PUT", db+"/_local/c", `{"seq":1}`)
 	laptop.want(200, "GET", db+"/_local/c", "")
 	laptop.want(201, "POST", db+"/_bulk_docs", `{"docs":[],"new_edits":false}`)
+}
+
+// TestAnUnseenRecordIsNoConflict: whoever may not see a record learns from no answer that its id is taken.
+func TestAnUnseenRecordIsNoConflict(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for range 2 {
+		kvtest.Create(t, s.store, record.Church, `{"name":"Church"}`)
+	}
+	own := kvtest.Create(t, s.store, record.Person, `{"full_name":"Eva","church_id":1}`)
+	other := kvtest.Create(t, s.store, record.Person, `{"full_name":"Ana","church_id":2}`)
+	kvtest.Create(t, s.store, record.Event, `{"name":"Feast","start_datetime":"2026-11-22T19:00:00Z"}`)
+	kvtest.Create(t, s.store, record.Ticket, `{"event_id":1,"code":"K1","holder_name":"Ana"}`)
+	church := s.as("church:1", "*:*")
+	body := `{"full_name":"Bia","church_id":1}`
+	stale := `{"full_name":"Bia","church_id":1,"_rev":"1-` + strings.Repeat("0", 32) + `"}`
+	person := func(id int64) string { return "/church-1/" + record.Person.DocID(record.Int(id)) }
+	church.want(403, "PUT", person(other), body)
+	for _, in := range []string{body, stale, `{"_deleted":true}`} {
+		church.want(409, "PUT", person(own), in)
+		if a, b := church.do("PUT", person(other), in), church.do("PUT", person(999), in); a.status != b.status || a.body != b.body {
+			t.Errorf("PUT of %s to another church's person = %d %s, to nobody %d %s", in, a.status, a.body, b.status, b.body)
+		}
+	}
+	for _, id := range []int64{other, 999} {
+		a := church.want(201, "POST", "/church-1/_bulk_docs", fmt.Sprintf(`{"docs":[{"_id":%q,"full_name":"Bia","church_id":1}]}`, record.Person.DocID(record.Int(id))))
+		if !strings.Contains(a.body, `"error":"forbidden"`) {
+			t.Errorf("_bulk_docs of person %d = %s, want it forbidden", id, a.body)
+		}
+	}
+	laptop := s.asLaptop("event:1", kv.Venue{Names: true})
+	for _, id := range []int64{1, 999} {
+		laptop.want(403, "PUT", "/event-1-holders/"+record.Holder.DocID(record.Int(id)), `{"event_id":1,"email":"ana@example.org"}`)
+	}
 }
