@@ -159,6 +159,14 @@ func TestRevokedLaptopBringsFactsAlone(t *testing.T) {
 	if err != nil || results[0].Err != nil || !errors.Is(results[1].Err, kv.ErrForbidden) {
 		t.Fatalf("Write() = %v, %v, want the fact taken and the ticket refused", results, err)
 	}
+	for _, name := range []string{"event-1-names", "event-1-holders"} { // it hands over all that it has, one refusal for each
+		if db, err = s.Database(p, name); err != nil {
+			t.Fatalf("Database(%s) of a revoked laptop = %v", name, err)
+		}
+		if results, err = db.Write([]kv.DocWrite{{ID: "holder:0000000000000001", Path: []record.Revision{first}, Body: []byte(`{"event_id":1}`)}}); err != nil || !errors.Is(results[0].Err, kv.ErrForbidden) {
+			t.Errorf("Write() to %s = %v, %v, want the document refused", name, results, err)
+		}
+	}
 	own, err := s.Database(kv.Operator(), "event-1")
 	if err != nil {
 		t.Fatal(err)

@@ -42,11 +42,12 @@ func (db *scopeDocs) mayWrite(p Principal) error {
 	}
 	db.reader = p
 	if p.isNode() {
+		p.revoked = false // what it brings besides its facts is refused one by one, so that it comes to its facts
 		if puts, err := db.puts(p, func(*record.Kind) bool { return true }); err != nil || puts {
 			return errorsOr(err, db.there)
 		}
 	}
-	return db.maySee(p)
+	return db.maySee(db.reader)
 }
 
 // write stores one revision and answers its name. One that is known already changes nothing.
