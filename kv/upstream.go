@@ -50,17 +50,23 @@ func (v *sight) upstream() (u Upstream, err error) {
 }
 
 // Join makes the store one of a centre's. An empty one takes over the realm and the key that codes are hashed with; one that has
-// records joins none but its own realm: ErrOtherRealm, *Forbidden.
+// records joins none but its own realm: ErrOtherRealm, *Forbidden. A store that is about to be given records by a file has a centre
+// that it has never met, with no URL and no key yet: it mints ids and merges as one that has joined, and learns the key when it does.
 func (s *Store) Join(p Principal, u Upstream, c Credential) error {
 	if err := p.CheckWhole(); err != nil {
 		return err
 	}
 	return s.do(false, func(o *op) error {
-		if c.Realm != s.Realm() {
-			if err := o.enterRealm(c); err != nil {
+		f := s.identity.family.Load()
+		if c.Realm != f.realm {
+			if err := o.enterRealm(); err != nil {
 				return err
 			}
 		}
+		if len(c.CodeKey) == 0 {
+			c.CodeKey = f.codeKey
+		}
+		o.putFamily(&family{c.Realm, c.CodeKey})
 		o.put(metaBucket, centreKey, []byte(u.Node))
 		o.after = append(o.after, func() { s.centre.Store(&u.Node) })
 		return o.putUpstream(u)
@@ -97,22 +103,40 @@ func (o *op) putUpstream(u Upstream) error {
 	return err
 }
 
-// enterRealm gives an empty store another realm.
-func (o *op) enterRealm(c Credential) error {
+// enterRealm makes an empty store ready for another realm.
+func (o *op) enterRealm() error {
 	if err := o.isVacant(); err != nil {
 		return err
 	}
-	if err := o.moveKeys(); err != nil {
-		return err
-	}
-	f := &family{c.Realm, c.CodeKey}
+	return o.moveKeys()
+}
+
+func (o *op) putFamily(f *family) {
 	o.put(metaBucket, realmKey, []byte(f.realm))
 	o.put(metaBucket, codeKey, f.codeKey)
 	o.after = append(o.after, func() {
 		o.store.identity.family.Store(f)
 		o.store.reloadLogins()
 	})
-	return nil
+}
+
+// HoldsNothing tells a store that nobody has given anything: no record of any kind, no document, no centre to speak with.
+func (s *Store) HoldsNothing() (nothing bool, err error) {
+	buckets := []bucket{opaqueBucket, freeDocBucket}
+	for _, k := range record.Kinds() {
+		buckets = append(buckets, kindBucket(k))
+	}
+	err = s.view(func(v *sight) error {
+		u, err := v.upstream()
+		nothing = u.URL == ""
+		for i := 0; i < len(buckets) && nothing && err == nil; i++ {
+			var keys [][]byte
+			keys, err = v.firstKeys(buckets[i], nil, 1)
+			nothing = len(keys) == 0
+		}
+		return err
+	})
+	return nothing && err == nil, err
 }
 
 // isVacant answers ErrOtherRealm where there is, or was, a record that is not the server's own.

@@ -27,6 +27,7 @@ type control struct {
 	client   *http.Client
 	served   bool // a server has the store open
 	progress *progress
+	fresh    *fresh // nil: the store was there before
 	close    func() error
 }
 
@@ -76,9 +77,16 @@ func (m *Main) viaSocket(dir string) *control {
 
 // inProcess opens the store and the handler over it.
 func (m *Main) inProcess(o opening) (*control, error) {
+	var own *fresh
+	if !hasStore(o.data) {
+		own = beforeMaking(o.data)
+	}
 	store, err := kv.Open(kv.Config{Dir: o.data, Zone: o.zone, Built: buildTime(), Logger: m.logger(slog.LevelError), Machine: m.machine(), Aside: o.aside, Disk: o.disk()})
 	if err != nil {
 		return nil, err
+	}
+	if own != nil {
+		own.store = store
 	}
 	conf := api.Config{Store: store, Version: versionText(), Logger: m.logger(slog.LevelError)}
 	end := store.Close
@@ -102,11 +110,14 @@ func (m *Main) inProcess(o opening) (*control, error) {
 		_ = h.Serve(p) // it ends with Shutdown
 	}()
 	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return p.dial(ctx) }}
-	return &control{client: &http.Client{Transport: t}, progress: m.newProgress(), close: func() error {
+	return &control{client: &http.Client{Transport: t}, progress: m.newProgress(), fresh: own, close: func() error {
 		t.CloseIdleConnections()
 		peers.Close()
 		err := h.Shutdown(context.Background()) // what is being written is finished
 		<-served
+		if own != nil && own.failed {
+			own.takeBack()
+		}
 		return errors.Join(err, end())
 	}}, nil
 }

@@ -85,12 +85,15 @@ func (m *Main) replicate(ctx context.Context, c *copying, from, to string) (err 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, source.close()) }()
+	defer func() { err = errors.Join(err, source.close(err != nil)) }()
 	target, err := m.openEnd(ctx, c, to, true)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, target.close()) }()
+	defer func() { err = errors.Join(err, target.close(err != nil)) }()
+	if err := target.takeUp(ctx, source); err != nil {
+		return err
+	}
 	names, err := databasesOf(ctx, c, source, target)
 	if err != nil {
 		return err

@@ -11,7 +11,10 @@ import (
 	"os"
 	"strings"
 
+	"doorward/kv"
 	"doorward/sync"
+
+	"github.com/oklog/ulid/v2"
 )
 
 // endOfCopy is one of the two places that replicate is told.
@@ -21,7 +24,8 @@ type endOfCopy struct {
 	name    string           // of the database that an address names
 	file    string           // "" for a folder or an address
 	changes *sync.FileSource // of a file that is read
-	closing func() error
+	line    *control         // to a folder's store
+	closing func() error     // of a file
 }
 
 // openEnd opens a place. A folder is reached as its own server is: through serve's socket, or over the store that is opened.
@@ -52,7 +56,7 @@ func (m *Main) folderEnd(ctx context.Context, c *copying, dir string, target boo
 	if err != nil {
 		return nil, err
 	}
-	e := &endOfCopy{base: "http://doorward/sync", closing: line.close}
+	e := &endOfCopy{base: "http://doorward/sync", line: line}
 	e.config = sync.ThereConfig{Client: line.client, Plain: c.plain}
 	return e, nil
 }
@@ -150,9 +154,33 @@ func (e *endOfCopy) write(ctx context.Context, head sync.Head, job sync.Job) (ou
 	return out, err
 }
 
-func (e *endOfCopy) close() error {
-	if e.closing == nil {
+// takeUp makes a store that was made for the records of a file one of their congregation. Its centre is where the file was written,
+// until it joins one: two stores that mint the same ids could never be brought together again.
+func (e *endOfCopy) takeUp(ctx context.Context, source *endOfCopy) error {
+	if source.changes == nil || e.line == nil || e.line.fresh == nil {
 		return nil
 	}
-	return e.closing()
+	head, err := source.changes.Head(ctx)
+	if err != nil || !sync.OfRecords(head.DB) {
+		return err
+	}
+	for _, name := range []string{head.Realm, head.Node} {
+		if _, err := ulid.ParseStrict(name); err != nil {
+			return fmt.Errorf("%s: %w", source.file, sync.ErrFile)
+		}
+	}
+	return e.line.fresh.store.Join(kv.Operator(), kv.Upstream{Node: head.Node}, kv.Credential{Realm: head.Realm})
+}
+
+// close ends the use of the place. Where all failed, a store that was made for it goes again.
+func (e *endOfCopy) close(failed bool) error {
+	switch {
+	case e.line != nil && failed:
+		return e.line.giveUp()
+	case e.line != nil:
+		return e.line.close()
+	case e.closing != nil:
+		return e.closing()
+	}
+	return nil
 }

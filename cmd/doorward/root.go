@@ -127,16 +127,15 @@ func trial(o opening) (_ opening, tidy func(), err error) {
 	return opening{settings: &set, makes: true}, func() { _ = os.RemoveAll(dir) }, err // what stays there is of no use to anybody
 }
 
-// on runs do with a line to the store's control handler, which it closes.
-func (m *Main) on(ctx context.Context, o opening, do func(*control) error) (err error) {
+// on runs do with a line to the store's control handler, which it closes. A store that was made for what failed goes again.
+func (m *Main) on(ctx context.Context, o opening, do func(*control) error) error {
 	c, err := m.dial(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if e := c.close(); err == nil {
-			err = e
-		}
-	}()
-	return do(c)
+	if err := do(c); err != nil {
+		_ = c.giveUp() // the first error is the one to tell
+		return err
+	}
+	return c.close()
 }
