@@ -223,7 +223,7 @@ func (db *Database) Write(writes []DocWrite) ([]DocResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.store.Room(useOf(p, writes)); err != nil {
+	if err := db.store.Room(useOf(writes)); err != nil {
 		return nil, err // of the whole: clients skip for ever a document that is refused alone
 	}
 	results := make([]DocResult, len(writes))

@@ -148,15 +148,15 @@ func (d *disk) gauges() []prometheus.Collector {
 	return all
 }
 
-// useOf is what documents of one operation take room for. A push that carries facts of a laptop counts as they do: it cannot be
-// taken in part.
-func useOf(p Principal, writes []DocWrite) Use {
+// useOf is what documents of one operation take room for. Facts count as check-ins whoever brings them: a laptop pushes its own,
+// and must learn of admissions elsewhere lest it admits again. What comes with them counts as they do: it cannot be taken in part.
+func useOf(writes []DocWrite) Use {
 	isFact := func(w DocWrite) bool {
 		k, _, ok := record.ParseDocID(w.ID)
 		return ok && k.Fact
 	}
 	switch {
-	case p.isNode() && slices.ContainsFunc(writes, isFact):
+	case slices.ContainsFunc(writes, isFact):
 		return Checkins
 	case len(writes) == 1:
 		return Creates

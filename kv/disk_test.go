@@ -36,6 +36,7 @@ func TestAFullDiskRefusesInThePromisedOrder(t *testing.T) {
 	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "first", Nonce: "once"}, kv.Admitted)
 	w := &writesOnFullDisk{TB: t, s: s, event: event, church: church}
 	w.laptop = opens(t, s, enrolled(t, s, fmt.Sprintf("event:%d", event), kv.Venue{Names: true}), fmt.Sprintf("event-%d", event))
+	w.centre = opens(t, s, kv.Operator(), fmt.Sprintf("event-%d", event))
 	if err := s.CreateDatabase(kv.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +75,7 @@ type writesOnFullDisk struct {
 	testing.TB
 	s             *kv.Store
 	laptop        *kv.Database
+	centre        *kv.Database // as this store copies from it what it pulls
 	event, church int64
 	n             int
 }
@@ -87,6 +89,7 @@ func (w *writesOnFullDisk) all() string {
 	}
 	doc := func(id string) kv.DocWrite { return kv.DocWrite{ID: id, Path: chain("a"), Body: []byte(`{"n":1}`)} }
 	fact := drawnFact{kind: record.Checkin, id: record.FromULID(ulid.Make()), ticket: 1, code: w.n, direction: "in", hlc: w.n}
+	elsewhere := drawnFact{kind: record.Checkin, id: record.FromULID(ulid.Make()), ticket: 2, code: w.n, direction: "in", hlc: w.n}
 	name := fmt.Sprint("n", w.n)
 	return w.refused("imports", map[string]error{
 		"import":     second(w.s.Upsert(kv.Operator(), []kv.Row{row(w, record.Church, 0, `{"name":"bulk"}`)}, false)),
@@ -101,6 +104,7 @@ func (w *writesOnFullDisk) all() string {
 		"check-in":  second(w.s.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: fmt.Sprint("K", w.n)})),
 		"a refusal": second(w.s.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: "nobody" + name})),
 		"a fact":    second(w.laptop.Write([]kv.DocWrite{fact.doc('a')})),
+		"pulled":    second(w.centre.Write([]kv.DocWrite{elsewhere.doc('b')})),
 		"a centre":  w.s.Join(kv.Operator(), kv.Upstream{}, kv.Credential{Realm: w.s.Realm()}),
 	}) + w.refused(" repeated", map[string]error{ // which write nothing, and are answered for as long as the store is open
 		"check-in": second(w.s.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: "first", Nonce: "once"})),
