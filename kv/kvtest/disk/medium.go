@@ -39,8 +39,12 @@ const (
 	saved              // certain, but after something that is not
 )
 
-// Medium begins the story of a disk, which must not change any more, at its beginning.
-func (d *Disk) Medium() *Medium { return begin(d.events) }
+// Medium begins the story of a disk up to now at its beginning.
+func (d *Disk) Medium() *Medium {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return begin(d.events)
+}
 
 func begin(story []event) *Medium {
 	m := &Medium{story: story, inodes: []*inode{nil}}

@@ -80,6 +80,8 @@ func TestSyncsComeOneByOne(t *testing.T) {
 	if err := f.Sync(); !errors.Is(err, syscall.EIO) {
 		t.Errorf("a sync that fails = %v", err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if want := []string{"file", "file", "file"}; !slices.Equal(paths, want) {
 		t.Errorf("syncs of %q, want %q", paths, want)
 	}
