@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -11,6 +12,9 @@ import (
 
 // maxBody is the largest body of an ordinary request.
 const maxBody = 1 << 20
+
+// roomAhead is the room that a body is given for its announcement alone.
+const roomAhead = 16 << 10
 
 // readBody reads a request's JSON; an empty body is an empty object.
 func readBody(x *exchange) ([]byte, error) {
@@ -52,14 +56,14 @@ func onlyEmpty(x *exchange) ([]byte, error) {
 	return []byte("{}"), nil
 }
 
-// readAll reads a body into one buffer of its announced length.
+// readAll reads a body of an announced length, of which much is only given room once it has come.
 func readAll(r io.Reader, length int64) ([]byte, error) {
 	if length < 0 {
 		return io.ReadAll(r)
 	}
-	body := make([]byte, length)
-	_, err := io.ReadFull(r, body)
-	return body, err
+	body := bytes.NewBuffer(make([]byte, 0, min(length, roomAhead)+bytes.MinRead))
+	_, err := io.CopyN(body, r, length)
+	return body.Bytes(), err
 }
 
 // isJSON tells whether a request calls its body plain JSON.
