@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 
+	"doorward/kv"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -16,7 +18,8 @@ import (
 const (
 	maxBody  = 64 << 20
 	maxRatio = 100
-	ratioOff = 1 << 20 // what may be held whatever the ratio
+	ratioOff = 1 << 20                 // what may be held whatever the ratio
+	maxValue = kv.MaxDoc + kv.MaxDoc/2 // of one value: white space and escapes may still go
 )
 
 // body is a request's body as it was meant: decompressed, limited, never slower than patience.
@@ -96,7 +99,32 @@ func (c *call) anyDecoder() (*jsontext.Decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDecoder(r), nil
+	return c.decode(r), nil
+}
+
+// decode reads JSON out of the body, or a part of it.
+func (c *call) decode(r io.Reader) *jsontext.Decoder {
+	c.values = &bounded{from: r}
+	c.values.into = newDecoder(c.values)
+	return c.values.into
+}
+
+// bounded is the body behind a decoder that keeps no value larger than a document may be, but what it is told to.
+type bounded struct {
+	from  io.Reader
+	into  *jsontext.Decoder
+	read  int64
+	large bool // an attachment may come, which can be as large as the request
+}
+
+// Read reads some more: errTooLarge where the value that is being read is.
+func (b *bounded) Read(p []byte) (int, error) {
+	if !b.large && b.read-b.into.InputOffset() > maxValue {
+		return 0, errTooLarge
+	}
+	n, err := b.from.Read(p)
+	b.read += int64(n)
+	return n, err
 }
 
 func newDecoder(r io.Reader) *jsontext.Decoder {

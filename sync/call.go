@@ -23,7 +23,8 @@ type call struct {
 	session string // the key of the session, where the caller is known by a cookie
 	query   url.Values
 	db      *kv.Database
-	began   bool // an answer has begun: what comes now can only be broken off
+	values  *bounded // what the body's decoder may keep; nil before there is one
+	began   bool     // an answer has begun: what comes now can only be broken off
 }
 
 // patience is how long a request may make no progress.

@@ -35,6 +35,8 @@ func (c *call) readDocument(dec *jsontext.Decoder) (*incoming, error) {
 	d := &incoming{body: []byte{'{'}}
 	err := eachMember(dec, func(name string) error {
 		if name == "_attachments" {
+			c.values.large = true
+			defer func() { c.values.large = false }()
 			return c.readAttachments(dec, d)
 		}
 		v, err := dec.ReadValue()
@@ -61,7 +63,7 @@ func (d *incoming) refuse(err error) {
 
 // member keeps a member of the body, as long as the body may become one.
 func (d *incoming) member(name string, v jsontext.Value) {
-	if len(d.body)+len(v) > kv.MaxDoc+kv.MaxDoc/2 { // white space and escapes may still go
+	if len(d.body)+len(v) > maxValue {
 		d.refuse(kv.ErrTooLarge)
 		return
 	}

@@ -33,7 +33,7 @@ func (c *call) readRelated(boundary string) (*incoming, error) {
 	if err != nil {
 		return nil, badPart(err)
 	}
-	dec := newDecoder(first)
+	dec := c.decode(first)
 	if dec.PeekKind() != '{' {
 		return nil, errShape
 	}
