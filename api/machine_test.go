@@ -32,14 +32,7 @@ const (
 // what is there afterwards, is what a few maps say; and nothing is ever answered 5xx.
 func TestDrawnRequestsAnswerAsAPlainModel(t *testing.T) {
 	var sequences, requests atomic.Int64
-	until := time.Now()
-	if text, ok := os.LookupEnv("DOORWARD_TORTURE_SECONDS"); ok {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("DOORWARD_TORTURE_SECONDS=%q", text)
-		}
-		until = until.Add(time.Duration(n) * time.Second)
-	}
+	until := time.Now().Add(kvtest.Tortured(t))
 	for round := 0; round == 0 || time.Now().Before(until) && !t.Failed(); round++ {
 		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
 			for n := range machines {

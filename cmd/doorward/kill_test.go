@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"doorward/kv/crash"
+	"doorward/kv/kvtest"
 )
 
 const (
@@ -36,10 +37,7 @@ func TestKillsKeepCheckInsLinearizable(t *testing.T) {
 	t.Logf("seed %d", seed)
 	path, total := builtWith(t, "crashpoints"), &killTotal{at: map[crash.Point]int{}}
 	template := newKillTemplate(t, path)
-	until := time.Now()
-	if d, ok := tortured(t); ok {
-		until = until.Add(d)
-	}
+	until := time.Now().Add(kvtest.Tortured(t))
 	var next atomic.Uint64
 	var all sync.WaitGroup
 	for range killsAtOnce {
@@ -53,7 +51,8 @@ func TestKillsKeepCheckInsLinearizable(t *testing.T) {
 		})
 	}
 	all.Wait()
-	t.Logf("torture: kills=%d killed_at=%v requests=%d cut=%d lost=%d double=%d", total.kills, total.at, total.requests, total.cut, total.lost, total.double)
+	t.Logf("torture: kills=%d requests=%d cut=%d acknowledged_lost=%d double_admissions=%d", total.kills, total.requests, total.cut, total.lost, total.double)
+	t.Logf("killed at %v", total.at)
 	for _, p := range killPoints {
 		if total.at[p] == 0 {
 			t.Errorf("no server died %s", p)

@@ -5,13 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"doorward/kv/kvtest"
 	"doorward/kv/kvtest/disk"
 )
 
@@ -102,12 +101,10 @@ func (l *laboratory) plays() map[string]func(*testing.T) {
 
 // TestPowerCut has the real program work on a disk whose power is cut at any moment, whose syncs fail or take long and whose room
 // ends, and opens what it leaves: every check-in that was answered 204 is there, no ticket is admitted twice, verify finds nothing.
-// With DOORWARD_TORTURE_SECONDS it goes on for so long.
 func TestPowerCut(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	seconds, _ := strconv.Atoi(os.Getenv("DOORWARD_TORTURE_SECONDS")) // none: one round
-	end := time.Now().Add(time.Duration(seconds) * time.Second)
+	end := time.Now().Add(kvtest.Tortured(t))
 	l := newLaboratory(t, seed)
 	for round := 1; round == 1 || time.Now().Before(end) && !t.Failed(); round++ {
 		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
