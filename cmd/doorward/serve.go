@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +23,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 )
+
+// frugal is the memory from which on the collector works harder instead of letting garbage lie: large requests leave a lot of it.
+// What is in use may be more.
+const frugal = 128 << 20
 
 // serving is what serve is told.
 type serving struct {
@@ -59,6 +65,9 @@ func (m *Main) serveCommand(set *settings) *cobra.Command {
 func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	if err := m.checkFolder(s.data); err != nil {
 		return err
+	}
+	if os.Getenv("GOMEMLIMIT") == "" { // which the runtime has followed already
+		debug.SetMemoryLimit(frugal)
 	}
 	log := m.logger(slog.LevelInfo)
 	registry := prometheus.NewRegistry()
