@@ -20,7 +20,7 @@
 //	              compacted                                      when the file was last begun to be written anew 8
 //	              centre, upstream                               the centre's node, none = this store is the root; an Upstream as JSON
 //	              contact/<id of a laptop>                       its last Contact as JSON
-//	              refusals/<id of a key>                         of this month: since 8, kept uv, bytes uv, not kept uv
+//	              refusals/<id of a key>, leases/<id of a key>   of this month: since 8, kept uv, bytes uv, not kept uv
 //	              released                                       since when free pages hold what it has released 8
 //	kind:<name>   id: 8 bytes, or 16 of a ULID                   header, body
 //	log           sequence 8                                     kind 1, flags 1, id, generation uv, hash 16

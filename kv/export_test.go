@@ -281,6 +281,9 @@ func LimitRefusals(s *Store, number, bytes int) {
 	s.limits.refusals.number, s.limits.refusals.bytes = number, bytes
 }
 
+// LimitLeases sets how many ranges of ids a key is given.
+func LimitLeases(s *Store, number int) { s.limits.leases.number = number }
+
 // LimitReads sets how many there may be of what is read whole.
 func LimitReads(s *Store, n int) {
 	s.limits.leaves, s.limits.checkins, s.limits.undone, s.limits.locals = n, n, n, n

@@ -38,7 +38,7 @@ func LeaseSize(k *record.Kind) int64 {
 }
 
 // Lease gives a key ids that nobody else will ever use. epoch is that of the laptop that asks, "" for any other key. *Forbidden for
-// a kind that the key does not make, *Conflict where a store that has a centre has too few left, ErrNotFound for a count that is
+// a kind that the key does not make, or where it has been given more ranges than anybody needs; *Conflict where a store that has a centre has too few left, ErrNotFound for a count that is
 // less than 1 or more than LeaseSize.
 func (s *Store) Lease(p Principal, k *record.Kind, count int64, epoch string) (l Lease, err error) {
 	if p, err = s.Standing(p); err != nil {
@@ -52,6 +52,13 @@ func (s *Store) Lease(p Principal, k *record.Kind, count int64, epoch string) (l
 	}
 	l.Kind = k
 	err = s.do(false, func(o *op) error {
+		ok, _, err := o.spend(p.key, s.limits.leases, 0)
+		if err == nil && !ok {
+			err = refused("the key has asked for too many ranges of ids")
+		}
+		if err != nil {
+			return err
+		}
 		if l.From, err = o.cut(k, count); err != nil {
 			return err
 		}

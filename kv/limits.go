@@ -14,6 +14,7 @@ import (
 // answer is *Forbidden.
 type limits struct {
 	refusals allowance // of documents that are kept for staff, for each key
+	leases   allowance // of ranges of ids, for each key
 	leaves   int       // of one record or document that others may branch further: a push reads them all
 	checkins int       // of one code that laptops bring
 	undone   int       // check-ins of one code, beyond which none is undone at a door: a decision reads them all
@@ -22,25 +23,27 @@ type limits struct {
 
 // allowance is how much of something a key may have kept in a time.
 type allowance struct {
+	of            string // what its row is called
 	number, bytes int
 	per           time.Duration
 }
 
 // honest is the one table.
 var honest = limits{
-	refusals: allowance{number: 50_000, bytes: 64 << 20, per: 30 * 24 * time.Hour},
+	refusals: allowance{of: "refusals", number: 50_000, bytes: 64 << 20, per: 30 * 24 * time.Hour},
+	leases:   allowance{of: "leases", number: 10_000, bytes: 1 << 20, per: 30 * 24 * time.Hour},
 	leaves:   500,
 	checkins: 1_000,
 	undone:   100,
 	locals:   10_000,
 }
 
-// spentKey is in meta: what a key has spent of the allowance for refusals. since 8, number uv, bytes uv, beyond it uv.
-func spentKey(key int64) []byte { return []byte("refusals/" + strconv.FormatInt(key, 10)) }
+// spentBy is in meta: what a key has spent of an allowance. since 8, number uv, bytes uv, beyond it uv.
+func (a allowance) spentBy(key int64) []byte { return []byte(a.of + "/" + strconv.FormatInt(key, 10)) }
 
 // spend takes something off a key's allowance. Where there is none left it is counted; first tells that it is the first such.
 func (o *op) spend(key int64, a allowance, size int) (ok, first bool, err error) {
-	row, err := o.get(metaBucket, spentKey(key))
+	row, err := o.get(metaBucket, a.spentBy(key))
 	if err != nil {
 		return false, false, err
 	}
@@ -55,7 +58,7 @@ func (o *op) spend(key int64, a allowance, size int) (ok, first bool, err error)
 		beyond++
 	}
 	row = binary.AppendUvarint(binary.BigEndian.AppendUint64(nil, uint64(since)), number)
-	o.put(metaBucket, spentKey(key), binary.AppendUvarint(binary.AppendUvarint(row, used), beyond))
+	o.put(metaBucket, a.spentBy(key), binary.AppendUvarint(binary.AppendUvarint(row, used), beyond))
 	return ok, beyond == 1, nil
 }
 

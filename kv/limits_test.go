@@ -129,3 +129,25 @@ func TestACodeIsNotUndoneForEver(t *testing.T) {
 	}
 	scanned(t, s, kv.Operator(), kv.Attempt{Event: 1, Code: "CODE"}, kv.AlreadyAdmitted)
 }
+
+// TestAKeyIsGivenSoManyRangesOfIDs: what it is refused takes no ids, and another key has its own.
+func TestAKeyIsGivenSoManyRangesOfIDs(t *testing.T) {
+	clock := kvtest.NewClock(time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
+	s := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now})
+	kv.LimitLeases(s, 2)
+	greedy, other := kvtest.Login(t, s, "denomination", "*:*"), kvtest.Login(t, s, "denomination", "*:*")
+	for _, c := range []struct {
+		name string
+		p    kv.Principal
+		from int64 // 0 = forbidden
+	}{{"one", greedy, 1}, {"two", greedy, 11}, {"a third", greedy, 0}, {"another key's", other, 21}, {"a month later", greedy, 31}} {
+		if c.name == "a month later" {
+			clock.Move(30 * 24 * time.Hour)
+		}
+		l, err := s.Lease(c.p, record.Person, 10, "")
+		if l.From != c.from && c.from != 0 || (c.from == 0) != (kindOf(err) == "forbidden") || c.from != 0 && err != nil {
+			t.Errorf("%s = %+v, %v, want a range from %d", c.name, l, err, c.from)
+		}
+	}
+	healthy(t, s)
+}

@@ -64,7 +64,7 @@ type exchange struct {
 
 // leased is a range of ids.
 type leased struct {
-	Kind string `json:"kind"`
+	Kind string `json:"kind,omitempty"` // "" = the one that was asked for
 	From int64  `json:"from"`
 	To   int64  `json:"to"`
 }
