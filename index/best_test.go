@@ -19,7 +19,7 @@ func TestOfMoreThanCanBeRankedTheBestAreNamed(t *testing.T) {
 	s := kvtest.OpenConfig(t, kv.Config{Dir: dir})
 	names := strings.Fields("Ana Maria Mariana José Souza da Silva de Santos Marina")
 	last := []string{"Marea Carvalho", "Ma Ca", "Jono Zz"} // what stands behind many that nearly are it
-	fill(t, s, 10000+len(last), func(i int) string {
+	kvtest.Fill(t, s, record.Person, 10000+len(last), func(i int) string {
 		switch {
 		case i >= 10000:
 			return fmt.Sprintf(`{"full_name":%q}`, last[i-10000])

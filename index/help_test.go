@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -218,32 +217,4 @@ func (w *world) change() {
 func refused(err error) bool {
 	var faults record.Faults
 	return errors.As(err, &faults)
-}
-
-// fill makes n people as an import does.
-func fill(t testing.TB, s *kv.Store, n int, body func(i int) string) {
-	var wg sync.WaitGroup
-	next := make(chan int)
-	bodies := make([]string, n)
-	for i := range bodies {
-		bodies[i] = body(i)
-	}
-	for range 4 {
-		wg.Go(func() {
-			for from := range next {
-				var rows []kv.Row
-				for i := from; i < min(n, from+kv.MaxRows); i++ {
-					rows = append(rows, kv.Row{Kind: record.Person, Patch: kvtest.Parse(t, record.Person, bodies[i], true)})
-				}
-				if _, err := s.Upsert(kv.Operator(), rows, false); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	for from := 0; from < n; from += kv.MaxRows {
-		next <- from
-	}
-	close(next)
-	wg.Wait()
 }
