@@ -109,7 +109,7 @@ func NewFileSource(r io.Reader) (*FileSource, error) {
 		first = append(first, one[0])
 	}
 	l, err := readLine(newDecoder(bytes.NewReader(first)))
-	if err != nil || l.head == nil || l.head.Format != lineFormat {
+	if err != nil || l.head == nil || l.head.Format != lineFormat || !l.head.named() {
 		return nil, ErrFile
 	}
 	s := &FileSource{head: *l.head, lines: newLines(z)}

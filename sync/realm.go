@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"doorward/kv/record"
+
+	"github.com/oklog/ulid/v2"
 )
 
 // ErrRealm is an exchange of records between two congregations.
@@ -40,6 +42,16 @@ func keepsRecords(ctx context.Context, end any) bool {
 	}
 	head, err := h.Head(ctx)
 	return err == nil && OfRecords(head.DB)
+}
+
+// named tells whether the realm and the node of a database of records have names that they can have.
+func (h *Head) named() bool {
+	if !OfRecords(h.DB) {
+		return true
+	}
+	_, realm := ulid.ParseStrict(h.Realm)
+	_, node := ulid.ParseStrict(h.Node)
+	return realm == nil && node == nil
 }
 
 // isOfSystem tells the id of what only the server itself writes: keys, laptops, erasures, what staff shall look at.

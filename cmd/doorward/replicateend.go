@@ -13,8 +13,6 @@ import (
 
 	"doorward/kv"
 	"doorward/sync"
-
-	"github.com/oklog/ulid/v2"
 )
 
 // endOfCopy is one of the two places that replicate is told.
@@ -163,11 +161,6 @@ func (e *endOfCopy) takeUp(ctx context.Context, source *endOfCopy) error {
 	head, err := source.changes.Head(ctx)
 	if err != nil || !sync.OfRecords(head.DB) {
 		return err
-	}
-	for _, name := range []string{head.Realm, head.Node} {
-		if _, err := ulid.ParseStrict(name); err != nil {
-			return fmt.Errorf("%s: %w", source.file, sync.ErrFile)
-		}
 	}
 	return e.line.fresh.store.Join(kv.Operator(), kv.Upstream{Node: head.Node}, kv.Credential{Realm: head.Realm})
 }
