@@ -27,9 +27,8 @@ func (m *machine) doubled(event int64) (admitted int, doubles []string) {
 // status reads an event's counts.
 func (m *machine) status() {
 	r := m.reading()
-	a := m.ask(r.k, "GET", fmt.Sprintf("/door/v1/event/%d/status/", r.event), "")
-	if status := m.entered(r.k, "GET", r.event); status != 0 {
-		m.want(a, status)
+	a, ok := m.atDoor(r, "GET", fmt.Sprintf("/door/v1/event/%d/status/", r.event), "")
+	if !ok {
 		return
 	}
 	m.want(a, 200)
@@ -48,9 +47,8 @@ func (m *machine) status() {
 // doubles reads an event's double entries.
 func (m *machine) doubles() {
 	r := m.reading()
-	a := m.ask(r.k, "GET", fmt.Sprintf("/door/v1/event/%d/double_entries/?limit=100", r.event), "")
-	if status := m.entered(r.k, "GET", r.event); status != 0 {
-		m.want(a, status)
+	a, ok := m.atDoor(r, "GET", fmt.Sprintf("/door/v1/event/%d/double_entries/?limit=100", r.event), "")
+	if !ok {
 		return
 	}
 	m.want(a, 200)

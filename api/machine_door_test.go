@@ -65,6 +65,16 @@ func (m *machine) entered(k *machineKey, method string, event int64) int {
 	return 0
 }
 
+// atDoor asks at an event's door; ok tells that it had to be answered, not refused.
+func (m *machine) atDoor(r reading, method, path, body string, headers ...string) (a answer, ok bool) {
+	a = m.ask(r.k, method, path, body, headers...)
+	if status := m.entered(r.k, method, r.event); status != 0 {
+		m.want(a, status)
+		return a, false
+	}
+	return a, true
+}
+
 func (m *machine) ticketOf(event int64, code string) *believed {
 	for _, b := range m.items["ticket"] {
 		if b.number("event_id") == event && b.fields["code"] == fmt.Sprintf("%q", code) {
@@ -156,9 +166,8 @@ func (m *machine) scanOne() {
 	if r.nonce != "" {
 		headers = []string{"Idempotency-Key", r.nonce}
 	}
-	a := m.ask(r.k, "POST", path, fmt.Sprintf(`{"code":%q}`, r.text()), headers...)
-	if status := m.entered(r.k, "POST", r.event); status != 0 {
-		m.want(a, status)
+	a, ok := m.atDoor(r, "POST", path, fmt.Sprintf(`{"code":%q}`, r.text()), headers...)
+	if !ok {
 		return
 	}
 	want := m.rule(r)
@@ -196,9 +205,8 @@ func (m *machine) scanSome() {
 		bodies = append(bodies, fmt.Sprintf(`{"code":%q,"at":%q,"nonce":%q,"let_in":%v}`,
 			r.text(), m.now().AddDate(0, 0, r.day).Format(time.RFC3339), r.nonce, r.letIn))
 	}
-	a := m.ask(first.k, "POST", fmt.Sprintf("/door/v1/event/%d/scans/", first.event), `{"scans":[`+strings.Join(bodies, ",")+`]}`)
-	if status := m.entered(first.k, "POST", first.event); status != 0 {
-		m.want(a, status)
+	a, ok := m.atDoor(first, "POST", fmt.Sprintf("/door/v1/event/%d/scans/", first.event), `{"scans":[`+strings.Join(bodies, ",")+`]}`)
+	if !ok {
 		return
 	}
 	m.want(a, 200)

@@ -160,18 +160,31 @@ func TestIDsOfALaptopAreLeased(t *testing.T) {
 	w.arrives(w.laptop, here)
 }
 
+// code is one that a laptop joins the event with.
+func (w *town) code(name string) string {
+	w.Helper()
+	_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: name, Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return code
+}
+
+// enrolled is what a laptop is told that has exchanged its code; its secret is "secret".
+func (w *town) enrolled(node string) kv.Credential {
+	w.Helper()
+	c, err := w.centre.Exchange(w.code("north"), kv.Joiner{Node: node, Secret: kv.HashSecret("secret")})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return c
+}
+
 // TestHandshakeIsForTheLaptopItself: nobody shakes hands in another's name.
 func TestHandshakeIsForTheLaptopItself(t *testing.T) {
 	w := newTown(t)
-	_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const node, other = "01J00000000000000000000000", "01J00000000000000000000001"
-	c, err := w.centre.Exchange(code, kv.Joiner{Node: node, Secret: kv.HashSecret("secret")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := w.enrolled(node)
 	page, pageSecret := kvtest.Key(t, w.centre, "denomination", "*:*")
 	hello := func(realm, node, session string) string {
 		return `{"realm":"` + realm + `","node":"` + node + `","session":"` + session + `","predecessor":"` + other + `","wants":["ticket","person","nothing"]}`
@@ -202,15 +215,8 @@ func TestHandshakeIsForTheLaptopItself(t *testing.T) {
 // TestAStoppedStoreIsNoFaultOfTheLaptop: it is told to come again, not that it asks for nonsense.
 func TestAStoppedStoreIsNoFaultOfTheLaptop(t *testing.T) {
 	w := newTown(t)
-	_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const node = "01J00000000000000000000000"
-	c, err := w.centre.Exchange(code, kv.Joiner{Node: node, Secret: kv.HashSecret("secret")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := w.enrolled(node)
 	body := `{"realm":"` + w.centre.Realm() + `","node":"` + node + `","session":"01J00000000000000000000002","predecessor":"01J00000000000000000000001"}`
 	if err := w.centre.Close(); err != nil {
 		t.Fatal(err)
@@ -233,15 +239,8 @@ func TestAStoppedStoreIsNoFaultOfTheLaptop(t *testing.T) {
 // TestWhatIsWrongWithABodyIsTold: four things, each by its own words.
 func TestWhatIsWrongWithABodyIsTold(t *testing.T) {
 	w := newTown(t)
-	_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const node = "01J00000000000000000000000"
-	c, err := w.centre.Exchange(code, kv.Joiner{Node: node, Secret: kv.HashSecret("secret")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := w.enrolled(node)
 	for body, want := range map[string]struct {
 		status int
 		reason string
@@ -281,11 +280,7 @@ func TestALaptopJoinsAnew(t *testing.T) {
 	w := newTown(t)
 	join := func() kv.Upstream {
 		t.Helper()
-		_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		u, err := sync.Join(t.Context(), sync.JoinConfig{Store: w.laptop, URL: w.url, Code: code})
+		u, err := sync.Join(t.Context(), sync.JoinConfig{Store: w.laptop, URL: w.url, Code: w.code("north")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,15 +293,11 @@ func TestALaptopJoinsAnew(t *testing.T) {
 	if _, err := w.centre.Login(second.Key, second.Secret); err != nil {
 		t.Errorf("the second key = %v", err)
 	}
-	_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "south", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	second.Secret = "lost"
 	if err := w.laptop.NoteUpstream(second); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sync.Join(t.Context(), sync.JoinConfig{Store: w.laptop, URL: w.url, Code: code}); !errors.Is(err, kv.ErrEnrolled) {
+	if _, err := sync.Join(t.Context(), sync.JoinConfig{Store: w.laptop, URL: w.url, Code: w.code("south")}); !errors.Is(err, kv.ErrEnrolled) {
 		t.Errorf("Join of who has lost the key = %v, want ErrEnrolled", err)
 	}
 }
