@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -71,8 +72,9 @@ func (s *Store) copyOf(tx *bbolt.Tx) (Copy, error) {
 func (s *Store) Dir() string { return s.dir }
 
 // Replace puts a file in the place of a folder's store, and keeps the store that was there beside it under the name that it
-// answers, "" where there was none. At no moment is there no store, or half of one. ErrInUse.
-func Replace(dir, file string, now time.Time) (kept string, err error) {
+// answers, "" where there was none. Ids that the store before has given are not given again. At no moment is there no store, or half
+// of one. ErrInUse.
+func Replace(dir, file string, now time.Time, log *slog.Logger) (kept string, err error) {
 	path := Path(dir)
 	old, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,8 +84,18 @@ func Replace(dir, file string, now time.Time) (kept string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, old.Close()) }() // which lets go of the lock
+	before, err := old.Stat()
+	if err != nil {
+		return "", err
+	}
+	if err := outdo(path, file, log); err != nil {
+		return "", err
+	}
 	if err := lockFile(old); err != nil {
 		return "", err
+	}
+	if now, err := os.Stat(path); err != nil || !os.SameFile(before, now) || !before.ModTime().Equal(now.ModTime()) {
+		return "", errors.Join(ErrInUse, err) // somebody has been at it meanwhile
 	}
 	if kept, err = keepBeside(path, now); err != nil {
 		return "", err

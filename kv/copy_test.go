@@ -3,6 +3,7 @@ package kv_test
 import (
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -76,7 +77,7 @@ func TestReplacedStoreIsKept(t *testing.T) {
 	dir := folder(t)
 	s := reopenable(t, kv.Config{Dir: dir})
 	churches(t, s, 1)
-	if _, err := kv.Replace(dir, "nowhere", sunday); !errors.Is(err, kv.ErrInUse) {
+	if _, err := kv.Replace(dir, "nowhere", sunday, slog.New(slog.DiscardHandler)); !errors.Is(err, kv.ErrInUse) {
 		t.Errorf("Replace of an open store = %v, want ErrInUse", err)
 	}
 	put := func() (kept string) {
@@ -87,7 +88,7 @@ func TestReplacedStoreIsKept(t *testing.T) {
 		}
 		churches(t, s, 1)
 		closed(t, s)
-		kept, err := kv.Replace(dir, file, sunday.Add(time.Millisecond))
+		kept, err := kv.Replace(dir, file, sunday.Add(time.Millisecond), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +104,7 @@ func TestReplacedStoreIsKept(t *testing.T) {
 	}
 	closed(t, s)
 	for _, kept := range []string{second, first} {
-		if last, err := kv.Replace(dir, kept, sunday); err != nil || last == "" {
+		if last, err := kv.Replace(dir, kept, sunday, slog.New(slog.DiscardHandler)); err != nil || last == "" {
 			t.Fatalf("Replace by %s = %q, %v", kept, last, err)
 		}
 		s = reopenable(t, kv.Config{Dir: dir})
@@ -121,7 +122,7 @@ func TestReplaceWhereThereIsNoStore(t *testing.T) {
 	if _, err := s.CopyTo(kv.Operator(), file); err != nil {
 		t.Fatal(err)
 	}
-	if kept, err := kv.Replace(dir, file, sunday); err != nil || kept != "" {
+	if kept, err := kv.Replace(dir, file, sunday, slog.New(slog.DiscardHandler)); err != nil || kept != "" {
 		t.Errorf("Replace in an empty folder = %q, %v", kept, err)
 	}
 	healthy(t, kvtest.OpenConfig(t, kv.Config{Dir: dir}))

@@ -90,7 +90,8 @@
 //
 // A folder that is put back where it was may be given the inode that its sidecar had before: then it goes on in its old epoch, with
 // sequences and facts that peers know already. Nothing that lies in the folder can tell, for a copy holds all of it; a backup and
-// restore are the way back, which always begin a new epoch.
+// restore are the way back, which always begin a new epoch. A restored store gives none of the ids that the one whose place it
+// takes has given, and passes over many more, for that one may be gone or may not be the last.
 //
 // Before both have met a peer nothing can tell two copies of a whole disk apart. What both give meanwhile out of one lease they
 // give twice under one id: the centre keeps both histories as one record's, shows one, and lists every field in which they differ

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -149,7 +150,7 @@ func TestErasedStaysErasedAfterARestore(t *testing.T) {
 	}
 	k.erase(t)
 	closed(t, k.Store)
-	kept, err := kv.Replace(k.dir, backup, sunday)
+	kept, err := kv.Replace(k.dir, backup, sunday, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package kv_test
 
 import (
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -54,7 +55,7 @@ func TestWhomARestoredCentreNeverKnewIsToldToAll(t *testing.T) {
 	erased(t, s, id)
 	want := kv.HashErased(s, record.Person, id)
 	closed(t, s)
-	if _, err := kv.Replace(dir, backup, sunday); err != nil {
+	if _, err := kv.Replace(dir, backup, sunday, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	s = reopenable(t, kv.Config{Dir: dir})

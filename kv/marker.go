@@ -107,19 +107,13 @@ const (
 	restoreLeases = 100
 )
 
-// restore makes of what a backup held a store that goes on. Whatever of the ids it passes over was leased, nobody knows to whom any
-// more: records that laptops have made of them are taken.
+// restore makes of what a backup held a store that goes on; Replace knows more of what was given out.
 func (o *op) restore() error {
 	for _, k := range record.Kinds() {
 		if k.ULID {
 			continue
 		}
-		gap := max(restoreGap, restoreLeases*LeaseSize(k))
-		from := o.state.minted[k.Number] + 1
-		o.state.minted[k.Number] += gap
-		if LeaseSize(k) > 0 && !o.store.isLeaf() {
-			o.put(leaseBucket, leaseKey(leaseGiven, k, from), binary.AppendUvarint(seqKey(uint64(from+gap-1)), forgotten))
-		}
+		o.passOver(&o.state, k, max(restoreGap, restoreLeases*LeaseSize(k)), !o.store.isLeaf())
 	}
 	o.beginRecovery()
 	o.delete(metaBucket, markerKey) // it will be marked where it is put

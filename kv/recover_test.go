@@ -1,6 +1,7 @@
 package kv_test
 
 import (
+	"log/slog"
 	"path/filepath"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ func relapsed(t testing.TB, c *joined, between func()) *kvtest.Clock {
 	}
 	between()
 	dir := t.TempDir()
-	if _, err := kv.Replace(dir, backup, sunday); err != nil {
+	if _, err := kv.Replace(dir, backup, sunday, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, reopenable(t, kv.Config{Dir: dir, Restored: true}))

@@ -30,6 +30,15 @@ func (s *state) encode() []byte {
 	return b
 }
 
+// readState is what the last commit has left.
+func readState(r rows) (state, error) {
+	row, err := r.get(metaBucket, stateKey)
+	if err != nil {
+		return state{}, err
+	}
+	return decodeState(row)
+}
+
 func decodeState(row []byte) (s state, err error) {
 	if row == nil {
 		return s, nil

@@ -124,11 +124,8 @@ func (s *Store) start(c Config) error {
 	s.writer = &writer{store: s, queue: newQueue()}
 	err := s.read(func(tx *bbolt.Tx, number int) error {
 		r := rows{tx: tx, buckets: &bucketCache{}}
-		row, err := r.get(metaBucket, stateKey)
-		if err != nil {
-			return err
-		}
-		if s.writer.state, err = decodeState(row); err != nil {
+		var err error
+		if s.writer.state, err = readState(r); err != nil {
 			return err
 		}
 		if s.identity, err = s.readIdentity(r); err != nil {

@@ -1,6 +1,7 @@
 package sync_test
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -136,7 +137,7 @@ func (n *node) restore(b backup) {
 		n.Fatal(err)
 	}
 	n.close()
-	if _, err := kv.Replace(n.config.Dir, kv.Path(aside), n.now()); err != nil {
+	if _, err := kv.Replace(n.config.Dir, kv.Path(aside), n.now(), slog.New(slog.DiscardHandler)); err != nil {
 		n.Fatal(err)
 	}
 	n.own = b.own.clone()

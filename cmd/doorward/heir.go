@@ -64,7 +64,7 @@ func (h *heir) succeed(dir string, log *slog.Logger) bool {
 	if h.folder == "" {
 		return false
 	}
-	kept, err := kv.Replace(dir, kv.Path(filepath.Join(dir, h.folder)), time.Now())
+	kept, err := kv.Replace(dir, kv.Path(filepath.Join(dir, h.folder)), time.Now(), log)
 	h.folder, h.last = "", succession{Kept: kept}
 	if err != nil {
 		h.last.Error = err.Error()

@@ -96,7 +96,7 @@ func (m *Main) putInPlace(ctx context.Context, data, dir string) (kept string, e
 		q := url.Values{"folder": {filepath.Base(dir)}}
 		return m.bequeath(ctx, data, request{method: http.MethodPost, path: restorePath, query: q})
 	}
-	kept, err = kv.Replace(data, kv.Path(dir), time.Now())
+	kept, err = kv.Replace(data, kv.Path(dir), time.Now(), m.logger(slog.LevelWarn))
 	if errors.Is(err, kv.ErrInUse) {
 		err = fmt.Errorf("another doorward is at work on the folder %s; try again when it is done", data)
 	}
