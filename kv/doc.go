@@ -98,6 +98,12 @@
 // for staff. Leases are burned once the copies are noticed, so that it ends there. A laptop's disk is not to be cloned; a second
 // laptop joins by a code of its own.
 //
+// # Opening
+//
+// A file that cannot be used as it is ends in one sentence (BadFile) that names it, and the newest backup where one is known: the file
+// doorward.backup beside the store tells of that. Before bbolt opens a file, whoever holds its lock looks at its heads and at every page
+// that they lead to (guard.go), for bbolt's own look ends the process where a page leads out of the file.
+//
 // # Erasing
 //
 // Who is erased gets an empty tombstone on every leaf, and no body of any revision stays, neither of the person nor of what named

@@ -216,7 +216,7 @@ func migrateFrom(tx *bbolt.Tx, format uint64, steps map[uint64]func(*bbolt.Tx) e
 func readFormat(tx *bbolt.Tx) (uint64, error) {
 	meta := tx.Bucket(bucketNames[metaBucket])
 	if meta == nil {
-		return 0, fmt.Errorf("%w: not a store of this program", ErrCorrupt)
+		return 0, &BadFile{Path: tx.DB().Path(), Reason: "is a store of another program"}
 	}
 	row, err := unseal(metaBucket, formatKey, meta.Get(formatKey))
 	if err != nil {

@@ -2,10 +2,15 @@ package kv
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"os"
+	"runtime"
+	"time"
+
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // A bbolt file begins with two meta pages, of which the one with the higher transaction counts. Each, behind a page header of
@@ -16,34 +21,124 @@ const (
 	metaOffset   = 16
 	metaSize     = 64
 	metaMagic    = 0xED0CDAED
+	metaVersion  = 2
 )
 
-// guardFile refuses a file that is shorter than its meta page says: bbolt would reach beyond its end, which ends the process.
-func guardFile(path string) error {
-	f, err := os.Open(path)
+// BadFile is a store's file that cannot be opened as it is. Nothing was changed in it.
+type BadFile struct {
+	Path   string
+	Reason string // what is the matter with the file, as "is empty"; nothing of what is stored
+	Backup string // where the newest backup lies, as a sentence of its own; "" = none is known
+}
+
+func (b *BadFile) Error() string {
+	text := fmt.Sprintf("the file %s %s", b.Path, b.Reason)
+	if b.Backup != "" {
+		text += "; " + b.Backup
+	}
+	return text
+}
+
+// Is makes a BadFile an ErrCorrupt.
+func (b *BadFile) Is(target error) bool { return target == ErrCorrupt }
+
+// blamed is an error of opening a store, by the name of the file that is the cause and the newest backup of what is in it.
+func blamed(c Config, err error) error {
+	var bad *BadFile
+	switch {
+	case errors.As(err, &bad):
+	case errors.Is(err, ErrCorrupt), errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum):
+		bad = &BadFile{Path: Path(c.Dir), Reason: fmt.Sprintf("is damaged: %v", err)}
+	case errors.Is(err, ErrNewerFormat):
+		return fmt.Errorf("the file %s: %w", Path(c.Dir), err)
+	default:
+		return err
+	}
+	if path, at, ok := NewestBackup(c.Dir); ok {
+		bad.Backup = fmt.Sprintf("the newest backup known is %s, of %s", path, at.In(c.Zone).Format(time.DateTime))
+	}
+	return bad
+}
+
+// brokenBy is what a panic says of the file that was being read. bbolt's own words may hold keys, which are nobody's to read.
+func brokenBy(found any) error {
+	if fault, ok := found.(runtime.Error); ok {
+		return fmt.Errorf("%w: its structure is broken: %w", ErrCorrupt, fault)
+	}
+	return fmt.Errorf("%w: its structure is broken", ErrCorrupt)
+}
+
+// head is what counts of a file's meta pages.
+type head struct {
+	root, pages, tx uint64
+}
+
+// guardFile refuses a file that bbolt would not open but die of: one that is shorter than its meta page says, or whose pages lead
+// beyond its end or to each other. Nobody else has it open meanwhile: *BadFile, ErrInUse.
+func guardFile(path string) (err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	bad := func(format string, args ...any) error {
+		return &BadFile{Path: path, Reason: fmt.Sprintf(format, args...)}
+	}
+	if !info.Mode().IsRegular() {
+		return bad("is no file")
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	info, err := f.Stat()
-	if err != nil {
+	if err := lockPatiently(f); err != nil {
 		return err
 	}
-	var pages, latest uint64
+	if info, err = f.Stat(); err != nil {
+		return err
+	}
+	h, size, err := readHead(f)
+	switch {
+	case err != nil:
+		return err
+	case info.Size() == 0:
+		return bad("is empty")
+	case size == 0:
+		return bad("is no store, or both of its heads are damaged")
+	case size != filePageSize:
+		return bad("is a store of another program: its pages have %d bytes", size)
+	case info.Size() < int64(h.pages)*filePageSize:
+		return bad("has been cut short: it has %d bytes, of %d that it should have", info.Size(), int64(h.pages)*filePageSize)
+	}
+	reason, err := (&pageWalk{file: f, pages: h.pages}).from(h.root)
+	if err == nil && reason != "" {
+		err = bad("is damaged: %s", reason)
+	}
+	return err
+}
+
+// readHead reads the meta page that counts, and the page size that it tells; 0: there is none.
+func readHead(f io.ReaderAt) (h head, size uint32, err error) {
 	for i := range int64(2) {
 		meta := make([]byte, metaSize)
 		if _, err := f.ReadAt(meta, i*filePageSize+metaOffset); err != nil && err != io.EOF {
-			return err
+			return h, 0, err
 		}
 		sum := fnv.New64a()
 		sum.Write(meta[:metaSize-8])
-		tx := binary.LittleEndian.Uint64(meta[48:])
-		if binary.LittleEndian.Uint32(meta) == metaMagic && binary.LittleEndian.Uint64(meta[56:]) == sum.Sum64() && tx >= latest {
-			pages, latest = binary.LittleEndian.Uint64(meta[40:]), tx
+		number := func(at int) uint64 { return binary.LittleEndian.Uint64(meta[at:]) }
+		if number(0) == metaMagic|metaVersion<<32 && number(56) == sum.Sum64() && number(48) >= h.tx {
+			h, size = head{number(16), number(40), number(48)}, binary.LittleEndian.Uint32(meta[8:])
 		}
 	}
-	if want := int64(pages) * filePageSize; pages == 0 || info.Size() < want {
-		return fmt.Errorf("%w: %s has %d bytes, of %d that it should have", ErrCorrupt, path, info.Size(), want)
+	return h, size, nil
+}
+
+// lockPatiently waits a while for another process to let go of a file: ErrInUse.
+func lockPatiently(f *os.File) error {
+	for end := time.Now().Add(lockPatience); ; time.Sleep(20 * time.Millisecond) {
+		if err := lockFile(f); !errors.Is(err, ErrInUse) || time.Now().After(end) {
+			return err
+		}
 	}
-	return nil
 }

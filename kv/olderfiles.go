@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,9 +22,54 @@ type backup struct {
 	path string
 }
 
+// newestName is the file beside the store that tells of its newest backup, for when the store's own file cannot: a line as in
+// the meta row.
+const newestName = "doorward.backup"
+
+func (b backup) append(dst []byte) []byte { return fmt.Appendf(dst, "%d %q\n", b.at, b.path) }
+
+// parseBackup reads such a line.
+func parseBackup(line string) (b backup, ok bool) {
+	at, quoted, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	n, failed := strconv.ParseInt(at, 10, 64)
+	path, bad := strconv.Unquote(quoted)
+	return backup{n, path}, failed == nil && bad == nil
+}
+
+// NewestBackup is the backup of a folder's store that was made last, and when; ok is false where none is known. Whether it is
+// still there is for who asks to look: it may lie on a disk that is in a drawer.
+func NewestBackup(dir string) (path string, at time.Time, ok bool) {
+	line, err := os.ReadFile(filepath.Join(dir, newestName))
+	if err != nil {
+		return "", at, false
+	}
+	b, ok := parseBackup(string(line))
+	return b.path, time.UnixMicro(b.at), ok
+}
+
+// writeNewest has the file beside the store tell of a backup.
+func (s *Store) writeNewest(b backup) error {
+	f, err := os.CreateTemp(s.dir, ".doorward-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b.append(nil))
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Join(s.dir, newestName))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the first error is the one to tell
+		return err
+	}
+	return syncDir(s.dir)
+}
+
 // NoteBackup remembers that a file holds what the store holds now: *Forbidden.
 func (s *Store) NoteBackup(p Principal, path string) error {
 	if err := p.mayRule(); err != nil {
+		return err
+	}
+	if err := s.writeNewest(backup{s.clock().UnixMicro(), path}); err != nil {
 		return err
 	}
 	return s.do(false, func(o *op) error {
@@ -35,7 +81,7 @@ func (s *Store) NoteBackup(p Principal, path string) error {
 		all = append(all, backup{o.now.UnixMicro(), path})
 		var row []byte
 		for _, b := range all[max(0, len(all)-keptBackups):] {
-			row = fmt.Appendf(row, "%d %q\n", b.at, b.path)
+			row = b.append(row)
 		}
 		o.put(metaBucket, backupsKey, row)
 		return nil
@@ -45,13 +91,11 @@ func (s *Store) NoteBackup(p Principal, path string) error {
 func (v *sight) backups() (all []backup, err error) {
 	row, err := v.get(metaBucket, backupsKey)
 	for line := range strings.Lines(string(row)) {
-		at, quoted, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		n, failed := strconv.ParseInt(at, 10, 64)
-		path, bad := strconv.Unquote(quoted)
-		if failed != nil || bad != nil {
+		b, ok := parseBackup(line)
+		if !ok {
 			return nil, fmt.Errorf("%w: meta row backups", ErrCorrupt)
 		}
-		all = append(all, backup{n, path})
+		all = append(all, b)
 	}
 	return all, err
 }

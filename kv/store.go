@@ -78,7 +78,7 @@ func Open(c Config) (*Store, error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	s, err := open(c)
 	if err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
+		return nil, fmt.Errorf("open store: %w", blamed(c, err))
 	}
 	return s, nil
 }
@@ -88,14 +88,13 @@ func Open(c Config) (*Store, error) {
 func open(c Config) (s *Store, err error) {
 	defer func() {
 		if found := recover(); found != nil {
-			s, err = nil, fmt.Errorf("%w: the structure of %s is broken: %v", ErrCorrupt, Path(c.Dir), found)
+			s, err = nil, brokenBy(found)
 		}
 	}()
 	db, err := openFile(c.Dir)
 	if err != nil {
 		return nil, err
 	}
-	_ = os.Remove(filepath.Join(c.Dir, compactName)) // of a compaction that did not end: nobody else has the store open
 	s = &Store{dir: filepath.Clean(c.Dir), disk: newDisk(c), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, limits: honest, ended: make(chan struct{})}
 	s.file.Store(&boltFile{DB: db})
 	s.compacting.closing, s.compacting.close = context.WithCancel(context.Background())
@@ -104,6 +103,7 @@ func open(c Config) (s *Store, err error) {
 		_ = db.Close() // the first error is the one to tell
 		return nil, err
 	}
+	_ = os.Remove(filepath.Join(c.Dir, compactName)) // of a compaction that did not end: nobody else has the store open
 	if err := s.arrive(c); err != nil {
 		_ = s.Close() // the first error is the one to tell
 		return nil, err

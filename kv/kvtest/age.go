@@ -14,16 +14,40 @@ import (
 // Age gives a folder's store, which nobody has open, the format before scopes had logs: whoever opens it migrates it.
 func Age(t testing.TB, dir string) {
 	t.Helper()
-	db, err := bbolt.Open(kv.Path(dir), 0o600, &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
+	stamp(t, dir, 1, func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("scope_log")) })
+}
+
+// Advance gives a folder's store, which nobody has open, a format that this version does not know yet.
+func Advance(t testing.TB, dir string) {
+	t.Helper()
+	stamp(t, dir, 100, func(*bbolt.Tx) error { return nil })
+}
+
+func stamp(t testing.TB, dir string, format byte, also func(*bbolt.Tx) error) {
+	t.Helper()
+	key, value := []byte("format"), []byte{format}
+	sum := crc32.Checksum(append(append([]byte{0}, key...), value...), crc32.MakeTable(crc32.Castagnoli))
+	change(t, kv.Path(dir), &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}, func(tx *bbolt.Tx) error {
+		return errors.Join(also(tx), tx.Bucket([]byte("meta")).Put(key, binary.BigEndian.AppendUint32(value, sum)))
+	})
+}
+
+// Foreign makes a bbolt file as another program keeps one.
+func Foreign(t testing.TB, path string, pageSize int) {
+	t.Helper()
+	change(t, path, &bbolt.Options{PageSize: pageSize}, func(tx *bbolt.Tx) error {
+		_, err := tx.CreateBucket([]byte("theirs"))
+		return err
+	})
+}
+
+func change(t testing.TB, path string, o *bbolt.Options, fn func(*bbolt.Tx) error) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, value := []byte("format"), []byte{1}
-	sum := crc32.Checksum(append(append([]byte{0}, key...), value...), crc32.MakeTable(crc32.Castagnoli))
-	err = db.Update(func(tx *bbolt.Tx) error {
-		return errors.Join(tx.DeleteBucket([]byte("scope_log")), tx.Bucket([]byte("meta")).Put(key, binary.BigEndian.AppendUint32(value, sum)))
-	})
-	if err = errors.Join(err, db.Close()); err != nil {
+	if err := errors.Join(db.Update(fn), db.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+)
+
+// badFile is something in the place of a store's file, or a file that cannot be used as it is.
+type badFile struct {
+	name string
+	do   func(t *testing.T, path string) // what is done to a sound store's file
+	want string                          // what a command says of it
+	keep bool                            // nothing is the matter with what it holds: no backup is to take its place
+}
+
+func badFiles() []badFile {
+	return []badFile{
+		{name: "empty", want: "is empty", do: func(t *testing.T, path string) { overwrite(t, path, nil) }},
+		{name: "cut short", want: "has been cut short: it has 20000 bytes", do: func(t *testing.T, path string) {
+			if err := os.Truncate(path, 20_000); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{name: "cut within a head", want: "has been cut short: it has 5000 bytes", do: func(t *testing.T, path string) {
+			if err := os.Truncate(path, 5_000); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{name: "a letter", want: "is no store, or both of its heads are damaged", do: func(t *testing.T, path string) {
+			overwrite(t, path, bytes.Repeat([]byte("Dear Ana, this is no store.\n"), 9_000))
+		}},
+		{name: "nothing but zeros", want: "is no store, or both", do: func(t *testing.T, path string) { overwrite(t, path, make([]byte, 200_000)) }},
+		{name: "bbolt of another program", want: "is a store of another program", do: func(t *testing.T, path string) {
+			overwritten(t, path, func(path string) { kvtest.Foreign(t, path, 8<<10) })
+		}},
+		{name: "pages of another size", want: "another program: its pages have 4096 bytes", do: func(t *testing.T, path string) {
+			overwritten(t, path, func(path string) { kvtest.Foreign(t, path, 4<<10) })
+		}},
+		{name: "both heads damaged", want: "both of its heads are damaged", do: func(t *testing.T, path string) {
+			patch(t, path, 16+50, 0xff)
+			patch(t, path, 8<<10+16+50, 0xff)
+		}},
+		{name: "a page that is another's", want: "is damaged: page ", do: func(t *testing.T, path string) { eachPage(t, path, 0, 0x7f) }},
+		{name: "a page that goes on beyond the end", want: "is damaged: page ", do: func(t *testing.T, path string) { eachPage(t, path, 14, 0xff) }},
+		{name: "a key beyond its page", want: "is damaged: page ", do: func(t *testing.T, path string) { eachPage(t, path, 16+6, 0xff) }},
+		{name: "a folder", want: "is no file", do: func(t *testing.T, path string) {
+			if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{name: "a newer format", want: "was written by a newer version", keep: true, do: func(t *testing.T, path string) { kvtest.Advance(t, filepath.Dir(path)) }},
+	}
+}
+
+func overwrite(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// overwritten puts in a file's place what is made.
+func overwritten(t *testing.T, path string, make func(path string)) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	make(path)
+}
+
+// patch writes one byte.
+func patch(t *testing.T, path string, at int64, b byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt([]byte{b}, at)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eachPage writes one byte into every page behind the heads.
+func eachPage(t *testing.T, path string, within int64, b byte) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := int64(2 * 8 << 10); page < info.Size(); page += 8 << 10 {
+		patch(t, path, page+within, b)
+	}
+}
+
+// TestABadFileEndsInOneClearMessage that names it, and the newest backup where one can help: exit code 1, nothing changed on disk.
+// One that another process has open is waited for, which takes some seconds.
+func TestABadFileEndsInOneClearMessage(t *testing.T) {
+	base := &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}
+	var made any
+	base.run(&made, "keys", "add", "--name", "x", "--level", "denomination")
+	backup := filepath.Join(t.TempDir(), "monday.db")
+	base.run(&made, "backup", backup)
+	for _, bad := range badFiles() {
+		t.Run(bad.name, func(t *testing.T) {
+			p := base.copied(t)
+			bad.do(t, kv.Path(p.dir))
+			for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"verify"}, {"backup", backup + "2"}, {"compact"}, {"keys", "list"}} {
+				said := p.refused(t, p.asked(command...))
+				if !strings.Contains(said, "the file "+kv.Path(p.dir)) || !strings.Contains(said, bad.want) || strings.Contains(said, backup) == bad.keep {
+					t.Errorf("%s said %q, want the file, %q, and the newest backup: %t", command[0], said, bad.want, !bad.keep)
+				}
+			}
+		})
+	}
+	t.Run("open elsewhere", func(t *testing.T) { base.copied(t).refusesInUse(t) })
+	t.Run("not readable", func(t *testing.T) { base.copied(t).refusesUnreadable(t) })
+	if _, err := os.Stat(backup + "2"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that cannot be opened was backed up: %v", err)
+	}
+}
+
+// refusesInUse: another process has the file open. Commands wait some seconds for it.
+func (p *program) refusesInUse(t *testing.T) {
+	store, err := kv.Open(kv.Config{Dir: p.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"verify"}, {"backup", filepath.Join(t.TempDir(), "monday.db")}, {"compact"}} {
+		all.Go(func() {
+			if said := p.refused(t, p.asked(command...)); !strings.Contains(said, "another doorward is at work on the folder "+p.dir) {
+				t.Errorf("%s said %q", command[0], said)
+			}
+		})
+	}
+	all.Wait()
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// refusesUnreadable: the file may not be read.
+func (p *program) refusesUnreadable(t *testing.T) {
+	if err := os.Chmod(kv.Path(p.dir), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"verify"}, {"backup", "monday.db"}, {"compact"}} {
+		cmd := p.asked(command...)
+		if os.Geteuid() == 0 { // who may read everything
+			p.asNobody(t, cmd)
+		}
+		if said := p.refused(t, cmd); !strings.Contains(said, kv.Path(p.dir)+": permission denied") {
+			t.Errorf("%s said %q", command[0], said)
+		}
+	}
+}
+
+// copied is the program on a copy of its folder.
+func (p *program) copied(t *testing.T) *program {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "d")
+	if err := errors.Join(os.CopyFS(dir, os.DirFS(p.dir)), os.Chmod(dir, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	return &program{TB: t, path: p.path, dir: dir}
+}
+
+// asked is a command on the folder.
+func (p *program) asked(args ...string) *exec.Cmd {
+	return exec.Command(p.path, append(args, "--data", p.dir)...)
+}
+
+// asNobody has a command run as a user without rights, who the folder is given to.
+func (p *program) asNobody(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	const nobody = 65534
+	err := errors.Join(os.Chmod(filepath.Dir(filepath.Dir(p.dir)), 0o711), os.Chmod(filepath.Dir(filepath.Dir(p.path)), 0o711))
+	err = errors.Join(err, filepath.WalkDir(p.dir, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Chown(path, nobody, nobody))
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+}
+
+// refused carries out a command that fails with one line and changes nothing in the folder, and answers the line.
+func (p *program) refused(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	before := contents(t, p.dir)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); code != exitFailed || stdout.Len() > 0 || strings.Count(stderr.String(), "\n") != 1 {
+		t.Errorf("%v = %d, %v, and said %q and %q, want 1 and one line on standard error", cmd.Args, code, err, &stdout, &stderr)
+	}
+	if after := contents(t, p.dir); before != after {
+		t.Errorf("%v changed the folder: is\n%swas\n%s", cmd.Args, after, before)
+	}
+	return stderr.String()
+}
+
+// contents tells what lies in a folder, byte for byte.
+func contents(t *testing.T, dir string) string {
+	t.Helper()
+	all := &strings.Builder{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		all.WriteString(path + " " + info.Mode().String() + " " + info.ModTime().String() + " ")
+		if info.Mode().IsRegular() && info.Mode().Perm() != 0 {
+			text, err := os.ReadFile(path)
+			fmt.Fprintf(all, "%x\n", sha256.Sum256(text))
+			return err
+		}
+		all.WriteString("\n")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}

@@ -1,0 +1,82 @@
+package kv_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// TestNoPageThatLeadsAstrayEndsWhoOpensTheFile breaks every page of a file in each way. bbolt would end the process, and this test.
+func TestNoPageThatLeadsAstrayEndsWhoOpensTheFile(t *testing.T) {
+	s, _ := opened(t)
+	for i := range 300 {
+		kvtest.Create(t, s, record.Church, fmt.Sprintf(`{"name":"Church %d"}`, i))
+	}
+	copied := filepath.Join(t.TempDir(), "copy") // which has no room at its end
+	if _, err := s.CopyTo(kv.Operator(), copied); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	draw := rand.New(rand.NewPCG(seed, 0))
+	refused := 0
+	for page := 2 * 8192; page+8192 <= len(whole); page += 8192 {
+		for way := range waysAstray {
+			broken := t.TempDir()
+			if err := os.WriteFile(kv.Path(broken), astray(draw, way, whole, page), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, err := kv.Open(kv.Config{Dir: broken, Aside: true})
+			if err == nil { // nothing leads to the page, or what it says now is no harm
+				closed(t, s)
+				continue
+			}
+			refused++
+			if bad := (*kv.BadFile)(nil); !errors.Is(err, kv.ErrCorrupt) || !errors.As(err, &bad) || bad.Path != kv.Path(broken) {
+				t.Errorf("Open of a file whose page %d is broken in way %d = %v", page/8192, way, err)
+			}
+		}
+	}
+	if refused < 100 {
+		t.Errorf("%d broken pages were refused, want 100 at least", refused)
+	}
+}
+
+const waysAstray = 6
+
+// astray is a file in which a page says something else of itself, or of where its elements lie or lead.
+func astray(draw *rand.Rand, way int, whole []byte, page int) []byte {
+	file := append([]byte(nil), whole...)
+	element := page + 16
+	if n := int(binary.LittleEndian.Uint16(file[page+10:])); n > 0 {
+		element += 16 * draw.IntN(n)
+	}
+	far := uint32(1)<<20 + draw.Uint32N(1<<30)
+	switch way {
+	case 0:
+		binary.LittleEndian.PutUint64(file[page:], draw.Uint64N(1<<40))
+	case 1:
+		binary.LittleEndian.PutUint16(file[page+8:], uint16(draw.IntN(1<<16)))
+	case 2:
+		binary.LittleEndian.PutUint16(file[page+10:], 0xf000)
+	case 3:
+		binary.LittleEndian.PutUint32(file[page+12:], far)
+	case 4:
+		binary.LittleEndian.PutUint32(file[element+4:], far) // of a branch the key's length, of a leaf the position
+	case 5:
+		binary.LittleEndian.PutUint32(file[element+8:], far) // of a branch the page, of a leaf the key's length
+	}
+	return file
+}
