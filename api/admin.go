@@ -28,7 +28,10 @@ func adminRoutes() []route {
 			tag: "keys", summary: "Revoke a key", status: 204}},
 		route{http.MethodGet, "/admin/v1/double_entries/", admin, listAllDoubles, operation{
 			tag: "double entries", summary: "List the double entries of all events", status: 200, reply: "admin_double_entry", list: true,
-			query: append(windowParameters[:2:2], parameterDoc{name: doubleFilters[0].name, schema: doubleFilters[0].schema()})}},
+			query: parametersOf(doubleFilters)}},
+		route{http.MethodGet, "/admin/v1/reads/", admin, listReads, operation{
+			tag: "reads", summary: "List which key was shown how many records of people, by minute", status: 200, reply: "reads", list: true,
+			query: parametersOf(readsFilters)}},
 		route{http.MethodGet, "/admin/v1/venues/", admin, listVenues, operation{
 			tag: "venues", summary: "List the laptops that are enrolled", status: 200, reply: "venue", list: true}},
 		route{http.MethodPost, "/admin/v1/import/", admin, importRecords, operation{

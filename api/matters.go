@@ -37,11 +37,7 @@ var refusalForm = record.Form("refusal_choice", record.Field{Name: "apply", Type
 
 // routes are all about them.
 func (m *matters) routes() []route {
-	admin, reply := needs{resource: "admin"}, "admin_"+m.kind.Name
-	query := windowParameters[:len(windowParameters):len(windowParameters)]
-	for _, f := range m.filters {
-		query = append(query, parameterDoc{name: f.name, schema: f.schema()})
-	}
+	admin, reply, query := needs{resource: "admin"}, "admin_"+m.kind.Name, parametersOf(m.filters)
 	return []route{
 		{http.MethodGet, m.path, admin, m.list, operation{
 			tag: "conflicts and refusals", summary: "List what staff have to look at", status: 200, reply: reply, list: true, query: query}},

@@ -242,12 +242,18 @@ var windowParameters = []parameterDoc{
 	{name: "offset", schema: map[string]any{"type": "integer"}, text: "Results before the page."},
 }
 
-// parameters are the query string of a collection's list.
-func (c *collection) parameters() []parameterDoc {
+// parametersOf are the query string of a list with filters.
+func parametersOf(filters []filter) []parameterDoc {
 	list := windowParameters[:len(windowParameters):len(windowParameters)]
-	for _, f := range c.filters {
+	for _, f := range filters {
 		list = append(list, parameterDoc{name: f.name, schema: f.schema()})
 	}
+	return list
+}
+
+// parameters are the query string of a collection's list.
+func (c *collection) parameters() []parameterDoc {
+	list := parametersOf(c.filters)
 	if c.kind == record.Person {
 		list = append(list, c.searchParameters()...)
 	}

@@ -27,6 +27,7 @@ func ownSchemas() map[string]any {
 		"status":             structSchema(reflect.TypeFor[statusView]()),
 		"double_entry":       structSchema(reflect.TypeFor[doubleView]()),
 		"admin_double_entry": structSchema(reflect.TypeFor[adminDoubleView]()),
+		"reads":              structSchema(reflect.TypeFor[readsView]()),
 		"venue":              structSchema(reflect.TypeFor[venueView]()),
 		"history":            historySchema(structSchema(reflect.TypeFor[pastView]())),
 		"found":              structSchema(reflect.TypeFor[foundTickets]()),

@@ -124,6 +124,7 @@ func (s *sweep) lists() {
 				}
 			}
 		case strings.HasSuffix(p.path, "/history/"): // revisions, not records
+		case p.kind == "reads": // counts, not records
 		case p.atDoor(): // the status of an event: it holds no records
 		case p.under: // memberships
 			for _, group := range s.c.all("group") {

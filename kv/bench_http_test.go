@@ -139,8 +139,27 @@ func (s *face) compareReads(t *testing.T) {
 				l.atLeast = 0.6
 			}
 			s.table.add(l)
+			if c.name == "one person" {
+				s.tellCounting(t, pairs, clients)
+			}
 		}
 	}
+}
+
+// tellCounting compares what it costs to count a read with what all of a GET costs.
+func (s *face) tellCounting(t *testing.T, gets []pair, clients int) {
+	const together = 1000
+	counted := make([]pair, len(gets))
+	for i, p := range gets {
+		rate := rateOf(t, clients, func(int) func() (bool, error) {
+			return func() (bool, error) {
+				kv.BenchNoteReads(s.store, s.reader, together)
+				return true, nil
+			}
+		})
+		counted[i] = pair{ours: 1e6 / (rate * together), base: 1e6 / p.ours}
+	}
+	s.table.add(line{name: "to count a read, against the GET of a person, " + plural(clients, "connection"), unit: "µs", pairs: counted, atMost: 0.02})
 }
 
 // fetch is a reply's body.

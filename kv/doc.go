@@ -35,6 +35,7 @@
 //	              last taken l 1, kind 1                         to 8
 //	twin          k 1, kind 1, keyed hash of a key 16, id 8      -
 //	              i 1, kind 1, id 8, id merged into it 8         -
+//	reads         minute 8, api key 8, kind 1                    records uv
 //	body          kind 1, id, generation 8, hash 16              foreign 1, table version 1, length of shown uv, shown, hidden
 //	lookup        kind 1, field name, 0, value, id               -
 //	code          e(xact) or n(ormal) 1, code hash 16, event 8,  -

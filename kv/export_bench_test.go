@@ -11,7 +11,7 @@ import (
 )
 
 // What `make bench` needs of the store's inside: the rows of one operation, a way to write given rows through the writer,
-// and a page that nobody counts.
+// a page that nobody counts, and reads that nobody does.
 
 // BenchRow is one row as bbolt is handed it: the value ends with its checksum.
 type BenchRow struct {
@@ -100,4 +100,11 @@ func BenchUncounted(s *Store, p Principal, q Query) (results []byte, err error) 
 		return err
 	})
 	return results, err
+}
+
+// BenchNoteReads counts as many reads of a person.
+func BenchNoteReads(s *Store, p Principal, n int) {
+	for range n {
+		s.noteReads(p, record.Person, 1)
+	}
 }

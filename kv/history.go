@@ -38,6 +38,7 @@ func (s *Store) History(p Principal, t Target, bodies bool) (all []Past, err err
 		if _, err := v.find(p, t.Kind, t.ID); err != nil {
 			return err
 		}
+		s.noteReads(p, t.Kind, 1)
 		for _, k := range kinds {
 			st, err := v.loadAny(k, t.ID)
 			if err != nil {

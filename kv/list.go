@@ -42,6 +42,7 @@ func (s *Store) List(p Principal, q Query) (page Page, err error) {
 		}
 		page, err = s.list(p, q, a)
 		if !errors.Is(err, errAskAgain) {
+			s.noteReads(p, q.Kind, len(page.IDs))
 			return page, err
 		}
 	}

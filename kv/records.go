@@ -36,6 +36,7 @@ func (s *Store) Retrieve(p Principal, t Target) (r Reply, err error) {
 		if err != nil {
 			return err
 		}
+		s.noteReads(p, t.Kind, 1)
 		r, err = v.reply(t.Surface, t.Kind, st)
 		return err
 	})

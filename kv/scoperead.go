@@ -16,6 +16,7 @@ func (db *scopeDocs) read(v *sight, id string, ask Ask) (doc Doc, err error) {
 	if err != nil || st == nil {
 		return doc, orNotFound(err)
 	}
+	v.store.noteReads(db.reader, k, 1)
 	doc = Doc{ID: id, Seq: st.seq, Deleted: st.deleted}
 	if doc.Tree, err = v.tree(k, st); err != nil {
 		return doc, err
@@ -146,6 +147,7 @@ func (db *scopeDocs) change(v *sight, c scopeChange, body bool) (d DocChange, er
 	}
 	d.Leaves = t.Leaves()
 	if body {
+		v.store.noteReads(db.reader, c.Kind, 1)
 		d.Tree = t
 		d.Winner, err = v.revision(c.Kind, st, d.Leaves[0], d.Leaves[0].Revision)
 	}

@@ -57,6 +57,7 @@ type Store struct {
 	caches     sync.Pool              // of *bucketCache, for Views
 	search     searching
 	boards     boards
+	reads      reads
 	erasures   erasures
 	compacting compacting
 }
@@ -165,6 +166,7 @@ func (s *Store) start(c Config) error {
 func (s *Store) Close() error {
 	s.erasures.end()
 	s.compacting.end()
+	s.keepReads()
 	s.writer.queue.close()
 	<-s.ended
 	s.metrics.unregister()

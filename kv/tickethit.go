@@ -48,6 +48,7 @@ func (s *Store) FindTickets(p Principal, event int64, r *record.Ranked, f Finder
 			return err
 		})
 		if !errors.Is(err, errAskAgain) {
+			s.noteReads(p, record.Ticket, len(hits))
 			return hits, err
 		}
 	}

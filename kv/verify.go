@@ -125,6 +125,9 @@ func (w *verifier) row(v *sight, b bucket, key, value []byte) error {
 		return v.verifyLease(key, value)
 	case b == twinBucket:
 		return v.verifyTwin(key, value)
+	case b == readsBucket:
+		_, err := parseReads(key, value)
+		return err
 	case b >= treeBucket && b <= leftBucket:
 		return v.verifyReplica(b, key, value)
 	case b >= firstKindBucket:

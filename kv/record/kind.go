@@ -114,6 +114,9 @@ func (f *Field) TakesNull(s Surface) bool {
 	return f.Flags.Has(Null) || s == Admin && f.Default == "" && !f.Flags.Has(Required)
 }
 
+// OfPeople tells whether a record is a person, or says something of one.
+func (k *Kind) OfPeople() bool { return k.ofPeople }
+
 // Searchable tells whether searches look into the kind's records.
 func (k *Kind) Searchable() bool { return len(k.searched) > 0 }
 
@@ -142,6 +145,7 @@ type layout struct {
 	nested        int      // from which of them on each is made of one stored field
 	sorted        []int    // stored fields by the bytes of their names
 	searched      []int
+	ofPeople      bool
 }
 
 // table completes a kind.
@@ -158,7 +162,9 @@ func table(k Kind) *Kind {
 			k.searched = append(k.searched, i)
 		}
 		k.place(i, f)
+		k.ofPeople = k.ofPeople || f.Flags.Has(Personal) || f.Type == Ref{"person"}
 	}
+	k.ofPeople = k.ofPeople || k.Name == "person"
 	slices.SortFunc(k.sorted, func(a, b int) int { return strings.Compare(k.Fields[a].Name, k.Fields[b].Name) })
 	return &k
 }

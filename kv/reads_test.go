@@ -1,0 +1,134 @@
+package kv_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// readsOf lists all counts, as minutes after a moment, key, kind and records.
+func readsOf(t testing.TB, s *kv.Store, since time.Time, where ...kv.Where) string {
+	t.Helper()
+	page, err := s.Reads(kv.Operator(), kv.ReadsQuery{Where: where, Limit: 100})
+	if err != nil || page.Count != len(page.Reads) {
+		t.Fatalf("%d of %d counts of reads: %v", len(page.Reads), page.Count, err)
+	}
+	var all []string
+	for _, r := range page.Reads {
+		all = append(all, fmt.Sprintf("%v %d %s %d", r.Minute.Sub(since.Truncate(time.Minute)), r.Key, r.Kind.Name, r.Records))
+	}
+	return strings.Join(all, "; ")
+}
+
+// TestReadsOfPeopleAreCounted: by key, kind and minute, on whatever way they were shown; they outlive the process.
+func TestReadsOfPeopleAreCounted(t *testing.T) {
+	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+	start := clock.Now()
+	s := reopenable(t, kv.Config{Dir: folder(t), Clock: clock.Now})
+	church := kvtest.Create(t, s, record.Church, `{"name":"Church"}`)
+	event := newEvent(t, s, "")
+	ana := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	kvtest.Create(t, s, record.Person, `{"full_name":"Eva","church_id":1}`)
+	newTicket(t, s, event, "K1", `,"holder_name":"Ana Souza"`)
+	staff, gate := kvtest.Login(t, s, "denomination", "*:*", "admin:*", "sync:*"), door(t, s, event)
+
+	if _, err := s.Retrieve(staff, target(record.Person, ana)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Retrieve(staff, target(record.Church, church)); err != nil { // no person
+		t.Fatal(err)
+	}
+	if _, err := s.Retrieve(staff, target(record.Person, 99)); !errors.Is(err, kv.ErrNotFound) {
+		t.Fatal(err)
+	}
+	if _, err := s.List(kv.Operator(), kv.Query{Surface: record.V1, Kind: record.Person, Limit: 10}); err != nil { // no key
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := s.List(staff, kv.Query{Surface: record.V1, Kind: record.Person, Limit: 10}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found(t, s, gate, event, "ana")
+	if got, want := readsOf(t, s, start), fmt.Sprintf("0s %d person 7; 0s %d ticket 1", staff.Key(), gate.Key()); got != want {
+		t.Errorf("reads in the first minute are %s, want %s", got, want)
+	}
+
+	clock.Move(time.Minute)
+	if _, err := s.History(staff, target(record.Person, ana), true); err != nil {
+		t.Fatal(err)
+	}
+	db, err := s.Database(staff, "church-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := db.Changes(kv.Feed{Limit: 10, Bodies: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Read(record.Person.DocID(record.Int(ana)), kv.Ask{Leaves: true}); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("1m0s %d person 4; 0s %d person 7; 0s %d ticket 1", staff.Key(), staff.Key(), gate.Key())
+	if got := readsOf(t, s, start); got != want {
+		t.Errorf("reads are %s, want %s", got, want)
+	}
+
+	kvtest.Create(t, s, record.Church, `{"name":"Another"}`) // a commit, for the minute that has ended
+	if got := kv.Rows(t, s, "reads"); got != 2 {
+		t.Errorf("%d counts are on disk after a commit, want the 2 of the first minute", got)
+	}
+	if got := readsOf(t, s, start); got != want {
+		t.Errorf("reads after a commit are %s, want %s", got, want)
+	}
+	closed(t, s)
+	again := reopenable(t, kv.Config{Dir: s.Dir(), Clock: clock.Now})
+	if got := readsOf(t, again, start); got != want {
+		t.Errorf("reads after a restart are %s, want %s", got, want)
+	}
+	if _, err := again.Retrieve(staff, target(record.Person, ana)); err != nil { // in a minute that is on disk already
+		t.Fatal(err)
+	}
+	closed(t, again)
+	again = reopenable(t, kv.Config{Dir: s.Dir(), Clock: clock.Now})
+	if got, want := readsOf(t, again, start, kv.Where{Field: "kind", In: []any{"person"}}, kv.Where{Field: "minute", From: clock.Now().Truncate(time.Minute)}),
+		fmt.Sprintf("1m0s %d person 5", staff.Key()); got != want {
+		t.Errorf("reads of people in the last minute are %s, want %s", got, want)
+	}
+	healthy(t, again)
+
+	clock.Move(401 * 24 * time.Hour)
+	if _, err := again.Retrieve(staff, target(record.Person, ana)); err != nil {
+		t.Fatal(err)
+	}
+	clock.Move(time.Minute)
+	kvtest.Create(t, again, record.Church, `{"name":"A third"}`)
+	if got, want := readsOf(t, again, clock.Now()), fmt.Sprintf("-1m0s %d person 1", staff.Key()); got != want {
+		t.Errorf("reads after 401 days are %s, want %s", got, want)
+	}
+}
+
+// TestReadsAreForWhoManagesTheKey: nobody learns what a key beyond the own level looks at.
+func TestReadsAreForWhoManagesTheKey(t *testing.T) {
+	s, _ := opened(t)
+	kvtest.Create(t, s, record.Church, `{"name":"Church"}`)
+	ana := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	whole, church := kvtest.Login(t, s, "denomination", "people:*"), kvtest.Login(t, s, "church:1", "people:*", "admin:*")
+	for _, p := range []kv.Principal{whole, church} {
+		if _, err := s.Retrieve(p, kv.Target{Kind: record.Person, ID: record.Int(ana)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if page, err := s.Reads(church, kv.ReadsQuery{Limit: 10}); err != nil || page.Count != 1 || page.Reads[0].Key != church.Key() {
+		t.Errorf("a church's key is shown reads %+v, %v, want its own", page, err)
+	}
+	var no *kv.Forbidden
+	if _, err := s.Reads(whole, kv.ReadsQuery{Limit: 10}); !errors.As(err, &no) {
+		t.Errorf("reads without admin:GET = %v, want *Forbidden", err)
+	}
+}
