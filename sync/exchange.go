@@ -48,7 +48,7 @@ func (x *visit) job(name string, push bool, pushed chan<- struct{}) (Job, error)
 	if err != nil {
 		return Job{}, err
 	}
-	theirs, err := x.database(name)
+	theirs, err := x.met(name)
 	if err != nil {
 		return Job{}, err
 	}

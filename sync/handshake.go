@@ -189,7 +189,7 @@ func (x *visit) copyAnew(ctx context.Context, push bool) error {
 		if push && !e.Push || !push && !e.Pull {
 			continue
 		}
-		t, err := x.database(e.Name)
+		t, err := x.met(e.Name)
 		if err != nil {
 			return err
 		}

@@ -36,6 +36,7 @@ type greeting struct {
 	Version   string            `json:"version"`
 	Node      string            `json:"node"`
 	Epoch     string            `json:"epoch"`
+	Feed      string            `json:"feed,omitempty"` // of which version it takes and gives lines
 	Now       time.Time         `json:"now"`
 	Clone     bool              `json:"clone,omitzero"`   // another copy of the laptop's store is about
 	Revoked   bool              `json:"revoked,omitzero"` // nothing is taken but facts, and nothing is given
@@ -85,7 +86,7 @@ func greet(c *call) error {
 	case in.Realm != store.Realm():
 		return ErrRealm
 	}
-	g := greeting{Version: c.server.config.Version, Node: store.Node(), Epoch: store.Epoch()}
+	g := greeting{Version: c.server.config.Version, Node: store.Node(), Epoch: store.Epoch(), Feed: fastVersion}
 	var err error
 	if g.Clone, err = store.SeenSession(in.Node, in.Session, append([]string{in.Predecessor}, in.Before...)); err != nil {
 		return err

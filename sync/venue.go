@@ -172,6 +172,16 @@ func (x *visit) database(name string) (*There, error) {
 	return NewThere(ThereConfig{URL: x.site + "/sync/" + name, Client: x.client, Key: x.upstream.Key, Secret: x.upstream.Secret})
 }
 
+// met is a database at the centre, of which the handshake has told whose it is: it need not be asked.
+func (x *visit) met(name string) (*There, error) {
+	t, err := x.database(name)
+	if err == nil && x.greeting.Feed == fastVersion {
+		t.opened, t.fast, t.id = true, true, strings.ToLower(x.greeting.Node)+"/"+name
+		t.head = Head{Format: lineFormat, Realm: x.config.Store.Realm(), Node: x.greeting.Node, Epoch: x.greeting.Epoch, DB: name}
+	}
+	return t, err
+}
+
 // handOver brings the facts of a laptop that is revoked. Where it is to be wiped and all of them are there, the answer is errWipe.
 func (x *visit) handOver(ctx context.Context) error {
 	for _, e := range x.greeting.Databases {
