@@ -148,25 +148,12 @@ func benchScans(t *testing.T) []benchLine {
 	w := newTown(t)
 	w.sellMany(scans)
 	var requests atomic.Int64
-	w.url = counting(t, w.url, &requests)
+	w.url = watched(t, w.url, func(*http.Request) { requests.Add(1) })
 	w.enrol(w.laptop)
 	_, leave := w.follow(w.laptop)
 	w.reaches(w.laptop, record.ScopeEvent, scans)
 	leave()
-	door := kvtest.Login(t, w.laptop, fmt.Sprintf("event:%d", w.event), "*:*")
-	attempts := make([]kv.Attempt, scans)
-	for i := range attempts {
-		attempts[i] = kv.Attempt{Event: w.event, Code: benchCode(i)}
-	}
-	judged, err := w.laptop.CheckInAll(door, attempts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range judged {
-		if judged[i].Outcome != kv.Admitted {
-			t.Fatalf("scan %d = %+v", i, judged[i])
-		}
-	}
+	w.scanAll(0, scans)
 	requests.Store(0)
 	defer profile(t, "scans")()
 	began := time.Now()
@@ -180,8 +167,8 @@ func benchScans(t *testing.T) []benchLine {
 	}
 }
 
-// counting is a server that hands on each request and counts them.
-func counting(t testing.TB, address string, requests *atomic.Int64) string {
+// watched is a server that hands on each request, and shows it.
+func watched(t testing.TB, address string, show func(*http.Request)) string {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
@@ -191,7 +178,7 @@ func counting(t testing.TB, address string, requests *atomic.Int64) string {
 	proxy.FlushInterval = -1
 	proxy.ErrorLog = log.New(io.Discard, "", 0) // a laptop that leaves breaks off
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		requests.Add(1)
+		show(r)
 		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.CloseClientConnections)

@@ -15,7 +15,7 @@ import (
 
 const (
 	helloEvery = 30 * time.Second // while the link holds
-	helloSoon  = time.Second      // after something was pushed, so that the centre knows what is left
+	helloSoon  = time.Second      // after the last that was pushed, so that the centre knows that nothing is left
 )
 
 // exchange runs the copying of all databases, both ways, until the link breaks or the centre says something else.
@@ -80,7 +80,7 @@ func (x *visit) follow(ctx context.Context, j Job, name string, fail context.Can
 	}
 }
 
-// attend shakes hands again from time to time, and whenever something has been pushed.
+// attend shakes hands again from time to time, and once something has been pushed.
 func (x *visit) attend(ctx context.Context, pushed <-chan struct{}) error {
 	regular := time.NewTicker(helloEvery)
 	defer regular.Stop()
@@ -91,9 +91,7 @@ func (x *visit) attend(ctx context.Context, pushed <-chan struct{}) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-pushed:
-			if soon == nil {
-				soon = time.After(helloSoon)
-			}
+			soon = time.After(helloSoon)
 			continue
 		case <-soon:
 			soon, measures = nil, false

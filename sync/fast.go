@@ -1,10 +1,12 @@
 package sync
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -33,15 +35,39 @@ func unpackLines(r io.Reader) *zstd.Decoder {
 	return z
 }
 
-// fastFeed reads all that there is as one long stream of lines; live, it then waits for a change and reads on.
-func (t *There) fastFeed(ctx context.Context, w wish, fn func(*batch) error) error {
-	for {
-		upto, err := t.lines(ctx, w.since, fn)
-		if err != nil || !w.live {
+// What the peer has from nobody but the target comes back in its feed: then so many changes are asked for at once, and not more
+// often than so. A change of somebody else's waits no longer than that.
+const (
+	echoRows = 10_000
+	echoRest = 400 * time.Millisecond
+)
+
+// fastFeed reads all that there is as one long stream of lines; live, it then waits for changes, and reads on where they are news.
+func (t *There) fastFeed(ctx context.Context, w wish, fn func(*batch) error) (err error) {
+	if !w.live || len(w.since) == 0 {
+		if w.since, err = t.lines(ctx, w.since, fn); err != nil || !w.live {
 			return err
 		}
-		w.since = upto
-		if _, _, err := t.changes(ctx, w, true); err != nil {
+	}
+	for limit := feedRows; ; {
+		b, rows, err := t.changes(ctx, w, longpoll, limit)
+		if err != nil {
+			return err
+		}
+		missing, err := w.lacked(ctx, b.offers)
+		switch {
+		case err != nil:
+			return err
+		case rows > 0 && len(missing)+len(b.left)+len(b.denied) == 0:
+			limit, w.since = echoRows, b.upto
+			if err = fn(b); err == nil {
+				err = rest(ctx, echoRest)
+			}
+		default:
+			limit = feedRows
+			w.since, err = t.lines(ctx, w.since, fn)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -80,26 +106,17 @@ func (t *There) lines(ctx context.Context, since sequence, fn func(*batch) error
 	return f.Last, g.flush()
 }
 
-// fastWrite sends revisions as lines. Attachments are named alone; those that the peer lacks follow.
+// fastWrite sends revisions as lines. Attachments are named alone; those that the peer lacks follow. A load takes little room once it
+// is compressed, and is sent with its length: the connection ends with a body that has none.
 func (t *There) fastWrite(ctx context.Context, replicas []*replica) ([]Denial, error) {
-	r, w := io.Pipe()
-	go func() {
-		z := packLines(w)
-		var b []byte
-		var err error
-		for i := 0; i < len(replicas) && err == nil; i++ {
-			b = replicas[i].appendLine(b[:0], sequence("0"))
-			_, err = z.Write(b)
-		}
-		if err == nil {
-			_, err = z.Write(appendJSON(nil, foot{Last: sequence("0"), Count: len(replicas)}))
-		}
-		if e := z.Close(); err == nil {
-			err = e
-		}
-		_ = w.CloseWithError(err) // never fails
-	}()
-	denied, err := t.denials(ctx, t.at("_feed"), &payload{media: linesMedia, packing: "zstd", read: r})
-	_ = r.Close() // never fails; it ends the writer
-	return denied, err
+	var body bytes.Buffer // takes everything
+	z := packLines(&body)
+	var b []byte
+	for _, x := range replicas {
+		b = x.appendLine(b[:0], sequence("0"))
+		_, _ = z.Write(b)
+	}
+	_, _ = z.Write(appendJSON(nil, foot{Last: sequence("0"), Count: len(replicas)}))
+	_ = z.Close()
+	return t.denials(ctx, t.at("_feed"), &payload{media: linesMedia, packing: "zstd", read: &body, size: int64(body.Len())})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	"doorward/kv"
 	"doorward/kv/record"
@@ -49,6 +50,9 @@ func (h *Here) keep(_ context.Context, id string, c checkpoint) error {
 	return err
 }
 
+// Of a live feed what changes within a moment goes together; the first change after a quiet time goes at once.
+const moment = 100 * time.Millisecond
+
 // feed reads the log page by page; live, it waits at the log's end. From the beginning it brings the revisions along: they are
 // likely to be lacked.
 func (h *Here) feed(ctx context.Context, w wish, fn func(*batch) error) error {
@@ -77,7 +81,7 @@ func (h *Here) feed(ctx context.Context, w wish, fn func(*batch) error) error {
 			f.Since = page[len(page)-1].Seq
 			b.upto = h.sequence(f.Since)
 		}
-		if more && len(b.offers) < carriedRows && size < carriedBytes {
+		if more && !b.full(size) {
 			continue
 		}
 		if b.upto != nil {
@@ -91,12 +95,29 @@ func (h *Here) feed(ctx context.Context, w wish, fn func(*batch) error) error {
 		case !w.live:
 			return nil
 		default:
-			if err := h.db.Await(ctx, f.Since); err != nil {
+			if err := h.await(ctx, f.Since); err != nil {
 				return err
 			}
 		}
 	}
 	return context.Cause(ctx)
+}
+
+// full tells that a batch is to go on, whatever follows: revisions take room, offers little.
+func (b *batch) full(size int) bool {
+	if !b.carried {
+		return len(b.offers) >= loadRows
+	}
+	return len(b.offers) >= carriedRows || size >= carriedBytes
+}
+
+// await waits until something follows a place, and a moment has passed since it was asked to.
+func (h *Here) await(ctx context.Context, since uint64) error {
+	asked := time.Now()
+	if err := h.db.Await(ctx, since); err != nil {
+		return err
+	}
+	return rest(ctx, time.Until(asked.Add(moment)))
 }
 
 func (h *Here) sequence(n uint64) sequence { return sequence(`"` + h.store.SeqText(n) + `"`) }

@@ -46,6 +46,7 @@ type wish struct {
 	ids      []string        // nil: all documents
 	selector json.RawMessage // nil: all documents
 	records  bool            // the target keeps records
+	lacked   func(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
 }
 
 // batch is some changes that follow one another.

@@ -42,10 +42,10 @@ type Outcome struct {
 }
 
 // What is in memory at once: loads of at most so many revisions and about so many bytes, one being written, one waiting and one
-// being read.
+// being read. A load is a request: what is small goes many at a time.
 const (
-	loadRows   = 4000
-	loadBytes  = 4 << 20
+	loadRows   = 16_000
+	loadBytes  = 8 << 20
 	keptDenied = 1000 // of the refused revisions that are named
 )
 
@@ -110,7 +110,7 @@ func (r *replication) pass(ctx context.Context) error {
 	var broke, unread, unwritten error
 	stages.Go(func() {
 		defer close(batches)
-		w := wish{since: since, live: r.Live, ids: r.IDs, selector: r.Selector, records: keepsRecords(reading, r.Target)}
+		w := wish{since: since, live: r.Live, ids: r.IDs, selector: r.Selector, records: keepsRecords(reading, r.Target), lacked: r.Target.missing}
 		broke = r.Source.feed(reading, w, func(b *batch) error { return send(reading, batches, b) })
 	})
 	stages.Go(func() {
@@ -198,33 +198,52 @@ func (r *replication) fetch(ctx context.Context, batches <-chan *batch, loads ch
 	return nil
 }
 
-// store writes load after load. Places are noted once all before them is written: when nothing more waits to be written, and
-// otherwise once a second.
+// store writes load after load. Places are noted once all before them is written, and not each by itself: the first of a live job at
+// once, and then those that were reached within a time together.
 func (r *replication) store(ctx context.Context, loads <-chan *load) error {
 	var upto sequence
-	noted := time.Now()
-	for l := range loads {
-		if len(l.replicas) > 0 {
-			denied, err := r.Target.write(ctx, l.replicas)
-			if err != nil {
+	var due <-chan time.Time // nil: all that was reached is noted
+	var noted time.Time
+	if !r.Live {
+		noted = time.Now()
+	}
+	for {
+		select {
+		case l, more := <-loads:
+			if !more {
+				return r.last(ctx, upto)
+			}
+			if err := r.write(ctx, l); err != nil {
 				_ = r.last(ctx, upto) // the first error is the one to tell
 				return err
 			}
-			r.wrote(l, denied)
-			r.tell()
+			if l.upto != nil {
+				upto = l.upto
+			}
+			if due == nil && upto != nil {
+				due = time.After(time.Until(noted.Add(r.Note)))
+			}
+		case <-due:
+			if err := r.reach(ctx, upto); err != nil {
+				return err
+			}
+			due, noted = nil, time.Now()
 		}
-		if l.upto != nil {
-			upto = l.upto
-		}
-		if upto == nil || time.Since(noted) < r.Note && !(r.Live && len(loads) == 0) {
-			continue
-		}
-		if err := r.reach(ctx, upto); err != nil {
-			return err
-		}
-		noted = time.Now()
 	}
-	return r.last(ctx, upto)
+}
+
+// write writes a load.
+func (r *replication) write(ctx context.Context, l *load) error {
+	if len(l.replicas) == 0 {
+		return nil
+	}
+	denied, err := r.Target.write(ctx, l.replicas)
+	if err != nil {
+		return err
+	}
+	r.wrote(l, denied)
+	r.tell()
+	return nil
 }
 
 // last notes the place that was reached before a pass ends.

@@ -26,9 +26,9 @@ func (t *There) feed(ctx context.Context, w wish, fn func(*batch) error) error {
 		return t.fastFeed(ctx, w, fn)
 	}
 	for {
-		b, rows, err := t.changes(ctx, w, false)
+		b, rows, err := t.changes(ctx, w, normal, feedRows)
 		if err == nil && rows == 0 && w.live {
-			b, rows, err = t.changes(ctx, w, true)
+			b, rows, err = t.changes(ctx, w, longpoll, feedRows)
 		}
 		if err != nil {
 			return err
@@ -45,14 +45,14 @@ func (t *There) feed(ctx context.Context, w wish, fn func(*batch) error) error {
 	}
 }
 
-// changes reads one batch; waiting, it waits until there is something.
-func (t *There) changes(ctx context.Context, w wish, waiting bool) (b *batch, rows int, err error) {
-	q := url.Values{"style": {"all_docs"}, "limit": {strconv.Itoa(feedRows)}}
+// changes reads one batch of so many rows at most; a long poll waits until there is something.
+func (t *There) changes(ctx context.Context, w wish, kind feedKind, limit int) (b *batch, rows int, err error) {
+	q := url.Values{"style": {"all_docs"}, "limit": {strconv.Itoa(limit)}}
 	if text := sinceText(w.since); text != "" {
 		q.Set("since", text)
 	}
-	if waiting {
-		q.Set("feed", "longpoll")
+	if kind == longpoll {
+		q.Set("feed", string(kind))
 		q.Set("heartbeat", strconv.Itoa(beat))
 	}
 	method, p := http.MethodGet, (*payload)(nil)
