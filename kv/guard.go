@@ -54,9 +54,7 @@ func blamed(c Config, err error) error {
 	default:
 		return err
 	}
-	if path, at, ok := NewestBackup(c.Dir); ok {
-		bad.Backup = fmt.Sprintf("the newest backup known is %s, of %s", path, at.In(c.Zone).Format(time.DateTime))
-	}
+	bad.Backup = NewestBackup(c.Dir, c.Zone)
 	return bad
 }
 

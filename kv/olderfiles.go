@@ -36,15 +36,18 @@ func parseBackup(line string) (b backup, ok bool) {
 	return backup{n, path}, failed == nil && bad == nil
 }
 
-// NewestBackup is the backup of a folder's store that was made last, and when; ok is false where none is known. Whether it is
-// still there is for who asks to look: it may lie on a disk that is in a drawer.
-func NewestBackup(dir string) (path string, at time.Time, ok bool) {
+// NewestBackup says where the newest backup of a folder's store lies, in one sentence; "" = none is known. Whether it is still there
+// is for who reads it to look: it may lie on a disk that is in a drawer.
+func NewestBackup(dir string, zone *time.Location) string {
 	line, err := os.ReadFile(filepath.Join(dir, newestName))
 	if err != nil {
-		return "", at, false
+		return ""
 	}
 	b, ok := parseBackup(string(line))
-	return b.path, time.UnixMicro(b.at), ok
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("the newest backup known is %s, of %s", b.path, time.UnixMicro(b.at).In(zone).Format(time.DateTime))
 }
 
 // writeNewest has the file beside the store tell of a backup.

@@ -56,29 +56,39 @@ func (m *Main) backup(ctx context.Context, set *settings, file string) (made man
 	if err := m.checkTarget(set.data, file); err != nil {
 		return manifest{}, err
 	}
+	err = m.onCopy(ctx, set, func(dir string, of manifest) error {
+		if err := m.verifyCopy(ctx, dir); err != nil {
+			return fmt.Errorf("the store cannot be backed up as it is: %w", err)
+		}
+		made = of
+		made.File = filepath.Base(file)
+		return ship(ctx, kv.Path(dir), file, &made)
+	})
+	if err != nil {
+		return manifest{}, err
+	}
+	return made, m.noteBackup(ctx, set, file)
+}
+
+// onCopy copies the store within its folder, and takes the copy away when do has ended.
+func (m *Main) onCopy(ctx context.Context, set *settings, do func(dir string, of manifest) error) (err error) {
 	var dir string
 	defer func() {
 		if dir != "" {
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}()
+	var of manifest
 	err = m.on(ctx, opening{settings: set}, func(c *control) (err error) {
 		if dir, err = os.MkdirTemp(set.data, "backup-"); err == nil {
-			made, err = c.copyInto(ctx, filepath.Base(dir))
+			of, err = c.copyInto(ctx, filepath.Base(dir))
 		}
 		return err
 	})
 	if err != nil {
-		return manifest{}, err
+		return err
 	}
-	if err := m.verifyCopy(ctx, dir); err != nil {
-		return manifest{}, fmt.Errorf("the store cannot be backed up as it is: %w", err)
-	}
-	made.File = filepath.Base(file)
-	if err := ship(ctx, kv.Path(dir), file, &made); err != nil {
-		return manifest{}, err
-	}
-	return made, m.noteBackup(ctx, set, file)
+	return do(dir, of)
 }
 
 // noteBackup tells the store where its backup lies, so that who erases somebody is told of it.

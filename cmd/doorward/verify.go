@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"slices"
 
+	"doorward/kv"
+
 	"github.com/spf13/cobra"
 )
 
@@ -31,17 +33,23 @@ func (m *Main) verifyCommand(set *settings) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return m.reportVerify(answer, *asJSON)
+		return m.reportVerify(answer, kv.NewestBackup(set.data, set.zone), *asJSON)
 	}
 	return cmd
 }
 
-// verify has a running server check its own store. Where none runs a child process does: a damaged file can end its reader.
+// verify has a child process check the store, since a damaged file can end its reader. Beside a running server it checks a copy: doors
+// wait for nothing that it does, and it reads what the disk holds, not what the server remembers.
 func (m *Main) verify(ctx context.Context, o opening) (answer json.RawMessage, err error) {
 	if conn, e := dialSocket(ctx, o.data); e == nil {
 		_ = conn.Close() // it only showed that somebody answers
-		err = m.on(ctx, o, func(c *control) error {
-			answer, err = c.follow(ctx, verifyRequest)
+		err = m.onCopy(ctx, o.settings, func(dir string, _ manifest) (err error) {
+			if answer, err = m.verifyInChild(ctx, []string{"verify", "--data", dir}); err != nil {
+				err = fmt.Errorf("a copy of the file %s: %w", kv.Path(o.data), err)
+				if known := kv.NewestBackup(o.data, o.zone); known != "" {
+					err = fmt.Errorf("%w; %s", err, known)
+				}
+			}
 			return err
 		})
 		return answer, err
@@ -107,8 +115,8 @@ func (m *Main) verifyInChild(ctx context.Context, args []string) (json.RawMessag
 	return answer, err
 }
 
-// reportVerify prints what was found; damage makes the command fail.
-func (m *Main) reportVerify(answer json.RawMessage, asJSON bool) error {
+// reportVerify prints what was found, and which backup is known where that is damage, which makes the command fail.
+func (m *Main) reportVerify(answer json.RawMessage, backup string, asJSON bool) error {
 	var found struct {
 		Rows, Records, Damaged int64
 		Damage                 []string
@@ -128,6 +136,9 @@ func (m *Main) reportVerify(answer json.RawMessage, asJSON bool) error {
 			fmt.Fprintln(m.Stdout, d)
 		}
 		fmt.Fprintf(m.Stdout, "damage found: %s faults in %s values\n", number(found.Damaged), number(found.Rows))
+		if backup != "" {
+			fmt.Fprintln(m.Stdout, backup)
+		}
 	}
 	if found.Damaged > 0 {
 		return errSaid
