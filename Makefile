@@ -1,6 +1,7 @@
 # make run    build, make a demo congregation on first use, serve it
 # make test   everything, on a fresh machine
 # make bench  the benchmarks
+# make torture HOURS=n  what breaks things, for so long; prints the README's table
 # make build  the program: ./doorward
 
 GO      ?= go
@@ -12,7 +13,7 @@ BUILT   ?= $(shell date -u +%Y-%m-%dT%H:%M:%SZ)
 
 export CGO_ENABLED := 0
 
-.PHONY: run test bench build
+.PHONY: run test bench build torture
 
 build:
 	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION) -X main.built=$(BUILT)' -o doorward ./cmd/doorward
@@ -25,3 +26,6 @@ test:
 
 bench:
 	DOORWARD_BENCH=1 $(GO) test -count=1 -p 1 -timeout 30m -run '^TestBench$$' -v ./kv ./sync
+
+torture:
+	@GO='$(GO)' HOURS='$(HOURS)' bash .ci/torture
