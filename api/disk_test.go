@@ -7,6 +7,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/kvtest"
+	"doorward/kv/record"
 )
 
 // TestAFullDiskIs507 tells of each thing that is refused what it wants, and of what goes on.
@@ -48,5 +49,24 @@ func TestAFullDiskIs507(t *testing.T) {
 			t.Errorf("with %d bytes free readyz = %s", step.free, ready.body)
 		}
 		w.status(w.do("GET", "/v1/people/?search=ana", ""), 200)
+	}
+}
+
+// TestReadyzTellsOfWhatCouldNotBeErased until it is; the server is of use meanwhile.
+func TestReadyzTellsOfWhatCouldNotBeErased(t *testing.T) {
+	var left atomic.Int64
+	left.Store(1 << 40)
+	store := kvtest.OpenConfig(t, kv.Config{Free: func() (int64, error) { return left.Load(), nil }})
+	w := settle(newSiteOver(t, store))
+	left.Store(0)
+	if _, err := store.Erase(kv.Operator(), record.Person, record.Int(w.person)); err == nil {
+		t.Fatal("erasing on a full disk does not fail")
+	}
+	left.Store(1 << 40)
+	if ready := w.status(w.do("GET", "/readyz", "", anybody), 200); !strings.Contains(ready.body, `"reasons":["Something that is to be erased could not be`) {
+		t.Errorf("readyz = %s, want that something could not be erased", ready.body)
+	}
+	if _, err := store.Erase(kv.Operator(), record.Person, record.Int(w.person)); err != nil {
+		t.Fatal(err)
 	}
 }

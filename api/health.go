@@ -17,8 +17,8 @@ var (
 // healthz answers that the process lives; it touches nothing.
 func healthz(x *exchange) error { return x.reply(http.StatusOK, alive) }
 
-// readyz answers whether the store takes check-ins and can be searched, and what is refused because the disk is nearly full. It
-// never asks another server.
+// readyz answers whether the store takes check-ins and can be searched, what is refused because the disk is nearly full, and what
+// could not be erased. It never asks another server.
 func readyz(x *exchange) error {
 	if err := x.store().Writable(); err != nil {
 		return err
@@ -26,13 +26,9 @@ func readyz(x *exchange) error {
 	if by := x.server.config.Indexer; by != nil && !by.Usable() && !x.store().Scannable() {
 		return kv.ErrIndexing
 	}
-	short := x.store().Shortages()
-	if len(short) == 0 {
+	reasons := unwell(x.store())
+	if len(reasons) == 0 {
 		return x.reply(http.StatusOK, ready)
-	}
-	reasons := make([]string, len(short))
-	for i, s := range short {
-		reasons[i] = sentence(s.Error())
 	}
 	body, err := json.Marshal(struct {
 		Status  string   `json:"status"`
@@ -42,6 +38,17 @@ func readyz(x *exchange) error {
 		return err
 	}
 	return x.reply(http.StatusOK, body)
+}
+
+// unwell says what a server that takes check-ins cannot do.
+func unwell(s *kv.Store) (reasons []string) {
+	for _, short := range s.Shortages() {
+		reasons = append(reasons, sentence(short.Error()))
+	}
+	if s.ErasuresUnfinished() > 0 {
+		reasons = append(reasons, "Something that is to be erased could not be: nobody is shown it, and it is tried again.")
+	}
+	return reasons
 }
 
 // metricsPage answers a Prometheus on this machine; anybody else, and whatever came through a proxy, needs a key of

@@ -185,6 +185,11 @@ func (v *sight) decisionOf(out Outcome, first *stored, here string) Decision {
 
 // describe adds what the door, and a key that sees names, may know of the ticket.
 func (v *sight) describe(d *Decision, p Principal, ticket *stored) error {
+	shown := *ticket
+	if err := v.unshown(record.Ticket, &shown); err != nil {
+		return err
+	}
+	ticket = &shown
 	d.Label = record.Unquote(ticket.body.Member("label"))
 	d.Type = record.Unquote(ticket.body.Member("type"))
 	d.Order = record.Unquote(ticket.body.Member("order"))
@@ -192,6 +197,9 @@ func (v *sight) describe(d *Decision, p Principal, ticket *stored) error {
 		return nil
 	}
 	name, err := v.load(record.HolderName, ticket.id)
+	if err == nil && name != nil {
+		err = v.unshown(record.HolderName, name)
+	}
 	if err != nil || name == nil {
 		return err
 	}

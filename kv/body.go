@@ -35,7 +35,10 @@ func (v *sight) keptBody(k *record.Kind, id record.ID, rev record.Revision) (*st
 	}
 	st := &stored{id: id}
 	st.revision = rev
-	return st, st.parseBody(k, row)
+	if err = st.parseBody(k, row); err == nil && v.over == nil {
+		err = v.unshownPast(k, st)
+	}
+	return st, err
 }
 
 func (st *stored) parseBody(k *record.Kind, row []byte) error {

@@ -109,7 +109,8 @@
 //
 // Who is erased gets an empty tombstone on every leaf, and no body of any revision stays, neither of the person nor of what named
 // the person; tickets stay valid without a name. A file beside the store says what was erased, by keyed hashes (ledger.go): no
-// restore replaces it, and what it says is done before anybody is served. Compacting takes the bytes out of the file's free pages.
+// restore replaces it, and what it says is done before anybody is served. What cannot be, as on a full disk, is shown to nobody until
+// it is done (concealed.go). Compacting takes the bytes out of the file's free pages.
 //
 // # Reading
 //

@@ -64,20 +64,32 @@ func (s *Store) Erase(p Principal, k *record.Kind, id record.ID) (Erased, error)
 	if s.isLeaf() {
 		return Erased{}, &Conflict{Reason: "people are erased at the centre, which tells all others"}
 	}
+	found, err := s.erase(p, id)
+	if err == nil {
+		if s.ErasuresUnfinished() > 0 { // what hindered it may be gone
+			s.erasures.told.Add(1)
+			s.erasures.come.ring()
+		}
+		return found, nil
+	}
+	if begun, failed := s.begunErasures(); failed != nil || len(begun.pending) > 0 {
+		s.erasures.failed(s.log, len(begun.pending), errorsOr(failed, func() error { return err }))
+	}
+	return found, fmt.Errorf("erase: %w", err)
+}
+
+func (s *Store) erase(p Principal, person record.ID) (Erased, error) {
 	s.erasures.mu.Lock()
 	defer s.erasures.mu.Unlock()
 	e, _, err := s.newEraser()
 	if err == nil {
 		e.key = p.key
-		err = e.begin(record.Person, []record.ID{id})
+		err = e.begin(record.Person, []record.ID{person})
 	}
 	if err == nil {
 		err = e.run()
 	}
-	if err != nil {
-		return e.found, fmt.Errorf("erase: %w", err)
-	}
-	return e.found, nil
+	return e.found, err
 }
 
 // stop is where a test may end the work.

@@ -87,3 +87,27 @@ func (e *eraser) walk(b bucket, prefix []byte, fn func(v *sight, key, row []byte
 	}
 	return nil
 }
+
+// keys calls fn with all keys of a bucket, a page of them in one View. What they stand for may be damaged.
+func (e *eraser) keys(b bucket, fn func(key []byte)) error {
+	var from []byte
+	for more := true; more; {
+		more = false
+		n := 0
+		err := e.store.view(func(v *sight) error {
+			c := v.in(b).Cursor()
+			for key, _ := c.Seek(from); key != nil; key, _ = c.Next() {
+				if n++; n > erasePage {
+					from, more = slices.Clone(key), true
+					return nil
+				}
+				fn(key)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

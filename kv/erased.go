@@ -16,16 +16,18 @@ const wasErased = "the record was erased"
 
 // erasures are what a store knows of them besides its rows.
 type erasures struct {
-	mu      sync.Mutex              // one at a time
-	any     atomic.Bool             // there is one: before, nobody need look
-	dir     string                  // of the ledger; "" = none is kept
-	stop    func(step string) error // of tests, which end the work there; nil = nobody
-	come    bell                    // rung when a peer has told of one
-	told    atomic.Uint64           // how often
-	close   context.CancelFunc
-	running sync.WaitGroup
-	idsMu   sync.Mutex               // guards ids
-	ids     map[erasedHash]record.ID // what was erased, as far as somebody has asked; the zero id is not here
+	mu         sync.Mutex              // one at a time
+	any        atomic.Bool             // there is one: before, nobody need look
+	dir        string                  // of the ledger; "" = none is kept
+	stop       func(step string) error // of tests, which end the work there; nil = nobody
+	come       bell                    // rung when a peer has told of one
+	told       atomic.Uint64           // how often
+	close      context.CancelFunc
+	running    sync.WaitGroup
+	concealed  atomic.Pointer[concealed] // nil: nothing
+	unfinished atomic.Int64              // what could not be erased the last time
+	idsMu      sync.Mutex                // guards ids
+	ids        map[erasedHash]record.ID  // what was erased, as far as somebody has asked; the zero id is not here
 }
 
 // erased is the row of an erased record: kind 1, done 8, n × (kind of the part 1, generation 8, hash 16). Of a ticket, which stays,

@@ -2,15 +2,15 @@ package kv
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"doorward/kv/record"
 )
 
 // takeUpErasures finishes before anybody is served what was begun before a crash, and erases anew what a restored file holds still;
-// then it waits for what peers tell of.
+// then it waits for what peers tell of. What cannot be finished now is concealed until it is.
 func (s *Store) takeUpErasures(c Config) error {
 	s.erasures.close = func() {}
 	if c.Aside {
@@ -19,9 +19,11 @@ func (s *Store) takeUpErasures(c Config) error {
 	if !c.Restored { // the folder is one that the file is in for the moment
 		s.erasures.dir = c.Dir
 	}
-	if err := s.finishErasures(); err != nil {
-		return fmt.Errorf("finish what was to be erased: %w", err)
+	begun, err := s.begunErasures()
+	if err != nil {
+		return fmt.Errorf("find out what was to be erased: %w", err)
 	}
+	s.finishErasures(begun)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.erasures.close = cancel
 	s.erasures.running.Go(func() { s.followErasures(ctx) })
@@ -36,17 +38,45 @@ func (e *erasures) end() {
 	e.running.Wait()
 }
 
-// followErasures carries out what peers tell of.
+// How long after a failure what is unfinished is tried again: at first, and at most.
+const (
+	retrySoon = time.Minute
+	retryLate = time.Hour
+)
+
+// followErasures carries out what peers tell of, and tries again what could not be finished, until writing has stopped for good.
 func (s *Store) followErasures(ctx context.Context) {
-	for done := s.erasures.told.Load(); ; {
-		if s.erasures.come.await(ctx, func() bool { return s.erasures.told.Load() != done }) != nil {
+	patience := retrySoon
+	for done := s.erasures.told.Load(); s.writer.stopped.Load() == nil; {
+		turn, cancel := ctx, context.CancelFunc(func() {})
+		failed := s.ErasuresUnfinished() > 0
+		if failed {
+			turn, cancel = context.WithTimeout(ctx, patience)
+		}
+		_ = s.erasures.come.await(turn, func() bool { return s.erasures.told.Load() != done || !failed && s.ErasuresUnfinished() > 0 })
+		cancel()
+		switch {
+		case ctx.Err() != nil:
 			return
+		case !failed && s.erasures.told.Load() == done:
+			continue // somebody's erasure has failed just now
+		case failed:
+			patience = min(2*patience, retryLate)
 		}
 		done = s.erasures.told.Load()
-		if err := s.finishErasures(); err != nil && !errors.Is(err, ErrStopped) {
-			s.log.Error("an erasure could not be finished; it is tried again with the next start", slog.Any("cause", err))
+		if begun, err := s.begunErasures(); err != nil {
+			s.erasures.failed(s.log, 1, err)
+		} else if s.finishErasures(begun) {
+			patience = retrySoon
 		}
 	}
+}
+
+// failed notes and tells that so many records are not erased.
+func (e *erasures) failed(log *slog.Logger, n int, cause error) {
+	e.unfinished.Store(int64(max(1, n)))
+	e.come.ring()
+	log.Error("an erasure could not be finished; it is tried again, and nobody is shown whom it is about", slog.Any("cause", cause))
 }
 
 // applyErasure notes that a record is to be erased which a peer has told of, or which belongs to somebody who was erased.
@@ -76,37 +106,65 @@ func (s *Store) newEraser() (*eraser, []ledgerLine, error) {
 	return e, lines, err
 }
 
-// finishErasures erases whatever the ledger or the store says is erased and is not.
-func (s *Store) finishErasures() error {
+// begun are erasures that are to be finished.
+type begun struct {
+	*eraser
+	pending, absent []ledgerLine // absent: of what is not here
+	all             []ledgerLine // what the store knows of, finished or not
+}
+
+// begunErasures finds out what the ledger or the store says is erased and is not. From now on it is concealed.
+func (s *Store) begunErasures() (b begun, err error) {
 	s.erasures.mu.Lock()
 	defer s.erasures.mu.Unlock()
-	e, lines, err := s.newEraser()
-	if err != nil {
-		return err
+	var lines []ledgerLine
+	if b.eraser, lines, err = s.newEraser(); err != nil {
+		return b, err
 	}
-	pending, all, err := s.pendingErasures(lines)
-	if err != nil {
-		return err
+	if b.pending, b.all, err = s.pendingErasures(lines); err != nil {
+		return b, err
 	}
-	s.erasures.any.Store(len(all)+len(pending) > 0)
-	if err := e.enter(all); err != nil || len(pending) == 0 {
-		return err
+	s.erasures.any.Store(len(b.all)+len(b.pending) > 0)
+	if len(b.pending) == 0 {
+		return b, nil
 	}
-	absent, err := e.identify(pending)
-	if err != nil {
+	if b.absent, err = b.identify(b.pending); err != nil {
+		return b, err
+	}
+	return b, s.conceal(b.eraser)
+}
+
+// finishErasures erases what was begun, and tells whether nothing is left to do.
+func (s *Store) finishErasures(b begun) (finished bool) {
+	s.erasures.mu.Lock()
+	defer s.erasures.mu.Unlock()
+	if err := b.complete(); err != nil {
+		s.erasures.failed(s.log, len(b.pending), err)
+		return false
+	}
+	s.erasures.unfinished.Store(0)
+	s.erasures.concealed.Store(nil)
+	return true
+}
+
+// complete erases what was begun.
+func (b begun) complete() error {
+	if err := b.enter(b.all); err != nil || len(b.pending) == 0 {
 		return err
 	}
 	var steps []step
-	for _, l := range pending {
+	for _, l := range b.pending {
 		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, 0, false) }})
 	}
-	if err := e.do(steps); err != nil {
+	if err := b.do(steps); err != nil {
 		return err
 	}
-	if len(absent) < len(pending) {
-		err = e.run()
+	if len(b.absent) < len(b.pending) {
+		if err := b.run(); err != nil {
+			return err
+		}
 	}
-	return errorsOr(err, func() error { return e.finish(absent) })
+	return b.finish(b.absent)
 }
 
 // pendingErasures are those of the ledger that the store does not know, and those that it has not finished; all are the store's own.
@@ -143,13 +201,12 @@ func (e *eraser) identify(pending []ledgerLine) (absent []ledgerLine, err error)
 		wanted[l.hash], kinds[l.kind] = true, true
 	}
 	for k := range kinds {
-		err := e.walk(kindBucket(k), nil, func(_ *sight, key, _ []byte) error {
+		err := e.keys(kindBucket(k), func(key []byte) {
 			id, ok := k.KeyID(key)
 			if hash := e.store.hashErased(k, id); ok && wanted[hash] {
 				e.all[k] = append(e.all[k], id)
 				delete(wanted, hash)
 			}
-			return nil
 		})
 		if err != nil {
 			return nil, err

@@ -1,9 +1,13 @@
 package kv
 
 import (
+	"bytes"
+	"errors"
 	"testing"
 
 	"doorward/kv/record"
+
+	"go.etcd.io/bbolt"
 )
 
 // StopErasing ends every erasure of a store where fn answers an error for the step that is done.
@@ -21,7 +25,37 @@ func ShareCodeKey(t testing.TB, from, to *Store) {
 // AwaitErasures waits until a store has carried out what it was told of.
 func AwaitErasures(t testing.TB, s *Store) {
 	t.Helper()
-	if err := s.finishErasures(); err != nil {
+	b, err := s.begunErasures()
+	if err == nil && !s.finishErasures(b) {
+		err = errors.New("an erasure could not be finished")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// SpoilRows damages all values of a bucket in the file of a closed store.
+func SpoilRows(t testing.TB, dir, bucket string) {
+	t.Helper()
+	db, err := openFile(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		spoilt := map[string][]byte{}
+		b := tx.Bucket([]byte(bucket))
+		err := b.ForEach(func(key, value []byte) error {
+			value = bytes.Clone(value)
+			value[len(value)-1] ^= 1
+			spoilt[string(key)] = value
+			return nil
+		})
+		for key, value := range spoilt {
+			err = errors.Join(err, b.Put([]byte(key), value))
+		}
+		return err
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -35,7 +35,7 @@ func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
 		m.checkins.WithLabelValues(string(o))
 	}
 	m.writable.Set(1)
-	m.collectors = []prometheus.Collector{m.writable, m.checkins, m.commits, m.group, m.corrupt, m.fallbacks, sizeGauge(s), seqGauge(s), doublesGauge(s), erasuresGauge(s), newMattersGauge(s)}
+	m.collectors = []prometheus.Collector{m.writable, m.checkins, m.commits, m.group, m.corrupt, m.fallbacks, sizeGauge(s), seqGauge(s), doublesGauge(s), erasuresGauge(s), unfinishedGauge(s), newMattersGauge(s)}
 	for _, k := range record.Kinds() {
 		m.collectors = append(m.collectors, recordsGauge(s, k))
 	}
@@ -72,6 +72,12 @@ func erasuresGauge(s *Store) prometheus.Collector {
 			return math.NaN()
 		}
 		return float64(n)
+	})
+}
+
+func unfinishedGauge(s *Store) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_erasures_unfinished", Help: "Records that are to be erased and could not be: nobody is shown them, and it is tried again."}, func() float64 {
+		return float64(s.ErasuresUnfinished())
 	})
 }
 

@@ -39,6 +39,9 @@ func (o *op) once(once *Once, fn func() (Reply, error)) (Reply, error) {
 				return Reply{}, ErrKeyReused
 			}
 			kept.Replayed = true
+			if o.store.erasures.concealed.Load() != nil {
+				kept.JSON = nil // it may show who is concealed; what is there now does not
+			}
 			return kept, nil
 		}
 		o.delete(onceExpiryBucket, onceExpiryKey(expires, once.Key[:]))

@@ -18,6 +18,7 @@ type sight struct {
 	lists  *lists
 	page   *record.Page // what the replies of a page share; nil = each is shown by itself
 	shown  record.View  // of the record that is shown last
+	bare   bool         // what is concealed is read too
 	reader Principal    // whom replies are for: the zero one sees only what everybody sees
 }
 
@@ -79,7 +80,10 @@ func (v *sight) loadAny(k *record.Kind, id record.ID) (*stored, error) {
 	if err := st.read(k, row); err != nil {
 		return nil, err
 	}
-	return st, nil
+	if v.over == nil { // what an operation works on is what there is
+		err = v.unshown(k, st)
+	}
+	return st, err
 }
 
 // read takes a row apart.
@@ -125,6 +129,9 @@ func (v *sight) each(k *record.Kind, ids []record.ID, fn func(*stored) error) er
 		if err := st.read(k, row); err != nil {
 			return err
 		}
+		if err := v.unshown(k, &st); err != nil {
+			return err
+		}
 		if err := fn(&st); err != nil {
 			return err
 		}
@@ -138,6 +145,9 @@ func (v *sight) ref(k *record.Kind, id record.ID) (record.Body, bool) {
 	st, err := v.loadRef(k, id)
 	if st != nil {
 		seen, err = v.sees(v.reader, k, st)
+	}
+	if seen && v.over != nil {
+		err = v.unshown(k, st)
 	}
 	v.store.noteCorrupt(err)
 	if !seen {
@@ -172,7 +182,11 @@ func (v *sight) reply(s record.Surface, k *record.Kind, st *stored) (Reply, erro
 	if err != nil {
 		return Reply{}, err
 	}
-	json, err := v.show(nil, s, k, st)
+	shown := *st
+	if err := v.unshown(k, &shown); err != nil {
+		return Reply{}, err
+	}
+	json, err := v.show(nil, s, k, &shown)
 	return Reply{ID: st.id, JSON: json, Revision: revision}, err
 }
 

@@ -205,6 +205,9 @@ func (v *sight) showTicket(dst []byte, ticket *stored) ([]byte, error) {
 		if part == nil {
 			continue
 		}
+		if err := v.unshown(k, part); err != nil {
+			return nil, err
+		}
 		bodies[i] = part.body
 		if part.updatedAt > latest.updatedAt {
 			latest.updatedAt, latest.updatedBy = part.updatedAt, part.updatedBy

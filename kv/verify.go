@@ -72,6 +72,7 @@ func (w *verifier) walk(b bucket) error {
 	var next []byte
 	for more := true; more; {
 		err := w.store.view(func(v *sight) error {
+			v.bare = true
 			next, more = w.page(v, b, next)
 			return nil
 		})

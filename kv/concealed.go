@@ -1,0 +1,115 @@
+package kv
+
+import "doorward/kv/record"
+
+// concealed is who and what shall be erased and is here still, for erasing has not come to its end: the disk is full, say. Nobody is
+// shown it meanwhile. Records that are of use without what is personal in them stay to be seen without it, as tickets do.
+type concealed struct {
+	persons, tickets map[record.ID]bool
+	past             map[record.ID]bool // tickets that another holder has now; nil: it is not known which
+}
+
+// conceal hides from now on what an eraser is at; of a ticket that was passed on, what it was before.
+func (s *Store) conceal(e *eraser) error {
+	c := &concealed{persons: map[record.ID]bool{}, tickets: map[record.ID]bool{}}
+	if past, err := e.keptOf(record.Holder); err == nil { // what is damaged is counted where it is read
+		c.past = map[record.ID]bool{}
+		for _, id := range past {
+			c.past[id] = true
+		}
+	}
+	for _, id := range e.all[record.Ticket] {
+		c.tickets[id] = true
+	}
+	err := s.view(func(v *sight) error {
+		for _, id := range e.all[record.Person] {
+			c.persons[id] = true
+			held, err := v.lookup(record.Holder, "person_id", id.Int())
+			if err != nil {
+				return err
+			}
+			for _, ticket := range held {
+				c.tickets[ticket] = true
+			}
+		}
+		return nil
+	})
+	if err == nil && len(c.persons)+len(c.tickets) > 0 {
+		s.erasures.concealed.Store(c)
+	}
+	return err
+}
+
+// unshown empties a record that was read of what nobody is shown.
+func (v *sight) unshown(k *record.Kind, st *stored) error {
+	c := v.store.erasures.concealed.Load()
+	if c == nil || v.bare || st.deleted || !mayHide(k) {
+		return nil
+	}
+	return c.empty(k, st, false)
+}
+
+// unshownPast is unshown for a kept body.
+func (v *sight) unshownPast(k *record.Kind, st *stored) error {
+	c := v.store.erasures.concealed.Load()
+	if c == nil || v.bare || !mayHide(k) {
+		return nil
+	}
+	return c.empty(k, st, erasedAs(k) == record.Ticket && (c.past == nil || c.past[st.id]))
+}
+
+func (c *concealed) empty(k *record.Kind, st *stored, whole bool) error {
+	d, err := st.decode(k)
+	if err == nil && (whole || c.hides(k, st.id, d)) {
+		st.body = blank(k, d).Encode()
+		st.version = k.Version
+	}
+	return err
+}
+
+// mayHide tells the kinds whose records tell of a person.
+func mayHide(k *record.Kind) bool {
+	return k == record.Person || erasedAs(k) == record.Ticket || k == record.Conflict || k == record.Refusal
+}
+
+func (c *concealed) hides(k *record.Kind, id record.ID, d *record.Doc) bool {
+	if k == record.Conflict || k == record.Refusal {
+		of, id, about := listedRecord(k, d)
+		return of != nil && (c.persons[id] && of == record.Person || c.tickets[id] && erasedAs(of) == record.Ticket || about != nil && c.named(about))
+	}
+	return k == record.Person && c.persons[id] || k != record.Person && c.tickets[id] || c.named(d)
+}
+
+// named tells whether a record refers to a person who is hidden.
+func (c *concealed) named(d *record.Doc) bool {
+	for id := range c.persons {
+		if d.Names(record.Person, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// blank is what is shown instead of a record.
+func blank(k *record.Kind, d *record.Doc) *record.Doc {
+	switch k {
+	case record.Person:
+		empty := k.NewDoc()
+		empty.Set(k.Home, d.Value(k.Home))
+		return empty
+	case record.Conflict:
+		d = d.Clone()
+		d.Set("winner", []byte("null"))
+		d.Set("other", []byte("null"))
+		return d
+	case record.Refusal:
+		d = d.Clone()
+		d.Set("doc", []byte("{}"))
+		return d
+	}
+	return d.Erased()
+}
+
+// ErasuresUnfinished is how many records shall be erased and could not be. It is tried again by itself, and nobody is shown what is
+// personal in them.
+func (s *Store) ErasuresUnfinished() int { return int(s.erasures.unfinished.Load()) }
