@@ -31,7 +31,7 @@ func benchHTTP(t *testing.T, b *bench) {
 	stop := peak()
 	s.compareReads(t)
 	debug.FreeOSMemory()
-	b.table.tell("anonymous memory, most during HTTP reads", " MiB", stop())
+	b.table.add(line{name: "anonymous memory, most during HTTP reads", unit: " MB", pairs: []pair{{ours: stop() * 1.048576}}, atMost: 150, bare: true})
 	stop = peak()
 	s.compareCheckIns(t, "")
 	s.compareCheckIns(t, ", with Idempotency-Key")
