@@ -100,6 +100,9 @@ func Replace(dir, file string, now time.Time, log *slog.Logger) (kept string, er
 	if kept, err = keepBeside(path, now); err != nil {
 		return "", err
 	}
+	if err := syncDir(dir); err != nil { // a power cut may lose this name and keep the next
+		return "", err
+	}
 	crash.At(crash.BeforeReplace)
 	err = os.Rename(file, path)
 	crash.At(crash.AfterReplace)

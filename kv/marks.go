@@ -49,6 +49,9 @@ func outdo(path, file string, log *slog.Logger) error {
 
 // readMarks reads a file that nobody has open, and that may be damaged: ErrInUse.
 func readMarks(path string) (m marks, err error) {
+	if err := guardFile(path); err != nil {
+		return m, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return m, err

@@ -90,6 +90,7 @@ func (l *laboratory) plays() map[string]func(*testing.T) {
 		"growth":              l.growing,
 		"compaction":          l.compacting,
 		"restore":             l.restoring,
+		"unsynced restore":    l.restoringUnsynced,
 		"import":              l.importing,
 		"full disk":           func(t *testing.T) { l.filling(t, 1<<20) },
 		"full without a sign": func(t *testing.T) { l.filling(t, -1) },

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"doorward/kv/kvtest/disk"
+)
+
+// restoringUnsynced restores where the folder cannot be synced, and cuts the power: whichever store has the name, the one before is
+// there, in its place or kept beside.
+func (l *laboratory) restoringUnsynced(t *testing.T) {
+	var broken atomic.Bool
+	p, b := l.power(t, l.base.Disk(disk.Config{Sync: func(path string) error {
+		if broken.Load() && path == filepath.Dir(storeFile) {
+			return syscall.EIO
+		}
+		return nil
+	}})), newDoorbook()
+	p.start()
+	b.admit(l, p, l.codes(0, 20), 8)
+	file := filepath.Join(t.TempDir(), "backup.db")
+	var done any
+	p.run(&done, "backup", file)
+	saved := b.acked()
+	b.admit(l, p, l.codes(20, 40), 8)
+	p.stop()
+	broken.Store(true)
+	if out, err := exec.Command(p.path, "restore", file, "--replace", "--data", p.dir).CombinedOutput(); err == nil {
+		t.Errorf("a restore into a folder that cannot be synced says %s", out)
+	}
+	p.off()
+	m := p.disk.Medium()
+	l.cuts(t, story{t.Name(), m, m.Length(), func(cut int) []cutWants {
+		old, next := b.wants(l, 0, cut), b.wants(l, 0, cut)
+		next.Checkins, next.Kept, next.Used = saved, b.acked(), l.code(0)
+		return []cutWants{old, next}
+	}}, 60)
+}
