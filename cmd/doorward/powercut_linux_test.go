@@ -91,6 +91,7 @@ func (l *laboratory) plays() map[string]func(*testing.T) {
 		"compaction":          l.compacting,
 		"restore":             l.restoring,
 		"unsynced restore":    l.restoringUnsynced,
+		"backup":              l.backingUp,
 		"import":              l.importing,
 		"full disk":           func(t *testing.T) { l.filling(t, 1<<20) },
 		"full without a sign": func(t *testing.T) { l.filling(t, -1) },
