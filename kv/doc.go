@@ -14,6 +14,7 @@
 //	              free                                           sequence uv, largest id of a database or upload uv
 //	              epochs                                         n × (ended epoch 26, its last sequence uv)
 //	              marker                                         inode of the sidecar 8, 0 = it tells nothing; machine
+//	              marker_times                                   when the sidecar was made 8, and written 8, 0 = as above
 //	              restored                                       time 8, of the last restore
 //	              session, sessions/<node>                       n × 26, the latest first; n × (session 26, predecessor 26, outlived 1)
 //	              clock                                          what was measured of it, see clock.go
@@ -86,11 +87,12 @@
 // # Copies
 //
 // A sequence leaves the store with its epoch, which is another one after every restore and in every copy that is noticed: a
-// folder that lies on another machine, or whose sidecar file has another inode, begins a new epoch when it is opened, and a
+// folder that lies on another machine, or whose sidecar file has another inode or was made or written at another moment, begins a new epoch when it is opened, and a
 // peer notices by their sessions two copies that cannot tell by themselves, at the second one's first contact.
 //
-// A folder that is put back where it was may be given the inode that its sidecar had before: then it goes on in its old epoch, with
-// sequences and facts that peers know already. Nothing that lies in the folder can tell, for a copy holds all of it; a backup and
+// A copy that is put back where the folder was may be given the inode that its sidecar had before, but not the moment at which that
+// was made. What nobody can tell is a copy whose files were written into those that are there, with their times kept (cp -a): it goes
+// on in its old epoch, with sequences and facts that peers know already, for a copy holds all that lies in the folder. A backup and
 // restore are the way back, which always begin a new epoch. A restored store gives none of the ids that the one whose place it
 // takes has given, and passes over many more, for that one may be gone or may not be the last.
 //

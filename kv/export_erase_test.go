@@ -60,6 +60,19 @@ func SpoilRows(t testing.TB, dir, bucket string) {
 	}
 }
 
+// ForgetMeta takes a row out of the file of a closed store.
+func ForgetMeta(t testing.TB, dir, key string) {
+	t.Helper()
+	db, err := openFile(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketNames[metaBucket]).Delete([]byte(key)) })
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // HashErased is what an erasure of a record says of it.
 func HashErased(s *Store, k *record.Kind, id int64) [16]byte {
 	return s.hashErased(k, record.Int(id))

@@ -12,37 +12,63 @@ import (
 	"doorward/kv/record"
 )
 
-// markerName is the sidecar file by which a copied folder is told from the one that it was copied from: a copy's has another
-// inode.
+// markerName is the sidecar file by which a copied folder is told from the one that it was copied from. It is written once: a copy's
+// is another file, or the same one written again.
 const markerName = "doorward.mark"
 
 const markerText = "Doorward tells by this file whether its folder is a copy. Leave it where it is.\n"
 
-var markerKey = []byte("marker") // in meta: inode of the sidecar 8, 0 = it tells nothing; machine
+// In meta. Where 0 stands for a part of either it tells nothing.
+var (
+	markerKey      = []byte("marker")       // inode of the sidecar 8; machine
+	markerTimesKey = []byte("marker_times") // when the sidecar was made 8, and written 8: nanoseconds
+)
 
 // marker says where a store lies.
 type marker struct {
-	inode   uint64 // of the sidecar; 0 where inodes do not last
-	machine string
+	inode         uint64 // of the sidecar
+	born, written int64  // the sidecar; an inode's number is given again once its file is gone
+	machine       string
 }
 
-func (m marker) encode() []byte {
-	return append(binary.BigEndian.AppendUint64(nil, m.inode), m.machine...)
+// isBlind tells that nothing is known of the sidecar that lasts.
+func (m *marker) isBlind() bool { return m.inode == 0 && m.born == 0 }
+
+// differs tells whether m lies somewhere else than was.
+func (m *marker) differs(was *marker) bool {
+	other := func(was, is uint64) bool { return was != 0 && is != 0 && was != is }
+	return m.machine != was.machine || other(was.inode, m.inode) ||
+		other(uint64(was.born), uint64(m.born)) || other(uint64(was.written), uint64(m.written))
 }
 
-// elsewhere tells whether a store that was marked so lies somewhere else now.
-func (m marker) elsewhere(row []byte) (bool, error) {
-	c := cutter{rest: row}
-	inode := c.uint64()
-	if c.short {
-		return false, fmt.Errorf("%w: meta row marker", ErrCorrupt)
+// marked is what the store was marked with; nil: it is not.
+func (o *op) marked() (*marker, error) {
+	row, err := o.get(metaBucket, markerKey)
+	if err != nil || row == nil {
+		return nil, err
 	}
-	moved := inode != 0 && m.inode != 0 && inode != m.inode
-	return moved || string(c.rest) != m.machine, nil
+	times, err := o.get(metaBucket, markerTimesKey)
+	if err != nil {
+		return nil, err
+	}
+	c, t := cutter{rest: row}, cutter{rest: times}
+	m := &marker{inode: c.uint64(), machine: string(c.rest)}
+	if times != nil { // a store that was marked before had none
+		m.born, m.written = int64(t.uint64()), int64(t.uint64())
+	}
+	if c.short || t.short {
+		return nil, fmt.Errorf("%w: meta row marker", ErrCorrupt)
+	}
+	return m, nil
+}
+
+func (o *op) putMarker(m *marker) {
+	o.put(metaBucket, markerKey, append(binary.BigEndian.AppendUint64(nil, m.inode), m.machine...))
+	o.put(metaBucket, markerTimesKey, binary.BigEndian.AppendUint64(seqKey(uint64(m.born)), uint64(m.written)))
 }
 
 // mark finds out where a folder lies, and makes its sidecar where there is none.
-func mark(c Config) (marker, error) {
+func mark(c Config) (*marker, error) {
 	path := filepath.Join(c.Dir, markerName)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,11 +78,14 @@ func mark(c Config) (marker, error) {
 		}
 	}
 	if err != nil {
-		return marker{}, err
+		return nil, err
 	}
-	m := marker{machine: c.Machine}
-	if m.inode = inodeOf(path, info); m.inode == 0 {
+	m := &marker{machine: c.Machine}
+	m.inode, m.born = originOf(path, info)
+	if m.isBlind() {
 		c.Logger.Warn("the folder's file system numbers its files anew: a copy of the folder is only noticed on another machine")
+	} else {
+		m.written = info.ModTime().UnixNano()
 	}
 	return m, nil
 }
@@ -76,24 +105,15 @@ func (s *Store) arrive(c Config) error {
 	}
 	before := s.Epoch()
 	err = s.do(false, func(o *op) error {
-		row, err := o.get(metaBucket, markerKey)
-		if err != nil {
+		was, err := o.marked()
+		if err != nil || was != nil && *was == *m {
 			return err
 		}
-		if row != nil {
-			elsewhere, err := m.elsewhere(row)
-			if err != nil {
-				return err
-			}
-			if !elsewhere {
-				return nil
-			}
-			if err := o.beginElsewhere(); err != nil {
-				return err
-			}
+		o.putMarker(m)
+		if was == nil || !m.differs(was) {
+			return nil
 		}
-		o.put(metaBucket, markerKey, m.encode())
-		return nil
+		return o.beginElsewhere()
 	})
 	if err == nil && s.Epoch() != before {
 		s.log.Warn("this folder is a copy of another: a new epoch begins", slog.String("before", before), slog.String("epoch", s.Epoch()))
@@ -117,6 +137,7 @@ func (o *op) restore() error {
 	}
 	o.beginRecovery()
 	o.delete(metaBucket, markerKey) // it will be marked where it is put
+	o.delete(metaBucket, markerTimesKey)
 	return o.beginElsewhere()
 }
 

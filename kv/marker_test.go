@@ -73,6 +73,90 @@ func TestCopiedFolderBeginsANewEpoch(t *testing.T) {
 	}
 }
 
+// TestACopyPutBackInItsPlaceBeginsANewEpoch, though its files may be given the numbers of those that were there.
+func TestACopyPutBackInItsPlaceBeginsANewEpoch(t *testing.T) {
+	for name, putBack := range map[string]func(t *testing.T, from, to string){
+		"the folder is gone, times are new": func(t *testing.T, from, to string) {
+			vacated(t, to)
+			transcribed(t, from, to, false)
+		},
+		"the folder is gone, times are kept": func(t *testing.T, from, to string) {
+			vacated(t, to)
+			transcribed(t, from, to, true)
+		},
+		"the files are written over": func(t *testing.T, from, to string) { transcribed(t, from, to, false) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := kv.Config{Dir: folder(t), Machine: "one"}
+			before, _ := epochOf(t, c)
+			copy := filepath.Join(t.TempDir(), "copy")
+			if err := os.Mkdir(copy, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			transcribed(t, c.Dir, copy, true)
+			if still, warned := epochOf(t, c); still != before || warned {
+				t.Fatalf("the folder that was copied has the epoch %s, was %s, warned %v", still, before, warned)
+			}
+			putBack(t, copy, c.Dir)
+			after, warned := epochOf(t, c)
+			if after == before || !warned {
+				t.Errorf("the copy has the epoch %s again, warned %v", after, warned)
+			}
+			if again, warned := epochOf(t, c); again != after || warned {
+				t.Errorf("the next start changes the epoch from %s to %s, warned %v", after, again, warned)
+			}
+		})
+	}
+}
+
+// vacated removes a folder and makes it again.
+func vacated(t testing.TB, dir string) {
+	t.Helper()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// transcribed copies files into those of another folder, with their times if they are to be kept.
+func transcribed(t testing.TB, from, to string, times bool) {
+	t.Helper()
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(from, e.Name()))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, e.Name()), text, 0o600)
+		}
+		info, failed := e.Info()
+		if err == nil && failed == nil && times {
+			err = os.Chtimes(filepath.Join(to, e.Name()), time.Time{}, info.ModTime())
+		}
+		if err != nil || failed != nil {
+			t.Fatal(err, failed)
+		}
+	}
+}
+
+// TestAStoreThatWasMarkedBeforeGoesOn: an earlier version knew the sidecar by its inode alone.
+func TestAStoreThatWasMarkedBeforeGoesOn(t *testing.T) {
+	c := kv.Config{Dir: folder(t), Machine: "one"}
+	before, _ := epochOf(t, c)
+	kv.ForgetMeta(t, c.Dir, "marker_times")
+	if after, warned := epochOf(t, c); after != before || warned {
+		t.Errorf("the epoch is %s, was %s, warned %v", after, before, warned)
+	}
+	other := c
+	other.Dir = copied(t, c.Dir)
+	if after, warned := epochOf(t, other); after == before || !warned {
+		t.Errorf("the epoch of a copy is %s, of the original %s, warned %v", after, before, warned)
+	}
+}
+
 func renamed(t testing.TB, dir string) string {
 	t.Helper()
 	to := dir + "-2"
