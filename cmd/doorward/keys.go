@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -123,6 +124,12 @@ func (c *control) revoke(ctx context.Context, id int64) error {
 	return err
 }
 
+// isRevoked tells whether a key is one that was revoked before.
+func (c *control) isRevoked(ctx context.Context, id int64) bool {
+	keys, err := listAll[key](ctx, c, keysPath)
+	return err == nil && slices.ContainsFunc(keys, func(k key) bool { return k.ID == id && k.RevokedAt != nil })
+}
+
 func (m *Main) keysListCommand(set *settings) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the keys", Args: cobra.NoArgs}
 	asJSON := jsonFlag(cmd)
@@ -170,14 +177,18 @@ func (m *Main) keysRevokeCommand(set *settings) *cobra.Command {
 			return usageError{fmt.Errorf("%s is no key's ID; keys list shows them", args[0])}
 		}
 		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
+			said := "key %d is revoked\n"
 			if err := c.revoke(cmd.Context(), id); err != nil {
-				return fmt.Errorf("key %d: %w", id, err)
+				if !c.isRevoked(cmd.Context(), id) {
+					return fmt.Errorf("key %d: %w", id, err)
+				}
+				said = "key %d is revoked already\n"
 			}
 			if *asJSON {
 				return m.printJSON(map[string]any{"id": id, "revoked": true})
 			}
-			fmt.Fprintf(m.Stdout, "key %d is revoked\n", id)
-			return nil
+			_, err := fmt.Fprintf(m.Stdout, said, id)
+			return err
 		})
 	}
 	return cmd
