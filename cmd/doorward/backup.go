@@ -35,7 +35,7 @@ type manifest struct {
 func manifestName(file string) string { return file + ".json" }
 
 func (m *Main) backupCommand(set *settings) *cobra.Command {
-	cmd := &cobra.Command{Use: "backup FILE", Short: "Write a verified copy of the store, also while it is served", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: "backup FILE", Short: "Write a verified copy of the store, also while it is served", Args: words(1)}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		made, err := m.backup(cmd.Context(), set, args[0])

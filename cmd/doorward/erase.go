@@ -37,7 +37,7 @@ func (m *Main) eraseCommand(set *settings) *cobra.Command {
 
 func (m *Main) erasePersonCommand(set *settings) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "person ID", Short: "Erase a person for good, here and on every laptop", Args: cobra.ExactArgs(1),
+		Use: "person ID", Short: "Erase a person for good, here and on every laptop", Args: words(1),
 		Long: "The person, all that was known of the person before, memberships, and the names on tickets go; the tickets stay valid.\n" +
 			"Neither a laptop nor a restored backup brings them back. It cannot be undone.",
 	}

@@ -29,7 +29,7 @@ type importing struct {
 func (m *Main) importCommand(set *settings) *cobra.Command {
 	var im importing
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Read records from a CSV, NDJSON or XLSX file; - is standard input", Args: cobra.ExactArgs(1),
+		Use: "import FILE", Short: "Read records from a CSV, NDJSON or XLSX file; - is standard input", Args: words(1),
 	}
 	asJSON := jsonFlag(cmd)
 	f := cmd.Flags()

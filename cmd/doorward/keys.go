@@ -169,7 +169,7 @@ func orDash(s *string) string {
 }
 
 func (m *Main) keysRevokeCommand(set *settings) *cobra.Command {
-	cmd := &cobra.Command{Use: "revoke ID", Short: "End a key from its next request on", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: "revoke ID", Short: "End a key from its next request on", Args: words(1)}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := strconv.ParseInt(args[0], 10, 64)

@@ -41,7 +41,7 @@ shows. Into a file goes one database, "records" unless --db says another. Free d
 func (m *Main) replicateCommand(set *settings) *cobra.Command {
 	c := &copying{settings: set}
 	cmd := &cobra.Command{
-		Use: "replicate SRC DST", Short: "Copy documents between folders, servers and files", Long: replicateHelp, Args: cobra.ExactArgs(2),
+		Use: "replicate SRC DST", Short: "Copy documents between folders, servers and files", Long: replicateHelp, Args: words(2),
 		Annotations: map[string]string{noStore: "it names its own"},
 	}
 	c.json = jsonFlag(cmd)

@@ -29,7 +29,7 @@ type restored struct {
 }
 
 func (m *Main) restoreCommand(set *settings) *cobra.Command {
-	cmd := &cobra.Command{Use: "restore FILE", Short: "Make a store of a backup", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: "restore FILE", Short: "Make a store of a backup", Args: words(1)}
 	replace := cmd.Flags().Bool("replace", false, "put it in the place of the store that is there, which is kept beside it")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -83,6 +83,16 @@ func (s *settings) check(cmd *cobra.Command) (err error) {
 	return nil
 }
 
+// words wants so many words behind a command, and says how it is written where there are others.
+func words(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return fmt.Errorf("the command is written so: %s", cmd.UseLine())
+	}
+}
+
 // jsonFlag gives a command the flag --json.
 func jsonFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "print the outcome as one JSON object")

@@ -224,7 +224,7 @@ func (m *Main) venueEndCommand(set *settings, verb, done string) *cobra.Command 
 	cmd := &cobra.Command{Use: verb + " ID", Short: map[string]string{
 		"revoke": "End what a laptop may; its check-ins are still taken, and marked",
 		"wipe":   "Revoke a laptop and have it wipe its folder when it is met next",
-	}[verb], Args: cobra.ExactArgs(1)}
+	}[verb], Args: words(1)}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := strconv.ParseInt(args[0], 10, 64)
