@@ -226,13 +226,12 @@ func contents(t *testing.T, dir string) string {
 		if err != nil {
 			return err
 		}
-		all.WriteString(path + " " + info.Mode().String() + " " + info.ModTime().String() + " ")
+		fmt.Fprintln(all, path, info.Mode())
 		if info.Mode().IsRegular() && info.Mode().Perm() != 0 {
 			text, err := os.ReadFile(path)
-			fmt.Fprintf(all, "%x\n", sha256.Sum256(text))
+			fmt.Fprintf(all, "%v %x\n", info.ModTime(), sha256.Sum256(text))
 			return err
 		}
-		all.WriteString("\n")
 		return nil
 	})
 	if err != nil {

@@ -19,6 +19,7 @@ type cutStep struct {
 	points  []crash.Point
 	prepare func(*killing)
 	args    []string
+	whole   bool     // a whole store is there at once, before anything is done again
 	again   []string // what must work afterwards, if not args
 }
 
@@ -28,10 +29,10 @@ func cutSteps() []cutStep {
 			prepare: func(k *killing) { k.dir += "-new" }},
 		{points: []crash.Point{crash.AmongMigrations, crash.AfterMigration}, args: []string{"keys", "list"},
 			prepare: func(k *killing) { kvtest.Age(k, k.dir) }},
-		{points: []crash.Point{crash.BeforeReplace, crash.AfterReplace}, args: []string{"restore", "--replace", "BACKUP"},
-			prepare: func(k *killing) { k.command("", "backup", "BACKUP") }},
-		{points: []crash.Point{crash.BeforeFile, crash.AfterFile}, args: []string{"backup", "BACKUP"}},
-		{points: []crash.Point{crash.BeforeCompacted, crash.AfterCompacted}, args: []string{"compact"}},
+		{points: []crash.Point{crash.BeforeFile, crash.AfterFile, crash.BeforeCommit, crash.AfterCommit, crash.BeforeReplace, crash.AfterReplace},
+			args: []string{"restore", "--replace", "BACKUP"}, whole: true, prepare: func(k *killing) { k.command("", "backup", "BACKUP") }},
+		{points: []crash.Point{crash.BeforeFile, crash.AfterFile}, args: []string{"backup", "BACKUP"}, whole: true},
+		{points: []crash.Point{crash.BeforeCompacted, crash.AfterCompacted}, args: []string{"compact"}, whole: true},
 		{points: []crash.Point{crash.BeforeAside, crash.AfterAside}, args: []string{"serve", "--listen", "127.0.0.1:0"},
 			prepare: (*killing).breakIndex, again: []string{"keys", "list"}},
 	}
@@ -69,6 +70,9 @@ func (k *killing) cut(step cutStep, point crash.Point) {
 		step.prepare(k)
 	}
 	k.command(point, step.args...)
+	if step.whole {
+		k.command("", "verify")
+	}
 	if step.again == nil {
 		step.again = step.args
 	}
