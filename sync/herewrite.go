@@ -10,8 +10,9 @@ import (
 	"doorward/kv"
 )
 
-// writers is how many operations of a load wait for the store at a time: those that wait are committed together.
-const writers = 16
+// writers is how many operations of a load are about at a time. Those that wait are committed together, and while the store writes
+// some the next are made ready.
+const writers = 64
 
 func (h *Here) missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
 	answers, err := h.db.Missing(offers)

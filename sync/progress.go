@@ -9,12 +9,12 @@ import (
 	"doorward/kv/record"
 )
 
-// fetching gathers the revisions of one batch into loads.
+// fetching gathers the revisions of batches into loads.
 type fetching struct {
 	ctx   context.Context
 	loads chan<- *load
 	load  *load
-	held  map[string]kv.MissingRevs
+	held  map[string]kv.MissingRevs // of the batch that is being read
 }
 
 // take adds a revision that was read; a load that is full goes to be written.
@@ -22,12 +22,20 @@ func (f *fetching) take(x *replica) error {
 	x.held = f.held[x.id].PossibleAncestors
 	f.load.replicas = append(f.load.replicas, x)
 	f.load.bytes += x.size()
-	if len(f.load.replicas) < loadRows && f.load.bytes < loadBytes {
+	if !f.load.full() {
 		return nil
 	}
 	full := f.load
 	f.load = &load{}
 	return send(f.ctx, f.loads, full)
+}
+
+// rest hands on what whole batches have brought, before the stage ends.
+func (f *fetching) rest() error {
+	if f.load.upto == nil {
+		return nil
+	}
+	return send(f.ctx, f.loads, f.load)
 }
 
 // filter takes those of the carried revisions that the target lacks.

@@ -95,6 +95,8 @@ type load struct {
 	upto     sequence // nil: more of the same batch follows
 }
 
+func (l *load) full() bool { return len(l.replicas) >= loadRows || l.bytes >= loadBytes }
+
 // pass copies until the source has no more, or until something breaks. Three stages run side by side, each a step ahead of the
 // next: the feed; what of it the target lacks; writing. All have ended when pass returns. Where a stage breaks off, what it has
 // handed on is still written and noted.
@@ -165,37 +167,60 @@ func (r *replication) begin(ctx context.Context) (since sequence, err error) {
 	return since, nil
 }
 
-// fetch asks the target what it lacks of each batch, and reads that. What the target has is asked for each time, never remembered.
+// fetch asks the target what it lacks of each batch, and reads that. What is read goes on once it can be written; until then the next
+// batches join it, so that few large loads are written however small the batches are.
 func (r *replication) fetch(ctx context.Context, batches <-chan *batch, loads chan<- *load) error {
-	for b := range batches {
-		if r.Left != nil && len(b.left) > 0 {
-			if err := r.Left(ctx, b.left); err != nil {
+	f := &fetching{ctx: ctx, loads: loads, load: &load{}}
+	for {
+		in, out := batches, loads
+		if f.load.upto == nil {
+			out = nil // there is nothing to hand on
+		}
+		if f.load.full() || out != nil && len(loads) == 0 {
+			in = nil
+		}
+		select {
+		case b, more := <-in:
+			if !more {
+				return f.rest()
+			}
+			if err := r.readMissing(f, b); err != nil {
+				_ = f.rest() // the first error is the one to tell
 				return err
 			}
+		case out <- f.load:
+			f.load = &load{}
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-		missing, err := r.Target.missing(ctx, b.offers)
-		if err != nil {
-			return err
-		}
-		r.checked(b, missing)
-		f := &fetching{ctx: ctx, loads: loads, load: &load{}, held: map[string]kv.MissingRevs{}}
-		for _, m := range missing {
-			f.held[m.ID] = m
-		}
-		if b.carried {
-			err = f.filter(b.replicas)
-		} else if len(missing) > 0 {
-			err = r.Source.read(ctx, missing, f.take)
-		}
-		if err != nil {
-			return err
-		}
-		f.load.upto = b.upto
-		if err := send(ctx, loads, f.load); err != nil {
+	}
+}
+
+// readMissing reads what the target lacks of a batch. What the target has is asked for each time, never remembered.
+func (r *replication) readMissing(f *fetching, b *batch) error {
+	if r.Left != nil && len(b.left) > 0 {
+		if err := r.Left(f.ctx, b.left); err != nil {
 			return err
 		}
 	}
-	return nil
+	missing, err := r.Target.missing(f.ctx, b.offers)
+	if err != nil {
+		return err
+	}
+	r.checked(b, missing)
+	f.held = map[string]kv.MissingRevs{}
+	for _, m := range missing {
+		f.held[m.ID] = m
+	}
+	if b.carried {
+		err = f.filter(b.replicas)
+	} else if len(missing) > 0 {
+		err = r.Source.read(f.ctx, missing, f.take)
+	}
+	if err == nil {
+		f.load.upto = b.upto
+	}
+	return err
 }
 
 // store writes load after load. Places are noted once all before them is written, and not each by itself: the first of a live job at

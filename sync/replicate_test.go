@@ -1,10 +1,13 @@
 package sync_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -203,4 +206,41 @@ func TestReplicationCopiesAllThatIsMissing(t *testing.T) {
 		}
 		wantSame(t, a, b)
 	})
+}
+
+// stumbling is a link over which nothing is written until a question has failed, and nothing is asked after that.
+type stumbling struct {
+	questions atomic.Int64
+	good      int64
+	failed    chan struct{}
+}
+
+func (l *stumbling) RoundTrip(r *http.Request) (*http.Response, error) {
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/_revs_diff"):
+		if l.questions.Add(1) == l.good+1 {
+			close(l.failed)
+		}
+		if l.questions.Load() > l.good {
+			return nil, errors.New("the link is down")
+		}
+	case strings.HasSuffix(r.URL.Path, "/_feed"):
+		<-l.failed
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestWhatWasReadIsWrittenThoughTheNextFails: a link that breaks every time at the same place is got over all the same.
+func TestWhatWasReadIsWrittenThoughTheNextFails(t *testing.T) {
+	const batch, good = 4000, 3
+	a, b := newSite(t), newSite(t)
+	a.likePeople(good*batch + 100)
+	link := &stumbling{good: good, failed: make(chan struct{})}
+	out, err := sync.Replicate(t.Context(), sync.Job{Source: a.here(), Target: b.there(sync.ThereConfig{Client: &http.Client{Transport: link}}), Tries: 1})
+	if err == nil || out.History[0].Written != good*batch {
+		t.Errorf("%d documents written, %v, want %d and an error", out.History[0].Written, err, good*batch)
+	}
+	if run := replicate(t, a.here(), b.there(sync.ThereConfig{})); run.Checked != 100 {
+		t.Errorf("the next run looks at %d documents, want the last 100 alone", run.Checked)
+	}
 }
