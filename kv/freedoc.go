@@ -93,6 +93,11 @@ func (db *freeDatabase) write(o *op, p Principal, in *DocWrite) (record.Revision
 		}
 	}
 	isNew := len(path) > 0 && !doc.tree.Has(path[0])
+	if isNew && !p.operator {
+		if err := o.store.limits.mayBranch(&doc.tree, path); err != nil {
+			return record.Revision{}, err
+		}
+	}
 	if _, err := doc.tree.Graft(path, leaf); err != nil {
 		return record.Revision{}, fmt.Errorf("%w: %w", ErrDocument, err)
 	}

@@ -113,6 +113,39 @@ func TestNobodyMakesOthersWait(t *testing.T) {
 	healthy(t, s)
 }
 
+// TestAFreeDocumentBranchesNotForEver: what lies upon a leaf is taken, and what is known, and all that the store itself brings.
+func TestAFreeDocumentBranchesNotForEver(t *testing.T) {
+	s := withNotes(t)
+	kv.LimitReads(s, 3)
+	at := func(gen uint64, n byte) kv.DocWrite {
+		w := kv.DocWrite{ID: "a"}
+		for ; gen > 0; gen-- {
+			w.Path = append(w.Path, record.Revision{Generation: gen, Hash: [16]byte{n, byte(gen)}})
+		}
+		return w
+	}
+	page := by(s, kvtest.Login(t, s, "denomination", "*:*"), "notes")
+	for _, step := range []struct {
+		what string
+		by   *kv.Database
+		kv.DocWrite
+		kind string
+	}{
+		{"a first leaf", page, at(1, 1), "ok"}, {"a second", page, at(1, 2), "ok"}, {"a third", page, at(2, 3), "ok"},
+		{"one too many", page, at(1, 4), "forbidden"}, {"one too many on a branch", page, at(3, 5), "forbidden"},
+		{"one that is known", page, at(1, 2), "ok"}, {"what is no leaf any more", page, at(1, 3), "ok"}, {"one upon a leaf", page, at(2, 1), "ok"},
+		{"another document", page, kv.DocWrite{ID: "b", Path: chain("a")}, "ok"}, {"the store's own", of(s), at(1, 6), "ok"},
+	} {
+		if err := push(t, step.by, step.DocWrite); kindOf(err) != step.kind {
+			t.Errorf("%s: %v, want %s", step.what, err, step.kind)
+		}
+	}
+	if doc, err := of(s).Read("a", kv.Ask{Leaves: true}); err != nil || len(doc.Revisions) != 4 {
+		t.Errorf("the document has %d leaves, %v, want three and the store's own", len(doc.Revisions), err)
+	}
+	healthy(t, s)
+}
+
 func TestACodeIsNotUndoneForEver(t *testing.T) {
 	s := twoChurches(t)
 	newTicket(t, s, 1, "CODE", "")

@@ -40,7 +40,7 @@ func (db *Database) keepRefused(p Principal, writes []DocWrite, results []DocRes
 
 func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) error {
 	if o.scopeDocs(db) == nil || f.Reason == wasErased {
-		return nil // free databases have no rules that a document could break
+		return nil // of a free database its clients alone know what a document is worth
 	}
 	if k, id, ok := record.ParseDocID(in.ID); ok {
 		if gone, err := o.isErased(k, id); err != nil || gone {

@@ -77,3 +77,23 @@ func TestHostileBodies(t *testing.T) {
 		t.Errorf("the database is %s", a.body)
 	}
 }
+
+// TestADocumentBranchesNotForEver: one leaf too many is refused, alone, in the words that clients of the protocol go on after.
+func TestADocumentBranchesNotForEver(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	leaf := func(n int) string { return fmt.Sprintf(`{"_id":"a","_rev":"1-%032x"}`, n) }
+	var docs []string
+	for n := range 501 {
+		docs = append(docs, leaf(n))
+	}
+	docs = append(docs, `{"_id":"b","_rev":"1-`+strings.Repeat("0", 32)+`"}`)
+	refused := fmt.Sprintf(`[{"id":"a","rev":"1-%032x","error":"forbidden",`, 500)
+	if a := s.want(201, "POST", "/notes/_bulk_docs", `{"new_edits":false,"docs":[`+strings.Join(docs, ",")+`]}`); !strings.HasPrefix(a.body, refused) || strings.Count(a.body, `"id"`) != 1 {
+		t.Errorf("_bulk_docs = %.300s, want %s and nothing else", a.body, refused)
+	}
+	if a := s.want(403, "PUT", "/notes/a?new_edits=false", leaf(501)); !strings.Contains(a.body, `"error":"forbidden"`) {
+		t.Errorf("PUT = %s", a.body)
+	}
+	s.want(200, "GET", "/notes/b", "")
+}
