@@ -95,7 +95,7 @@ func guardFile(path string) (err error) {
 	if info, err = f.Stat(); err != nil {
 		return err
 	}
-	h, size, err := readHead(f)
+	h, size, both, err := readHead(f)
 	switch {
 	case err != nil:
 		return err
@@ -105,6 +105,8 @@ func guardFile(path string) (err error) {
 		return bad("is no store, or both of its heads are damaged")
 	case size != filePageSize:
 		return bad("is a store of another program: its pages have %d bytes", size)
+	case !both:
+		return bad("is damaged: of its two heads one cannot be read, so its latest commit may be missing")
 	case info.Size() < int64(h.pages)*filePageSize:
 		return bad("has been cut short: it has %d bytes, of %d that it should have", info.Size(), int64(h.pages)*filePageSize)
 	}
@@ -115,21 +117,28 @@ func guardFile(path string) (err error) {
 	return err
 }
 
-// readHead reads the meta page that counts, and the page size that it tells; 0: there is none.
-func readHead(f io.ReaderAt) (h head, size uint32, err error) {
+// readHead reads the meta page that counts, the page size that it tells, 0: there is none, and whether both are sound. bbolt itself
+// goes on from the sound one. Where that is the older one it shows the state before the latest commit, of which people were told
+// that it is kept, so both must be. No power cut leaves half of one: it lies within a sector.
+func readHead(f io.ReaderAt) (h head, size uint32, both bool, err error) {
+	sound := 0
 	for i := range int64(2) {
 		meta := make([]byte, metaSize)
 		if _, err := f.ReadAt(meta, i*filePageSize+metaOffset); err != nil && err != io.EOF {
-			return h, 0, err
+			return h, 0, false, err
 		}
 		sum := fnv.New64a()
 		sum.Write(meta[:metaSize-8])
 		number := func(at int) uint64 { return binary.LittleEndian.Uint64(meta[at:]) }
-		if number(0) == metaMagic|metaVersion<<32 && number(56) == sum.Sum64() && number(48) >= h.tx {
+		if number(0) != metaMagic|metaVersion<<32 || number(56) != sum.Sum64() {
+			continue
+		}
+		sound++
+		if number(48) >= h.tx {
 			h, size = head{number(16), number(40), number(48)}, binary.LittleEndian.Uint32(meta[8:])
 		}
 	}
-	return h, size, nil
+	return h, size, sound == 2, nil
 }
 
 // lockPatiently waits a while for another process to let go of a file: ErrInUse.

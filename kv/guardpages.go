@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -8,8 +9,9 @@ import (
 
 // A page begins with its own number 8, flags 2, count 2, and how many pages it goes on for 4. Then come its elements, of a
 // branch: position of the key 4, its length 4, page 8; of a leaf: flags 4, position of key and value 4, their lengths 4 and 4. A
-// position counts from the element's beginning. A value that is a bucket begins with its first page 8, 0 = it lies in the value,
-// and a sequence 8. All little-endian.
+// position counts from the element's beginning; keys and values lie behind the last element, in order and without a gap. The first
+// tree's values are buckets: first page of the bucket's own tree 8, a sequence 8; where that page is 0 its one leaf lies in the value.
+// All little-endian.
 const (
 	pageHead   = 16
 	elementLen = 16
@@ -20,93 +22,168 @@ const (
 )
 
 // pageWalk looks at every page that a file's first one leads to, as bbolt does when it opens the file: where it finds a page that
-// leads out of the file it ends the process, and not from a goroutine that anybody else could guard.
+// leads out of the file, or keys out of order, it ends the process, and not from a goroutine that anybody else could guard. And it
+// believes a count that is too small: the rows beyond it are gone without a word, and no checksum of a row can show that.
 type pageWalk struct {
 	file  *os.File
 	pages uint64 // as many as are in use
 	met   []bool
 	page  []byte
-	todo  []uint64
+	todo  []pageDue
+}
+
+// pageDue is a page that has still to be looked at.
+type pageDue struct {
+	id      uint64
+	parent  uint64 // the branch that leads to it
+	buckets bool   // it belongs to the tree whose values are buckets
+	from    []byte // its keys are no smaller
+	below   []byte // and smaller than this; nil = the last page has any
 }
 
 // from walks from a page on, and answers what does not fit; "" = all does.
 func (w *pageWalk) from(root uint64) (reason string, err error) {
-	w.met, w.page, w.todo = make([]bool, w.pages), make([]byte, filePageSize), append(w.todo, root)
+	w.met, w.page, w.todo = make([]bool, w.pages), make([]byte, filePageSize), append(w.todo, pageDue{id: root, buckets: true})
 	for len(w.todo) > 0 {
-		id := w.todo[len(w.todo)-1]
+		due := w.todo[len(w.todo)-1]
 		w.todo = w.todo[:len(w.todo)-1]
-		if id < 2 || id >= w.pages {
-			return fmt.Sprintf("it has no page %d, to which another leads", id), nil
+		if due.id < 2 || due.id >= w.pages {
+			return fmt.Sprintf("it has no page %d, to which another leads", due.id), nil
 		}
-		if w.met[id] {
-			return fmt.Sprintf("more than one way leads to page %d", id), nil
+		if w.met[due.id] {
+			return fmt.Sprintf("more than one way leads to page %d", due.id), nil
 		}
-		w.met[id] = true
-		if fits, err := w.look(id); err != nil || !fits {
-			return fmt.Sprintf("page %d is none", id), err
+		w.met[due.id] = true
+		if fits, err := w.look(due); err != nil || !fits {
+			return fmt.Sprintf("page %d is none", due.id), err
 		}
 	}
 	return "", nil
 }
 
-// look reads a page, notes where it leads, and tells whether all of it lies within its bounds.
-func (w *pageWalk) look(id uint64) (fits bool, err error) {
-	at := int64(id) * filePageSize
+// look reads a page, notes where it leads, and tells whether it is of a piece.
+func (w *pageWalk) look(due pageDue) (fits bool, err error) {
+	at := int64(due.id) * filePageSize
 	if _, err := w.file.ReadAt(w.page[:filePageSize], at); err != nil {
 		return false, err
 	}
-	flags, count := binary.LittleEndian.Uint16(w.page[8:]), int(binary.LittleEndian.Uint16(w.page[10:]))
-	more := uint64(binary.LittleEndian.Uint32(w.page[12:]))
-	elements := pageHead + count*elementLen
-	switch {
-	case binary.LittleEndian.Uint64(w.page) != id, flags != branchPage && flags != leafPage, flags == branchPage && count == 0,
-		id+more >= w.pages, uint64(elements) > (more+1)*filePageSize:
+	more := number4(w.page[12:])
+	if due.id+more >= w.pages {
 		return false, nil
 	}
-	if elements > len(w.page) {
-		w.page = make([]byte, elements)
+	size := (more + 1) * filePageSize
+	if size > uint64(len(w.page)) {
+		w.page = make([]byte, size)
 	}
-	if elements > filePageSize {
-		if _, err := w.file.ReadAt(w.page[:elements], at); err != nil {
+	if more > 0 {
+		if _, err := w.file.ReadAt(w.page[:size], at); err != nil {
 			return false, err
 		}
 	}
-	for i := pageHead; i < elements; i += elementLen {
-		within := func(pos, length uint64) bool { return uint64(i)+pos+length <= (more+1)*filePageSize }
-		if flags == branchPage {
-			if !within(w.number(i), w.number(i+4)) {
-				return false, nil
-			}
-			w.todo = append(w.todo, binary.LittleEndian.Uint64(w.page[i+8:]))
-			continue
-		}
-		pos, key, value := w.number(i+4), w.number(i+8), w.number(i+12)
-		if !within(pos, key+value) {
+	for i := due.id + 1; i <= due.id+more; i++ {
+		if w.met[i] {
 			return false, nil
 		}
-		if w.number(i)&bucketRow != 0 {
-			if fits, err := w.bucket(at+int64(i)+int64(pos+key), value); err != nil || !fits {
-				return false, err
-			}
-		}
+		w.met[i] = true
 	}
-	return true, nil
+	end, fits := w.elements(w.page[:size], due)
+	return fits && end/filePageSize == more, nil
 }
 
-// number is the 4 bytes at a place in the page.
-func (w *pageWalk) number(at int) uint64 { return uint64(binary.LittleEndian.Uint32(w.page[at:])) }
+// elements looks at what a page has, notes where it leads, and answers where that ends.
+func (w *pageWalk) elements(page []byte, due pageDue) (end uint64, fits bool) {
+	flags, count := binary.LittleEndian.Uint16(page[8:]), int(binary.LittleEndian.Uint16(page[10:]))
+	if binary.LittleEndian.Uint64(page) != due.id || flags != branchPage && flags != leafPage {
+		return 0, false
+	}
+	if count == 0 && due.id != 0 {
+		return 0, false // what is empty lies in its bucket's value
+	}
+	end = uint64(pageHead + count*elementLen)
+	if end > uint64(len(page)) {
+		return 0, false
+	}
+	var last []byte
+	for i := range count {
+		at := pageHead + i*elementLen
+		e := element{bytes: page[at : at+elementLen], leaf: flags == leafPage}
+		begin, value := end, end+e.key()
+		end = value + e.value()
+		if uint64(at)+e.position() != begin || end > uint64(len(page)) {
+			return 0, false
+		}
+		key := page[begin:value]
+		if c := bytes.Compare(key, last); len(key) == 0 || i == 0 && bytes.Compare(key, due.from) < 0 || i > 0 && c <= 0 {
+			return 0, false
+		}
+		last = key
+		if !w.leads(e, due, key, page[value:end]) {
+			return 0, false
+		}
+	}
+	return end, due.below == nil || bytes.Compare(last, due.below) < 0
+}
 
-// bucket notes where a value leads that is a bucket.
-func (w *pageWalk) bucket(at int64, length uint64) (fits bool, err error) {
-	if length < bucketHead {
-		return false, nil
+// leads notes where an element leads.
+func (w *pageWalk) leads(e element, due pageDue, key, value []byte) (fits bool) {
+	if !e.leaf {
+		key = bytes.Clone(key)
+		if n := len(w.todo); n > 0 && w.todo[n-1].parent == due.id {
+			w.todo[n-1].below = key
+		}
+		w.todo = append(w.todo, pageDue{id: binary.LittleEndian.Uint64(e.bytes[8:]), parent: due.id, buckets: due.buckets, from: key, below: due.below})
+		return true
 	}
-	first := make([]byte, 8)
-	if _, err := w.file.ReadAt(first, at); err != nil {
-		return false, err
+	flags := number4(e.bytes)
+	if flags > bucketRow || (flags == bucketRow) != due.buckets {
+		return false
 	}
-	if root := binary.LittleEndian.Uint64(first); root != 0 {
-		w.todo = append(w.todo, root)
+	return !due.buckets || w.bucket(value)
+}
+
+// element is one of a page's table.
+type element struct {
+	bytes []byte
+	leaf  bool
+}
+
+func (e element) position() uint64 {
+	if e.leaf {
+		return number4(e.bytes[4:])
 	}
-	return true, nil
+	return number4(e.bytes)
+}
+
+func (e element) key() uint64 {
+	if e.leaf {
+		return number4(e.bytes[8:])
+	}
+	return number4(e.bytes[4:])
+}
+
+func (e element) value() uint64 {
+	if e.leaf {
+		return number4(e.bytes[12:])
+	}
+	return 0
+}
+
+func number4(b []byte) uint64 { return uint64(binary.LittleEndian.Uint32(b)) }
+
+// bucket notes where a bucket leads, or looks at the leaf that lies in it.
+func (w *pageWalk) bucket(value []byte) (fits bool) {
+	if len(value) < bucketHead {
+		return false
+	}
+	root := binary.LittleEndian.Uint64(value)
+	if root != 0 {
+		w.todo = append(w.todo, pageDue{id: root})
+		return true
+	}
+	leaf := value[bucketHead:]
+	if len(leaf) < pageHead || binary.LittleEndian.Uint16(leaf[8:]) != leafPage || number4(leaf[12:]) != 0 {
+		return false
+	}
+	end, fits := w.elements(leaf, pageDue{})
+	return fits && end == uint64(len(leaf))
 }
