@@ -55,6 +55,7 @@ var answers = []struct {
 	{kv.ErrBadLogin, problem{401, "UNAUTHORIZED", "Invalid API credentials", nil}},
 	{kv.ErrStale, problem{412, "PRECONDITION_FAILED", "The record has changed since the revision in If-Match.", nil}},
 	{kv.ErrKeyReused, problem{422, "UNPROCESSABLE_ENTITY", "This Idempotency-Key was used for another request.", nil}},
+	{kv.ErrCorrupt, problem{500, "INTERNAL_ERROR", "The store is damaged where this was looked for: it decides nothing by that. Whoever runs the server must restore a backup.", nil}},
 	{kv.ErrStopped, problem{503, "SERVICE_UNAVAILABLE", "The store has stopped taking writes.", nil}},
 	{kv.ErrBusy, problem{503, "SERVICE_UNAVAILABLE", "The store is busy. Try again.", nil}},
 	{kv.ErrIndexing, problem{503, "SERVICE_UNAVAILABLE", "The search index is being built. Try again.", nil}},

@@ -1,10 +1,6 @@
 package kv
 
-import (
-	"errors"
-
-	"doorward/kv/record"
-)
+import "doorward/kv/record"
 
 // boardPage is how many rows a board reads in one View.
 const boardPage = 2000
@@ -98,17 +94,13 @@ func (b *board) page(v *sight) (seen int, moved bool, err error) {
 // counter counts one record as it is now.
 type counter func(*sight, *record.Kind, *stored) error
 
-// look counts one record if it is the event's. What fails its checksum is reported and not counted.
+// look counts one record if it is the event's. Where one is damaged there is no count: it would be wrong without saying so.
 func (b *board) look(v *sight, k *record.Kind, id record.ID, count counter) error {
 	st, err := v.loadAny(k, id)
-	if err == nil && st != nil && st.home(k) == b.event {
-		err = count(v, k, st)
+	if err != nil || st == nil || st.home(k) != b.event {
+		return err
 	}
-	if errors.Is(err, ErrCorrupt) {
-		v.store.noteCorrupt(err)
-		return nil
-	}
-	return err
+	return count(v, k, st)
 }
 
 // alone counts a record where all others are looked at too.

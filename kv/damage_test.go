@@ -1,10 +1,14 @@
 package kv_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.etcd.io/bbolt"
 
 	"doorward/kv"
 	"doorward/kv/kvtest"
@@ -40,6 +44,121 @@ func TestAFileThatWasCutShortIsSaidToBeDamaged(t *testing.T) {
 		}
 		if size > 8_192 && !errors.Is(err, kv.ErrCorrupt) {
 			t.Errorf("Open of the first %d bytes = %v, want ErrCorrupt", size, err)
+		}
+	}
+}
+
+// TestADamagedHeadIsNoEarlierStore flips a bit of each byte of the two heads. bbolt would go on from the other one without a word, a
+// commit earlier where it was the newer one: what was acknowledged would be gone.
+func TestADamagedHeadIsNoEarlierStore(t *testing.T) {
+	c := kv.Config{Dir: folder(t), Aside: true}
+	s := reopenable(t, c)
+	id := kvtest.Create(t, s, record.Church, `{"name":"Acknowledged"}`)
+	closed(t, s)
+	file, err := os.OpenFile(kv.Path(c.Dir), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flip := func(at int64, bit int) {
+		b := make([]byte, 1)
+		_, err := file.ReadAt(b, at)
+		b[0] ^= 1 << bit
+		if _, failed := file.WriteAt(b, at); errors.Join(err, failed) != nil {
+			t.Fatal(err, failed)
+		}
+	}
+	const head, page = 64, 8192
+	for i := range 2 * head {
+		at, bit := int64(i/head*page+16+i%head), i%8
+		flip(at, bit)
+		s, err := kv.Open(c)
+		if bad := (*kv.BadFile)(nil); err == nil {
+			_, err = s.Retrieve(kv.Operator(), target(record.Church, id))
+			t.Errorf("with bit %d of byte %d flipped the store opens, and Retrieve = %v", bit, at, err)
+			closed(t, s)
+		} else if !errors.As(err, &bad) || bad.Path != kv.Path(c.Dir) {
+			t.Errorf("Open with bit %d of byte %d flipped = %v, want a BadFile", bit, at, err)
+		}
+		flip(at, bit)
+	}
+	if err := file.Close(); err != nil {
+		t.Error(err)
+	}
+	closed(t, reopenable(t, c))
+}
+
+// TestADoorIsToldOfDamageNotThatThereIsNothing damages the keys of the rows that a door looks for: none of them is there any more,
+// and a code is unknown as little as its ticket was never used.
+func TestADoorIsToldOfDamageNotThatThereIsNothing(t *testing.T) {
+	for _, bucket := range []string{"code", "admission"} {
+		for _, bit := range []byte{0x01, 0x80} {
+			registry := prometheus.NewRegistry()
+			c := kv.Config{Dir: folder(t), Registerer: registry}
+			s := reopenable(t, c)
+			event := newEvent(t, s, "")
+			newTicket(t, s, event, "USED", "")
+			scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "USED"}, kv.Admitted)
+			closed(t, s)
+			misplaced(t, c.Dir, bucket, bit)
+			s = kvtest.OpenConfig(t, c)
+			d, err := s.CheckIn(kv.Operator(), kv.Attempt{Event: event, Code: "USED"})
+			if !errors.Is(err, kv.ErrCorrupt) {
+				t.Errorf("check-in with keys of bucket %s damaged = %v, %v, want ErrCorrupt", bucket, d.Outcome, err)
+			}
+			if n := gauge(t, registry, "doorward_store_corrupt_reads_total"); n == 0 {
+				t.Errorf("damaged keys of bucket %s are not counted", bucket)
+			}
+			closed(t, s)
+		}
+	}
+}
+
+// misplaced flips a bit in the middle of each of a bucket's keys, wherever the file has them.
+func misplaced(t *testing.T, dir, bucket string, bit byte) {
+	t.Helper()
+	var keys [][]byte
+	db, err := bbolt.Open(kv.Path(dir), 0o600, &bbolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(bucket)).ForEach(func(key, _ []byte) error {
+			keys = append(keys, bytes.Clone(key))
+			return nil
+		})
+	})
+	file, failed := os.ReadFile(kv.Path(dir))
+	if err := errors.Join(err, failed, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		bad := bytes.Clone(key)
+		bad[len(bad)/3] ^= bit
+		file = bytes.ReplaceAll(file, key, bad)
+	}
+	if err := os.WriteFile(kv.Path(dir), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestADamagedNameIsNoBucketToMakeAnew damages a bucket's name: to make an empty one in its place would be to lose what is in it.
+func TestADamagedNameIsNoBucketToMakeAnew(t *testing.T) {
+	dir := folder(t)
+	s := reopenable(t, kv.Config{Dir: dir})
+	kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
+	closed(t, s)
+	file, err := os.ReadFile(kv.Path(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = bytes.ReplaceAll(file, []byte("kind:person"), []byte("kind:persoo")) // in the same place among the others
+	if err := os.WriteFile(kv.Path(dir), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, kv.ErrCorrupt) {
+		t.Errorf("Open = %v, want ErrCorrupt", err)
+		if err == nil {
+			closed(t, s)
 		}
 	}
 }

@@ -36,7 +36,7 @@ type DatabaseInfo struct {
 // documents is what a database holds, as one View or one operation sees it. Its methods are told where to read, as a database's
 // row outlives no transaction; who may ask has been judged when it was found.
 type documents interface {
-	info() DatabaseInfo
+	info() (DatabaseInfo, error)
 	feed() feedName      // names the bell that its changes ring
 	localPrefix() []byte // of the keys of its local documents, whosever they are
 	maySee(p Principal) error
@@ -124,9 +124,9 @@ func (db *Database) MayRead() error {
 
 // Info tells of the database.
 func (db *Database) Info() (info DatabaseInfo, err error) {
-	err = db.touch(func(_ *sight, docs documents) error {
-		info = docs.info()
-		return nil
+	err = db.touch(func(_ *sight, docs documents) (err error) {
+		info, err = docs.info()
+		return err
 	})
 	return info, err
 }

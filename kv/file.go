@@ -178,8 +178,19 @@ func migrate(db *bbolt.DB, steps map[uint64]func(*bbolt.Tx) error) error {
 	var format uint64
 	missing := false
 	err := db.View(func(tx *bbolt.Tx) (err error) {
+		known := map[string]bool{}
 		for _, name := range bucketNames {
+			known[string(name)] = true
 			missing = missing || name != nil && tx.Bucket(name) == nil
+		}
+		err = tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
+			if missing && !known[string(name)] { // its name is damaged: it is no bucket to make anew
+				return fmt.Errorf("%w: a bucket is missing, and another is there that is not known", ErrCorrupt)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		format, err = readFormat(tx)
 		return err

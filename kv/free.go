@@ -125,7 +125,9 @@ func (s *Store) Databases(p Principal) (all []DatabaseInfo, err error) {
 		return nil, err
 	}
 	err = s.view(func(v *sight) error {
-		all = v.scopesOf(p)
+		if all, err = v.scopesOf(p); err != nil {
+			return err
+		}
 		return v.scan(freeBucket, nil, []byte("a"), func(key, row []byte) (bool, error) {
 			db, err := parseDatabase(string(key), row)
 			if err == nil {
@@ -138,10 +140,10 @@ func (s *Store) Databases(p Principal) (all []DatabaseInfo, err error) {
 	return all, err
 }
 
-func (db *freeDatabase) info() DatabaseInfo       { return db.DatabaseInfo }
-func (db *freeDatabase) feed() feedName           { return feedName{free: db.Name} }
-func (db *freeDatabase) localPrefix() []byte      { return db.key() }
-func (db *freeDatabase) maySee(p Principal) error { return p.Check("sync", "GET") }
+func (db *freeDatabase) info() (DatabaseInfo, error) { return db.DatabaseInfo, nil }
+func (db *freeDatabase) feed() feedName              { return feedName{free: db.Name} }
+func (db *freeDatabase) localPrefix() []byte         { return db.key() }
+func (db *freeDatabase) maySee(p Principal) error    { return p.Check("sync", "GET") }
 func (db *freeDatabase) mayWrite(p Principal) error {
 	if err := db.maySee(p); err != nil {
 		return err

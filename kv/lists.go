@@ -2,6 +2,7 @@ package kv
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,10 +12,11 @@ import (
 // lists are the id lists of one committed state of the store: for each kind all its records, those of each church or
 // event, and of tickets those that count as issued. They are derived: rebuilt at start, published with each commit.
 type lists struct {
-	tx    int // the transaction whose state they show
-	refs  *refCache
-	kinds [numBuckets]*kindLists
-	count scopeCounts
+	damaged int // kinds of which a row failed its checksum when the store was opened
+	tx      int // the transaction whose state they show
+	refs    *refCache
+	kinds   [numBuckets]*kindLists
+	count   scopeCounts
 }
 
 type kindLists struct {
@@ -132,31 +134,74 @@ func (h homeLists) edit(edit uint64, home int64, fn func(*idList)) homeLists {
 	return h
 }
 
-// buildLists reads every kind's records into lists, as transaction tx shows them. It looks at headers only: bodies are
-// checked when they are read.
+// buildLists reads every kind's records into lists, as transaction tx shows them. Those of a kind with a damaged row are made of
+// the logs, from the start: what was read of it before the damage is in the counts.
 func buildLists(tx int, r rows) (*lists, error) {
-	l := &lists{tx: tx, refs: newRefCache()}
+	damaged := map[*record.Kind]bool{}
+	for {
+		l, k, err := listAll(r, damaged)
+		if err == nil {
+			l.tx, l.damaged = tx, len(damaged)
+			return l, l.countOpaque(r)
+		}
+		if k == nil || damaged[k] || !errors.Is(err, ErrCorrupt) {
+			return nil, err
+		}
+		damaged[k] = true
+	}
+}
+
+// listAll reads every kind, and names the one that it fails to read.
+func listAll(r rows, damaged map[*record.Kind]bool) (*lists, *record.Kind, error) {
+	l := &lists{refs: newRefCache()}
 	for _, k := range record.Kinds() {
 		kl := &kindLists{}
 		l.kinds[k.Number] = kl
-		c := r.in(kindBucket(k)).Cursor()
-		for key, row := c.First(); key != nil; key, row = c.Next() {
-			var st stored
-			if err := st.parse(row[:max(0, len(row)-checksumSize)]); err != nil {
-				continue // damaged: whoever reads it is told, and the others are served
-			}
-			id, ok := k.KeyID(key)
-			if !ok {
-				return nil, fmt.Errorf("%w: key of kind %s", ErrCorrupt, k.Name)
-			}
-			mark := st.mark()
-			l.count.note(0, &mark, 1)
-			if !st.deleted {
-				kl.push(k, id, st.home(k), issued(k, st.body))
-			}
+		each := eachHeader
+		if damaged[k] {
+			each = eachLogged
 		}
+		var like scopeMark // records side by side mostly are in the same scopes
+		n := 0
+		err := each(r, k, func(st *stored, counts bool) {
+			if mark := st.mark(); mark != like {
+				l.count.note(0, &like, n)
+				like, n = mark, 0
+			}
+			n++
+			if !st.deleted {
+				kl.push(k, st.id, st.home(k), counts)
+			}
+		})
+		if err != nil {
+			return nil, k, err
+		}
+		l.count.note(0, &like, n)
 	}
-	return l, l.countOpaque(r)
+	return l, nil, nil
+}
+
+// eachHeader calls fn with each record of a kind, and with whether it counts as issued. The record is fn's only until it answers.
+func eachHeader(r rows, k *record.Kind, fn func(st *stored, counts bool)) error {
+	b := kindBucket(k)
+	c := r.in(b).Cursor()
+	var st stored
+	for key, sealed := c.First(); key != nil; key, sealed = c.Next() {
+		row, err := unseal(b, key, sealed)
+		if err != nil {
+			return err
+		}
+		if err := st.parse(row); err != nil {
+			return err
+		}
+		id, ok := k.KeyID(key)
+		if !ok {
+			return fmt.Errorf("%w: key of kind %s", ErrCorrupt, k.Name)
+		}
+		st.id = id
+		fn(&st, !st.deleted && issued(k, st.body))
+	}
+	return nil
 }
 
 // countOpaque counts the documents of unknown kinds in their scopes.

@@ -61,13 +61,10 @@ func (r rows) lend(b bucket) *bbolt.Cursor {
 	return c
 }
 
-// checksum covers where a value lies as well as what it says. The place is a few bytes, which the library is not made for.
+// checksum covers where a value lies as well as what it says.
 func checksum(b bucket, key, value []byte) uint32 {
-	crc := castagnoli[byte(b)^0xff] ^ 0x00ffffff
-	for _, c := range key {
-		crc = castagnoli[byte(crc)^c] ^ crc>>8
-	}
-	return crc32.Update(^crc, castagnoli, value)
+	crc := castagnoli[byte(b)^0xff] ^ 0x00ffffff // of the bucket's one byte
+	return crc32.Update(crc32.Update(^crc, castagnoli, key), castagnoli, value)
 }
 
 // unseal checks a stored value and takes its checksum off.
@@ -86,12 +83,49 @@ func (r rows) get(b bucket, key []byte) ([]byte, error) {
 			return e.plain(), nil
 		}
 	}
-	sealed := r.in(b).Get(key)
-	if sealed == nil {
-		return nil, nil
+	c := r.lend(b)
+	defer func() { r.buckets[b].cursor = c }()
+	after, sealed := c.Seek(key)
+	if bytes.Equal(after, key) {
+		return unseal(b, key, sealed)
 	}
-	return unseal(b, key, sealed)
+	if err := checkAfter(b, key, after, sealed); err != nil {
+		return nil, err
+	}
+	_, err := checkBefore(c, b, key)
+	return nil, err
 }
+
+// A row whose key is damaged is not found, and neither is one to which a damaged page does not lead. Both show in what stands on
+// either side of the place where it should be: a row that fails its checksum, or that belongs on the other side. So nothing is
+// said to be missing, and no scan to be complete, before its neighbours are checked.
+
+// checkAfter checks the row that a cursor has found in the place of a key, or beyond it.
+func checkAfter(b bucket, from, after, sealed []byte) error {
+	if after == nil {
+		return nil
+	}
+	if bytes.Compare(after, from) < 0 {
+		return outOfOrder(b)
+	}
+	_, err := unseal(b, after, sealed)
+	return err
+}
+
+// checkBefore checks the row before the place where a cursor stands, which it moves there. first tells that there is none.
+func checkBefore(c *bbolt.Cursor, b bucket, from []byte) (first bool, err error) {
+	before, sealed := c.Prev()
+	if before == nil {
+		return true, nil
+	}
+	if bytes.Compare(before, from) >= 0 {
+		return false, outOfOrder(b)
+	}
+	_, err = unseal(b, before, sealed)
+	return false, err
+}
+
+func outOfOrder(b bucket) error { return fmt.Errorf("%w: bucket %d is out of order", ErrCorrupt, b) }
 
 // put sets a value; both slices are copied.
 func (r rows) put(b bucket, key, value []byte) { r.over.put(b, key, value) }
@@ -107,13 +141,19 @@ func (r rows) scan(b bucket, prefix, from []byte, fn func(key, value []byte) (bo
 	}
 	c := r.lend(b)
 	defer func() { r.buckets[b].cursor = c }()
-	key, sealed := c.Seek(from)
+	key, sealed, err := seek(c, b, from)
+	if err != nil {
+		return err
+	}
 	var written []entry
 	if r.over != nil {
 		written = r.over.from(b, from)
 	}
 	for {
-		if !bytes.HasPrefix(key, prefix) {
+		if key != nil && !bytes.HasPrefix(key, prefix) {
+			if err := checkAfter(b, from, key, sealed); err != nil {
+				return err
+			}
 			key = nil
 		}
 		if len(written) > 0 && (written[0].bucket != b || !bytes.HasPrefix(written[0].key, prefix)) {
@@ -145,6 +185,24 @@ func (r rows) scan(b bucket, prefix, from []byte, fn func(key, value []byte) (bo
 			key, sealed = c.Next()
 		}
 	}
+}
+
+// seek finds the first row from a key on, with a look at the one before it.
+func seek(c *bbolt.Cursor, b bucket, from []byte) (key, sealed []byte, err error) {
+	c.Seek(from)
+	first, err := checkBefore(c, b, from)
+	if err != nil {
+		return nil, nil, err
+	}
+	if first {
+		key, sealed = c.Seek(from)
+	} else {
+		key, sealed = c.Next()
+	}
+	if key != nil && bytes.Compare(key, from) < 0 {
+		return nil, nil, outOfOrder(b)
+	}
+	return key, sealed, nil
 }
 
 // flush moves a successful operation's rows into the transaction.

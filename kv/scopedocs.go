@@ -53,7 +53,7 @@ func (s *Store) reserved(name string) (there bool, err error) {
 }
 
 // info tells of the database. Its creation is the store's.
-func (db *scopeDocs) info() DatabaseInfo {
+func (db *scopeDocs) info() (DatabaseInfo, error) {
 	n := db.v.lists.count.of(db.scope)
 	info := DatabaseInfo{Name: db.name, Docs: n.live, Deleted: n.deleted}
 	if node, err := ulid.ParseStrict(db.v.store.identity.node); err == nil {
@@ -63,8 +63,7 @@ func (db *scopeDocs) info() DatabaseInfo {
 		info.Seq = c.Seq
 		return false, nil
 	})
-	db.v.store.noteCorrupt(err)
-	return info
+	return info, err
 }
 
 func (db *scopeDocs) feed() feedName { return feedName{scope: db.scope} }
@@ -244,7 +243,7 @@ func (b *bells) ringScopes(changes []listChange) {
 }
 
 // scopesOf lists the databases of records that p may read.
-func (v *sight) scopesOf(p Principal) (all []DatabaseInfo) {
+func (v *sight) scopesOf(p Principal) (all []DatabaseInfo, err error) {
 	names := []string{mirror}
 	add := func(s record.Scope) { names = append(names, s.String()) }
 	add(record.Scope{Sort: record.ScopeReference})
@@ -261,11 +260,20 @@ func (v *sight) scopesOf(p Principal) (all []DatabaseInfo) {
 		}
 	}
 	for _, name := range names {
-		if db := v.scopeDocs(name); db.maySee(p) == nil {
-			all = append(all, db.info())
+		db := v.scopeDocs(name)
+		switch err := db.maySee(p); {
+		case errors.Is(err, ErrCorrupt):
+			return nil, err
+		case err != nil:
+			continue
 		}
+		info, err := db.info()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, info)
 	}
-	return all
+	return all, nil
 }
 
 // chunk and upload: records have no attachments.

@@ -223,7 +223,10 @@ func (db *scopeDocs) changeOf(v *sight, doc string) (c scopeChange, err error) {
 
 // pending counts the changes after a sequence.
 func (db *scopeDocs) pending(_ *sight, since uint64) (n int, err error) {
-	info := db.info()
+	info, err := db.info()
+	if err != nil {
+		return 0, err
+	}
 	switch all := info.Docs + info.Deleted; {
 	case since >= info.Seq:
 		return 0, nil

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -140,10 +141,12 @@ func (s *Store) start(c Config) error {
 		if err := s.readCentre(r); err != nil {
 			return err
 		}
-		if err := s.boards.count(r); err != nil {
-			return err
-		}
 		l, err := buildLists(number, r)
+		if counted := s.boards.count(r); errors.Is(counted, ErrCorrupt) && err == nil {
+			l.damaged++ // a number for the operator: no reason not to open
+		} else if counted != nil {
+			return counted
+		}
 		s.publish(l)
 		return err
 	})
@@ -152,6 +155,7 @@ func (s *Store) start(c Config) error {
 	}
 	s.seq.Store(s.writer.state.seq)
 	s.metrics = newMetrics(s, c.Registerer)
+	s.metrics.corrupt.Add(float64(s.current().damaged))
 	if err := s.loadLogins(); err != nil {
 		return err
 	}
