@@ -38,6 +38,22 @@ func (f *fetching) rest() error {
 	return send(f.ctx, f.loads, f.load)
 }
 
+// settle waits until all that was read is written: a document of it may be one that has left the source since.
+func (f *fetching) settle() error {
+	f.load.stored = make(chan struct{})
+	stored := f.load.stored
+	if err := send(f.ctx, f.loads, f.load); err != nil {
+		return err
+	}
+	f.load = &load{}
+	select {
+	case <-stored:
+		return nil
+	case <-f.ctx.Done():
+		return context.Cause(f.ctx)
+	}
+}
+
 // filter takes those of the carried revisions that the target lacks.
 func (f *fetching) filter(carried []*replica) error {
 	for _, x := range carried {

@@ -92,7 +92,8 @@ func (j *Job) defaults() {
 type load struct {
 	replicas []*replica
 	bytes    int
-	upto     sequence // nil: more of the same batch follows
+	upto     sequence      // nil: more of the same batch follows
+	stored   chan struct{} // closed when this load and those before it are; nil = nobody waits
 }
 
 func (l *load) full() bool { return len(l.replicas) >= loadRows || l.bytes >= loadBytes }
@@ -199,6 +200,9 @@ func (r *replication) fetch(ctx context.Context, batches <-chan *batch, loads ch
 // readMissing reads what the target lacks of a batch. What the target has is asked for each time, never remembered.
 func (r *replication) readMissing(f *fetching, b *batch) error {
 	if r.Left != nil && len(b.left) > 0 {
+		if err := f.settle(); err != nil {
+			return err
+		}
 		if err := r.Left(f.ctx, b.left); err != nil {
 			return err
 		}
@@ -241,6 +245,9 @@ func (r *replication) store(ctx context.Context, loads <-chan *load) error {
 			if err := r.write(ctx, l); err != nil {
 				_ = r.last(ctx, upto) // the first error is the one to tell
 				return err
+			}
+			if l.stored != nil {
+				close(l.stored)
 			}
 			if l.upto != nil {
 				upto = l.upto
