@@ -18,6 +18,12 @@ const (
 	helloSoon  = time.Second      // after the last that was pushed, so that the centre knows that nothing is left
 )
 
+// copying is one database one way.
+type copying struct {
+	name string
+	push bool
+}
+
 // exchange runs the copying of all databases, both ways, until the link breaks or the centre says something else.
 func (x *visit) exchange(ctx context.Context) error {
 	running, fail := context.WithCancelCause(ctx)
@@ -32,47 +38,59 @@ func (x *visit) exchange(ctx context.Context) error {
 			if push && !e.Push || !push && !e.Pull {
 				continue
 			}
-			job, err := x.job(e.Name, push, pushed)
+			c := copying{e.Name, push}
+			job, err := x.job(c, pushed)
 			if err != nil {
 				return err
 			}
-			jobs.Go(func() { x.follow(running, job, e.Name, fail) })
+			jobs.Go(func() { x.follow(running, job, c, fail) })
 		}
 	}
 	return x.attend(running, pushed)
 }
 
-// job copies one database one way, as long as the link holds: what broke once is begun again by the next visit.
-func (x *visit) job(name string, push bool, pushed chan<- struct{}) (Job, error) {
-	own, err := OpenHere(x.config.Store, kv.Operator(), name)
+// job copies one database one way, as long as the link holds: what broke once is begun again by the next visit. A disk that has no
+// room breaks nothing: this job waits, and the others go on.
+func (x *visit) job(c copying, pushed chan<- struct{}) (Job, error) {
+	own, err := OpenHere(x.config.Store, kv.Operator(), c.name)
 	if err != nil {
 		return Job{}, err
 	}
-	theirs, err := x.met(name)
+	theirs, err := x.met(c.name)
 	if err != nil {
 		return Job{}, err
 	}
-	if !push {
-		left := func(ctx context.Context, ids []string) error { return x.left(ctx, name, ids) }
-		return Job{Source: theirs, Target: own, Live: true, Tries: 1, Progress: x.metrics.progress(pulled), Left: left}, nil
+	j := Job{Source: theirs, Target: own, Live: true, Tries: 1, Waits: func(err error) bool { return x.waits(c, err) }}
+	if !c.push {
+		count := x.metrics.progress(pulled)
+		j.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, c.name, ids) }
+		j.Progress = func(out Outcome) {
+			count(out)
+			x.goesOn(c)
+		}
+		return j, nil
 	}
 	count := x.metrics.progress(brought)
-	return Job{Source: own, Target: theirs, Live: true, Tries: 1, Progress: func(out Outcome) {
+	j.Source, j.Target = own, theirs
+	j.Progress = func(out Outcome) {
 		count(out)
+		x.goesOn(c)
 		select {
 		case pushed <- struct{}{}:
 		default: // it is known
 		}
-	}}, nil
+	}
+	return j, nil
 }
 
 // follow runs a job. A database that is not there keeps none of the others from going on.
-func (x *visit) follow(ctx context.Context, j Job, name string, fail context.CancelCauseFunc) {
+func (x *visit) follow(ctx context.Context, j Job, c copying, fail context.CancelCauseFunc) {
 	_, err := Replicate(ctx, j)
+	x.metrics.wait(c, false) // nobody knows for what until it is tried again
 	switch {
 	case ctx.Err() != nil:
 	case is(err, http.StatusNotFound), errors.Is(err, kv.ErrNotFound):
-		x.config.Logger.Warn("a database is not there at the centre", "database", name)
+		x.config.Logger.Warn("a database is not there at the centre", "database", c.name)
 	case err != nil:
 		fail(err)
 	default:

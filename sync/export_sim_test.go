@@ -41,7 +41,7 @@ func (x *visit) copyBothWays(ctx context.Context, e exchange) (denied []Denial, 
 		if push && !e.Push || !push && !e.Pull {
 			continue
 		}
-		j, err := x.job(e.Name, push, make(chan struct{}, 1))
+		j, err := x.job(copying{e.Name, push}, make(chan struct{}, 1))
 		if err != nil {
 			return denied, err
 		}

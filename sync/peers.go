@@ -23,6 +23,7 @@ type venueMetrics struct {
 	contact time.Time
 	success time.Time
 	behind  int
+	waiting map[copying]bool // for room on the centre's disk
 }
 
 // The directions, as labels.
@@ -36,6 +37,7 @@ var (
 	successDesc = peerDesc("last_success_timestamp_seconds", "When something was last copied, or found to be copied.")
 	lagDesc     = peerDesc("lag_changes", "Changes that one side has and the other is not known to have; of many it may be too many.", "direction")
 	oldestDesc  = peerDesc("oldest_unacknowledged_timestamp_seconds", "When the oldest change was made that the centre has not acknowledged.")
+	fullDesc    = peerDesc("disk_full", "1 while something waits because the disk of the peer is nearly full.")
 	offsetDesc  = peerDesc("clock_offset_seconds", "How far the centre's clock is ahead of the laptop's, as last measured.")
 )
 
@@ -44,7 +46,7 @@ func peerDesc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 func newVenueMetrics(c VenueConfig) (*venueMetrics, error) {
-	m := &venueMetrics{store: c.Store,
+	m := &venueMetrics{store: c.Store, waiting: map[copying]bool{},
 		documents: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "doorward_peer_documents_total", Help: "Revisions that were copied to and from the centre, and those that were refused.",
 		}, []string{"peer", "direction", "outcome"}),
@@ -60,7 +62,7 @@ func newVenueMetrics(c VenueConfig) (*venueMetrics, error) {
 
 // Describe tells what is collected.
 func (m *venueMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{contactDesc, successDesc, lagDesc, oldestDesc, offsetDesc} {
+	for _, d := range []*prometheus.Desc{contactDesc, successDesc, lagDesc, oldestDesc, fullDesc, offsetDesc} {
 		ch <- d
 	}
 	m.documents.Describe(ch)
@@ -94,11 +96,12 @@ func (m *venueMetrics) Collect(ch chan<- prometheus.Metric) {
 func (m *venueMetrics) collectCentre(ch chan<- prometheus.Metric, u kv.Upstream) {
 	g := gauges{ch, "centre"}
 	m.mu.Lock()
-	contact, success, behind := m.contact, m.success, m.behind
+	contact, success, behind, waiting := m.contact, m.success, m.behind, len(m.waiting)
 	m.mu.Unlock()
 	g.time(contactDesc, contact)
 	g.time(successDesc, success)
 	g.set(lagDesc, float64(behind), pulled)
+	g.set(fullDesc, float64(min(waiting, 1)))
 	if n, oldest, err := (outlook{m.store, u}).backlog(); err == nil {
 		g.set(lagDesc, float64(n), brought)
 		g.time(oldestDesc, oldest)
@@ -133,6 +136,17 @@ func (m *venueMetrics) meet(at time.Time, behind int) {
 	if behind == 0 {
 		m.success = at
 	}
+}
+
+// wait notes whether something waits for room on the centre's disk, and answers how much did before and does now.
+func (m *venueMetrics) wait(c copying, does bool) (before, after int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before = len(m.waiting)
+	if delete(m.waiting, c); does {
+		m.waiting[c] = true
+	}
+	return before, len(m.waiting)
 }
 
 // progress counts what a replication has done since it last said.

@@ -14,14 +14,15 @@ import (
 type Job struct {
 	Source   Source
 	Target   Target
-	Live     bool            // goes on with what comes later, until its context ends
-	IDs      []string        // only these documents; nil = all
-	Selector json.RawMessage // only documents that pass; nil = all
-	Since    json.RawMessage // where to begin where no checkpoint says; nil = at the beginning
-	Tries    int             // in a row that come no further, before the job gives up; 0 = 6, live for ever
-	Pause    time.Duration   // before the second try, doubled before each further one; 0 = half a second
-	Note     time.Duration   // how long a place may lie behind what is stored before it is noted; 0 = a second
-	Logger   *slog.Logger    // nil = silent
+	Live     bool             // goes on with what comes later, until its context ends
+	IDs      []string         // only these documents; nil = all
+	Selector json.RawMessage  // only documents that pass; nil = all
+	Since    json.RawMessage  // where to begin where no checkpoint says; nil = at the beginning
+	Tries    int              // in a row that come no further, before the job gives up; 0 = 6, live for ever
+	Pause    time.Duration    // before the second try, doubled before each further one; 0 = half a second
+	Waits    func(error) bool // tells an error that is waited out however often it comes; nil = none is
+	Note     time.Duration    // how long a place may lie behind what is stored before it is noted; 0 = a second
+	Logger   *slog.Logger     // nil = silent
 	Clock    func() time.Time
 	Progress func(Outcome) // called when something has been copied; nil = nobody asks
 	// Left is called with documents that have left the source and live on elsewhere, before their place is noted; nil = they stay.

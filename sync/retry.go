@@ -60,10 +60,13 @@ func (r *replication) persist(ctx context.Context) error {
 		if came := r.outcome().Last; string(came) != string(at) {
 			at, failed = came, 0
 		}
-		if r.Tries > 0 && failed+1 >= r.Tries {
+		wait := pause(r.Pause, failed, err)
+		switch {
+		case r.Waits != nil && r.Waits(err):
+			wait = min(wait, longestAway)
+		case r.Tries > 0 && failed+1 >= r.Tries:
 			return err
 		}
-		wait := pause(r.Pause, failed, err)
 		r.Logger.Warn("replication is tried again", "after", wait, "error", err)
 		if err := rest(ctx, wait); err != nil {
 			return err

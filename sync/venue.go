@@ -81,6 +81,7 @@ func (v *Venue) Run(ctx context.Context) {
 		case met:
 			failed = 0
 		}
+		v.metrics.wait(copying{}, noRoom(err)) // for the visit as a whole
 		v.say(err)
 		t := time.NewTimer(min(pause(firstAway, failed, err), longestAway))
 		v.wait(ctx, t.C)
@@ -107,7 +108,11 @@ func (v *Venue) say(err error) {
 		return
 	}
 	v.said = text
-	if err != nil {
+	switch {
+	case noRoom(err):
+		v.config.Logger.Warn(roomGone, "cause", err)
+		return
+	case err != nil:
 		v.config.Logger.Warn("the centre is not reached; what is made here is kept until it is", "cause", err)
 		return
 	}
@@ -158,6 +163,7 @@ func (v *Venue) meet(ctx context.Context, u kv.Upstream) (met bool, err error) {
 	if err := x.refill(ctx); err != nil {
 		return true, err
 	}
+	v.metrics.wait(copying{}, false)
 	v.say(nil)
 	return true, x.exchange(ctx)
 }
