@@ -87,6 +87,7 @@ func (s *Store) loadLogins() error {
 
 // reloadLogins makes a committed change of the keys count from the next request on.
 func (s *Store) reloadLogins() {
+	defer s.rekeyed.ring()
 	if err := s.loadLogins(); err != nil {
 		s.noteCorrupt(err)
 		none := make(map[string]login)

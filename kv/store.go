@@ -51,6 +51,7 @@ type Store struct {
 	ended      chan struct{} // closed when the writer has
 	versions   atomic.Pointer[[]*lists]
 	logins     atomic.Pointer[map[string]login]
+	rekeyed    bell // rung when logins has changed
 	seq        atomic.Uint64
 	centre     atomic.Pointer[string] // what merges for this store; "" or nil = it is the root
 	bell       bell                   // rung when seq has grown

@@ -46,7 +46,9 @@ func (x *visit) exchange(ctx context.Context) error {
 			jobs.Go(func() { x.follow(running, job, c, fail) })
 		}
 	}
-	return x.attend(running, pushed)
+	rekeyed, mark := make(chan struct{}, 1), x.greeting.KeyMark
+	jobs.Go(func() { x.listen(running, mark, rekeyed) })
+	return x.attend(running, pushed, rekeyed)
 }
 
 // job copies one database one way, as long as the link holds: what broke once is begun again by the next visit. A disk that has no
@@ -98,8 +100,8 @@ func (x *visit) follow(ctx context.Context, j Job, c copying, fail context.Cance
 	}
 }
 
-// attend shakes hands again from time to time, and once something has been pushed.
-func (x *visit) attend(ctx context.Context, pushed <-chan struct{}) error {
+// attend shakes hands again from time to time, once something has been pushed, and when the centre has other keys.
+func (x *visit) attend(ctx context.Context, pushed, rekeyed <-chan struct{}) error {
 	regular := time.NewTicker(helloEvery)
 	defer regular.Stop()
 	var soon <-chan time.Time
@@ -113,6 +115,8 @@ func (x *visit) attend(ctx context.Context, pushed <-chan struct{}) error {
 			continue
 		case <-soon:
 			soon, measures = nil, false
+		case <-rekeyed:
+			measures = false
 		case <-x.told:
 		case <-regular.C:
 		}

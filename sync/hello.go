@@ -45,7 +45,8 @@ type greeting struct {
 	Drop      []string          `json:"drop,omitzero"` // databases of events that are over: they go once the centre has all of them
 	Behind    int               `json:"behind"`        // changes that the laptop lacks; of many it may say too many
 	Leases    []leased          `json:"leases,omitzero"`
-	Keys      []json.RawMessage `json:"keys,omitzero"` // lines of the keys that work at the laptop too
+	Keys      []json.RawMessage `json:"keys,omitzero"`      // lines of the keys that work at the laptop too
+	KeyMark   string            `json:"key_mark,omitempty"` // of these, for who waits for others
 	Erasures  []erasure         `json:"erasures,omitzero"`
 	Erased    string            `json:"erased,omitempty"` // up to where erasures were told
 }
@@ -135,6 +136,9 @@ func (g *greeting) fill(c *call, in *hello) error {
 		return err
 	}
 	if err := g.lease(c, in); err != nil {
+		return err
+	}
+	if g.KeyMark, err = store.KeyMark(c.caller); err != nil { // before they are read: what changes meanwhile is told again
 		return err
 	}
 	g.Keys, err = keyLines(c)

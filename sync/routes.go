@@ -30,6 +30,7 @@ func routes() []route {
 		{"GET", "/_active_tasks", false, activeTasks},
 		{"POST", "/_enrol", true, enrol},
 		{"POST", "/_hello", false, greet},
+		{"GET", "/_hello", false, awaitKeys},
 		{"POST", "/_lease", false, lease},
 		{"PUT", "/{db}", false, createDatabase},
 		{"DELETE", "/{db}", false, deleteDatabase},
