@@ -183,17 +183,15 @@ func migrate(db *bbolt.DB, steps map[uint64]func(*bbolt.Tx) error) error {
 			known[string(name)] = true
 			missing = missing || name != nil && tx.Bucket(name) == nil
 		}
-		err = tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
+		if format, err = readFormat(tx); err != nil {
+			return err
+		}
+		return tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
 			if missing && !known[string(name)] { // its name is damaged: it is no bucket to make anew
 				return fmt.Errorf("%w: a bucket is missing, and another is there that is not known", ErrCorrupt)
 			}
 			return nil
 		})
-		if err != nil {
-			return err
-		}
-		format, err = readFormat(tx)
-		return err
 	})
 	if err != nil || format == formatNumber && !missing {
 		return err

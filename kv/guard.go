@@ -105,10 +105,10 @@ func guardFile(path string) (err error) {
 		return bad("is no store, or both of its heads are damaged")
 	case size != filePageSize:
 		return bad("is a store of another program: its pages have %d bytes", size)
-	case !both:
-		return bad("is damaged: of its two heads one cannot be read, so its latest commit may be missing")
 	case info.Size() < int64(h.pages)*filePageSize:
 		return bad("has been cut short: it has %d bytes, of %d that it should have", info.Size(), int64(h.pages)*filePageSize)
+	case !both:
+		return bad("is damaged: of its two heads one cannot be read, so its latest commit may be missing")
 	}
 	reason, err := (&pageWalk{file: f, pages: h.pages}).from(h.root)
 	if err == nil && reason != "" {
