@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -168,9 +169,9 @@ func TestAnErasureThatFailsHidesThePersonAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := knowing(t)
 		defer func() { closed(t, k.Store) }()
-		failing := true
+		var whole atomic.Bool // the cause is gone
 		kv.StopErasing(k.Store, func(step string) error {
-			if failing && step == "unnamed" {
+			if !whole.Load() && step == "unnamed" {
 				return os.ErrDeadlineExceeded
 			}
 			return nil
@@ -183,7 +184,7 @@ func TestAnErasureThatFailsHidesThePersonAtOnce(t *testing.T) {
 		}
 		wantHidden(t, k.shown(t))
 		synctest.Wait()
-		failing = false
+		whole.Store(true)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if n := k.ErasuresUnfinished(); n != 0 {

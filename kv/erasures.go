@@ -117,6 +117,11 @@ type begun struct {
 func (s *Store) begunErasures() (b begun, err error) {
 	s.erasures.mu.Lock()
 	defer s.erasures.mu.Unlock()
+	return s.concealBegun()
+}
+
+// concealBegun is begunErasures, with the lock held.
+func (s *Store) concealBegun() (b begun, err error) {
 	var lines []ledgerLine
 	if b.eraser, lines, err = s.newEraser(); err != nil {
 		return b, err
@@ -140,6 +145,11 @@ func (s *Store) finishErasures(b begun) (finished bool) {
 	defer s.erasures.mu.Unlock()
 	if err := b.complete(); err != nil {
 		s.erasures.failed(s.log, len(b.pending), err)
+		return false
+	}
+	left, err := s.concealBegun()
+	if err != nil || len(left.pending) > 0 { // begun since, and not finished either
+		s.erasures.failed(s.log, len(left.pending), err)
 		return false
 	}
 	s.erasures.unfinished.Store(0)

@@ -288,3 +288,6 @@ func LimitLeases(s *Store, number int) { s.limits.leases.number = number }
 func LimitReads(s *Store, n int) {
 	s.limits.leaves, s.limits.checkins, s.limits.undone, s.limits.locals = n, n, n, n
 }
+
+// GuardFile is guardFile.
+func GuardFile(path string) error { return guardFile(path) }

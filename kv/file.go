@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -253,4 +255,16 @@ func (s *Store) readIdentity(r rows) (id identity, err error) {
 	e, failed := readEpochs(r, text(epochKey))
 	s.epochs.Store(e)
 	return id, errors.Join(err, failed)
+}
+
+// isMetaKey tells a key that meta may have.
+func isMetaKey(key []byte) bool {
+	for _, name := range [...][]byte{formatKey, realmKey, nodeKey, epochKey, codeKey, stateKey, freeKey, epochsKey, markerKey, markerTimesKey, backupsKey,
+		restoredKey, releasedKey, sessionKey, clockKey, compactedKey, centreKey, upstreamKey} {
+		if bytes.Equal(key, name) {
+			return true
+		}
+	}
+	name, _, several := bytes.Cut(key, []byte("/"))
+	return several && slices.Contains([]string{"contact", "sessions", honest.refusals.of, honest.leases.of}, string(name))
 }

@@ -107,6 +107,8 @@ func guardFile(path string) (err error) {
 		return bad("is a store of another program: its pages have %d bytes", size)
 	case info.Size() < int64(h.pages)*filePageSize:
 		return bad("has been cut short: it has %d bytes, of %d that it should have", info.Size(), int64(h.pages)*filePageSize)
+	case !locks:
+		return nil // somebody may be writing: bbolt takes its lock first, and looks then
 	case !both:
 		return bad("is damaged: of its two heads one cannot be read, so its latest commit may be missing")
 	}

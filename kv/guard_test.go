@@ -1,6 +1,7 @@
 package kv_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,6 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
 
 	"doorward/kv"
 	"doorward/kv/kvtest"
@@ -79,4 +83,59 @@ func astray(draw *rand.Rand, way int, whole []byte, page int) []byte {
 		binary.LittleEndian.PutUint32(file[element+8:], far) // of a branch the page, of a leaf the key's length
 	}
 	return file
+}
+
+// TestEverySoundFileOpens: a page may be full to its last byte, and so may the last of several.
+func TestEverySoundFileOpens(t *testing.T) {
+	const page, head = 8192, 16 + 16 + len("k") // of a page, of its one element
+	for _, pages := range []int{1, 2, 3} {
+		for spare := -3; spare <= 3; spare++ {
+			path := filepath.Join(t.TempDir(), "file")
+			db, err := bbolt.Open(path, 0o600, &bbolt.Options{PageSize: page})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = db.Update(func(tx *bbolt.Tx) error {
+				b, err := tx.CreateBucket([]byte("bucket"))
+				if err != nil {
+					return err
+				}
+				return b.Put([]byte("k"), make([]byte, pages*page-head-spare))
+			})
+			if err = errors.Join(err, db.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if err := kv.GuardFile(path); err != nil {
+				t.Errorf("a leaf of %d pages with %d bytes to spare: %v", pages, spare, err)
+			}
+		}
+	}
+}
+
+// TestDamageInMetaIsItsOwn: what one row of meta says is no reason to keep the store shut for the rows beside it.
+func TestDamageInMetaIsItsOwn(t *testing.T) {
+	dir := folder(t)
+	s := reopenable(t, kv.Config{Dir: dir})
+	if err := s.NoteBackup(kv.Operator(), "monday.db"); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, s)
+	db, err := bbolt.Open(kv.Path(dir), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		meta := tx.Bucket([]byte("meta"))
+		row := bytes.Clone(meta.Get([]byte("backups")))
+		row[0] ^= 1
+		return meta.Put([]byte("backups"), row)
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = reopenable(t, kv.Config{Dir: dir})
+	defer func() { closed(t, s) }()
+	if _, err := s.OlderFiles(kv.Operator(), time.Now()); !errors.Is(err, kv.ErrCorrupt) {
+		t.Errorf("the damaged row = %v, want ErrCorrupt", err)
+	}
 }

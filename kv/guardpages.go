@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"slices"
 )
 
 // A page begins with its own number 8, flags 2, count 2, and how many pages it goes on for 4. Then come its elements, of a
@@ -86,8 +87,10 @@ func (w *pageWalk) look(due pageDue) (fits bool, err error) {
 		}
 		w.met[i] = true
 	}
+	first := len(w.todo)
 	end, fits := w.elements(w.page[:size], due)
-	return fits && end/filePageSize == more, nil
+	slices.Reverse(w.todo[first:]) // the first page is the next: pages that were written in order are read in order
+	return fits && (end-1)/filePageSize == more, nil
 }
 
 // elements looks at what a page has, notes where it leads, and answers where that ends.

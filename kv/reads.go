@@ -52,9 +52,10 @@ type readCounts map[readsOf]uint64
 
 // reads counts in memory; a later commit writes what the minutes hold that have ended.
 type reads struct {
-	mu     sync.Mutex
-	counts readCounts
-	oldest atomic.Int64 // minute in counts; 0 = there is none
+	mu      sync.Mutex
+	counts  readCounts
+	oldest  atomic.Int64 // minute in counts; 0 = there is none
+	keeping sync.WaitGroup
 }
 
 func minuteOf(t time.Time) int64 { return t.Unix() / 60 }
@@ -65,7 +66,7 @@ func (s *Store) noteReads(p Principal, k *record.Kind, n int) {
 		return
 	}
 	if s.reads.add(readsOf{minuteOf(s.clock()), p.key, k.Number}, uint64(n)) > readsHeld {
-		go s.keepReads() // who reads must not wait for who writes
+		s.reads.keeping.Go(s.keepReads) // who reads must not wait for who writes
 	}
 }
 
@@ -107,7 +108,7 @@ func (r *reads) ended(minute int64) readCounts {
 func (s *Store) keepReads() {
 	if taken := s.reads.ended(1 << 62); len(taken) > 0 {
 		err := s.do(false, func(o *op) error {
-			taken.write(o.rows)
+			taken.write(o.rows, !o.doubted)
 			return nil
 		})
 		if err != nil {
@@ -116,9 +117,9 @@ func (s *Store) keepReads() {
 	}
 }
 
-// write adds the counts to those in the file, and deletes some that are too old. One that is damaged begins anew: verify reports it, and
+// write adds the counts to those in the file, and deletes some that are too old, if the clock can be believed. One that is damaged begins anew: verify reports it, and
 // no operation is to fail of it.
-func (counts readCounts) write(r rows) {
+func (counts readCounts) write(r rows, purge bool) {
 	latest := int64(0)
 	for of, n := range counts {
 		latest = max(latest, of.minute)
@@ -129,7 +130,7 @@ func (counts readCounts) write(r rows) {
 		}
 		r.put(readsBucket, key, binary.AppendUvarint(nil, n))
 	}
-	if len(counts) == 0 {
+	if len(counts) == 0 || !purge {
 		return
 	}
 	var old [][]byte
@@ -166,7 +167,7 @@ func (of readsOf) reads(n uint64) (Reads, bool) {
 	return Reads{time.Unix(of.minute*60, 0).UTC(), of.key, k, n}, ok
 }
 
-// held are the counts that are not written yet.
+// held are the counts that are not written yet, the latest first.
 func (r *reads) held() (all []Reads) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,6 +175,7 @@ func (r *reads) held() (all []Reads) {
 		h, _ := of.reads(n) // of a kind that we know
 		all = append(all, h)
 	}
+	slices.SortFunc(all, func(a, b Reads) int { return a.compare(&b) })
 	return all
 }
 
@@ -199,29 +201,78 @@ func (r *Reads) fulfils(where []Where) bool {
 	return true
 }
 
+// readsPage is how many rows one View reads: nobody holds one for long.
+const readsPage = 20_000
+
 // Reads lists which of the keys within p was shown how many records of people, and when. *Forbidden.
 func (s *Store) Reads(p Principal, q ReadsQuery) (page ReadsPage, err error) {
 	keys, err := s.Keys(p)
 	if err != nil {
 		return page, err
 	}
-	within := map[int64]bool{}
+	l := &readsList{query: q, within: map[int64]bool{}}
 	for _, k := range keys {
-		within[k.ID] = true
+		l.within[k.ID] = true
 	}
-	all := s.reads.held()
-	err = s.view(func(v *sight) error {
-		return v.scan(readsBucket, nil, nil, func(key, row []byte) (bool, error) {
-			r, err := parseReads(key, row)
-			all = append(all, r)
-			return err == nil, err
+	var from []byte
+	for more := true; more && err == nil; {
+		err = s.view(func(v *sight) (err error) {
+			if from == nil {
+				from, l.held = bytes.Repeat([]byte{0xff}, 17), s.reads.held() // what is written later is not in this View
+			}
+			from, more, err = l.read(v, from)
+			return err
 		})
+	}
+	for _, r := range l.held {
+		l.add(r)
+	}
+	return l.page, err
+}
+
+// readsList is a page in the making: it holds what is shown, and counts the rest.
+type readsList struct {
+	query  ReadsQuery
+	within map[int64]bool
+	held   []Reads // in memory and not passed yet, the latest first
+	page   ReadsPage
+}
+
+// read goes back from a row, so many rows, and answers where to go on.
+func (l *readsList) read(v *sight, from []byte) (next []byte, more bool, err error) {
+	n := 0
+	err = v.walk(readsBucket, true, nil, from, func(key, row []byte) (bool, error) {
+		if n++; n > readsPage {
+			next, more = bytes.Clone(key), true
+			return false, nil
+		}
+		r, err := parseReads(key, row)
+		if err != nil {
+			return false, err
+		}
+		for ; len(l.held) > 0 && l.held[0].compare(&r) < 0; l.held = l.held[1:] {
+			l.add(l.held[0])
+		}
+		if len(l.held) > 0 && l.held[0].compare(&r) == 0 {
+			r.Records += l.held[0].Records
+			l.held = l.held[1:]
+		}
+		l.add(r)
+		return true, nil
 	})
-	all = slices.DeleteFunc(all, func(r Reads) bool { return !within[r.Key] || !r.fulfils(q.Where) })
-	slices.SortFunc(all, func(a, b Reads) int {
-		return cmp.Or(b.Minute.Compare(a.Minute), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Kind.Number, b.Kind.Number))
-	})
-	page.Count = len(all)
-	page.Reads = all[min(q.Offset, len(all)):min(q.Offset+q.Limit, len(all))]
-	return page, err
+	return next, more, err
+}
+
+func (l *readsList) add(r Reads) {
+	if !l.within[r.Key] || !r.fulfils(l.query.Where) {
+		return
+	}
+	if l.page.Count++; l.page.Count > l.query.Offset && len(l.page.Reads) < l.query.Limit {
+		l.page.Reads = append(l.page.Reads, r)
+	}
+}
+
+// compare orders the latest first, and otherwise as the rows lie backwards.
+func (r *Reads) compare(o *Reads) int {
+	return cmp.Or(o.Minute.Compare(r.Minute), cmp.Compare(o.Key, r.Key), cmp.Compare(o.Kind.Number, r.Kind.Number))
 }

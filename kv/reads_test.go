@@ -56,7 +56,7 @@ func TestReadsOfPeopleAreCounted(t *testing.T) {
 		}
 	}
 	found(t, s, gate, event, "ana")
-	if got, want := readsOf(t, s, start), fmt.Sprintf("0s %d person 7; 0s %d ticket 1", staff.Key(), gate.Key()); got != want {
+	if got, want := readsOf(t, s, start), fmt.Sprintf("0s %d ticket 1; 0s %d person 7", gate.Key(), staff.Key()); got != want {
 		t.Errorf("reads in the first minute are %s, want %s", got, want)
 	}
 
@@ -74,7 +74,7 @@ func TestReadsOfPeopleAreCounted(t *testing.T) {
 	if _, err := db.Read(record.Person.DocID(record.Int(ana)), kv.Ask{Leaves: true}); err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("1m0s %d person 4; 0s %d person 7; 0s %d ticket 1", staff.Key(), staff.Key(), gate.Key())
+	want := fmt.Sprintf("1m0s %d person 4; 0s %d ticket 1; 0s %d person 7", staff.Key(), gate.Key(), staff.Key())
 	if got := readsOf(t, s, start); got != want {
 		t.Errorf("reads are %s, want %s", got, want)
 	}

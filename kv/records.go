@@ -128,6 +128,9 @@ func (s *Store) Update(p Principal, t Target, patch *record.Patch) (r Reply, err
 		r, err = o.reply(t.Surface, t.Kind, st)
 		return err
 	})
+	if err == nil {
+		s.noteReads(p, t.Kind, 1)
+	}
 	return r, err
 }
 

@@ -171,6 +171,7 @@ func (s *Store) start(c Config) error {
 func (s *Store) Close() error {
 	s.erasures.end()
 	s.compacting.end()
+	s.reads.keeping.Wait()
 	s.keepReads()
 	s.writer.queue.close()
 	<-s.ended

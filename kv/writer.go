@@ -244,7 +244,7 @@ func (w *writer) commit(g *group) error {
 	}
 	g.state.stamp = g.stamp
 	w.over.reset()
-	w.store.reads.ended(minuteOf(g.now)).write(w.rows)
+	w.store.reads.ended(minuteOf(g.now)).write(w.rows, !g.doubted)
 	w.over.put(metaBucket, stateKey, g.state.encode())
 	if err := w.flush(); err != nil {
 		_ = g.tx.Rollback() // its error could say no more than err

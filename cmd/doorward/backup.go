@@ -67,6 +67,9 @@ func (m *Main) backup(ctx context.Context, set *settings, file string) (made man
 	if err != nil {
 		return manifest{}, err
 	}
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		return made, err // what went into a pipe is nowhere to be found again
+	}
 	return made, m.noteBackup(ctx, set, file)
 }
 
