@@ -149,7 +149,7 @@ func (r rows) scan(b bucket, prefix, from []byte, fn func(key, value []byte) (bo
 	}
 	c := r.lend(b)
 	defer func() { r.buckets[b].cursor = c }()
-	key, sealed, err := seek(c, b, from)
+	key, sealed, err := seek(c, b, prefix, from)
 	if err != nil {
 		return err
 	}
@@ -196,15 +196,19 @@ func (r rows) scan(b bucket, prefix, from []byte, fn func(key, value []byte) (bo
 }
 
 // seek finds the first row from a key on, with a look at the one before it.
-func seek(c *bbolt.Cursor, b bucket, from []byte) (key, sealed []byte, err error) {
-	c.Seek(from)
+func seek(c *bbolt.Cursor, b bucket, prefix, from []byte) (key, sealed []byte, err error) {
+	key, sealed = c.Seek(from)
+	found := key != nil && bytes.HasPrefix(key, prefix)
 	first, err := checkBefore(c, b, from)
 	if err != nil {
 		return nil, nil, err
 	}
-	if first {
+	switch {
+	case !found:
+		return key, sealed, nil // the scan is over: the cursor need not come back
+	case first:
 		key, sealed = c.Seek(from)
-	} else {
+	default:
 		key, sealed = c.Next()
 	}
 	if key != nil && bytes.Compare(key, from) < 0 {
