@@ -31,14 +31,6 @@ type operation struct {
 // anything is a body of no certain type.
 const anything = "*/*"
 
-// parameterDoc is what the document says of one parameter.
-type parameterDoc struct {
-	name     string
-	schema   map[string]any
-	text     string
-	required bool
-}
-
 // openapi answers GET of the document.
 func openapi(x *exchange) error { return x.reply(http.StatusOK, x.server.document) }
 
@@ -234,45 +226,6 @@ func (c *collection) describe(method string, onList bool) operation {
 		o.summary, o.status, o.reply, o.headers, o.reads = "Delete a "+name, 204, "", nil, []string{"If-Match"}
 	}
 	return o
-}
-
-// windowParameters are the query string of every list.
-var windowParameters = []parameterDoc{
-	{name: "limit", schema: map[string]any{"type": "integer"}, text: "Results a page: 10 if not given, at most 100."},
-	{name: "offset", schema: map[string]any{"type": "integer"}, text: "Results before the page."},
-}
-
-// parametersOf are the query string of a list with filters.
-func parametersOf(filters []filter) []parameterDoc {
-	list := windowParameters[:len(windowParameters):len(windowParameters)]
-	for _, f := range filters {
-		list = append(list, parameterDoc{name: f.name, schema: f.schema()})
-	}
-	return list
-}
-
-// parameters are the query string of a collection's list.
-func (c *collection) parameters() []parameterDoc {
-	list := parametersOf(c.filters)
-	if c.kind == record.Person {
-		list = append(list, c.searchParameters()...)
-	}
-	return list
-}
-
-// schema is what a filter takes.
-func (f filter) schema() map[string]any {
-	switch f.sort {
-	case byID:
-		return map[string]any{"type": "array", "items": map[string]any{"type": "integer"}}
-	case byIDOrNull:
-		return map[string]any{"type": "array", "items": map[string]any{"type": []string{"integer", "null"}}}
-	case byBool:
-		return map[string]any{"type": "boolean"}
-	case byText:
-		return map[string]any{"type": "array", "items": map[string]any{"type": "string"}}
-	}
-	return map[string]any{"type": "string", "description": "A date-time, or a date: the whole day counts. Inclusive."}
 }
 
 // components are the schemas that the operations of a table refer to.

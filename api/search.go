@@ -149,19 +149,3 @@ var typedParameter = parameterDoc{
 	name: "q", required: true, schema: map[string]any{"type": "string", "minLength": minTyped, "maxLength": maxTyped},
 	text: "Words of a name in any order, whole, begun or mistyped, or the last digits of a phone.",
 }
-
-// searchParameters are what the document says of searching a list of people.
-func (c *collection) searchParameters() []parameterDoc {
-	flag := map[string]any{"type": "boolean"}
-	list := []parameterDoc{
-		{name: "search", schema: map[string]any{"type": "string"},
-			text: "Terms, all of which a name, e-mail, phone or membership number must match."},
-		{name: "fuzzy", schema: flag,
-			text: "Where the search finds nobody, forgive one edit in each term of at least four letters, in names. X-Search then says fuzzy."},
-	}
-	if c.surface == record.Admin {
-		list = append(list, parameterDoc{name: "ranked", schema: flag,
-			text: "Search as people type: words of a name in any order, whole, begun or mistyped, the likeliest first."})
-	}
-	return list
-}
