@@ -20,6 +20,7 @@ type adoption struct {
 // fresh is a body that is not stored yet.
 type fresh struct {
 	doc     *record.Doc
+	body    record.Body // of doc
 	foreign bool
 }
 
@@ -51,7 +52,7 @@ func (o *op) adoption(a *arrival) (*adoption, error) {
 		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
 	}
 	if a.doc != nil {
-		ad.fresh[a.path[0]] = &fresh{a.doc, a.foreign}
+		ad.fresh[a.path[0]] = &fresh{a.doc, a.body, a.foreign}
 	}
 	if a.before != nil && !a.before.deleted {
 		var err error
@@ -111,7 +112,7 @@ func (o *op) chooseBody(ad *adoption) error {
 		return nil
 	}
 	if f := ad.fresh[next.revision]; f != nil {
-		ad.is, next.foreign, next.body = f.doc, f.foreign, f.doc.Encode()
+		ad.is, next.foreign, next.body = f.doc, f.foreign, f.body
 		return nil
 	}
 	kept := before
@@ -141,7 +142,7 @@ func (o *op) keepLosers(ad *adoption) error {
 		if rev == ad.next.revision || !ad.tree.Find(rev).Held {
 			continue
 		}
-		loser := &stored{id: ad.id, header: header{version: ad.kind.Version, revision: rev, foreign: f.foreign}, body: f.doc.Encode()}
+		loser := &stored{id: ad.id, header: header{version: ad.kind.Version, revision: rev, foreign: f.foreign}, body: f.body}
 		o.keepBody(ad.kind, loser)
 	}
 	return nil

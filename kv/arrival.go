@@ -20,6 +20,7 @@ type arrival struct {
 	path    []record.Revision // newest first
 	node    record.TreeNode   // of the first
 	doc     *record.Doc       // nil: it deletes the record
+	body    record.Body       // of doc
 	lost    *record.Doc       // of a deletion: an edit that ended with it; nil: none
 	foreign bool              // the revision is not made of the body
 	via     record.Scope      // of the database that it came through; zero: the mirror
@@ -166,7 +167,7 @@ func (a *arrival) read(in *DocWrite) (err error) {
 	if in.opened == nil {
 		in.open(a.kind)
 	}
-	a.doc, a.foreign = in.opened.doc, in.opened.foreign
+	a.doc, a.body, a.foreign = in.opened.doc, in.opened.body, in.opened.foreign
 	return in.opened.err
 }
 
@@ -177,9 +178,12 @@ const needsReview = "needs_review"
 func (a *arrival) flag(word string) {
 	if flags := texts(a.doc.Value("flags")); !slices.Contains(flags, word) {
 		a.doc.Set("flags", record.TextList(append(flags, word)...))
-		a.foreign = true
+		a.remake(a.doc)
 	}
 }
+
+// remake gives the revision another body than it came with.
+func (a *arrival) remake(d *record.Doc) { a.doc, a.body, a.foreign = d, d.Encode(), true }
 
 // isKnown tells a revision that the record has already.
 func (a *arrival) isKnown() bool { return a.tree.Has(a.path[0]) }

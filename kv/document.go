@@ -120,7 +120,7 @@ type DocWrite struct {
 	Parent      record.Revision   // of a new edit: the leaf that it changes; zero: it is the first, or follows the tombstone
 	Path        []record.Revision // of a replicated revision: it and those before, newest first; nil: a new edit
 	Deleted     bool
-	Body        []byte       // an object without members that begin with "_"; nil: an empty one
+	Body        []byte       // an object without members that begin with "_"; nil: an empty one. Nobody may write to it afterwards
 	Attachments []Attachment // all it has: Name, Type, SHA256, RevPos
 	Author      Author       // of a replicated revision of a record, as far as its server tells
 	canonical   []byte

@@ -98,6 +98,31 @@ func TestNoReplicaBringsAnErasedPersonBack(t *testing.T) {
 	healthy(t, k.Store)
 }
 
+// What a laptop made of an erased person's ticket before it heard of the erasure comes without the person's names.
+func TestATicketThatComesLateComesWithoutErasedNames(t *testing.T) {
+	k := knowing(t)
+	defer closed(t, k.Store)
+	names := []string{"event-1", "event-1-names", "event-1-holders"}
+	for _, name := range names {
+		replicated(t, opens(t, k.Store, k.pair.p, name), k.Node(), opens(t, k.pair.venue, kv.Operator(), name))
+	}
+	patched(t, k.pair.venue, record.Ticket, k.ticket, `{"holder_name":"Zacarias Later"}`)
+	k.erase(t)
+	for _, name := range names {
+		replicated(t, opens(t, k.pair.venue, kv.Operator(), name), k.pair.venue.Node(), opens(t, k.Store, k.pair.p, name)) // the person is refused
+	}
+	r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
+	if err != nil || member(r.JSON, "holder_name") != "null" {
+		t.Errorf("the ticket is %s, %v, want no name", r.JSON, err)
+	}
+	k.compacted(t)
+	if found := traced(t, k.dir); found != nil {
+		t.Errorf("after: %v", found)
+	}
+	k.Store = reopenable(t, kv.Config{Dir: k.dir})
+	healthy(t, k.Store)
+}
+
 // A laptop that is told of an erasure keeps nothing of it either.
 func TestALaptopErasesWhatTheCentreSays(t *testing.T) {
 	k := knowing(t)

@@ -132,7 +132,7 @@ func (o *op) expunge(a *arrival) error {
 		o.applyErasure(record.Ticket, o.store.hashErased(a.kind, a.id)) // its other parts do not say whose they are
 		fallthrough
 	case e != nil:
-		a.doc, a.foreign = a.doc.Erased(), true
+		a.remake(a.doc.Erased())
 	}
 	return nil
 }

@@ -52,10 +52,11 @@ func checkDocID(id string) error {
 }
 
 // canonicalDoc is an object with its keys sorted by bytes at every depth, numbers as their literal text and shortest escapes:
-// ErrDocument for what is no object or has a member of its own that begins with "_", ErrTooLarge.
+// ErrDocument for what is no object or has a member of its own that begins with "_", ErrTooLarge. A body that is canonical is its
+// own answer.
 func canonicalDoc(body []byte) ([]byte, error) {
 	if isCanonical(body) {
-		return bytes.Clone(body), nil
+		return body, nil
 	}
 	return makeCanonical(body)
 }

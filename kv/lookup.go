@@ -86,10 +86,11 @@ func lookupKeys(k *record.Kind, id record.ID, d *record.Doc, stamp int64) [][]by
 	if d == nil {
 		return nil
 	}
-	var keys [][]byte
+	keys, room := make([][]byte, 0, 16), make([]byte, 0, 512)
 	add := func(field string, v any) {
-		key := appendValue(lookupPrefix(make([]byte, 0, 48), k, field), v)
-		keys = append(keys, k.AppendID(key, id))
+		begin := len(room)
+		room = k.AppendID(appendValue(lookupPrefix(room, k, field), v), id)
+		keys = append(keys, room[begin:len(room):len(room)])
 	}
 	for i := range k.Fields {
 		f := &k.Fields[i]

@@ -219,9 +219,14 @@ func appendLog(dst []byte, k *record.Kind, st *stored, more byte) []byte {
 func (st *stored) decode(k *record.Kind) (*record.Doc, error) {
 	d, err := k.Decode(st.body)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s body: %w", ErrCorrupt, k.Name, err)
+		return nil, st.corrupt(k, err)
 	}
 	return d, nil
+}
+
+// corrupt is the error of a body that cannot be opened.
+func (st *stored) corrupt(k *record.Kind, err error) error {
+	return fmt.Errorf("%w: %s body: %w", ErrCorrupt, k.Name, err)
 }
 
 // noteCorrupt reports a value that failed its checksum, once for each time it was met.

@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"bytes"
 	"fmt"
 
 	"doorward/kv/record"
@@ -10,7 +9,8 @@ import (
 // opened is what a document of a record says, as far as that is known without the store: it is read before the writer's turn.
 type opened struct {
 	doc     *record.Doc
-	foreign bool // the revision is not made of the body
+	body    record.Body // of doc
+	foreign bool        // the revision is not made of the body
 	err     error
 }
 
@@ -26,7 +26,7 @@ func (in *DocWrite) open(k *record.Kind) {
 	in.opened = &opened{}
 	in.opened.doc, in.opened.err = in.decode(k)
 	if in.opened.err == nil {
-		in.opened.foreign = !in.isOurs(in.opened.doc)
+		in.opened.body, in.opened.foreign = in.opened.doc.Encode(), !in.isOurs(in.opened.doc)
 	}
 }
 
@@ -34,7 +34,7 @@ func (in *DocWrite) decode(k *record.Kind) (*record.Doc, error) {
 	if len(in.canonical) > maxRecordDoc {
 		return nil, refused("the document is too large for a record")
 	}
-	d, err := k.Decode(record.Body{Shown: in.canonical[1 : len(in.canonical)-1]})
+	d, err := k.Adopt(record.Body{Shown: in.canonical[1 : len(in.canonical)-1]})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
 	}
@@ -48,7 +48,7 @@ func (in *DocWrite) decode(k *record.Kind) (*record.Doc, error) {
 
 // isOurs tells a revision that is made of the body in our way; a new edit's will be.
 func (in *DocWrite) isOurs(d *record.Doc) bool {
-	if !bytes.Equal(d.Canonical(), in.canonical) {
+	if !d.IsAllOf(in.canonical) {
 		return false
 	}
 	var parent record.Revision

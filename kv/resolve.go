@@ -28,7 +28,7 @@ func (o *op) resolve(ad *adoption) error {
 		if err := ad.graft(r.Revision, r.Parent, node); err != nil {
 			return err
 		}
-		ad.fresh[r.Revision] = &fresh{doc: r.Doc}
+		ad.fresh[r.Revision] = &fresh{doc: r.Doc, body: r.Doc.Encode()}
 	}
 	for _, leaf := range r.Ended {
 		node := record.TreeNode{Deleted: true, Ended: true, Held: true, At: o.stamp}

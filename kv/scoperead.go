@@ -86,9 +86,8 @@ func (v *sight) revision(k *record.Kind, st *stored, n record.TreeNode, rev reco
 			return r, err
 		}
 	}
-	d, err := st.decode(k)
-	if err == nil {
-		r.Body = d.Canonical()
+	if r.Body, err = k.CanonicalOf(st.body); err != nil {
+		err = st.corrupt(k, err)
 	}
 	return r, err
 }

@@ -14,11 +14,7 @@ func (d *Doc) Canonical() []byte {
 	if len(d.extra) > 0 {
 		return d.canonicalWithExtra()
 	}
-	size := 2
-	for _, i := range d.Kind.sorted {
-		size += len(d.Kind.labels[i]) + len(d.values[i]) + 1
-	}
-	dst := append(make([]byte, 0, size), '{')
+	dst := append(make([]byte, 0, d.canonicalSize()), '{')
 	for n, i := range d.Kind.sorted {
 		if n > 0 {
 			dst = append(dst, ',')
@@ -27,6 +23,37 @@ func (d *Doc) Canonical() []byte {
 		dst = appendCanonical(dst, d.values[i])
 	}
 	return append(dst, '}')
+}
+
+// canonicalSize is how long the canonical text is where values are canonical and all fields known.
+func (d *Doc) canonicalSize() int {
+	size := len("{}") - 1 // no comma after the last
+	for _, i := range d.Kind.sorted {
+		size += len(d.Kind.labels[i]) + len(d.values[i]) + 1
+	}
+	return size
+}
+
+// IsAllOf tells that a canonical text, which the document was read from, says all that the document does: Canonical would answer
+// the same.
+func (d *Doc) IsAllOf(canonical []byte) bool {
+	if len(d.extra) > 0 {
+		return bytes.Equal(d.canonicalWithExtra(), canonical)
+	}
+	return d.canonicalSize() == len(canonical) // a field that it lacks has made the document longer
+}
+
+// CanonicalOf is Canonical of the document that a stored body is.
+func (k *Kind) CanonicalOf(b Body) ([]byte, error) {
+	var room [64]jsontext.Value
+	d := Doc{Kind: k, values: room[:]}
+	if len(k.Fields) > len(room) {
+		d.values = make([]jsontext.Value, len(k.Fields))
+	}
+	if err := d.read(b); err != nil {
+		return nil, err
+	}
+	return d.Canonical(), nil
 }
 
 // canonicalWithExtra is Canonical where unknown fields stand among the known.

@@ -42,24 +42,35 @@ func (d *Doc) fill() {
 // Decode opens a stored body, written under whatever version of the table: fields it lacks get their defaults, fields that
 // this version does not know are kept. The document shares nothing with the body.
 func (k *Kind) Decode(b Body) (*Doc, error) {
+	cut := len(b.Shown)
+	buf := append(append(make([]byte, 0, cut+len(b.Hidden)), b.Shown...), b.Hidden...)
+	return k.Adopt(Body{Shown: buf[:cut:cut], Hidden: buf[cut:]})
+}
+
+// Adopt is Decode of a body that nobody will write to: the document keeps it.
+func (k *Kind) Adopt(b Body) (*Doc, error) {
 	d := &Doc{Kind: k, values: make([]jsontext.Value, len(k.Fields))}
-	buf := append(append(make([]byte, 0, len(b.Shown)+len(b.Hidden)), b.Shown...), b.Hidden...)
-	order := [2][]int{k.shown, k.hidden}
+	return d, d.read(b)
+}
+
+// read takes in the members of a body. The document shares them.
+func (d *Doc) read(b Body) error {
+	order := [2][]int{d.Kind.shown, d.Kind.hidden}
 	if len(b.Hidden) == 0 {
-		order[0] = k.sorted // a canonical one
+		order[0] = d.Kind.sorted // a canonical one
 	}
-	for n, run := range [2][]byte{buf[:len(b.Shown)], buf[len(b.Shown):]} {
+	for n, run := range [2][]byte{b.Shown, b.Hidden} {
 		for i := 0; i < len(run); {
 			name, v, after, ok := member(run, i)
 			if !ok {
-				return nil, ErrBody
+				return ErrBody
 			}
 			order[n] = d.keep(name, v, order[n])
 			i = after
 		}
 	}
 	d.fill()
-	return d, nil
+	return nil
 }
 
 // keep puts a stored member where it belongs: mostly to the first of the fields that are expected, of which it answers the rest.

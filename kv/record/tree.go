@@ -115,9 +115,11 @@ func (t *Tree) link(path []Revision) (fresh []TreeNode) {
 
 // insert puts nodes where they belong; mostly it is one.
 func (t *Tree) insert(fresh []TreeNode) {
-	switch len(fresh) {
-	case 0:
-	case 1:
+	switch {
+	case len(fresh) == 0:
+	case len(t.nodes) == 0 && len(fresh) == 1:
+		t.nodes = fresh
+	case len(fresh) == 1:
 		i, _ := t.index(fresh[0].Revision)
 		t.nodes = slices.Insert(t.nodes, i, fresh[0])
 	default:
