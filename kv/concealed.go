@@ -1,44 +1,56 @@
 package kv
 
-import "doorward/kv/record"
+import (
+	"slices"
+
+	"doorward/kv/record"
+)
 
 // concealed is who and what shall be erased and is here still, for erasing has not come to its end: the disk is full, say. Nobody is
 // shown it meanwhile. Records that are of use without what is personal in them stay to be seen without it, as tickets do.
 type concealed struct {
-	persons, tickets map[record.ID]bool
-	past             map[record.ID]bool // tickets that another holder has now; nil: it is not known which
+	persons map[record.ID]bool
+	tickets map[record.ID]bool // nil: it is not known which
+	past    map[record.ID]bool // tickets that another holder has now; nil: it is not known which
 }
 
-// conceal hides from now on what an eraser is at; of a ticket that was passed on, what it was before.
-func (s *Store) conceal(e *eraser) error {
-	c := &concealed{persons: map[record.ID]bool{}, tickets: map[record.ID]bool{}}
-	if past, err := e.keptOf(record.Holder); err == nil { // what is damaged is counted where it is read
-		c.past = map[record.ID]bool{}
-		for _, id := range past {
-			c.past[id] = true
-		}
+// conceal hides from now on what an eraser is at; of a ticket that was passed on, what it was before. Where damage keeps it from
+// telling which tickets these are, it hides whose all tickets are.
+func (s *Store) conceal(e *eraser) {
+	persons, tickets := e.all[record.Person], slices.Clip(e.all[record.Ticket])
+	if len(persons)+len(tickets) == 0 {
+		return
 	}
-	for _, id := range e.all[record.Ticket] {
-		c.tickets[id] = true
+	c := &concealed{persons: setOf(persons)}
+	if past, err := e.keptOf(record.Holder); err == nil { // what is damaged is counted where it is read
+		c.past = setOf(past)
 	}
 	err := s.view(func(v *sight) error {
-		for _, id := range e.all[record.Person] {
-			c.persons[id] = true
+		for _, id := range persons {
 			held, err := v.lookup(record.Holder, "person_id", id.Int())
 			if err != nil {
 				return err
 			}
-			for _, ticket := range held {
-				c.tickets[ticket] = true
-			}
+			tickets = append(tickets, held...)
 		}
 		return nil
 	})
-	if err == nil && len(c.persons)+len(c.tickets) > 0 {
-		s.erasures.concealed.Store(c)
+	if err == nil { // as above
+		c.tickets = setOf(tickets)
 	}
-	return err
+	s.erasures.concealed.Store(c)
 }
+
+func setOf(ids []record.ID) map[record.ID]bool {
+	set := map[record.ID]bool{}
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
+}
+
+// holds tells a ticket that is hidden.
+func (c *concealed) holds(ticket record.ID) bool { return c.tickets == nil || c.tickets[ticket] }
 
 // unshown empties a record that was read of what nobody is shown.
 func (v *sight) unshown(k *record.Kind, st *stored) error {
@@ -75,9 +87,9 @@ func mayHide(k *record.Kind) bool {
 func (c *concealed) hides(k *record.Kind, id record.ID, d *record.Doc) bool {
 	if k == record.Conflict || k == record.Refusal {
 		of, id, about := listedRecord(k, d)
-		return of != nil && (c.persons[id] && of == record.Person || c.tickets[id] && erasedAs(of) == record.Ticket || about != nil && c.named(about))
+		return of != nil && (c.persons[id] && of == record.Person || erasedAs(of) == record.Ticket && c.holds(id) || about != nil && c.named(about))
 	}
-	return k == record.Person && c.persons[id] || k != record.Person && c.tickets[id] || c.named(d)
+	return k == record.Person && c.persons[id] || k != record.Person && c.holds(id) || c.named(d)
 }
 
 // named tells whether a record refers to a person who is hidden.

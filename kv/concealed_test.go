@@ -198,6 +198,38 @@ func TestAnErasureThatFailsHidesThePersonAtOnce(t *testing.T) {
 	})
 }
 
+// TestAnErasureIsHiddenWhoeverFinishesBeforeIt: one that has just failed stays hidden where another, begun before it, comes to its end.
+func TestAnErasureIsHiddenWhoeverFinishesBeforeIt(t *testing.T) {
+	k := knowing(t)
+	defer closed(t, k.Store)
+	finish := kv.BeginErasures(t, k.Store)
+	kv.StopErasing(k.Store, func(string) error { return os.ErrDeadlineExceeded })
+	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(k.person)); err == nil {
+		t.Fatal("the erasure does not fail")
+	}
+	if finish() || k.ErasuresUnfinished() == 0 {
+		t.Error("all is said to be erased")
+	}
+	wantHidden(t, k.shown(t))
+}
+
+// TestDamagedLookupsHideAllHolders: whose tickets are to be erased cannot be found out.
+func TestDamagedLookupsHideAllHolders(t *testing.T) {
+	k := knowing(t)
+	backup := k.backup(t)
+	k.erase(t)
+	k.putBack(t, backup)
+	kv.SpoilRows(t, k.dir, "lookup")
+	k.Store = reopenable(t, kv.Config{Dir: k.dir})
+	defer func() { closed(t, k.Store) }()
+	if k.ErasuresUnfinished() == 0 {
+		t.Error("no erasure is unfinished")
+	}
+	for _, kind := range []*record.Kind{record.Person, record.Ticket, record.Holder, record.HolderName} {
+		wantHidden(t, string(pageOf(t, k.Store, kind).Results))
+	}
+}
+
 // TestDamageElsewhereKeepsNoStoreShut: erasing looks at every conflict, and one of them cannot be read.
 func TestDamageElsewhereKeepsNoStoreShut(t *testing.T) {
 	k := knowing(t)

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -76,7 +77,7 @@ func (s *Store) followErasures(ctx context.Context) {
 func (e *erasures) failed(log *slog.Logger, n int, cause error) {
 	e.unfinished.Store(int64(max(1, n)))
 	e.come.ring()
-	log.Error("an erasure could not be finished; it is tried again, and nobody is shown whom it is about", slog.Any("cause", cause))
+	log.Error("an erasure could not be finished; it is tried again", slog.Any("cause", cause))
 }
 
 // applyErasure notes that a record is to be erased which a peer has told of, or which belongs to somebody who was erased.
@@ -136,8 +137,12 @@ func (s *Store) concealBegun() (b begun, err error) {
 	if b.absent, err = b.identify(b.pending); err != nil {
 		return b, err
 	}
-	return b, s.conceal(b.eraser)
+	s.conceal(b.eraser)
+	return b, nil
 }
+
+// errBegunSince is why more is left to do.
+var errBegunSince = errors.New("another erasure has been begun meanwhile")
 
 // finishErasures erases what was begun, and tells whether nothing is left to do.
 func (s *Store) finishErasures(b begun) (finished bool) {
@@ -148,7 +153,10 @@ func (s *Store) finishErasures(b begun) (finished bool) {
 		return false
 	}
 	left, err := s.concealBegun()
-	if err != nil || len(left.pending) > 0 { // begun since, and not finished either
+	if err == nil && len(left.pending) > 0 {
+		err = errBegunSince
+	}
+	if err != nil {
 		s.erasures.failed(s.log, len(left.pending), err)
 		return false
 	}

@@ -34,6 +34,16 @@ func AwaitErasures(t testing.TB, s *Store) {
 	}
 }
 
+// BeginErasures finds out what is to be erased now, and answers what finishes that.
+func BeginErasures(t testing.TB, s *Store) (finish func() bool) {
+	t.Helper()
+	b, err := s.begunErasures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() bool { return s.finishErasures(b) }
+}
+
 // SpoilRows damages all values of a bucket in the file of a closed store.
 func SpoilRows(t testing.TB, dir, bucket string) {
 	t.Helper()
