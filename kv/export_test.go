@@ -284,6 +284,26 @@ func LimitRefusals(s *Store, number, bytes int) {
 // LimitLeases sets how many ranges of ids a key is given.
 func LimitLeases(s *Store, number int) { s.limits.leases.number = number }
 
+// UnknownMeta is the first key of a store's meta that the look at a damaged file would take for damage; "" = there is none.
+func UnknownMeta(t testing.TB, s *Store) (unknown string) {
+	t.Helper()
+	err := s.file.Load().View(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketNames[metaBucket]).ForEach(func(key, _ []byte) error {
+			if unknown == "" && !isMetaKey(key) {
+				unknown = string(key)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return unknown
+}
+
+// ReadsHeld is how many counts of reads are held in memory.
+const ReadsHeld = readsHeld
+
 // LimitReads sets how many there may be of what is read whole.
 func LimitReads(s *Store, n int) {
 	s.limits.leaves, s.limits.checkins, s.limits.undone, s.limits.locals = n, n, n, n

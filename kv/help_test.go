@@ -124,6 +124,9 @@ func healthy(t testing.TB, s *kv.Store) {
 	if err != nil || r.Damaged != 0 {
 		t.Errorf("Verify = %+v, %v, want no damage", r, err)
 	}
+	if key := kv.UnknownMeta(t, s); key != "" {
+		t.Errorf("an opening takes the row %s of meta for damage", key)
+	}
 }
 
 // exported is all records of a store but its keys, one a line.

@@ -62,15 +62,7 @@ func onceExpiryKey(expires time.Time, key []byte) []byte {
 
 // purgeOnce deletes some of the answers whose time is over.
 func (o *op) purgeOnce() error {
-	limit := appendNumber(nil, o.now.UnixMicro())
-	var expired [][]byte
-	err := o.scan(onceExpiryBucket, nil, nil, func(key, _ []byte) (bool, error) {
-		if bytes.Compare(key, limit) >= 0 || len(expired) == oncePurge {
-			return false, nil
-		}
-		expired = append(expired, bytes.Clone(key))
-		return true, nil
-	})
+	expired, err := o.before(onceExpiryBucket, appendNumber(nil, o.now.UnixMicro()), oncePurge)
 	for _, key := range expired {
 		o.delete(onceExpiryBucket, key)
 		o.delete(onceBucket, key[8:])

@@ -133,15 +133,7 @@ func (counts readCounts) write(r rows, purge bool) {
 	if len(counts) == 0 || !purge {
 		return
 	}
-	var old [][]byte
-	limit := readsOf{minute: latest - int64(readsKept/time.Minute)}.rowKey()
-	_ = r.scan(readsBucket, nil, nil, func(key, _ []byte) (bool, error) {
-		if bytes.Compare(key, limit) >= 0 || len(old) == readsPurged {
-			return false, nil
-		}
-		old = append(old, bytes.Clone(key))
-		return true, nil
-	})
+	old, _ := r.before(readsBucket, readsOf{minute: latest - int64(readsKept/time.Minute)}.rowKey(), readsPurged) // as above
 	for _, key := range old {
 		r.delete(readsBucket, key)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"doorward/kv"
@@ -111,6 +112,28 @@ func TestReadsOfPeopleAreCounted(t *testing.T) {
 	if got, want := readsOf(t, again, clock.Now()), fmt.Sprintf("-1m0s %d person 1", staff.Key()); got != want {
 		t.Errorf("reads after 401 days are %s, want %s", got, want)
 	}
+}
+
+// TestCountsOfReadsDoNotPileUp: where nobody writes, they are written by themselves once there are many.
+func TestCountsOfReadsDoNotPileUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+		s := reopenable(t, kv.Config{Dir: folder(t), Clock: clock.Now})
+		defer closed(t, s)
+		kvtest.Create(t, s, record.Church, `{"name":"Church"}`)
+		ana := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+		staff := kvtest.Login(t, s, "denomination", "people:*")
+		for range kv.ReadsHeld + 1 {
+			if _, err := s.Retrieve(staff, kv.Target{Kind: record.Person, ID: record.Int(ana)}); err != nil {
+				t.Fatal(err)
+			}
+			clock.Move(time.Minute)
+		}
+		synctest.Wait()
+		if got := kv.Rows(t, s, "reads"); got <= kv.ReadsHeld {
+			t.Errorf("%d counts are on disk, want more than %d", got, kv.ReadsHeld)
+		}
+	})
 }
 
 // TestReadsAreForWhoManagesTheKey: nobody learns what a key beyond the own level looks at.

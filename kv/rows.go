@@ -217,6 +217,18 @@ func seek(c *bbolt.Cursor, b bucket, prefix, from []byte) (key, sealed []byte, e
 	return key, sealed, nil
 }
 
+// before answers the first keys of a bucket that lie before a key, so many at most; where a row is damaged, those before it.
+func (r rows) before(b bucket, end []byte, most int) (keys [][]byte, err error) {
+	err = r.scan(b, nil, nil, func(key, _ []byte) (bool, error) {
+		if len(keys) == most || bytes.Compare(key, end) >= 0 {
+			return false, nil
+		}
+		keys = append(keys, bytes.Clone(key))
+		return true, nil
+	})
+	return keys, err
+}
+
 // flush moves a successful operation's rows into the transaction.
 func (r rows) flush() error {
 	for i := range r.over.entries {

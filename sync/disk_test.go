@@ -3,7 +3,6 @@ package sync_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -99,20 +98,9 @@ func newDisks(t *testing.T) *disks {
 	})
 	d.url = srv.URL
 	d.enrol(d.town.laptop)
-	d.Venue, err = sync.NewVenue(sync.VenueConfig{Store: d.town.laptop, Version: "test", Registerer: d.registry, Logger: slog.New(slog.NewTextHandler(d.log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, end := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		d.Run(ctx)
-	}()
-	t.Cleanup(func() {
-		end()
-		<-ended
-	})
+	v, leave := d.followAs(sync.VenueConfig{Store: d.town.laptop, Registerer: d.registry})
+	d.Venue = v
+	t.Cleanup(leave)
 	for _, code := range []string{"first", "second"} {
 		d.arrives(d.town.laptop, d.sell(d.town.centre, code))
 	}

@@ -79,7 +79,13 @@ func (w *town) enrol(laptop *kv.Store) {
 // follow keeps a laptop in step until it leaves.
 func (w *town) follow(laptop *kv.Store) (v *sync.Venue, leave func()) {
 	w.Helper()
-	v, err := sync.NewVenue(sync.VenueConfig{Store: laptop, Version: "test", Logger: slog.New(slog.NewTextHandler(w.log, nil))})
+	return w.followAs(sync.VenueConfig{Store: laptop})
+}
+
+func (w *town) followAs(c sync.VenueConfig) (v *sync.Venue, leave func()) {
+	w.Helper()
+	c.Version, c.Logger = "test", slog.New(slog.NewTextHandler(w.log, nil))
+	v, err := sync.NewVenue(c)
 	if err != nil {
 		w.Fatal(err)
 	}

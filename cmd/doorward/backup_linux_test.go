@@ -28,7 +28,7 @@ const longestPause = 500 * time.Millisecond
 // holds all that was answered before it was begun, and is exactly what the store held at one moment.
 func TestBackupsWhileDoorsAreBusy(t *testing.T) {
 	const doors = 64
-	b := newBusyDoors(t, doors)
+	b := newBusyDoors(t, doors, int(kvtest.Tortured(t)/time.Second)/2+4)
 	s := b.serve()
 	b.url = s.url
 	var all sync.WaitGroup
@@ -61,9 +61,13 @@ func TestBackupsWhileDoorsAreBusy(t *testing.T) {
 	t.Logf("torture: backups=%d requests=%d; longest pause %v, usual %v", len(made), b.asked.Load(), gap, usual)
 }
 
-// busyDoors are doors at which one ticket each is checked in and undone again.
+// busyUndos is how often a busy door undoes one ticket before it takes its next: no code can be undone for ever.
+const busyUndos = 50
+
+// busyDoors are doors at which tickets are checked in and undone again, one after another.
 type busyDoors struct {
 	*program
+	tickets          int // of each door
 	url, key, secret string
 	http             *http.Client
 	mu               sync.Mutex
@@ -74,14 +78,14 @@ type busyDoors struct {
 	closed           atomic.Bool
 }
 
-func newBusyDoors(t *testing.T, doors int) *busyDoors {
-	b := &busyDoors{program: &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}}
+func newBusyDoors(t *testing.T, doors, tickets int) *busyDoors {
+	b := &busyDoors{program: &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}, tickets: tickets}
 	b.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: doors}}
 	t.Cleanup(b.http.CloseIdleConnections)
 	rows := &strings.Builder{}
 	rows.WriteString(`{"kind":"event","id":7,"name":"Festa","start_datetime":"2026-12-31T19:30:00Z"}` + "\n")
-	for door := range doors {
-		fmt.Fprintf(rows, `{"kind":"ticket","event_id":7,"code":"CODE-%08d"}`+"\n", door)
+	for n := range doors * tickets {
+		fmt.Fprintf(rows, `{"kind":"ticket","event_id":7,"code":"CODE-%08d"}`+"\n", n)
 	}
 	file := filepath.Join(t.TempDir(), "event.ndjson")
 	if err := os.WriteFile(file, []byte(rows.String()), 0o600); err != nil {
@@ -97,11 +101,11 @@ func newBusyDoors(t *testing.T, doors int) *busyDoors {
 	return b
 }
 
-// stand checks a ticket in and undoes it until the doors close.
+// stand checks the door's tickets in and undoes that until the doors close.
 func (b *busyDoors) stand(door int) {
-	for !b.closed.Load() && !b.Failed() {
+	for n := 0; !b.closed.Load() && !b.Failed(); n++ {
 		var d struct{ Outcome, CheckinID string }
-		if b.post("scan", fmt.Sprintf(`{"code":"CODE-%08d"}`, door), &d); d.Outcome != "admitted" {
+		if b.post("scan", fmt.Sprintf(`{"code":"CODE-%08d"}`, door*b.tickets+n/busyUndos), &d); d.Outcome != "admitted" {
 			b.Errorf("scan at door %d = %+v", door, d)
 			return
 		}
@@ -133,7 +137,7 @@ func (b *busyDoors) post(what, body string, into *struct{ Outcome, CheckinID str
 		Outcome   string `json:"outcome"`
 		CheckinID string `json:"checkin_id"`
 	}
-	if err != nil || json.Unmarshal(text, &answer) != nil {
+	if err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal(text, &answer) != nil {
 		b.Errorf("%s = %d %s, %v", what, resp.StatusCode, text, err)
 	}
 	into.Outcome, into.CheckinID = answer.Outcome, answer.CheckinID
