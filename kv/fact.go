@@ -104,9 +104,11 @@ func (o *op) indexFact(k *record.Kind, st *stored) {
 		if !field.Flags.Has(record.Indexed) {
 			continue
 		}
-		for _, v := range indexed(field, st.body.Member(field.Name)) {
-			key := appendValue(lookupPrefix(make([]byte, 0, 80), k, field.Name), v)
-			o.put(lookupBucket, k.AppendID(key, st.id), nil)
+		for v := range indexed(st.body.Member(field.Name)) {
+			if key, ok := appendIndexed(lookupPrefix(o.scratch[:0], k, field.Name), field, v); ok {
+				o.scratch = k.AppendID(key, st.id)
+				o.put(lookupBucket, o.scratch, nil)
+			}
 		}
 	}
 }

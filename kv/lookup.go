@@ -3,6 +3,7 @@ package kv
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 	"slices"
 	"strconv"
 	"time"
@@ -45,40 +46,38 @@ func appendValue(dst []byte, v any) []byte {
 	return dst
 }
 
-// indexed answers the values by which a stored member is looked up.
-func indexed(f *record.Field, v jsontext.Value) []any {
+// indexed are the values by which a stored member is looked up: of a list, of numbers, each of them.
+func indexed(v jsontext.Value) iter.Seq[jsontext.Value] {
+	return func(yield func(jsontext.Value) bool) {
+		if v.Kind() != '[' {
+			yield(v)
+			return
+		}
+		for part := range bytes.SplitSeq(bytes.Trim(v, "[]"), []byte{','}) {
+			if !yield(part) {
+				return
+			}
+		}
+	}
+}
+
+// appendIndexed writes one of them as appendValue does; ok is false for what has no row.
+func appendIndexed(dst []byte, f *record.Field, v jsontext.Value) (row []byte, ok bool) {
 	switch v.Kind() {
 	case '0':
 		n, err := strconv.ParseInt(string(v), 10, 64)
-		if err != nil {
-			return nil // no index holds fractions
-		}
-		return []any{n}
+		return appendNumber(dst, n), err == nil // no index holds fractions
 	case 't', 'f':
-		return []any{v.Kind() == 't'}
+		return append(dst, flag(v.Kind() == 't')), true
 	case '"':
-		text, err := jsontext.AppendUnquote(nil, v)
-		if err != nil {
-			return nil // stored members are valid
+		if _, timed := f.Type.(record.DateTime); timed {
+			t, ok := record.ParseDateTime(record.Unquote(v), time.UTC)
+			return appendNumber(dst, t.UnixMicro()), ok
 		}
-		if _, ok := f.Type.(record.DateTime); ok {
-			t, ok := record.ParseDateTime(string(text), time.UTC)
-			if !ok {
-				return nil
-			}
-			return []any{t}
-		}
-		return []any{string(text)}
-	case '[':
-		var all []any
-		for _, part := range bytes.Split(bytes.Trim(v, "[]"), []byte{','}) {
-			if n, err := strconv.ParseInt(string(part), 10, 64); err == nil {
-				all = append(all, n)
-			}
-		}
-		return all
+		dst, err := jsontext.AppendUnquote(dst, v)
+		return append(dst, 0), err == nil // stored members are valid
 	}
-	return nil
+	return dst, false
 }
 
 // lookupKeys are all lookup rows of a record, in key order of its fields.
@@ -87,9 +86,9 @@ func lookupKeys(k *record.Kind, id record.ID, d *record.Doc, stamp int64) [][]by
 		return nil
 	}
 	keys, room := make([][]byte, 0, 16), make([]byte, 0, 512)
-	add := func(field string, v any) {
+	add := func(key []byte) {
 		begin := len(room)
-		room = k.AppendID(appendValue(lookupPrefix(room, k, field), v), id)
+		room = k.AppendID(key, id)
 		keys = append(keys, room[begin:len(room):len(room)])
 	}
 	for i := range k.Fields {
@@ -97,11 +96,13 @@ func lookupKeys(k *record.Kind, id record.ID, d *record.Doc, stamp int64) [][]by
 		if !f.Flags.Has(record.Indexed) {
 			continue
 		}
-		for _, v := range indexed(f, d.Value(f.Name)) {
-			add(f.Name, v)
+		for v := range indexed(d.Value(f.Name)) {
+			if key, ok := appendIndexed(lookupPrefix(room, k, f.Name), f, v); ok {
+				add(key)
+			}
 		}
 		if f.Name == "created_at" {
-			add(updatedAt, time.UnixMicro(stamp))
+			add(appendNumber(lookupPrefix(room, k, updatedAt), stamp))
 		}
 	}
 	return keys

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -45,16 +46,21 @@ func (d *Doc) IsAllOf(canonical []byte) bool {
 
 // CanonicalOf is Canonical of the document that a stored body is.
 func (k *Kind) CanonicalOf(b Body) ([]byte, error) {
-	var room [64]jsontext.Value
-	d := Doc{Kind: k, values: room[:]}
-	if len(k.Fields) > len(room) {
-		d.values = make([]jsontext.Value, len(k.Fields))
-	}
+	d := passing.Get().(*Doc)
+	d.Kind, d.values, d.extra = k, slices.Grow(d.values[:0], len(k.Fields))[:len(k.Fields)], d.extra[:0]
+	defer func() {
+		clear(d.values)
+		clear(d.extra)
+		passing.Put(d)
+	}()
 	if err := d.read(b); err != nil {
 		return nil, err
 	}
 	return d.Canonical(), nil
 }
+
+// passing are documents that nobody keeps: no value is left in them.
+var passing = sync.Pool{New: func() any { return &Doc{} }}
 
 // canonicalWithExtra is Canonical where unknown fields stand among the known.
 func (d *Doc) canonicalWithExtra() []byte {

@@ -54,7 +54,7 @@ func ParseRevision(s string) (r Revision, ok bool) {
 // Next is the revision that follows parent: the hash is over "1" or "0" for deleted, the parent's String, a line feed, and
 // the canonical body.
 func Next(parent Revision, deleted bool, canonical []byte) Revision {
-	var stack [1024]byte
+	var stack [4096]byte // most bodies fit
 	text := append(stack[:0], '0')
 	if deleted {
 		text[0] = '1'
@@ -66,9 +66,17 @@ func Next(parent Revision, deleted bool, canonical []byte) Revision {
 
 // DocID is the record's name in replication: kind, colon, 16 digits or an upper-case ULID.
 func (k *Kind) DocID(id ID) string {
-	text := k.FormatID(id)
-	if !k.ULID {
-		text = strings.Repeat("0", max(0, 16-len(text))) + text
+	var room [64]byte
+	return string(k.appendDocID(room[:0], id))
+}
+
+func (k *Kind) appendDocID(dst []byte, id ID) []byte {
+	dst = append(append(dst, k.Name...), ':')
+	if k.ULID {
+		return append(dst, k.FormatID(id)...)
 	}
-	return k.Name + ":" + text
+	for least := int64(1e15); least > max(id.Int(), 1); least /= 10 {
+		dst = append(dst, '0')
+	}
+	return strconv.AppendInt(dst, id.Int(), 10)
 }

@@ -50,5 +50,6 @@ func ParseDocID(text string) (k *Kind, id ID, ok bool) {
 		rest = strings.TrimLeft(rest, "0")
 	}
 	id, ok = k.ParseID(rest)
-	return k, id, ok && k.DocID(id) == text
+	var room [64]byte
+	return k, id, ok && string(k.appendDocID(room[:0], id)) == text
 }
