@@ -1,7 +1,7 @@
-// Pulls a database into memory as PouchDB does by itself, and tells how long that took.
-import { assert, local, remote } from './peer.mjs';
+// Pulls a database into memory, or onto the disk if it is so told, as PouchDB does by itself, and tells how long that took.
+import { assert, kept, local, remote } from './peer.mjs';
 
-const into = local();
+const into = process.argv[3] === 'kept' ? kept('pulled') : local();
 const began = performance.now();
 const done = await into.replicate.from(remote(() => {}, process.argv[2]));
 const seconds = (performance.now() - began) / 1000;
