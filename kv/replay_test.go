@@ -106,8 +106,8 @@ func TestAwaitFollowsTheLog(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
 	heard := make(chan uint64)
+	seq := s.Seq() // before the first change
 	go func() {
-		seq := s.Seq()
 		for {
 			if err := s.Await(ctx, seq); err != nil {
 				ended <- err
