@@ -104,27 +104,30 @@ func (v *sight) backups() (all []backup, err error) {
 }
 
 // OlderFiles are the files known to this store that still hold what it held before a moment: the stores whose place another took,
-// and backups. They are the operator's to delete.
+// backups, and copies in folders within its own, as one that was cut short leaves. They are the operator's to delete.
 func (s *Store) OlderFiles(p Principal, before time.Time) (files []string, err error) {
 	if err := p.mayRule(); err != nil {
 		return nil, err
 	}
 	stem := strings.TrimSuffix(filepath.Base(Path(s.Dir())), ".db")
-	kept, err := filepath.Glob(filepath.Join(globQuoted(s.Dir()), stem+"-*.db"))
-	if err != nil {
-		return nil, err
+	for _, pattern := range []string{stem + "-*.db", Path("*")} {
+		found, err := filepath.Glob(filepath.Join(globQuoted(s.Dir()), pattern))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
 	}
 	err = s.view(func(v *sight) error {
 		made, err := v.backups()
 		for _, b := range made {
 			if info, err := os.Stat(b.path); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
-				kept = append(kept, b.path)
+				files = append(files, b.path)
 			}
 		}
 		return err
 	})
-	slices.Sort(kept)
-	return slices.Compact(kept), err
+	slices.Sort(files)
+	return slices.Compact(files), err
 }
 
 // globQuoted is a path as a pattern that stands for nothing but itself.

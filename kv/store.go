@@ -202,6 +202,18 @@ func (s *Store) Writable() error {
 // Path is the store's file in a folder.
 func Path(dir string) string { return filepath.Join(dir, "doorward.db") }
 
+// IsOwnFile tells a file that a store keeps for itself in its folder, or would: nothing else may be written there.
+func IsOwnFile(path string) bool {
+	switch filepath.Base(path) {
+	case filepath.Base(Path("")), markerName, newestName, ledgerName:
+	default:
+		return false
+	}
+	_, itself := os.Lstat(path)
+	_, beside := os.Lstat(Path(filepath.Dir(path)))
+	return itself == nil || beside == nil
+}
+
 // keptVersions is how many published lists are kept: a reader that has just opened its View needs the one of that View.
 const keptVersions = 8
 

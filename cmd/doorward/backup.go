@@ -122,6 +122,9 @@ func (m *Main) checkTarget(dir, file string) error {
 	if store, err := os.Stat(kv.Path(dir)); err == nil && os.SameFile(store, target) {
 		return usageError{fmt.Errorf("%s is the store itself", file)}
 	}
+	if kv.IsOwnFile(file) {
+		return ownFile(file)
+	}
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"doorward/kv"
 	"doorward/kv/crash"
 )
 
@@ -26,8 +27,13 @@ func writeFile(name string, write func(io.Writer) error) error {
 			return err
 		}
 	}
+	if kv.IsOwnFile(real) {
+		return ownFile(name)
+	}
 	return named(name, replaceFile(real, write))
 }
+
+func ownFile(name string) error { return usageError{fmt.Errorf("%s is a store's own file", name)} }
 
 func writeInto(name string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
