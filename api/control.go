@@ -52,7 +52,7 @@ func (s *Server) Control() http.Handler {
 		"POST /control/venue/{id}/wipe":   controlEnd((*kv.Store).WipeVenue),
 	} {
 		mux.Handle(pattern, s.answer(func(x *exchange, r *http.Request) error {
-			x.caller, x.known = kv.Operator(), true
+			x.who = operator()
 			return do(x, r)
 		}))
 	}
@@ -100,8 +100,7 @@ func controlExport(x *exchange, r *http.Request) error {
 		}
 		return err
 	}
-	x.log(err)
-	x.Header().Set(exportError, explain(err).message)
+	x.Header().Set(exportError, x.explain(err).message)
 	return nil
 }
 

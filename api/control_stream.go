@@ -58,11 +58,7 @@ func (s *stream) fail(err error) error {
 	if s.x.status == 0 && !errors.Is(err, load.ErrSource) {
 		return err
 	}
-	p := explain(err)
-	if p.status == http.StatusInternalServerError {
-		s.x.log(err)
-	}
-	body, err := envelope(p)
+	body, err := envelope(s.x.explain(err))
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"doorward/api/load"
 	"doorward/kv"
@@ -66,6 +67,9 @@ var answers = []struct {
 	{errUnreadable, problem{400, "INVALID_REQUEST", "The request's body could not be read.", nil}},
 }
 
+// unknown is the answer to every other error.
+var unknown = problem{500, "INTERNAL_ERROR", "Something went wrong on our side.", nil}
+
 // explain finds an error's answer.
 func explain(err error) problem {
 	var (
@@ -104,7 +108,7 @@ func explain(err error) problem {
 			return a.problem
 		}
 	}
-	return problem{500, "INTERNAL_ERROR", "Something went wrong on our side.", nil}
+	return unknown
 }
 
 // forbiddenText is the reason where there is one besides a level or a permission that is wanting.
@@ -180,10 +184,15 @@ func (x *exchange) fail(err error) {
 	_ = x.reply(p.status, body) // a client that left needs no answer
 }
 
-// explain finds an error's answer to this exchange. The cause of an internal one goes to the log, here and nowhere else.
+// explain finds an error's answer to this exchange. The cause of an internal one goes to the log, here and nowhere else: a client
+// learns nothing of this machine. Who owns it is told instead, for a folder or a disk that fails is his to mend.
 func (x *exchange) explain(err error) problem {
 	p := explain(err)
-	if p.status == http.StatusInternalServerError {
+	switch {
+	case p.status != http.StatusInternalServerError:
+	case x.owner && p == unknown:
+		p.message = sentence(strings.ReplaceAll(err.Error(), "\n", "; ")) // joined errors stand on lines of their own
+	default:
 		x.log(err)
 		p.details = struct {
 			ID string `json:"request_id"`

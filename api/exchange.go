@@ -31,7 +31,11 @@ type exchange struct {
 type who struct {
 	caller kv.Principal
 	known  bool
+	owner  bool // of the machine that the store lies on
 }
+
+// operator is who asks by a way that only the owner of the store's folder has.
+func operator() who { return who{caller: kv.Operator(), known: true, owner: true} }
 
 // trace is how a request is told from others in logs and metrics.
 type trace struct {

@@ -41,6 +41,7 @@ func recovered(x *exchange, v any) {
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}
+	x.owner = false // a stack is for the log: nobody at a terminal can mend this
 	x.fail(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
 }
 

@@ -124,7 +124,7 @@ func (s *Server) Metrics() http.Handler { return s.metrics.page }
 func (s *Server) operator() http.Handler {
 	rt := newRouter("", adminRoutes())
 	return s.answer(func(x *exchange, r *http.Request) error {
-		x.caller, x.known = kv.Operator(), true
+		x.who = operator()
 		rt.ServeHTTP(x, r)
 		return nil
 	})
