@@ -33,6 +33,7 @@ var (
 	errDigest     = errors.New("an attachment is not what its digest says")
 	errStub       = errors.New("a stub of an attachment that is not there")
 	errMember     = errors.New("a member that begins with an underscore")
+	errGone       = errors.New("the client went away")
 	errNoRevision = errors.New("new_edits is false and no revision is given")
 )
 
@@ -139,7 +140,7 @@ func (c *call) fail(err error) {
 		return // nobody is there to be told
 	}
 	p := explain(err)
-	if p.status == http.StatusInternalServerError {
+	if p.status == http.StatusInternalServerError && !errors.Is(err, errGone) { // which is nobody's fault here
 		c.server.config.Logger.Error("request failed", "method", c.route.method, "route", "/sync"+c.route.path, "error", err)
 	}
 	if c.began {

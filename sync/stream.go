@@ -3,6 +3,7 @@ package sync
 import (
 	"bufio"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -33,10 +34,19 @@ const streamBuffer = 32 << 10
 // patientWriter gives every write of an answer its time.
 type patientWriter struct{ c *call }
 
+// gone is an error of writing an answer as one of the client's.
+func gone(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errGone, err)
+}
+
 // Write writes some more of the answer.
 func (w patientWriter) Write(p []byte) (int, error) {
 	_ = http.NewResponseController(w.c.ResponseWriter).SetWriteDeadline(time.Now().Add(patience)) // where it is known
-	return w.c.ResponseWriter.Write(p)
+	n, err := w.c.ResponseWriter.Write(p)
+	return n, gone(err)
 }
 
 // packing says whether an answer is compressed where the client takes it: one that is flushed while it is made gains nothing.
@@ -120,7 +130,7 @@ func (s *stream) flush() {
 		s.keep(0, s.zip.Flush())
 	}
 	if s.err == nil {
-		s.err = http.NewResponseController(s.call.ResponseWriter).Flush()
+		s.err = gone(http.NewResponseController(s.call.ResponseWriter).Flush())
 	}
 }
 
