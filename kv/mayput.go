@@ -31,7 +31,7 @@ func (v *sight) mayPut(p Principal, k *record.Kind, s record.Scope) error {
 }
 
 // mayPutInEvent is mayPut for the scopes of an event. What an event without a church has is for the denomination to change; facts
-// are brought by whoever sees the event.
+// are brought by whoever sees the event. A laptop of a church that has the event along sells tickets there as one of the event does.
 func (v *sight) mayPutInEvent(p Principal, k *record.Kind, event int64) (bool, error) {
 	if k.Fact {
 		return v.seesEvent(p, event)
@@ -41,9 +41,33 @@ func (v *sight) mayPutInEvent(p Principal, k *record.Kind, event int64) (bool, e
 	case errors.Is(err, ErrNotFound):
 		return k == record.Event && p.level.Name != EventOf, nil // a new one: the church that it is of says whose it is
 	case errors.Is(err, ErrForbidden):
-		return false, nil
+		return v.hasAlong(p, k, event)
 	}
 	return err == nil, err
+}
+
+// hasAlong tells a kind that laptops write at an event, and a laptop that was enrolled for that one besides its church.
+func (v *sight) hasAlong(p Principal, k *record.Kind, event int64) (bool, error) {
+	if !p.isNode() || !writeRules[k].event {
+		return false, nil
+	}
+	e, err := v.venueOf(p)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return slices.Contains(e.Events, event), err
+}
+
+// isGuest tells that p writes what came through a database as a laptop of an event does: only what it has made itself.
+func (v *sight) isGuest(p Principal, via record.Scope) (bool, error) {
+	switch {
+	case p.level.Name == EventOf:
+		return true, nil
+	case !p.isNode() || via.Sort != record.ScopeEvent && via.Sort != record.ScopeEventNames && via.Sort != record.ScopeEventHolders:
+		return false, nil
+	}
+	err := v.mayChangeEvent(p, via.ID)
+	return errors.Is(err, ErrForbidden), onlyFailure(err)
 }
 
 // puts tells whether p's class puts records of some kind into the database.

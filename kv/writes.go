@@ -128,11 +128,15 @@ func (a *arrival) closes() bool {
 
 // isOwn answers a *Forbidden for what a laptop may not bring because others have made it.
 func (a *arrival) isOwn(o *op, p Principal) error {
+	guest, err := o.isGuest(p, a.via)
+	if err != nil {
+		return err
+	}
 	var reason string
 	switch {
 	case a.kind.Fact && a.doc.Text("node") != p.node.Node:
 		reason = "a laptop brings the facts of its own node alone"
-	case !a.kind.Fact && p.level.Name == EventOf && !a.isOnlyOf(p.node.Node):
+	case !a.kind.Fact && guest && !a.isOnlyOf(p.node.Node):
 		reason = "somebody else has changed the ticket"
 	default:
 		return nil

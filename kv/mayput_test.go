@@ -1,0 +1,56 @@
+package kv_test
+
+import (
+	"fmt"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// TestALaptopOfAChurchSellsAtTheEventItHasAlong: at an event of nobody's church it writes what a laptop of that event does, and once
+// it is revoked its centre lets it come to its facts.
+func TestALaptopOfAChurchSellsAtTheEventItHasAlong(t *testing.T) {
+	s := twoChurches(t) // event 1 is of church 1, event 3 of none
+	other := newEvent(t, s, "")
+	newTicket(t, s, 3, "MADE-HERE", "")
+	id, code, _, err := s.Enrol(kv.Operator(), kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Events: []int64{3}, Venue: kv.Venue{Names: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Login(c.Key, "mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sold := func(id string, event int64) kv.DocWrite {
+		return kv.DocWrite{ID: id, Path: chain("a"), Author: kv.Author{Node: ulid.MustParse(laptopNode)}, Body: fmt.Appendf(nil, `{"code_hash":"%064d","event_id":%d,"label":"","state":"valid"}`, event, event)}
+	}
+	if err := push(t, opens(t, s, p, "event-3"), sold(drawnDoc(record.Ticket, 1), 3)); err != nil {
+		t.Errorf("a ticket sold at the event = %v", err)
+	}
+	db := opens(t, s, p, "event-3")
+	changed := onTop(t, db, record.Ticket.DocID(record.Int(1)), `"state":"valid"`, `"state":"blocked"`)
+	if err := push(t, db, changed); kindOf(err) != "forbidden" {
+		t.Errorf("a change of somebody else's ticket = %v, want forbidden", err)
+	}
+	if err := push(t, opens(t, s, p, fmt.Sprint("event-", other)), sold(drawnDoc(record.Ticket, 2), other)); kindOf(err) != "forbidden" {
+		t.Errorf("a ticket of an event that it has not along = %v, want forbidden", err)
+	}
+	if err := s.RevokeVenue(kv.Operator(), id); err != nil {
+		t.Fatal(err)
+	}
+	if p, err = s.RevokedNode(c.Key); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"event-3", "event-3-names", "event-3-holders"} {
+		if _, err := opens(t, s, p, name).Missing([]kv.Revs{{ID: drawnDoc(record.Ticket, 1), Revisions: chain("b")}}); err != nil {
+			t.Errorf("a revoked laptop's question at %s = %v", name, err)
+		}
+	}
+}
