@@ -67,6 +67,7 @@ func TestEndpoints(t *testing.T) {
 		{"a document that is no object", "PUT", "/notes/new", `[]`, 400, `bad_request`},
 		{"half a document", "PUT", "/notes/new", `{"a":`, 400, `bad_request`},
 		{"a document and more", "PUT", "/notes/new", `{}{}`, 400, `bad_request`},
+		{"what is deleted in a way", "PUT", "/notes/new", `{"_deleted":"yes"}`, 400, `doc_validation`},
 		{"a member of ours", "PUT", "/notes/new", `{"_mine":1}`, 400, `doc_validation`},
 		{"another id within", "PUT", "/notes/new", `{"_id":"old"}`, 400, `bad_request`},
 		{"deleting without a revision", "DELETE", "/notes/a", "", 409, `conflict`},

@@ -94,7 +94,9 @@ func (d *incoming) special(name string, v jsontext.Value) error {
 		d.strange = err != nil || !good
 		d.rev = rev
 	case "_deleted":
-		d.deleted = string(v) == "true"
+		if json.Unmarshal(v, &d.deleted) != nil {
+			return errMember
+		}
 	case "_revisions":
 		return d.revisions(v)
 	case "_conflicts", "_deleted_conflicts", "_revs_info", "_local_seq", "_removed":

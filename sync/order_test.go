@@ -64,6 +64,7 @@ func TestOrdersThatAreRefused(t *testing.T) {
 		{400, `{"source":"notes","target":"ftp://example.org/x"}`, "bad_request"},
 		{400, `{"source":"notes","target":"notes","selector":{"a":{"$where":1}}}`, "query_parse_error"},
 		{404, `{"source":"nobody","target":"notes"}`, "not_found"},
+		{404, `{"source":"notes","target":"notes","filter":"design/some"}`, "not_found"},
 		{502, `{"source":"` + s.url + `/notes","target":"notes"}`, "replication_failed"}, // nobody has logged in there
 		{404, `{"source":"` + strings.Replace(s.address(), "/notes", "/nobody", 1) + `","target":"notes"}`, "db_not_found"},
 		{502, `{"source":"` + elsewhere.URL + `/notes","target":"notes"}`, "replication_failed"},

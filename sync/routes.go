@@ -19,7 +19,7 @@ type route struct {
 // routes are all operations. GET stands for HEAD too.
 func routes() []route {
 	return []route{
-		{"GET", "/", false, welcome},
+		{"GET", "/", true, welcome},
 		{"GET", "/_up", true, up},
 		{"GET", "/_all_dbs", false, allDatabases},
 		{"GET", "/_uuids", false, uuids},

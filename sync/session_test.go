@@ -30,7 +30,7 @@ func TestWhoMayAsk(t *testing.T) {
 		{"nobody is up", s.anybody(), "GET", "/_up", 200},
 		{"nobody has a session", s.anybody(), "GET", "/_session", 200},
 		{"nobody reads", s.anybody(), "GET", "/notes/a", 401},
-		{"nobody is welcome", s.anybody(), "GET", "/", 401},
+		{"anybody is welcome", s.anybody(), "GET", "/", 200},
 		{"nobody finds a path", s.anybody(), "GET", "/notes/_none/x/y", 401},
 		{"a wrong secret", &wrong, "GET", "/notes/a", 401},
 		{"a key without permissions", s.as("denomination"), "GET", "/notes/a", 403},

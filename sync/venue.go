@@ -144,7 +144,8 @@ func (v *Venue) visit(u kv.Upstream) (*visit, error) {
 	return &visit{Venue: v, upstream: u, site: site, reach: reach, client: v.metrics.count(NewClient(reach))}, nil
 }
 
-// meet shakes hands and exchanges all that there is until the link breaks. met tells that there was one.
+// meet shakes hands and exchanges all that there is until the link breaks. met tells that there was one to a centre that has more
+// to say than that the laptop is revoked.
 func (v *Venue) meet(ctx context.Context, u kv.Upstream) (met bool, err error) {
 	x, err := v.visit(u)
 	if err != nil {
@@ -155,7 +156,7 @@ func (v *Venue) meet(ctx context.Context, u kv.Upstream) (met bool, err error) {
 		return false, err
 	}
 	if x.greeting.Revoked {
-		return true, x.handOver(ctx)
+		return false, x.handOver(ctx) // again, and less and less often
 	}
 	if err := x.drop(ctx); err != nil {
 		return true, err

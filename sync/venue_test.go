@@ -28,6 +28,7 @@ type town struct {
 	event          int64
 	later          atomic.Int64 // by how much the centre's clock was moved
 	log            lines        // of the laptop
+	hellos         atomic.Int64 // that came to the centre
 }
 
 // lines are what a log says.
@@ -46,7 +47,12 @@ func newTown(t testing.TB) *town {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewServer(server)
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.URL.Path == "/sync/_hello" {
+			w.hellos.Add(1)
+		}
+		server.ServeHTTP(rw, r)
+	}))
 	t.Cleanup(func() {
 		server.Close()
 		s.Close()
