@@ -4,6 +4,7 @@
 // An import decides by the content what a file is (open.go):
 //
 //	PK…        a workbook (.xlsx): the first sheet with a recognisable header; dates as workbooks store them   workbook.go
+//	           what it unpacks to is limited before it is read                                                 unzip.go, inspect.go
 //	{…         one JSON object a line (NDJSON), each with its own "kind", or all of --kind                     ndjson.go
 //	otherwise  rows between commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252                       csv.go, text.go
 //

@@ -33,7 +33,7 @@ func Import(ctx context.Context, s *kv.Store, p kv.Principal, src Source, progre
 	if err := src.check(); err != nil {
 		return Report{}, err
 	}
-	in, closeSource, err := open(&src)
+	in, closeSource, err := open(ctx, &src)
 	if err != nil {
 		return Report{}, err
 	}

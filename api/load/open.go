@@ -3,6 +3,7 @@ package load
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,14 +17,14 @@ type drafts interface {
 }
 
 // open decides by the content what a source is.
-func open(src *Source) (drafts, func() error, error) {
+func open(ctx context.Context, src *Source) (drafts, func() error, error) {
 	r := bufio.NewReaderSize(src.Reader, headSize)
 	head, err := r.Peek(headSize)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, nil, fmt.Errorf("read the file: %w", err)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		return openWorkbook(r, src)
+		return openWorkbook(ctx, r, src)
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
 		return nil, nil, fmt.Errorf("%w: it is a workbook of the old kind (.xls); save it as .xlsx or CSV", ErrSource)
 	}

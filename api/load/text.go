@@ -18,6 +18,9 @@ const headSize = 64 << 10
 // maxLine is the longest line that is read; a longer one is a fault of its own and is skipped.
 const maxLine = 1 << 20
 
+// faultLong refuses one, and a row of a workbook that holds as much.
+const faultLong = "the line is longer than 1 MiB"
+
 // line is one line of text, decoded, without its end. A line that cannot be text carries a fault instead.
 type line struct {
 	n     int // counted from 1
@@ -132,7 +135,7 @@ func (l *lines) next() (line, error) {
 	}
 	l.n++
 	if long {
-		return line{n: l.n, fault: "the line is longer than 1 MiB"}, nil
+		return line{n: l.n, fault: faultLong}, nil
 	}
 	return l.decode(bytes.TrimSuffix(raw, []byte("\r"))), nil
 }

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,26 +15,20 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// A workbook is a zip archive: what it may hold is limited, so that a small file does not fill the machine.
-const (
-	maxWorkbook = 256 << 20 // of the file
-	maxUnzipped = 4 << 30   // of all its parts
-	maxInMemory = 16 << 20  // of one part; a larger one lies in a temporary file while it is read
-)
-
 // workbook is an .xlsx file, kept in a temporary file while it is read.
 type workbook struct {
+	ctx  context.Context
 	file *excelize.File
 	temp string
 }
 
 // openWorkbook reads the first sheet that has a recognisable header.
-func openWorkbook(r io.Reader, src *Source) (drafts, func() error, error) {
+func openWorkbook(ctx context.Context, r io.Reader, src *Source) (drafts, func() error, error) {
 	f, err := tabular(src)
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := spool(r)
+	w, err := spool(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -44,12 +39,12 @@ func openWorkbook(r io.Reader, src *Source) (drafts, func() error, error) {
 	return d, func() error { return errors.Join(d.rows.(*sheet).close(), w.close()) }, nil
 }
 
-func spool(r io.Reader) (*workbook, error) {
+func spool(ctx context.Context, r io.Reader) (*workbook, error) {
 	temp, err := os.CreateTemp("", "doorward-*.xlsx")
 	if err != nil {
 		return nil, fmt.Errorf("keep the workbook: %w", err)
 	}
-	w := &workbook{temp: temp.Name()}
+	w := &workbook{ctx: ctx, temp: temp.Name()}
 	n, err := io.Copy(temp, io.LimitReader(r, maxWorkbook+1))
 	if err = errors.Join(err, temp.Close()); err != nil {
 		return nil, errors.Join(fmt.Errorf("keep the workbook: %w", err), w.close())
@@ -57,11 +52,14 @@ func spool(r io.Reader) (*workbook, error) {
 	if n > maxWorkbook {
 		return nil, errors.Join(fmt.Errorf("%w: the workbook is larger than 256 MiB; save it as CSV", ErrSource), w.close())
 	}
+	if err := inspect(ctx, w.temp); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
 	w.file, err = excelize.OpenFile(w.temp, excelize.Options{
 		RawCellValue: true, UnzipSizeLimit: maxUnzipped, UnzipXMLSizeLimit: maxInMemory,
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: no readable workbook: %w", ErrSource, err), w.close())
+		return nil, errors.Join(unreadable(err), w.close())
 	}
 	return w, nil
 }
@@ -82,6 +80,9 @@ func (w *workbook) drafts(f form, src *Source) (*tableDrafts, error) {
 			continue // a chart sheet has no rows
 		}
 		head := top(s)
+		if w.ctx.Err() != nil {
+			return nil, errors.Join(context.Cause(w.ctx), s.close())
+		}
 		ly := findHeader(head, f, src)
 		if err := s.rows.Close(); err != nil {
 			return nil, fmt.Errorf("read the workbook: %w", err)
@@ -130,11 +131,12 @@ func (w *workbook) sheet(name string) (*sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sheet{rows: rows}, nil
+	return &sheet{ctx: w.ctx, rows: rows}, nil
 }
 
 // sheet is the table of one sheet.
 type sheet struct {
+	ctx   context.Context
 	rows  *excelize.Rows
 	shown *excelize.Rows // the same as the cells are shown; nil while the header is looked for
 	codes []int          // the columns that are read as they are shown
@@ -151,6 +153,9 @@ func (s *sheet) close() error {
 
 func (s *sheet) next() (cells, error) {
 	for s.rows.Next() {
+		if s.ctx.Err() != nil {
+			return cells{}, context.Cause(s.ctx)
+		}
 		s.line++
 		texts, err := s.rows.Columns(excelize.Options{RawCellValue: true})
 		if err != nil {
@@ -160,10 +165,14 @@ func (s *sheet) next() (cells, error) {
 		if err != nil {
 			return cells{line: s.line, fault: "the workbook is damaged here"}, nil
 		}
-		blank := true
+		blank, size := true, 0
 		for i, t := range texts {
+			size += len(t)
 			texts[i] = whole(t)
 			blank = blank && strings.TrimSpace(t) == ""
+		}
+		if size > maxRow {
+			return cells{line: s.line, fault: faultLong}, nil
 		}
 		if !blank {
 			return cells{line: s.line, texts: texts, at: at, fault: fault}, nil
