@@ -218,3 +218,25 @@ func TestAdminImportTakesNoIdempotencyKey(t *testing.T) {
 	}
 	w.status(w.do("POST", path, csv, plain, header("Idempotency-Key", " "), invalid), 200)
 }
+
+// A form that holds a file is not the file: its boundary would be a record.
+func TestAdminImportTakesTheFileItself(t *testing.T) {
+	w := newWorld(t)
+	const path, csv = "/admin/v1/import/?kind=church", "name\nCentral\n"
+	form := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x.csv\"\r\n\r\n" + csv + "--x--\r\n"
+	for media, body := range map[string]string{
+		"multipart/form-data; boundary=x": form, "multipart/mixed": form, "application/x-www-form-urlencoded": csv, "image/png": csv, "text": csv,
+	} {
+		a := w.status(w.do("POST", path, body, header("Content-Type", media), invalid), 415)
+		if a.text(t, "error.code") != "UNSUPPORTED_MEDIA_TYPE" || !strings.Contains(a.text(t, "error.message"), "text/csv") {
+			t.Errorf("%s: %s, want it to say what is taken", media, a.body)
+		}
+	}
+	w.status(w.do("POST", path, csv, header("Content-Type", "text/csv"), header("Content-Encoding", "gzip"), invalid), 415)
+	for _, media := range []string{
+		"text/csv", "Text/CSV; charset=utf-8", "application/x-ndjson", "application/octet-stream", "", "application/vnd.ms-excel",
+		"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+	} {
+		w.status(w.do("POST", path, csv, header("Content-Type", media), invalid), 200)
+	}
+}

@@ -19,6 +19,7 @@ var (
 	errHost       = errors.New("the request is for another host")
 	errNoRoute    = errors.New("no such path")
 	errMediaType  = errors.New("the request's body is not JSON")
+	errImportType = errors.New("the request's body is no file of records")
 	errTooLarge   = errors.New("the request's body is too large")
 	errUnreadable = errors.New("the request's body could not be read")
 	errGone       = errors.New("the client went away")
@@ -63,6 +64,7 @@ var answers = []struct {
 	{errHeaders, problem{431, "HEADERS_TOO_LARGE", "The request's headers are larger than 16 KiB.", nil}},
 	{errHost, problem{421, "MISDIRECTED_REQUEST", "This server does not answer to the request's Host; see the setting allowed_hosts (--allowed-host).", nil}},
 	{errMediaType, problem{415, "UNSUPPORTED_MEDIA_TYPE", "The request's body must be application/json.", nil}},
+	{errImportType, problem{415, "UNSUPPORTED_MEDIA_TYPE", "The request's body must be the file itself: text/csv, application/x-ndjson, the type of .xlsx workbooks, or application/octet-stream.", nil}},
 	{errTooLarge, problem{413, "PAYLOAD_TOO_LARGE", "The request's body is too large.", nil}},
 	{errUnreadable, problem{400, "INVALID_REQUEST", "The request's body could not be read.", nil}},
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,9 @@ const (
 // importRecords answers POST of a file of records. What became of each line is in the answer; lines that were refused do not
 // make it an error.
 func importRecords(x *exchange) error {
+	if !isFile(x.request.Header) {
+		return errImportType
+	}
 	src, err := importSource(x)
 	if err != nil {
 		return err
@@ -39,6 +43,21 @@ func importRecords(x *exchange) error {
 		return err
 	}
 	return x.reply(http.StatusOK, answer)
+}
+
+// fileTypes are what a file of records is called. Its content decides what it is, but a form that holds a file is none.
+var fileTypes = []string{
+	"", "text/csv", "text/plain", "text/tab-separated-values", "application/csv", "application/x-ndjson", "application/ndjson", "application/jsonl",
+	"application/json", "application/vnd.ms-excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "application/octet-stream",
+}
+
+// isFile tells whether a request calls its body a file of records, as it is and not compressed.
+func isFile(h http.Header) bool {
+	if len(h["Content-Type"]) > 1 || len(h["Content-Encoding"]) > 0 {
+		return false
+	}
+	media, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return slices.Contains(fileTypes, strings.ToLower(strings.TrimSpace(media)))
 }
 
 // importSource reads the query string: kind, event, map and dry_run. An import is many transactions, so an Idempotency-Key, whose
