@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -39,6 +40,32 @@ func newHosts(base *url.URL, allowed []string) *hosts {
 	}
 	delete(h.names, "")
 	return h
+}
+
+// reachable refuses hosts and origins that no request can ever name: who has set them would look for the fault elsewhere.
+func reachable(c Config) error {
+	for _, host := range c.AllowedHosts {
+		if strings.Contains(host, "/") || !isName(bareHost(host)) { // what stands behind a colon is taken for a port
+			return fmt.Errorf("allowed host %q: a name alone is wanted, as porta.example", host)
+		}
+	}
+	for _, origin := range c.CORSOrigins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme == "" || u.Hostname() == "" || !strings.EqualFold(origin, u.Scheme+"://"+u.Host) {
+			return fmt.Errorf("CORS origin %q: scheme and host alone are wanted, as https://page.example", origin)
+		}
+	}
+	return nil
+}
+
+// isName tells a host's name or address, as bareHost makes it.
+func isName(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	return host != "" && !strings.ContainsFunc(host, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-._", r)
+	})
 }
 
 // splitHost reads a request's Host: a name in lower case without the dot of a full one, or an address without brackets. ok is false

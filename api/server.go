@@ -43,7 +43,7 @@ type Server struct {
 	document []byte // the OpenAPI document
 }
 
-// New makes a server. It fails where the public URL cannot be read or the registry holds other metrics of the same names.
+// New makes a server. It fails where the public URL cannot be read, where a host or an origin is none that a request can name, or the registry holds other metrics of the same names.
 func New(c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, errors.New("api: no store")
@@ -56,6 +56,9 @@ func New(c Config) (*Server, error) {
 	}
 	base, err := parsePublicURL(c.PublicURL)
 	if err != nil {
+		return nil, err
+	}
+	if err := reachable(c); err != nil {
 		return nil, err
 	}
 	m, err := newMetrics(c.Registry, c.Version)

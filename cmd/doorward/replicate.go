@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"doorward/sync"
 
@@ -78,8 +77,8 @@ type copiedDatabase struct {
 }
 
 func (m *Main) replicate(ctx context.Context, c *copying, from, to string) (err error) {
-	if c.zone, err = time.LoadLocation(c.timezone); err != nil {
-		return usageError{fmt.Errorf("--timezone %s: no such time zone", c.timezone)}
+	if err := c.findZone(); err != nil {
+		return usageError{err}
 	}
 	source, err := m.openEnd(ctx, c, from, false)
 	if err != nil {

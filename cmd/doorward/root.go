@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -67,18 +68,29 @@ func (m *Main) root() (root *cobra.Command, began *bool) {
 const noStore = "no store"
 
 // check reads the settings that any command with a store needs.
-func (s *settings) check(cmd *cobra.Command) (err error) {
+func (s *settings) check(cmd *cobra.Command) error {
 	if !cmd.HasParent() || cmd.HasSubCommands() || cmd.Annotations[noStore] != "" {
 		return nil
 	}
 	if s.data == "" {
 		return fmt.Errorf("--data is missing: the folder that holds the congregation")
 	}
-	if s.zone, err = time.LoadLocation(s.timezone); err != nil {
-		return fmt.Errorf("--timezone %s: no such time zone", s.timezone)
+	if err := s.findZone(); err != nil {
+		return err
 	}
 	if s.imports < s.creates {
 		return fmt.Errorf("--disk-imports %s: imports are refused first, so it cannot be less than --disk-creates %s", &s.imports, &s.creates)
+	}
+	return nil
+}
+
+// findZone finds the congregation's time zone. No name would be that of UTC, where days begin at another hour.
+func (s *settings) findZone() (err error) {
+	if s.timezone == "" {
+		return errors.New("--timezone: a name is wanted, as America/Sao_Paulo; leave it out for that")
+	}
+	if s.zone, err = time.LoadLocation(s.timezone); err != nil {
+		return fmt.Errorf("--timezone %s: no such time zone", s.timezone)
 	}
 	return nil
 }

@@ -123,6 +123,9 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 
 // prepare finds what would keep serve from serving, before there is a store: its settings, its addresses, another server.
 func (m *Main) prepare(ctx context.Context, s *serving, f *faces) error {
+	if err := s.sound(); err != nil {
+		return err
+	}
 	if conn, err := dialSocket(ctx, s.data); err == nil {
 		_ = conn.Close() // it only showed that somebody answers
 		return errServed(s.data)
