@@ -75,12 +75,21 @@ func (m *maker) item(d draft) *item {
 	}
 	it.row.Kind, it.row.Patch = d.form.kind, patch
 	if m.seen != nil {
+		if it.nameless() {
+			return it.reject(nameCode, record.TextRequired)
+		}
 		m.named.name(it)
 		if field, first := m.seen.before(it); first > 0 {
 			return it.reject(field, fmt.Sprintf("the same %s stands in line %d", field, first))
 		}
 	}
 	return it
+}
+
+// nameless tells a ticket that nothing names: it would be given a code of its own, and another at every further import.
+func (it *item) nameless() bool {
+	p := it.row.Patch
+	return it.form.kind == record.Ticket && it.row.ID.IsZero() && text(p, nameCode) == "" && text(p, nameExternal) == ""
 }
 
 // addMember puts a member at the front of an object.

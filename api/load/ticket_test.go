@@ -142,6 +142,43 @@ func TestImportRefusesWhatIsNoTicket(t *testing.T) {
 	}
 }
 
+// TestImportRefusesTicketsThatNothingNames: each import would make them again.
+func TestImportRefusesTicketsThatNothingNames(t *testing.T) {
+	const required, blank = "This field is required.", "This field may not be blank."
+	lines := `{"kind":"ticket","holder_name":"Ana"}
+{"kind":"ticket","holder_name":"Bia","code":null,"external_id":null,"id":null}
+{"kind":"ticket","holder_name":"Caio","external_id":""}
+{"kind":"ticket","holder_name":"Davi","code":""}
+{"kind":"ticket","holder_name":"Eva","id":""}
+{"kind":"ticket","holder_name":"Fabio","code":"A-1"}
+{"kind":"ticket","holder_name":"Gil","code":null,"external_id":"X-1"}
+{"kind":"ticket","holder_name":"Hugo","id":4242}
+`
+	of := func(column string, line int, reason string) load.Rejection {
+		return load.Rejection{Line: line, Column: column, Reason: reason}
+	}
+	refused := []load.Rejection{of("code", 1, required), of("code", 2, required), of("external_id", 3, blank), of("code", 4, blank), of("code", 5, required)}
+	table := []load.Rejection{of("code", 2, required)}
+	s := congregation(t)
+	for _, c := range []struct {
+		src  load.Source
+		want load.Report
+	}{
+		{load.Source{Event: 7}, load.Report{Created: 3, Rejected: refused}}, {load.Source{Event: 7}, load.Report{Unchanged: 3, Rejected: refused}},
+		{load.Source{Event: 7, Kind: "ticket"}, load.Report{Created: 1, Rejected: table}},
+		{load.Source{Event: 7, Kind: "ticket"}, load.Report{Unchanged: 1, Rejected: table}},
+	} {
+		if c.src.Reader = strings.NewReader(lines); c.src.Kind != "" {
+			c.src.Reader = strings.NewReader("external_id;Nome\n;Ana\nX-2;Bia\n")
+		}
+		got := mustImport(t, s, c.src)
+		got.Warnings = nil // of short codes
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("report differs (-want +got):\n%s", diff)
+		}
+	}
+}
+
 func TestImportOfCodesAsCellsShowThem(t *testing.T) {
 	f := excelize.NewFile()
 	format := "000000"
