@@ -128,6 +128,11 @@ func (ly *layout) titled(title string) (columns []int) {
 	return columns
 }
 
+// nth is the name by which a map means one of several columns of a title: "Nome#2".
+func (ly *layout) nth(column int) string {
+	return ly.titles[column] + "#" + strconv.Itoa(slices.Index(ly.titled(ly.titles[column]), column)+1)
+}
+
 // fed tells whether a column gives the field.
 func (ly *layout) fed(field string) bool {
 	return slices.ContainsFunc(ly.feeds, func(f feed) bool { return f.name == field })

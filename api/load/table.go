@@ -22,9 +22,27 @@ type tableDrafts struct {
 	rows  table
 	ly    *layout
 	cells cellReader
+	over  []int // columns that said something else than one of the same title before them
 }
 
-func (t *tableDrafts) ignored() []string { return t.ly.ignored }
+// ignored names the columns that were not read, also where that holds for some of the rows.
+func (t *tableDrafts) ignored() []string {
+	names := slices.Clone(t.ly.ignored)
+	slices.Sort(t.over)
+	for _, c := range t.over {
+		names = append(names, t.ly.nth(c))
+	}
+	return names
+}
+
+// passOver notes the columns of a field that say something else than the cell that counts.
+func (t *tableDrafts) passOver(columns []int, cell string, texts []string) {
+	for _, c := range columns {
+		if _, other := first([]int{c}, texts); other != "" && other != cell && !slices.Contains(t.over, c) {
+			t.over = append(t.over, c)
+		}
+	}
+}
 
 func (t *tableDrafts) next() (draft, *Rejection, error) {
 	row, err := t.rows.next()
@@ -101,6 +119,8 @@ func (t *tableDrafts) feed(d *draft, row cells, feed *feed) *Rejection {
 	}
 	if feed.joined {
 		cell = joined(feed.columns, row.texts)
+	} else if len(feed.columns) > 1 {
+		t.passOver(feed.columns, cell, row.texts)
 	}
 	if cell == "" && feed.name == nameCode && d.form.kind == record.Ticket {
 		return &Rejection{row.line, t.ly.column(at), faultBlank}

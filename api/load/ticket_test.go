@@ -203,3 +203,30 @@ func TestImportOfCodesAsCellsShowThem(t *testing.T) {
 		t.Errorf("tickets differ (-want +got):\n%s", diff)
 	}
 }
+
+// TestImportNamesASecondColumnOfOneTitle where it says something else, and as --map names it.
+func TestImportNamesASecondColumnOfOneTitle(t *testing.T) {
+	for _, c := range []struct {
+		file    string
+		ignored []string
+		holder  string
+	}{
+		{"code,Nome,Nome\nA-1,Ana,Bia\n", []string{"Nome#2"}, "Ana"},
+		{"code,Foo,Nome,NOME,Nome\nA-1,1,Ana,,Bia\n", []string{"Foo", "Nome#3"}, "Ana"},
+		{"code,Nome,Nome\nA-1,,Bia\n", nil, "Bia"},
+		{"code,Nome,Nome\nA-1,Ana, Ana\n", nil, "Ana"},
+		{"code,First name,Last name\nA-1,Ana,Souza\n", nil, "Ana Souza"},
+	} {
+		s := congregation(t)
+		rep := mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)})
+		if diff := cmp.Diff(c.ignored, rep.Ignored); diff != "" || len(rep.Rejected) > 0 {
+			t.Errorf("%s: rejected %v, ignored columns differ (-want +got):\n%s", c.file, rep.Rejected, diff)
+		}
+		if got := tickets(t, s)[0]["holder_name"]; got != c.holder {
+			t.Errorf("%s: holder %v, want %s", c.file, got, c.holder)
+		}
+		for _, name := range c.ignored {
+			mustImport(t, congregation(t), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file), Map: map[string]string{"order": name}})
+		}
+	}
+}
