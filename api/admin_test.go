@@ -130,6 +130,10 @@ func TestAdminKeys(t *testing.T) {
 	w.status(w.do("DELETE", "/admin/v1/keys/99/", ""), 404)
 	w.status(w.do("DELETE", "/admin/v1/keys/x/", "", invalid), 404)
 	bad := w.status(w.do("POST", "/admin/v1/keys/", `{"level":"world","permissions":["everything"],"rate_limit":-1,"expires_at":"soon"}`, invalid), 400)
+	late := w.status(w.do("POST", "/admin/v1/keys/", `{"name":"Late","level":"denomination","permissions":[],"expires_at":"2020-01-01T00:00:00Z"}`, invalid), 400)
+	if late.text(t, "error.details") != `{"expires_at":["A time to come is wanted."]}` {
+		t.Errorf("a key that has expired before it is made = %s", late.body)
+	}
 	for _, field := range []string{"name", "level", "permissions", "rate_limit", "expires_at"} {
 		if bad.text(t, "error.details."+field+".0") == "" {
 			t.Errorf("no fault of %s in %s", field, bad.body)

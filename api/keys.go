@@ -71,7 +71,7 @@ func createKey(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	spec := keySpec(form)
+	spec := keySpec(form, x.store().Now())
 	if err := sound(form); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func createKey(x *exchange) error {
 }
 
 // keySpec reads a key to make; what is wrong with it is added to the form's faults.
-func keySpec(form *record.Patch) kv.KeySpec {
+func keySpec(form *record.Patch, now time.Time) kv.KeySpec {
 	spec := kv.KeySpec{Name: form.Text("name")}
 	if level := form.Text("level"); level != "" {
 		var err error
@@ -106,6 +106,9 @@ func keySpec(form *record.Patch) kv.KeySpec {
 	}
 	if at := form.Text("expires_at"); at != "" {
 		spec.Expires, _ = time.Parse(time.RFC3339Nano, at) // the form holds it as replies print it
+		if !spec.Expires.After(now) {
+			form.Faults.Add("expires_at", "A time to come is wanted.")
+		}
 	}
 	if n, ok := form.Value("rate_limit"); ok {
 		spec.Rate, _ = strconv.Atoi(string(n)) // the form holds an integer

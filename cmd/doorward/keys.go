@@ -60,6 +60,9 @@ func (m *Main) keysAddCommand(set *settings) *cobra.Command {
 	f.DurationVar(&expires, "expires", 0, "how long it lives, as 48h; 0 = until it is revoked")
 	f.IntVar(&k.Rate, "rate-limit", 0, "requests a minute; 0 = no limit")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if f.Changed("allow") && len(k.Permissions) == 0 {
+			return usageError{fmt.Errorf("--allow: what the key may do is wanted; leave it out for everything but admin and sync")}
+		}
 		if expires < 0 {
 			return usageError{fmt.Errorf("--expires: a time to come is wanted")}
 		}
