@@ -80,6 +80,9 @@ func (m *Main) replicate(ctx context.Context, c *copying, from, to string) (err 
 	if err := c.findZone(); err != nil {
 		return usageError{err}
 	}
+	if (c.key != "" || c.secretFile != "") && !isAddress(from) && !isAddress(to) {
+		return usageError{errors.New("--key and --secret-file: only an address is logged in to, and neither of the two is one")}
+	}
 	source, err := m.openEnd(ctx, c, from, false)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ type endOfCopy struct {
 // openEnd opens a place. A folder is reached as its own server is: through serve's socket, or over the store that is opened.
 func (m *Main) openEnd(ctx context.Context, c *copying, place string, target bool) (*endOfCopy, error) {
 	switch {
-	case strings.Contains(place, "://"):
+	case isAddress(place):
 		return c.address(place)
 	case !strings.HasSuffix(place, ".ndjson.zst"):
 		return m.folderEnd(ctx, c, place, target)
@@ -46,6 +46,9 @@ func (m *Main) openEnd(ctx context.Context, c *copying, place string, target boo
 	}
 	return &endOfCopy{file: place, changes: changes, closing: f.Close}, nil
 }
+
+// isAddress tells an address from a folder or a file.
+func isAddress(place string) bool { return strings.Contains(place, "://") }
 
 func (m *Main) folderEnd(ctx context.Context, c *copying, dir string, target bool) (*endOfCopy, error) {
 	set := *c.settings
