@@ -108,6 +108,10 @@ func (f *enrolForm) enrolment() (e kv.Enrolment, err error) {
 	default:
 		faults.Add("event", record.TextRequired)
 	}
+	f.checkIDs(faults.Add)
+	if f.Finance && len(f.Churches) == 0 && !f.Mirror {
+		faults.Add("finance", "Financial entries are taken along with a church alone.")
+	}
 	if f.Mirror && e.Level.Name == kv.EventOf {
 		faults.Add("mirror", "A mirror is enrolled for no single event.")
 	}
@@ -121,6 +125,17 @@ func (f *enrolForm) enrolment() (e kv.Enrolment, err error) {
 		return e, faults
 	}
 	return e, nil
+}
+
+// checkIDs finds what can be no event's and no church's number.
+func (f *enrolForm) checkIDs(wrong func(field, text string)) {
+	for field, ids := range map[string][]int64{"event": f.Events, "church": f.Churches} {
+		for _, id := range ids {
+			if id < 1 || id > record.MaxID {
+				wrong(field, record.InvalidChoice(strconv.FormatInt(id, 10)))
+			}
+		}
+	}
 }
 
 func levelOf(name kv.LevelName, ids []int64) kv.Level {
