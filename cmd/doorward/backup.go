@@ -108,6 +108,9 @@ func (m *Main) noteBackup(ctx context.Context, set *settings, file string) error
 
 // checkTarget refuses to write a backup where it would do harm, or cannot be.
 func (m *Main) checkTarget(dir, file string) error {
+	if file == "" || file == "-" {
+		return usageError{errors.New("a file's name is wanted: a backup has its manifest beside it, and is read again")}
+	}
 	if err := m.checkFolder(dir); err != nil {
 		return err
 	}
