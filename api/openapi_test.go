@@ -174,7 +174,7 @@ func TestMetrics(t *testing.T) {
 		t.Error("/metrics holds what a client sent")
 	}
 	bare := serve(t, w.server.Metrics())
-	resp, err := http.Get(bare)
+	resp, err := http.Get(bare + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,8 +119,12 @@ func corsOptions(origins []string) cors.Options {
 	}
 }
 
-// Metrics answers /metrics bare, for a listener of its own.
-func (s *Server) Metrics() http.Handler { return s.metrics.page }
+// Metrics answers /metrics and nothing else, without a key, for a listener of its own.
+func (s *Server) Metrics() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.metrics.page)
+	return mux
+}
 
 // operator answers the /admin/v1 routes to whoever owns the machine: no key, no throttle, any Host. It must only ever be
 // reachable by the folder's owner.
