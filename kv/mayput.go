@@ -99,6 +99,11 @@ func (db *scopeDocs) judgeScopes(o *op, p Principal, a *arrival) error {
 	if err := allowed(ok, err, "the key may not write where the record would belong"); err != nil {
 		return err
 	}
+	if !p.isNode() {
+		if err := o.mayLeave(a.kind, a.before, next); err != nil {
+			return err
+		}
+	}
 	if !slices.Contains(next[:], db.scope) && (a.before == nil || !a.before.in(db.scope)) {
 		return refused("the record belongs to another database")
 	}

@@ -50,6 +50,9 @@ func (o *op) write(c change) (*stored, error) {
 	} else {
 		copy(next.scopes[:], c.kind.Scopes(c.id, c.is, home))
 	}
+	if err := o.mayLeave(c.kind, c.before, next.scopes); err != nil {
+		return nil, err
+	}
 	next.fill(c)
 	if err := o.branch(c, next); err != nil {
 		return nil, err

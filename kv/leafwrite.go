@@ -1,0 +1,107 @@
+package kv
+
+import (
+	"slices"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/record"
+)
+
+// mayLeave answers a *Forbidden for a change that this store's centre would not take from it (sync.md §1): it would stay here for good,
+// and nobody elsewhere would ever see it, so whoever makes it is told at once. As long as the centre has not said what it takes,
+// nothing is refused.
+func (o *op) mayLeave(k *record.Kind, before *stored, next [2]record.Scope) error {
+	_, written := writeRules[k]
+	if !o.store.isLeaf() || k.Fact || k.System && !written {
+		return nil
+	}
+	u, err := o.upstream()
+	if err != nil || len(u.Pushes) == 0 {
+		return err
+	}
+	if !written {
+		return refused("this kind of record is changed at the centre alone")
+	}
+	scopes := next[:]
+	if before != nil {
+		scopes = append(scopes, before.scopes[:]...)
+	}
+	if next == ([2]record.Scope{}) {
+		return refused("the centre takes no record from this laptop that is of no church and of no event")
+	}
+	for _, s := range scopes {
+		if s.Sort != 0 && !slices.Contains(u.Pushes, s.String()) {
+			return refused("the centre takes no such record from this laptop: it is to be changed there")
+		}
+	}
+	if before == nil || erasedAs(k) != record.Ticket {
+		return nil
+	}
+	return o.isOursToChange(&u, k, before)
+}
+
+// isOursToChange answers a *Forbidden for a part of a ticket that somebody else has made or changed, where the laptop is a guest.
+func (o *op) isOursToChange(u *Upstream, k *record.Kind, st *stored) error {
+	guest, err := o.isGuestAt(u, st.scopes[0].ID)
+	if err != nil || !guest {
+		return err
+	}
+	tree, err := o.tree(k, st)
+	if err == nil && slices.ContainsFunc(tree.Nodes(), o.isTheirs) {
+		err = refused("the ticket is the centre's: it is to be changed there")
+	}
+	return err
+}
+
+// isGuestAt tells an event that the laptop has along and that is of none of its churches: of its tickets the centre takes those alone
+// that the laptop has made, until somebody else changes them.
+func (o *op) isGuestAt(u *Upstream, event int64) (bool, error) {
+	st, err := o.load(record.Event, record.Int(event))
+	if err != nil || st == nil || st.home(record.Event) == 0 {
+		return err == nil, err
+	}
+	church := record.Scope{Sort: record.ScopeChurch, ID: st.home(record.Event)}
+	return !slices.Contains(u.Pushes, church.String()), nil
+}
+
+// isTheirs tells a revision that another store has made, of which more is known than its name.
+func (o *op) isTheirs(n record.TreeNode) bool {
+	own := n.Node == (ulid.ULID{}) || n.Node.String() == o.store.Node()
+	return !own && (n.Held || n.Deleted || n.At != 0)
+}
+
+// giveWay ends what the laptop has made of a ticket meanwhile, where it is a guest and the centre has changed the ticket: the centre
+// takes none of it, and what is at the centre is what doors must know. It is listed for staff.
+func (o *op) giveWay(ad *adoption) error {
+	leaves := ad.tree.Leaves()
+	if !o.store.isLeaf() || erasedAs(ad.kind) != record.Ticket || ad.doc == nil || len(leaves) < 2 || !slices.ContainsFunc(leaves, o.isTheirs) {
+		return nil
+	}
+	u, err := o.upstream()
+	if err != nil || len(u.Pushes) == 0 {
+		return err
+	}
+	guest, err := o.isGuestAt(&u, ad.doc.Int("event_id"))
+	if err != nil || !guest {
+		return err
+	}
+	for _, n := range leaves {
+		if n.Deleted || o.isTheirs(n) {
+			continue
+		}
+		d, err := o.bodyOf(ad, n.Revision)
+		if err != nil {
+			return err
+		}
+		if d != nil {
+			if err := o.listClash(ad, record.Clash{Other: d.Canonical(), Leaf: n.Revision}); err != nil {
+				return err
+			}
+		}
+		if err := ad.end(n.Revision, o.stamp); err != nil {
+			return err
+		}
+	}
+	return nil
+}
