@@ -54,10 +54,11 @@ func (h *Head) named() bool {
 	return realm == nil && node == nil
 }
 
-// isOfSystem tells the id of what only the server itself writes: keys, laptops, erasures, what staff shall look at.
+// isOfSystem tells the id of what only the server itself writes: keys, laptops, erasures, what staff shall look at. The parts of a
+// ticket are written by whoever writes the ticket.
 func isOfSystem(id string) bool {
 	k, _, ok := record.ParseDocID(id)
-	return ok && k.System
+	return ok && k.System && k != record.HolderName && k != record.Holder
 }
 
 // sameRealm answers nil unless records would go from one realm to another.

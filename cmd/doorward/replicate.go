@@ -93,11 +93,11 @@ func (m *Main) replicate(ctx context.Context, c *copying, from, to string) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, target.close(err != nil)) }()
-	if err := target.takeUp(ctx, source); err != nil {
-		return err
-	}
 	names, err := databasesOf(ctx, c, source, target)
 	if err != nil {
+		return err
+	}
+	if err := target.takeUp(ctx, source, names); err != nil {
 		return err
 	}
 	var all copied

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"doorward/kv"
@@ -155,17 +156,30 @@ func (e *endOfCopy) write(ctx context.Context, head sync.Head, job sync.Job) (ou
 	return out, err
 }
 
-// takeUp makes a store that was made for the records of a file one of their congregation. Its centre is where the file was written,
-// until it joins one: two stores that mint the same ids could never be brought together again.
-func (e *endOfCopy) takeUp(ctx context.Context, source *endOfCopy) error {
-	if source.changes == nil || e.line == nil || e.line.fresh == nil {
+// takeUp makes a store that was made for records of the source one of their congregation. Its centre is where they come from, until
+// it joins one: two stores that mint the same ids could never be brought together again.
+func (e *endOfCopy) takeUp(ctx context.Context, source *endOfCopy, names []string) error {
+	at := slices.IndexFunc(names, sync.OfRecords)
+	if at < 0 || e.line == nil || e.line.fresh == nil {
 		return nil
 	}
-	head, err := source.changes.Head(ctx)
-	if err != nil || !sync.OfRecords(head.DB) {
+	head, err := source.head(ctx, names[at])
+	if err != nil || head.Realm == "" { // of a server that is none of ours
 		return err
 	}
 	return e.line.fresh.store.Join(kv.Operator(), kv.Upstream{Node: head.Node}, kv.Credential{Realm: head.Realm})
+}
+
+// head tells whose database of a name this is.
+func (e *endOfCopy) head(ctx context.Context, name string) (sync.Head, error) {
+	if e.changes != nil {
+		return e.changes.Head(ctx)
+	}
+	t, err := e.open(name, false)
+	if err != nil {
+		return sync.Head{}, err
+	}
+	return t.Head(ctx)
 }
 
 // close ends the use of the place. Where all failed, a store that was made for it goes again.
