@@ -115,6 +115,11 @@ func TestATicketThatComesLateComesWithoutErasedNames(t *testing.T) {
 	if err != nil || member(r.JSON, "holder_name") != "null" {
 		t.Errorf("the ticket is %s, %v, want no name", r.JSON, err)
 	}
+	w := kv.DocWrite{ID: record.HolderName.DocID(record.Int(k.ticket)), Path: chain("a"), Body: []byte(`{"event_id":1,"full_name":"Zacarias Later"}`)}
+	door := enrolled(t, k.Store, "event:1", kv.Venue{Names: true}) // of a laptop that may not write it the centre keeps what it refuses
+	if err := push(t, opens(t, k.Store, door, "event-1-names"), w); kindOf(err) != "forbidden" {
+		t.Errorf("push by a laptop of the event = %v, want forbidden", err)
+	}
 	k.compacted(t)
 	if found := traced(t, k.dir); found != nil {
 		t.Errorf("after: %v", found)

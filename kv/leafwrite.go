@@ -17,21 +17,25 @@ func (o *op) mayLeave(k *record.Kind, before *stored, next [2]record.Scope) erro
 		return nil
 	}
 	u, err := o.upstream()
-	if err != nil || len(u.Pushes) == 0 {
+	if err != nil || u.Epoch == "" {
 		return err
 	}
 	if !written {
 		return refused("this kind of record is changed at the centre alone")
 	}
+	if next == ([2]record.Scope{}) {
+		return refused("the centre takes no record from this laptop that is of no church and of no event")
+	}
 	scopes := next[:]
 	if before != nil {
 		scopes = append(scopes, before.scopes[:]...)
 	}
-	if next == ([2]record.Scope{}) {
-		return refused("the centre takes no record from this laptop that is of no church and of no event")
-	}
 	for _, s := range scopes {
-		if s.Sort != 0 && !slices.Contains(u.Pushes, s.String()) {
+		taken, err := o.isTaken(&u, k, s)
+		if err != nil {
+			return err
+		}
+		if !taken {
 			return refused("the centre takes no such record from this laptop: it is to be changed there")
 		}
 	}
@@ -39,6 +43,21 @@ func (o *op) mayLeave(k *record.Kind, before *stored, next [2]record.Scope) erro
 		return nil
 	}
 	return o.isOursToChange(&u, k, before)
+}
+
+// isTaken tells whether the centre takes records of a kind in a scope from this laptop: in the databases that it has named, and in
+// those of each event of the laptop's churches, which may be new. An event itself goes with its church.
+func (o *op) isTaken(u *Upstream, k *record.Kind, s record.Scope) (bool, error) {
+	switch {
+	case s.Sort == 0, slices.Contains(u.Pushes, s.String()):
+		return true, nil
+	case s.Sort != record.ScopeEvent && s.Sort != record.ScopeEventNames && s.Sort != record.ScopeEventHolders:
+		return false, nil
+	case k == record.Event:
+		return true, nil
+	}
+	guest, err := o.isGuestAt(u, s.ID)
+	return !guest, err
 }
 
 // isOursToChange answers a *Forbidden for a part of a ticket that somebody else has made or changed, where the laptop is a guest.
@@ -69,39 +88,4 @@ func (o *op) isGuestAt(u *Upstream, event int64) (bool, error) {
 func (o *op) isTheirs(n record.TreeNode) bool {
 	own := n.Node == (ulid.ULID{}) || n.Node.String() == o.store.Node()
 	return !own && (n.Held || n.Deleted || n.At != 0)
-}
-
-// giveWay ends what the laptop has made of a ticket meanwhile, where it is a guest and the centre has changed the ticket: the centre
-// takes none of it, and what is at the centre is what doors must know. It is listed for staff.
-func (o *op) giveWay(ad *adoption) error {
-	leaves := ad.tree.Leaves()
-	if !o.store.isLeaf() || erasedAs(ad.kind) != record.Ticket || ad.doc == nil || len(leaves) < 2 || !slices.ContainsFunc(leaves, o.isTheirs) {
-		return nil
-	}
-	u, err := o.upstream()
-	if err != nil || len(u.Pushes) == 0 {
-		return err
-	}
-	guest, err := o.isGuestAt(&u, ad.doc.Int("event_id"))
-	if err != nil || !guest {
-		return err
-	}
-	for _, n := range leaves {
-		if n.Deleted || o.isTheirs(n) {
-			continue
-		}
-		d, err := o.bodyOf(ad, n.Revision)
-		if err != nil {
-			return err
-		}
-		if d != nil {
-			if err := o.listClash(ad, record.Clash{Other: d.Canonical(), Leaf: n.Revision}); err != nil {
-				return err
-			}
-		}
-		if err := ad.end(n.Revision, o.stamp); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -36,14 +36,14 @@ func (v *sight) mayPutInEvent(p Principal, k *record.Kind, event int64) (bool, e
 	if k.Fact {
 		return v.seesEvent(p, event)
 	}
-	err := v.mayChangeEvent(p, event)
-	switch {
-	case errors.Is(err, ErrNotFound):
+	if errors.Is(v.mayChangeEvent(p, event), ErrNotFound) {
 		return k == record.Event && p.level.Name != EventOf, nil // a new one: the church that it is of says whose it is
-	case errors.Is(err, ErrForbidden):
+	}
+	ok, err := v.changesEvent(p, event)
+	if err == nil && !ok {
 		return v.hasAlong(p, k, event)
 	}
-	return err == nil, err
+	return ok, err
 }
 
 // hasAlong tells a kind that laptops write at an event, and a laptop that was enrolled for that one besides its church.
@@ -58,16 +58,37 @@ func (v *sight) hasAlong(p Principal, k *record.Kind, event int64) (bool, error)
 	return slices.Contains(e.Events, event), err
 }
 
-// isGuest tells that p writes what came through a database as a laptop of an event does: only what it has made itself.
-func (v *sight) isGuest(p Principal, via record.Scope) (bool, error) {
-	switch {
-	case p.level.Name == EventOf:
-		return true, nil
-	case !p.isNode() || via.Sort != record.ScopeEvent && via.Sort != record.ScopeEventNames && via.Sort != record.ScopeEventHolders:
-		return false, nil
+// isGuest tells that p writes an arrival as a laptop of an event does: only what it has made itself. That is so where the record is, too.
+func (v *sight) isGuest(p Principal, a *arrival) (bool, error) {
+	if p.level.Name == EventOf || !p.isNode() {
+		return p.isNode(), nil
 	}
-	err := v.mayChangeEvent(p, via.ID)
-	return errors.Is(err, ErrForbidden), onlyFailure(err)
+	scopes := []record.Scope{a.via}
+	if a.before != nil {
+		scopes = append(scopes, a.before.scopes[:]...)
+	}
+	for _, s := range scopes {
+		if s.Sort != record.ScopeEvent && s.Sort != record.ScopeEventNames && s.Sort != record.ScopeEventHolders {
+			continue
+		}
+		ok, err := v.changesEvent(p, s.ID)
+		if err != nil || !ok {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// changesEvent tells whether an event is p's to change, or is not there.
+func (v *sight) changesEvent(p Principal, event int64) (bool, error) {
+	err := v.mayChangeEvent(p, event)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return true, nil
+	case err != nil || p.level.Name == EventOf:
+		return err == nil, onlyFailure(err)
+	}
+	return v.seesEvent(p, event)
 }
 
 // puts tells whether p's class puts records of some kind into the database.

@@ -42,6 +42,9 @@ func TestALaptopOfAChurchSellsAtTheEventItHasAlong(t *testing.T) {
 	if err := push(t, opens(t, s, p, fmt.Sprint("event-", other)), sold(drawnDoc(record.Ticket, 2), other)); kindOf(err) != "forbidden" {
 		t.Errorf("a ticket of an event that it has not along = %v, want forbidden", err)
 	}
+	if _, err := s.Database(p, "event-2"); kindOf(err) != "forbidden" {
+		t.Errorf("the database of another church's event = %v, want forbidden", err)
+	}
 	if err := s.RevokeVenue(kv.Operator(), id); err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,11 @@ func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) err
 		if gone, err := o.isErased(k, id); err != nil || gone {
 			return err
 		}
+		if e, err := o.erased(k, id); err != nil {
+			return err
+		} else if e != nil {
+			in = in.withoutNames(k)
+		}
 	}
 	doc := wholeDoc(in)
 	sum := sha256.Sum256(append([]byte(db+"\x00"), doc...))
@@ -71,6 +76,16 @@ func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) err
 	d.Set("at", record.Time(o.now))
 	_, err = o.write(change{kind: record.Refusal, id: id, is: d})
 	return err
+}
+
+// withoutNames is a document of a kind without what is personal in it, as far as it can be read at all.
+func (in *DocWrite) withoutNames(k *record.Kind) *DocWrite {
+	less := *in
+	less.canonical = nil
+	if d, err := in.decode(k); err == nil && !in.Deleted {
+		less.canonical = d.Erased().Canonical()
+	}
+	return &less
 }
 
 // wholeDoc is a document with its id and revision.

@@ -9,13 +9,10 @@ import (
 )
 
 // resolve carries out what record.Resolve makes of a conflict, in the operation that has brought it. Only the root merges; who has
-// a centre shows the winner and waits, or gives way.
+// a centre shows the winner and waits.
 func (o *op) resolve(ad *adoption) error {
-	switch {
-	case ad.kind.Fact:
+	if o.store.isLeaf() || ad.kind.Fact {
 		return nil
-	case o.store.isLeaf():
-		return o.giveWay(ad)
 	}
 	r, err := record.Resolve(ad.kind, &ad.tree, func(rev record.Revision) (*record.Doc, error) { return o.bodyOf(ad, rev) })
 	if err != nil || r == nil {
@@ -34,16 +31,12 @@ func (o *op) resolve(ad *adoption) error {
 		ad.fresh[r.Revision] = &fresh{doc: r.Doc, body: r.Doc.Encode()}
 	}
 	for _, leaf := range r.Ended {
-		if err := ad.end(leaf, o.stamp); err != nil {
+		node := record.TreeNode{Deleted: true, Ended: true, Held: true, At: o.stamp}
+		if err := ad.graft(record.Ending(leaf), leaf, node); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// end ends a losing branch.
-func (ad *adoption) end(leaf record.Revision, at int64) error {
-	return ad.graft(record.Ending(leaf), leaf, record.TreeNode{Deleted: true, Ended: true, Held: true, At: at})
 }
 
 // graft adds a revision upon one that the tree has.

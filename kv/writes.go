@@ -11,7 +11,7 @@ import (
 
 // writeRule says who may write a kind's documents through its databases (sync.md §1).
 type writeRule struct {
-	event  bool   // a laptop enrolled for an event: facts of its own, and tickets that nobody else has changed
+	event  bool   // a laptop at the event it was enrolled for: facts of its own, and tickets that nobody else has changed
 	church bool   // a laptop enrolled for a church or more
 	money  bool   // only one enrolled with --finance
 	v1     string // the methods by which /v1 writes it, which any other key needs
@@ -128,7 +128,7 @@ func (a *arrival) closes() bool {
 
 // isOwn answers a *Forbidden for what a laptop may not bring because others have made it.
 func (a *arrival) isOwn(o *op, p Principal) error {
-	guest, err := o.isGuest(p, a.via)
+	guest, err := o.isGuest(p, a)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (a *arrival) isOwn(o *op, p Principal) error {
 	switch {
 	case a.kind.Fact && a.doc.Text("node") != p.node.Node:
 		reason = "a laptop brings the facts of its own node alone"
-	case !a.kind.Fact && guest && !(a.before != nil && a.closes()) && !a.isOnlyOf(p.node.Node):
+	case !a.kind.Fact && guest && !a.isOnlyOf(p.node.Node):
 		reason = "somebody else has changed the ticket"
 	default:
 		return nil

@@ -65,37 +65,3 @@ func bodyFor(k *record.Kind) string {
 	}
 	return `{"name":"Another"}`
 }
-
-// TestALaptopGivesWayToItsCentre: both have changed a ticket that the laptop has sold, while they could not speak to one another. The
-// centre takes nothing more of it from the laptop, so what the centre says stands there too, and what the laptop said is listed.
-func TestALaptopGivesWayToItsCentre(t *testing.T) {
-	t.Parallel()
-	w := newTown(t)
-	w.enrol(w.laptop)
-	_, leave := w.follow(w.laptop)
-	w.arrives(w.laptop, w.sell(w.centre, "theirs"))
-	own := w.sell(w.laptop, "own")
-	w.arrives(w.centre, own)
-	leave()
-	change := func(s *kv.Store, body string) {
-		t.Helper()
-		target := kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(own)}
-		if _, err := s.Update(kv.Operator(), target, kvtest.Parse(t, record.Ticket, body, false)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	change(w.centre, `{"state":"cancelled"}`)
-	for _, to := range []string{"One", "Two", "Three"} { // more revisions than the centre has
-		change(w.laptop, `{"type":"`+to+`"}`)
-	}
-	_, leave = w.follow(w.laptop)
-	defer leave()
-	w.await(w.laptop, record.ScopeEvent, "the cancellation", func(kv.DatabaseInfo) bool {
-		d, err := w.laptop.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: "own"})
-		return err == nil && d.Outcome == kv.Cancelled
-	})
-	page, err := w.laptop.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Conflict, Limit: 10})
-	if err != nil || page.Count != 1 || !strings.Contains(string(page.Results), "Three") {
-		t.Errorf("the laptop's conflicts are %s, %v, want what it made of the ticket", page.Results, err)
-	}
-}

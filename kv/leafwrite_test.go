@@ -1,0 +1,56 @@
+package kv_test
+
+import (
+	"fmt"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// TestAChurchsLaptopMakesWhatIsOfItsChurch: people and events of its church, new ones too, and tickets at them; nothing of others.
+func TestAChurchsLaptopMakesWhatIsOfItsChurch(t *testing.T) {
+	s := twoChurches(t) // event 1 is of church 1, event 2 of church 2, event 3 of none
+	u := kv.Upstream{URL: "http://centre.example", Node: anotherNode, Epoch: "known", Key: "key", Pushes: []string{"church-1", "event-1", "event-1-names", "event-1-holders"}}
+	if err := s.Join(kv.Operator(), u, kv.Credential{Realm: s.Realm()}); err != nil {
+		t.Fatal(err)
+	}
+	made := func(k *record.Kind, body string) (int64, error) {
+		r, err := s.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: k}, kvtest.Parse(t, k, body, true))
+		return r.ID.Int(), err
+	}
+	event := `{"name":"Feast","start_datetime":"2026-11-22T19:00:00Z","church_id":%d}`
+	own, err := made(record.Event, fmt.Sprintf(event, 1))
+	if err != nil {
+		t.Fatalf("an event of the church = %v", err)
+	}
+	patched(t, s, record.Event, own, `{"name":"A greater feast"}`)
+	for _, try := range []struct {
+		kind *record.Kind
+		body string
+		want string
+	}{
+		{record.Person, `{"full_name":"Ana","church_id":1}`, "ok"},
+		{record.Person, `{"full_name":"Ana","church_id":2}`, "forbidden"},
+		{record.Ticket, `{"event_id":1,"code":"A"}`, "ok"},
+		{record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"B"}`, own), "ok"},
+		{record.Ticket, `{"event_id":2,"code":"C"}`, "forbidden"},
+		{record.Ticket, `{"event_id":3,"code":"D"}`, "forbidden"},
+		{record.Event, fmt.Sprintf(event, 2), "forbidden"},
+		{record.Group, `{"name":"Choir","church_id":1}`, "ok"},
+		{record.Group, `{"name":"Choir"}`, "forbidden"},
+		{record.Church, `{"name":"Third"}`, "forbidden"},
+	} {
+		if _, err := made(try.kind, try.body); kindOf(err) != try.want {
+			t.Errorf("%s %s = %v, want %q", try.kind.Name, try.body, err, try.want)
+		}
+	}
+	u.Pushes = nil // a mirror, or a laptop whose event is over
+	if err := s.NoteUpstream(u); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := made(record.Person, `{"full_name":"Eva","church_id":1}`); kindOf(err) != "forbidden" {
+		t.Errorf("a person, where the centre takes nothing = %v, want forbidden", err)
+	}
+}
