@@ -115,20 +115,17 @@ func (m *Main) checkTarget(dir, file string) error {
 		return err
 	}
 	target, err := os.Stat(file)
+	if store, failed := os.Stat(kv.Path(dir)); err == nil && failed == nil && os.SameFile(store, target) {
+		return usageError{fmt.Errorf("%s is the store itself", file)}
+	}
+	if err := notOwn(file); err != nil {
+		return err
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = os.Stat(filepath.Dir(file))
 		return named(file, err)
 	}
-	if err != nil {
-		return named(file, err)
-	}
-	if store, err := os.Stat(kv.Path(dir)); err == nil && os.SameFile(store, target) {
-		return usageError{fmt.Errorf("%s is the store itself", file)}
-	}
-	if kv.IsOwnFile(file) {
-		return ownFile(file)
-	}
-	return nil
+	return named(file, err)
 }
 
 // copyInto has the store copied to a folder within its own.

@@ -19,6 +19,11 @@ func (m *Main) exportCommand(set *settings) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&kind, "kind", "", "only records of this kind")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			if err := notOwn(args[0]); err != nil {
+				return err
+			}
+		}
 		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
 			write := func(w io.Writer) error { return export(cmd.Context(), c, kind, w) }
 			if len(args) == 0 || args[0] == "-" {

@@ -27,13 +27,20 @@ func writeFile(name string, write func(io.Writer) error) error {
 			return err
 		}
 	}
-	if kv.IsOwnFile(real) {
-		return ownFile(name)
-	}
 	return named(name, replaceFile(real, write))
 }
 
-func ownFile(name string) error { return usageError{fmt.Errorf("%s is a store's own file", name)} }
+// notOwn refuses a file that a store keeps for itself. A backup of that name has a manifest beside it.
+func notOwn(file string) error {
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		real = file // it is not there yet
+	}
+	if _, err := os.Stat(manifestName(real)); err == nil || !kv.IsOwnFile(real) {
+		return nil
+	}
+	return usageError{fmt.Errorf("%s is a store's own file", file)}
+}
 
 func writeInto(name string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
