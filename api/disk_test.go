@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -50,6 +51,28 @@ func TestAFullDiskIs507(t *testing.T) {
 		}
 		w.status(w.do("GET", "/v1/people/?search=ana", ""), 200)
 	}
+}
+
+// TestAFullDiskHidesNoAnswer that needs no room: one that was given before, that nothing changes, or what is wrong.
+func TestAFullDiskHidesNoAnswer(t *testing.T) {
+	var left atomic.Int64
+	left.Store(1 << 40)
+	w := settle(newSiteOver(t, kvtest.OpenConfig(t, kv.Config{Free: func() (int64, error) { return left.Load(), nil }})))
+	once := func(body string) answer { return w.do("POST", "/v1/people/", body, header("Idempotency-Key", "once")) }
+	body := `{"full_name":"Ana Souza","church_id":1}`
+	w.status(once(body), 201)
+	person := fmt.Sprintf("/v1/people/%d/", w.person)
+	left.Store(256<<20 - 1)
+	if again := w.status(once(body), 201); again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("what was answered before is answered anew: %s", again.body)
+	}
+	w.status(once(`{"full_name":"Eva Lima","church_id":1}`), 422)
+	w.status(w.do("PATCH", "/v1/people/999/", `{}`), 404)
+	w.status(w.do("PATCH", person, `{}`), 200)
+	w.status(w.do("PATCH", person, `{"gender":"zz"}`, invalid), 400)
+	w.status(w.do("PATCH", person, `{"full_name":"Bia Lima"}`), 507)
+	w.status(w.do("POST", "/v1/people/", `{"gender":"zz"}`, invalid), 400)
+	w.status(w.do("POST", "/v1/people/", body), 507)
 }
 
 // TestReadyzTellsOfWhatCouldNotBeErased until it is; the server is of use meanwhile.

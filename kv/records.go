@@ -74,14 +74,14 @@ func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err
 	if err := mayCreate(p, t.Kind); err != nil {
 		return Reply{}, err
 	}
-	if err := s.Room(Creates); err != nil {
-		return Reply{}, err
-	}
 	in := s.prepareNew(p, patch)
 	err = s.do(false, func(o *op) error {
 		o.reader = p
 		r, err = o.once(t.Once, func() (Reply, error) {
 			st, err := o.create(p, t.Kind, record.ID{}, in)
+			if err == nil {
+				err = s.Room(Creates) // what is wrong with it, or was answered before, needs no room
+			}
 			if err != nil {
 				return Reply{}, err
 			}
@@ -111,9 +111,6 @@ func (s *Store) Update(p Principal, t Target, patch *record.Patch) (r Reply, err
 	if err := p.checkKind(t.Surface, t.Kind, "PATCH"); err != nil {
 		return Reply{}, err
 	}
-	if err := s.Room(Creates); err != nil {
-		return Reply{}, err
-	}
 	in := s.prepare(patch)
 	err = s.do(false, func(o *op) error {
 		o.reader = p
@@ -122,6 +119,9 @@ func (s *Store) Update(p Principal, t Target, patch *record.Patch) (r Reply, err
 			return err
 		}
 		st, err := o.update(p, t.Kind, before, in)
+		if err == nil && len(o.changed) > 0 {
+			err = s.Room(Creates) // as above
+		}
 		if err != nil {
 			return err
 		}
