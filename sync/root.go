@@ -3,6 +3,7 @@ package sync
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"strings"
 )
@@ -13,8 +14,12 @@ type vendor struct {
 	Version string `json:"version"`
 }
 
-// welcome tells who this is. The uuid is the node's: peers name their checkpoints by it.
+// welcome tells who this is. The uuid is the node's: peers name their checkpoints by it. It is for anybody but who shows a wrong key:
+// clients try here whether theirs is right.
 func welcome(c *call) error {
+	if err := c.authenticate(); err != nil && !errors.Is(err, errAnonymous) {
+		return err
+	}
 	conf := &c.server.config
 	return c.reply(http.StatusOK, struct {
 		Welcome string `json:"couchdb"`
