@@ -43,7 +43,8 @@ type Server struct {
 	document []byte // the OpenAPI document
 }
 
-// New makes a server. It fails where the public URL cannot be read, where a host or an origin is none that a request can name, or the registry holds other metrics of the same names.
+// New makes a server. It fails where the public URL cannot be read, where a host or an origin is none that a request can name, or where
+// the registry holds other metrics of the same names.
 func New(c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, errors.New("api: no store")
