@@ -213,36 +213,22 @@ func TestAnErasureIsHiddenWhoeverFinishesBeforeIt(t *testing.T) {
 	wantHidden(t, k.shown(t))
 }
 
-// TestDamagedLookupsHideAllHolders: whose tickets are to be erased cannot be found out.
-func TestDamagedLookupsHideAllHolders(t *testing.T) {
-	k := knowing(t)
-	backup := k.backup(t)
-	k.erase(t)
-	k.putBack(t, backup)
-	kv.SpoilRows(t, k.dir, "lookup")
-	k.Store = reopenable(t, kv.Config{Dir: k.dir})
-	defer func() { closed(t, k.Store) }()
-	if k.ErasuresUnfinished() == 0 {
-		t.Error("no erasure is unfinished")
-	}
-	for _, kind := range []*record.Kind{record.Person, record.Ticket, record.Holder, record.HolderName} {
-		wantHidden(t, string(pageOf(t, k.Store, kind).Results))
-	}
-}
-
-// TestDamageElsewhereKeepsNoStoreShut: erasing looks at every conflict, and one of them cannot be read.
+// TestDamageElsewhereKeepsNoStoreShut: erasing looks at every conflict, and one of them cannot be read; or whose tickets are to be
+// erased cannot be found out, and all holders are hidden.
 func TestDamageElsewhereKeepsNoStoreShut(t *testing.T) {
-	k := knowing(t)
-	backup := k.backup(t)
-	k.erase(t)
-	k.putBack(t, backup)
-	kv.SpoilRows(t, k.dir, "kind:conflict")
-	k.Store = reopenable(t, kv.Config{Dir: k.dir})
-	defer func() { closed(t, k.Store) }()
-	if k.ErasuresUnfinished() == 0 {
-		t.Error("no erasure is unfinished")
-	}
-	for _, kind := range []*record.Kind{record.Person, record.Ticket, record.Membership, record.Holder, record.HolderName, record.Refusal} {
-		wantHidden(t, string(pageOf(t, k.Store, kind).Results))
+	for _, bucket := range []string{"kind:conflict", "lookup"} {
+		k := knowing(t)
+		backup := k.backup(t)
+		k.erase(t)
+		k.putBack(t, backup)
+		kv.SpoilRows(t, k.dir, bucket)
+		k.Store = reopenable(t, kv.Config{Dir: k.dir})
+		if k.ErasuresUnfinished() == 0 {
+			t.Errorf("%s damaged: no erasure is unfinished", bucket)
+		}
+		for _, kind := range []*record.Kind{record.Person, record.Ticket, record.Membership, record.Holder, record.HolderName, record.Refusal} {
+			wantHidden(t, string(pageOf(t, k.Store, kind).Results))
+		}
+		closed(t, k.Store)
 	}
 }

@@ -61,6 +61,24 @@ func TestCodeWorksOnce(t *testing.T) {
 	}
 }
 
+// letIn enrols a laptop and logs it in.
+func letIn(t testing.TB, s *kv.Store, e kv.Enrolment) (kv.Principal, kv.Credential) {
+	t.Helper()
+	_, code, _, err := s.Enrol(kv.Operator(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Login(c.Key, "mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, c
+}
+
 // TestNobodyJoinsUnderAnothersName: what comes from a laptop is known by its name alone, so a code is no way to take one over.
 func TestNobodyJoinsUnderAnothersName(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))

@@ -40,9 +40,7 @@ func (s *Store) Exchanged(p Principal, overAfter time.Duration) (all []Exchanged
 // ended tells a database of an event that has ended some time ago. A laptop that joins later has it for as long from then on.
 func (v *sight) ended(e *Enrolled, database string, after time.Duration) (bool, error) {
 	scope, _ := record.ParseScope(database)
-	switch scope.Sort {
-	case record.ScopeEvent, record.ScopeEventNames, record.ScopeEventHolders:
-	default:
+	if !scope.Sort.OfEvent() {
 		return false, nil
 	}
 	event, err := v.load(record.Event, record.Int(scope.ID))

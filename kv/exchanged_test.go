@@ -39,18 +39,7 @@ func TestWhenAnEventIsOver(t *testing.T) {
 			if try.mirror {
 				e = kv.Enrolment{Name: "south", Level: kv.Level{Name: kv.Denomination}, Events: []int64{event}, Venue: kv.Venue{Mirror: true}}
 			}
-			_, code, _, err := s.Enrol(kv.Operator(), e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")})
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := s.Login(c.Key, "mine")
-			if err != nil {
-				t.Fatal(err)
-			}
+			p, _ := letIn(t, s, e)
 			clock.Move(try.asked)
 			if err := s.MeasureClock(anotherNode, try.offset, s.Now()); err != nil {
 				t.Fatal(err)

@@ -12,8 +12,11 @@ import (
 // and nobody elsewhere would ever see it, so whoever makes it is told at once. As long as the centre has not said what it takes,
 // nothing is refused.
 func (o *op) mayLeave(k *record.Kind, before *stored, next [2]record.Scope) error {
+	if !o.store.isLeaf() {
+		return nil
+	}
 	_, written := writeRules[k]
-	if !o.store.isLeaf() || k.Fact || k.System && !written {
+	if k.Fact || k.System && !written {
 		return nil
 	}
 	u, err := o.upstream()
@@ -51,7 +54,7 @@ func (o *op) isTaken(u *Upstream, k *record.Kind, s record.Scope) (bool, error) 
 	switch {
 	case s.Sort == 0, slices.Contains(u.Pushes, s.String()):
 		return true, nil
-	case s.Sort != record.ScopeEvent && s.Sort != record.ScopeEventNames && s.Sort != record.ScopeEventHolders:
+	case !s.Sort.OfEvent():
 		return false, nil
 	case k == record.Event:
 		return true, nil

@@ -21,10 +21,10 @@ func (v *sight) mayPut(p Principal, k *record.Kind, s record.Scope) error {
 	case p.isNode() && (eventLevel && !rule.event || !eventLevel && !rule.church || rule.money && !p.node.Finance):
 		return refused("a laptop of this level does not write this kind")
 	}
-	switch s.Sort {
-	case record.ScopeChurch, record.ScopeChurchFinance:
+	switch {
+	case s.Sort == record.ScopeChurch, s.Sort == record.ScopeChurchFinance:
 		ok, err = v.holdsChurch(p, s.ID)
-	case record.ScopeEvent, record.ScopeEventNames, record.ScopeEventHolders:
+	case s.Sort.OfEvent():
 		ok, err = v.mayPutInEvent(p, k, s.ID)
 	}
 	return allowed(ok, err, "the key may not write where the record would belong")
@@ -36,14 +36,14 @@ func (v *sight) mayPutInEvent(p Principal, k *record.Kind, event int64) (bool, e
 	if k.Fact {
 		return v.seesEvent(p, event)
 	}
-	if errors.Is(v.mayChangeEvent(p, event), ErrNotFound) {
-		return k == record.Event && p.level.Name != EventOf, nil // a new one: the church that it is of says whose it is
-	}
 	ok, err := v.changesEvent(p, event)
-	if err == nil && !ok {
-		return v.hasAlong(p, k, event)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return k == record.Event && p.level.Name != EventOf, nil // a new one: the church that it is of says whose it is
+	case err != nil || ok:
+		return ok, err
 	}
-	return ok, err
+	return v.hasAlong(p, k, event)
 }
 
 // hasAlong tells a kind that laptops write at an event, and a laptop that was enrolled for that one besides its church.
@@ -68,10 +68,13 @@ func (v *sight) isGuest(p Principal, a *arrival) (bool, error) {
 		scopes = append(scopes, a.before.scopes[:]...)
 	}
 	for _, s := range scopes {
-		if s.Sort != record.ScopeEvent && s.Sort != record.ScopeEventNames && s.Sort != record.ScopeEventHolders {
+		if !s.Sort.OfEvent() {
 			continue
 		}
 		ok, err := v.changesEvent(p, s.ID)
+		if errors.Is(err, ErrNotFound) {
+			continue // it is gone, and nobody's
+		}
 		if err != nil || !ok {
 			return err == nil, err
 		}
@@ -79,14 +82,10 @@ func (v *sight) isGuest(p Principal, a *arrival) (bool, error) {
 	return false, nil
 }
 
-// changesEvent tells whether an event is p's to change, or is not there.
+// changesEvent tells whether an event is p's to see and to change: ErrNotFound where it is not there.
 func (v *sight) changesEvent(p Principal, event int64) (bool, error) {
-	err := v.mayChangeEvent(p, event)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return true, nil
-	case err != nil || p.level.Name == EventOf:
-		return err == nil, onlyFailure(err)
+	if err := v.mayChangeEvent(p, event); err != nil {
+		return false, onlyFailure(err)
 	}
 	return v.seesEvent(p, event)
 }

@@ -16,18 +16,7 @@ func TestALaptopOfAChurchSellsAtTheEventItHasAlong(t *testing.T) {
 	s := twoChurches(t) // event 1 is of church 1, event 3 of none
 	other := newEvent(t, s, "")
 	newTicket(t, s, 3, "MADE-HERE", "")
-	id, code, _, err := s.Enrol(kv.Operator(), kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Events: []int64{3}, Venue: kv.Venue{Names: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.Login(c.Key, "mine")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, c := letIn(t, s, kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Events: []int64{3}, Venue: kv.Venue{Names: true}})
 	sold := func(id string, event int64) kv.DocWrite {
 		return kv.DocWrite{ID: id, Path: chain("a"), Author: kv.Author{Node: ulid.MustParse(laptopNode)}, Body: fmt.Appendf(nil, `{"code_hash":"%064d","event_id":%d,"label":"","state":"valid"}`, event, event)}
 	}
@@ -42,18 +31,37 @@ func TestALaptopOfAChurchSellsAtTheEventItHasAlong(t *testing.T) {
 	if err := push(t, opens(t, s, p, fmt.Sprint("event-", other)), sold(drawnDoc(record.Ticket, 2), other)); kindOf(err) != "forbidden" {
 		t.Errorf("a ticket of an event that it has not along = %v, want forbidden", err)
 	}
+	moved := onTop(t, db, record.Ticket.DocID(record.Int(1)), `"event_id":3`, `"event_id":1`)
+	if err := push(t, opens(t, s, p, "event-1"), moved); kindOf(err) != "forbidden" {
+		t.Errorf("somebody else's ticket taken to an event of the church = %v, want forbidden", err)
+	}
 	if _, err := s.Database(p, "event-2"); kindOf(err) != "forbidden" {
 		t.Errorf("the database of another church's event = %v, want forbidden", err)
 	}
-	if err := s.RevokeVenue(kv.Operator(), id); err != nil {
+	if err := s.RevokeVenue(kv.Operator(), c.ID); err != nil {
 		t.Fatal(err)
 	}
-	if p, err = s.RevokedNode(c.Key); err != nil {
+	p, err := s.RevokedNode(c.Key)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"event-3", "event-3-names", "event-3-holders"} {
 		if _, err := opens(t, s, p, name).Missing([]kv.Revs{{ID: drawnDoc(record.Ticket, 1), Revisions: chain("b")}}); err != nil {
 			t.Errorf("a revoked laptop's question at %s = %v", name, err)
 		}
+	}
+}
+
+// TestAnEventThatIsGoneEndsNoPush: what a church's laptop says of an event that was deleted meanwhile is judged, and the next document too.
+func TestAnEventThatIsGoneEndsNoPush(t *testing.T) {
+	s := twoChurches(t)
+	p := enrolled(t, s, "church:1", kv.Venue{Names: true})
+	db := opens(t, s, p, "event-1")
+	changed := onTop(t, db, record.Event.DocID(record.Int(1)), `"active":true`, `"active":false`)
+	if err := s.Delete(kv.Operator(), target(record.Event, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := push(t, db, changed); kindOf(err) == "not found" {
+		t.Errorf("a change of an event that is gone = %v", err)
 	}
 }

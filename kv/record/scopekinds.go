@@ -18,6 +18,11 @@ func (s ScopeSort) Kinds() []*Kind {
 	return found
 }
 
+// OfEvent tells the sorts that hold what an event has.
+func (s ScopeSort) OfEvent() bool {
+	return s == ScopeEvent || s == ScopeEventNames || s == ScopeEventHolders
+}
+
 // ParseScope reads a database's name as Scope.String writes it; ok is false for any other, and for the scope of the system,
 // which is no database.
 func ParseScope(name string) (s Scope, ok bool) {
