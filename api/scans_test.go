@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"doorward/kv"
 )
 
 // What offline scanners hand in, and what doors and staff see of double entries (design.md §7, sync.md §3).
@@ -85,6 +87,31 @@ func sameButAge(a, b string) bool {
 		delete(y.Results[i], "seconds_ago")
 	}
 	return fmt.Sprint(x) == fmt.Sprint(y)
+}
+
+// TestAMirrorRefusesEachScan: with the sentence that says where to go, and 403 for what is asked alone.
+func TestAMirrorRefusesEachScan(t *testing.T) {
+	w := newWorld(t)
+	w.ticket(w.event, "K1", "")
+	u := kv.Upstream{URL: "https://centre.example", Node: "01J00000000000000000000000", Epoch: "01J00000000000000000000001", Pulls: []string{"records"}}
+	if err := w.store.Join(kv.Operator(), u, kv.Credential{Realm: w.store.Realm()}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "This laptop is a mirror, which is only read: check in at the centre, or at a laptop that is enrolled for the event."
+	a := w.status(w.do("POST", doorPath(w.event, "scans"), `{"scans":[{"code":"K1",`+seenAt+`,"nonce":"a"},{"code":"",`+seenAt+`}]}`, invalid), 200)
+	for path, want := range map[string]string{"0.error.code": "FORBIDDEN", "0.error.message": want, "0.nonce": "a", "1.error.code": "VALIDATION_ERROR"} {
+		if got := a.text(t, "results."+path); got != want {
+			t.Errorf("%s = %q, want %q", path, got, want)
+		}
+	}
+	for path, body := range map[string]string{
+		fmt.Sprintf("/v1/event/%d/checkin/", w.event): `{"code":"K1"}`, doorPath(w.event, "scan"): `{"code":"K1"}`,
+		doorPath(w.event, "undo"): `{"checkin_id":"01J00000000000000000000000"}`,
+	} {
+		if got := w.status(w.do("POST", path, body), 403).text(t, "error.message"); got != want {
+			t.Errorf("%s = %q, want %q", path, got, want)
+		}
+	}
 }
 
 func TestScansAreBounded(t *testing.T) {

@@ -2,6 +2,8 @@ package kv
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/oklog/ulid/v2"
 
@@ -15,6 +17,7 @@ type adoption struct {
 	next  *stored
 	was   *record.Doc // before, if it was live
 	is    *record.Doc // nil: deleted
+	mixed bool        // several leaves have become one
 }
 
 // fresh is a body that is not stored yet.
@@ -26,11 +29,29 @@ type fresh struct {
 
 // receive adopts what another store has made, and makes one of what was made twice.
 func (o *op) receive(a *arrival) error {
+	o.complete(a)
 	ad, err := o.adoption(a)
 	if err != nil {
 		return err
 	}
-	return o.joinTwins(ad)
+	if err := o.joinTwins(ad); err != nil {
+		return err
+	}
+	return o.followParts(ad)
+}
+
+// complete gives a record what replies always show. Our own servers' never lack it; other programs may speak the protocol, too.
+func (o *op) complete(a *arrival) {
+	if a.doc == nil {
+		return
+	}
+	made := o.moment()
+	if a.node.At != 0 {
+		made.Now = time.UnixMicro(a.node.At).UTC()
+	}
+	if a.doc.Complete(made) {
+		a.remake(a.doc)
+	}
 }
 
 // adopt is receive for what passed the rules of /v1, which let nobody make a thing twice.
@@ -51,7 +72,12 @@ func (o *op) adoption(a *arrival) (*adoption, error) {
 	if _, err := a.tree.Graft(a.path, a.node); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
 	}
-	if a.doc != nil {
+	switch {
+	case a.late:
+		if err := o.unnameLate(ad); err != nil {
+			return nil, err
+		}
+	case a.doc != nil:
 		ad.fresh[a.path[0]] = &fresh{a.doc, a.body, a.foreign}
 	}
 	if a.before != nil && !a.before.deleted {
@@ -129,11 +155,19 @@ func (o *op) chooseBody(ad *adoption) error {
 	return err
 }
 
-// keepLosers keeps the bodies of the revision that was the record's, and of those that have come and are not.
+// keepLosers keeps the bodies of the revision that was the record's, and of those that have come and are not. A laptop keeps nothing
+// of what a ticket was: nobody tells it who had the ticket once, and only the root merges.
 func (o *op) keepLosers(ad *adoption) error {
-	if e, err := o.erased(ad.kind, ad.id); err != nil || e != nil && o.store.isLeaf() {
-		releaseAll(&ad.tree, ad.next.revision)
-		return errorsOr(err, func() error { return o.forget(ad.kind, ad.id) })
+	if o.store.isLeaf() && erasedAs(ad.kind) == record.Ticket {
+		leaves := ad.tree.Leaves()
+		for _, n := range ad.tree.Nodes() {
+			isLeaf := slices.ContainsFunc(leaves, func(l record.TreeNode) bool { return l.Revision == n.Revision })
+			if !n.Held || n.Deleted || isLeaf || n.Revision == ad.next.revision || ad.fresh[n.Revision] != nil {
+				continue
+			}
+			ad.tree.Hold(n.Revision, false)
+			o.delete(bodyBucket, bodyKey(ad.kind, ad.id, n.Revision))
+		}
 	}
 	if b := ad.before; b != nil && b.revision != ad.next.revision && ad.tree.Find(b.revision).Held {
 		o.keepBody(ad.kind, b)
@@ -174,7 +208,7 @@ func (o *op) follow(ad *adoption) error {
 		if ad.is != nil {
 			k, known := record.ByName(ad.is.Text("kind"))
 			if known {
-				o.applyErasure(k, erasedHash(ad.id.ULID()))
+				o.applyErasure(k, erasedHash(ad.id.ULID()), nil)
 			}
 		}
 	case record.APIKey:

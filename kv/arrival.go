@@ -23,9 +23,11 @@ type arrival struct {
 	body    record.Body       // of doc
 	lost    *record.Doc       // of a deletion: an edit that ended with it; nil: none
 	foreign bool              // the revision is not made of the body
+	late    bool              // it was made before the names were erased that doc does not have any more
 	via     record.Scope      // of the database that it came through; zero: the mirror
 	before  *stored           // the record as it is; nil: new
 	unseen  bool              // whoever brings it cannot know that there is a record
+	guest   bool              // a laptop brings it that may bring only what it has made itself
 	tree    record.Tree       // before the arrival
 }
 

@@ -123,6 +123,9 @@ func (o *op) checkIn(a *attempt) (Decision, error) {
 	if d, done, err := o.replay(a, ticket); err != nil || done {
 		return d, err
 	}
+	if err := o.mayDecide(a.Event); err != nil {
+		return Decision{}, err
+	}
 	if ticket == nil {
 		return o.refuseUnknown(a)
 	}

@@ -58,7 +58,7 @@ func (v *sight) unshown(k *record.Kind, st *stored) error {
 	if c == nil || v.bare || st.deleted || !mayHide(k) {
 		return nil
 	}
-	return c.empty(k, st, false)
+	return v.empty(c, k, st, false)
 }
 
 // unshownPast is unshown for a kept body.
@@ -67,16 +67,39 @@ func (v *sight) unshownPast(k *record.Kind, st *stored) error {
 	if c == nil || v.bare || !mayHide(k) {
 		return nil
 	}
-	return c.empty(k, st, erasedAs(k) == record.Ticket && (c.past == nil || c.past[st.id]))
+	return v.empty(c, k, st, erasedAs(k) == record.Ticket && (c.past == nil || c.past[st.id]))
 }
 
-func (c *concealed) empty(k *record.Kind, st *stored, whole bool) error {
+func (v *sight) empty(c *concealed, k *record.Kind, st *stored, whole bool) error {
 	d, err := st.decode(k)
-	if err == nil && (whole || c.hides(k, st.id, d)) {
-		st.body = blank(k, d).Encode()
-		st.version = k.Version
+	if err != nil || !whole && !c.hides(k, st.id, d) {
+		return err
 	}
-	return err
+	if stays, err := v.stays(k, st); err != nil || stays {
+		return err
+	}
+	st.body = blank(k, d).Encode()
+	st.version = k.Version
+	return nil
+}
+
+// stays tells a part of a ticket that erasing leaves as it is, for it was made since, or the laptop does not know what was: who read it
+// without its names meanwhile, as an index or a replication may, would never read it again.
+func (v *sight) stays(k *record.Kind, st *stored) (bool, error) {
+	if erasedAs(k) != record.Ticket {
+		return false, nil
+	}
+	e, err := v.erased(k, st.id)
+	if err != nil || e == nil {
+		return false, err
+	}
+	if of, err := v.holderErased(st.id); err != nil || of {
+		return false, err // whatever of the ticket was made since
+	}
+	if v.store.isLeaf() && len(e.first) == 0 {
+		return true, nil
+	}
+	return v.standsOn(e, k, st)
 }
 
 // mayHide tells the kinds whose records tell of a person.

@@ -99,6 +99,12 @@ func (d *disk) roomFor(what string, bytes int64) error {
 	return &DiskFull{What: what, Need: need, Free: free}
 }
 
+// RoomBeside answers nil or a *DiskFull: has the disk of a folder's store room for so many bytes of what is written there by another
+// than the store, without taking it from what people make?
+func RoomBeside(c Config, what string, bytes int64) error {
+	return newDisk(c).roomFor(what+" and what people go on making", bytes)
+}
+
 // note tells the log what is refused from now on, and what goes on.
 func (d *disk) note(free int64) {
 	for use, limit := range d.limits {

@@ -104,15 +104,18 @@
 // # Opening
 //
 // A file that cannot be used as it is ends in one sentence (BadFile) that names it, and the newest backup where one is known: the file
-// doorward.backup beside the store tells of that. Before bbolt opens a file, whoever holds its lock looks at its heads and at every page
-// that they lead to (guard.go), for bbolt's own look ends the process where a page leads out of the file.
+// doorward.backup beside the store tells of that. A folder that has one of the files beside, and no store, is no new folder (gone.go).
+// Before bbolt opens a file, whoever holds its lock looks at its heads and at every page that they lead to (guard.go), for bbolt's own
+// look ends the process where a page leads out of the file.
 //
 // # Erasing
 //
 // Who is erased gets an empty tombstone on every leaf, and no body of any revision stays, neither of the person nor of what named
-// the person; tickets stay valid without a name. A file beside the store says what was erased, by keyed hashes (ledger.go): no
-// restore replaces it, and what it says is done before anybody is served. What cannot be, as on a full disk, is shown to nobody until
-// it is done (concealed.go). Compacting takes the bytes out of the file's free pages.
+// the person; tickets stay valid without a name, and what a laptop that had not heard of it makes of one gets a revision without names
+// put upon it. A laptop that is told which revisions were the first without names empties in place what stands on none of them, for it
+// may be given nothing more. A file beside the store says what was erased, by keyed hashes (ledger.go): no restore replaces it, and what
+// it says is done before anybody is served. What cannot be, as on a full disk, is shown to nobody until it is done (concealed.go).
+// Compacting takes the bytes out of the file's free pages.
 //
 // # Reading
 //

@@ -140,4 +140,5 @@ type Author struct {
 type DocResult struct {
 	Revision record.Revision
 	Err      error
+	Kept     bool // refused, and kept whole for staff
 }

@@ -3,8 +3,8 @@ package kv
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,7 +53,7 @@ type Enrolment struct {
 	Venue  Venue   // the grants; it has no Node yet
 }
 
-// Enrol makes the code by which one laptop may join: *Forbidden, record.Faults.
+// Enrol makes the code by which one laptop may join: *Forbidden, record.Faults, and *Conflict where the store has joined a centre.
 func (s *Store) Enrol(p Principal, e Enrolment) (id int64, code string, ends time.Time, err error) {
 	if err := p.mayRule(); err != nil {
 		return 0, "", ends, err
@@ -64,8 +64,11 @@ func (s *Store) Enrol(p Principal, e Enrolment) (id int64, code string, ends tim
 	e.Name = strings.TrimSpace(e.Name)
 	code = record.MakeCode(draw10())
 	err = s.do(false, func(o *op) error {
-		if faults := o.faultsOf(e); len(faults) > 0 {
-			return faults
+		if err := s.mayEnrol(); err != nil {
+			return err
+		}
+		if faults, err := o.faultsOf(e); err != nil || len(faults) > 0 {
+			return orErr(err, faults)
 		}
 		ends = o.now.Add(codeLife)
 		at, _, err := o.vacant(record.Node, record.ID{})
@@ -82,25 +85,38 @@ func (s *Store) Enrol(p Principal, e Enrolment) (id int64, code string, ends tim
 	return id, code, ends, err
 }
 
-// faultsOf judges what a laptop shall be let in for.
-func (o *op) faultsOf(e Enrolment) (f record.Faults) {
+// faultsOf judges what a laptop shall be let in for: of what its level does not see it would be refused every byte.
+func (o *op) faultsOf(e Enrolment) (f record.Faults, err error) {
 	k := Key{Name: e.Name, Level: e.Level}
 	f = k.faults()
-	check := func(kind *record.Kind, ids []int64) {
-		for _, id := range ids {
-			if !o.lists.kind(kind).all.contains(record.Int(id)) {
-				f.Add(kind.Name, record.InvalidID(id))
-			}
+	there := func(kind *record.Kind, id int64) bool {
+		ok := o.lists.kind(kind).all.contains(record.Int(id))
+		if !ok {
+			f.Add(kind.Name, record.InvalidID(id))
+		}
+		return ok
+	}
+	for _, id := range e.Level.IDs {
+		switch e.Level.Name {
+		case ChurchOf:
+			there(record.Church, id)
+		case EventOf:
+			there(record.Event, id)
 		}
 	}
-	if e.Level.Name == ChurchOf {
-		check(record.Church, e.Level.IDs)
+	for _, id := range e.Events {
+		if !there(record.Event, id) {
+			continue
+		}
+		sees, err := o.seesEvent(Principal{level: e.Level}, id)
+		if err != nil {
+			return nil, err
+		}
+		if !sees {
+			f.Add(record.Event.Name, fmt.Sprintf("Event %d is of a church that the laptop is not enrolled for.", id))
+		}
 	}
-	if e.Level.Name == EventOf {
-		check(record.Event, e.Level.IDs)
-	}
-	check(record.Event, e.Events)
-	return f
+	return f, nil
 }
 
 func (e *Enrolment) doc() *record.Doc {
@@ -143,8 +159,8 @@ func (s *Store) Exchange(code string, j Joiner) (c Credential, err error) {
 	}
 	err = s.do(false, func(o *op) error {
 		st, d, err := o.enrolmentOf(code)
-		if err != nil {
-			return err
+		if err != nil || s.mayEnrol() != nil { // it may have joined a centre since it gave the code
+			return orErr(err, ErrCode)
 		}
 		if id := d.Int("key_id"); id != 0 {
 			c, err = o.exchangedBefore(st, d, j)
@@ -280,13 +296,4 @@ func (o *op) exchange(st *stored, k Key, secret [sha256.Size]byte) (c Credential
 func (o *op) credential(id int64, k Key) Credential {
 	f := o.store.identity.family.Load()
 	return Credential{ID: id, Key: k.Key, Name: k.Name, Realm: f.realm, Centre: o.store.Node(), CodeKey: slices.Clone(f.codeKey), Ends: k.Expires}
-}
-
-// HashSecret is how a secret is told to the centre and kept there.
-func HashSecret(secret string) [sha256.Size]byte { return sha256.Sum256([]byte(secret)) }
-
-// ParseHash reads a hash as hexadecimal digits.
-func ParseHash(text string) (hash [sha256.Size]byte, ok bool) {
-	n, err := hex.Decode(hash[:], []byte(text[:min(len(text), 2*sha256.Size)]))
-	return hash, err == nil && n == sha256.Size && len(text) == 2*sha256.Size
 }

@@ -56,7 +56,7 @@ func TestCodeWorksOnce(t *testing.T) {
 		t.Fatalf("Login(the laptop's key) = %v, %v", p, err)
 	}
 	all, err := s.Exchanged(p, 0)
-	if want := (kv.Exchanged{Name: record.Scope{Sort: record.ScopeEventHolders, ID: event}.String(), Push: true}); err != nil || len(all) != 4 || all[3] != want {
+	if want := (kv.Exchanged{Name: record.Scope{Sort: record.ScopeEventHolders, ID: event}.String(), Push: true, Guest: true}); err != nil || len(all) != 4 || all[3] != want {
 		t.Errorf("Exchanged() = %v, %v, want the event's holders to push alone", all, err)
 	}
 }
@@ -127,6 +127,24 @@ func TestNobodyJoinsUnderAnothersName(t *testing.T) {
 	}
 }
 
+// TestALaptopEnrolsNoLaptop: what a second one did would end at the first, as the centre takes from each what it has made itself.
+func TestALaptopEnrolsNoLaptop(t *testing.T) {
+	for _, url := range []string{"https://centre.example", ""} { // "": its records came by a file
+		s, event, _, code := invited(t, kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)))
+		if err := s.Join(kv.Operator(), kv.Upstream{URL: url, Node: anotherNode}, kv.Credential{Realm: s.Realm()}); err != nil {
+			t.Fatal(err)
+		}
+		e := kv.Enrolment{Name: "south", Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}}
+		var no *kv.Conflict
+		if _, _, _, err := s.Enrol(kv.Operator(), e); !errors.As(err, &no) || !strings.Contains(no.Reason, "at the centre") || !strings.Contains(no.Reason, url) {
+			t.Errorf("Enrol at a laptop of %q = %v, want *Conflict that names the centre", url, err)
+		}
+		if _, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")}); !errors.Is(err, kv.ErrCode) {
+			t.Errorf("Exchange of a code from before it joined = %v, want ErrCode", err)
+		}
+	}
+}
+
 func TestCodeOfYesterdayIsOver(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 	s, _, id, code := invited(t, clock)
@@ -168,7 +186,8 @@ func TestRevokedLaptopBringsFactsAlone(t *testing.T) {
 	if _, _, err := db.Changes(kv.Feed{Limit: 1}); !errors.Is(err, kv.ErrForbidden) {
 		t.Errorf("Changes() of a revoked laptop = %v, want ErrForbidden", err)
 	}
-	fact := []byte(`{"event_id":1,"code_hash":"00112233445566778899aabbccddeeff","node":"` + laptopNode + `","hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`)
+	fact := []byte(`{"event_id":1,"code_hash":"00112233445566778899aabbccddeeff","node":"` + laptopNode + `","hlc":"0000000000000001","at":"2026-05-01T12:00:00Z",` +
+		`"outcome":"unknown_code"}`)
 	first := record.Next(record.Revision{}, false, fact)
 	results, err := db.Write([]kv.DocWrite{
 		{ID: "scan:01J0000000000000000000000A", Path: []record.Revision{first}, Body: fact},

@@ -34,8 +34,8 @@ type Erased struct {
 // bounded size; after a crash all of it is done again.
 type eraser struct {
 	store *Store
-	dir   string              // of the ledger; "" = none is kept there
-	known map[erasedHash]bool // what the ledger has
+	dir   string                // of the ledger; "" = none is kept there
+	known map[erasedHash]string // what the ledger has, and what it says of first revisions
 	key   int64
 	all   map[*record.Kind][]record.ID // what is erased: persons, memberships, tickets
 	past  []record.ID                  // tickets that another holder has now: only what they were goes
@@ -89,6 +89,9 @@ func (s *Store) erase(p Principal, person record.ID) (Erased, error) {
 	if err == nil {
 		err = e.run()
 	}
+	if err == nil {
+		err = e.finish(nil)
+	}
 	return e.found, err
 }
 
@@ -113,7 +116,7 @@ func (e *eraser) begin(k *record.Kind, ids []record.ID) error {
 	}
 	var lines []ledgerLine
 	for _, id := range ids {
-		lines = append(lines, ledgerLine{k, e.store.hashErased(k, id), e.store.clock()})
+		lines = append(lines, e.line(k, id))
 	}
 	if err := errors.Join(e.enter(lines), e.stop("ledger "+k.Name)); err != nil {
 		return err
@@ -125,33 +128,67 @@ func (e *eraser) begin(k *record.Kind, ids []record.ID) error {
 	return errors.Join(e.do(steps), e.stop("noted "+k.Name))
 }
 
+// enterFirst writes the tickets' first revisions without names into the ledger: a backup that is restored does not have them, and who
+// has these tickets since stands on them.
+func (e *eraser) enterFirst() error {
+	if e.store.isLeaf() {
+		return nil // the centre tells it again
+	}
+	var lines []ledgerLine
+	err := e.store.view(func(v *sight) error {
+		for _, id := range e.all[record.Ticket] {
+			l := e.line(record.Ticket, id)
+			first, err := v.firstNameless(l.hash)
+			if err != nil {
+				return err
+			}
+			l.first = first
+			lines = append(lines, l)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return e.enter(lines)
+}
+
+func (e *eraser) line(k *record.Kind, id record.ID) ledgerLine {
+	return ledgerLine{kind: k, hash: e.store.hashErased(k, id), at: e.store.clock()}
+}
+
 // enter writes into the ledger what it does not have.
 func (e *eraser) enter(lines []ledgerLine) error {
-	lines = slices.DeleteFunc(slices.Clone(lines), func(l ledgerLine) bool { return e.known[l.hash] })
+	lines = slices.DeleteFunc(slices.Clone(lines), func(l ledgerLine) bool {
+		first, known := e.known[l.hash]
+		return known && (len(l.first) == 0 || first == l.firstText())
+	})
 	if e.dir == "" || len(lines) == 0 {
 		return nil
 	}
 	for _, l := range lines {
-		e.known[l.hash] = true
+		e.known[l.hash] = l.firstText()
 	}
 	return e.store.appendLedger(e.dir, lines)
 }
 
-// noteErased writes what replicas are told of an erasure, and that it goes on here, or is done.
+// noteErased writes what replicas are told of an erasure, and that it goes on here, or is done. A ticket whose next holder is erased too
+// is told of again.
 func (o *op) noteErased(l ledgerLine, key int64, done bool) error {
 	o.store.erasures.any.Store(true)
 	row, err := o.get(erasedBucket, l.hash[:])
 	if err != nil {
 		return err
 	}
-	if row == nil || done {
-		e := &erased{kind: l.kind, first: map[*record.Kind]record.Revision{}}
-		if row != nil {
-			if e, err = parseErased(row); err != nil {
-				return err
-			}
+	e := &erased{kind: l.kind, first: l.first}
+	if row != nil {
+		if e, err = parseErased(row); err != nil {
+			return err
 		}
-		if done {
+	}
+	again := e.done != 0 && !done
+	if row == nil || done || again {
+		if e.done = 0; done {
 			e.done = o.now.UnixMicro()
 		}
 		o.put(erasedBucket, l.hash[:], e.encode())
@@ -160,7 +197,8 @@ func (o *op) noteErased(l ledgerLine, key int64, done bool) error {
 		return nil // the centre tells
 	}
 	id := record.FromULID([16]byte(l.hash))
-	if st, err := o.loadAny(record.Erasure, id); err != nil || st != nil {
+	st, err := o.loadAny(record.Erasure, id)
+	if err != nil || st != nil && !again {
 		return err
 	}
 	d := record.Erasure.NewDoc()
@@ -169,7 +207,13 @@ func (o *op) noteErased(l ledgerLine, key int64, done bool) error {
 	if key != 0 {
 		d.Set("key_id", record.Number(key))
 	}
-	_, err = o.write(change{kind: record.Erasure, id: id, is: d, author: key})
+	c := change{kind: record.Erasure, id: id, before: st, is: d, author: key}
+	if st != nil {
+		if c.was, err = st.decode(record.Erasure); err != nil {
+			return err
+		}
+	}
+	_, err = o.write(c)
 	return err
 }
 
@@ -214,10 +258,7 @@ func (e *eraser) run() error {
 	if _, err := e.extend(); err != nil { // what came before the person was gone
 		return err
 	}
-	if err := e.clear(); err != nil {
-		return err
-	}
-	return e.finish(nil)
+	return e.clear()
 }
 
 // finish notes that everything is done, and so are erasures of what is not here.
@@ -226,9 +267,12 @@ func (e *eraser) finish(absent []ledgerLine) error {
 	for _, l := range absent {
 		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, true) }})
 	}
+	if err := e.enterFirst(); err != nil {
+		return err
+	}
 	for _, k := range []*record.Kind{record.Ticket, record.Membership, record.Person} {
 		for _, id := range e.all[k] {
-			l := ledgerLine{k, e.store.hashErased(k, id), e.store.clock()}
+			l := e.line(k, id)
 			steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, true) }})
 		}
 	}

@@ -143,3 +143,24 @@ func (k *known) compacted(t testing.TB) {
 	}
 	closed(t, k.Store)
 }
+
+// TestAnErasedPersonIsInNothingThatStaffHaveSettled: the file keeps the body of a refusal and of a conflict that is off the list.
+func TestAnErasedPersonIsInNothingThatStaffHaveSettled(t *testing.T) {
+	k := knowing(t)
+	for _, r := range matters(t, k.Store, kv.Operator(), record.Refusal) {
+		if err := k.ResolveRefusal(kv.Operator(), r.ID, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range matters(t, k.Store, kv.Operator(), record.Conflict) {
+		if err := k.ResolveConflict(kv.Operator(), r.ID, kv.Choice{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.erase(t)
+	healthy(t, k.Store)
+	k.compacted(t)
+	if found := traced(t, k.dir); found != nil {
+		t.Errorf("after: %v", found)
+	}
+}

@@ -14,7 +14,7 @@ func (e *eraser) clear() error {
 		steps = append(steps, step{run: func(o *op) error { return o.unname(id, e.key) }})
 	}
 	for _, id := range e.past {
-		steps = append(steps, step{run: func(o *op) error { return o.forgetTicket(id) }})
+		steps = append(steps, step{run: func(o *op) error { return o.forgetTicket(id, nil) }})
 	}
 	if err := errors.Join(e.do(steps), e.stop("unnamed")); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (e *eraser) clearListed(k *record.Kind, n *int) error {
 // clearAnswers deletes kept answers that show what is erased.
 func (e *eraser) clearAnswers() error {
 	var keys [][]byte
-	err := e.walk(onceBucket, nil, func(_ *sight, key, row []byte) error {
+	err := e.store.eachRow(onceBucket, nil, func(_ *sight, key, row []byte) error {
 		r, _, expires, err := parseOnce(row)
 		if err == nil && e.answers(r) {
 			keys = append(keys, slices.Clone(key), onceExpiryKey(expires, key))
@@ -65,28 +65,6 @@ func (e *eraser) clearAnswers() error {
 
 // erasePage is how many rows an eraser looks at in one View.
 const erasePage = 500
-
-// walk calls fn with all rows of a bucket that begin with a prefix, a page of them in one View.
-func (e *eraser) walk(b bucket, prefix []byte, fn func(v *sight, key, row []byte) error) error {
-	from := prefix
-	for more := true; more; {
-		more = false
-		n := 0
-		err := e.store.view(func(v *sight) error {
-			return v.scan(b, prefix, from, func(key, row []byte) (bool, error) {
-				if n++; n > erasePage {
-					from, more = slices.Clone(key), true
-					return false, nil
-				}
-				return true, fn(v, key, row)
-			})
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // keys calls fn with all keys of a bucket, a page of them in one View. What they stand for may be damaged.
 func (e *eraser) keys(b bucket, fn func(key []byte)) error {

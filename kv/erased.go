@@ -31,33 +31,59 @@ type erasures struct {
 }
 
 // erased is the row of an erased record: kind 1, done 8, n × (kind of the part 1, generation 8, hash 16). Of a ticket, which stays,
-// it has the revisions of its parts that are the first without a name.
+// it has the revisions of its parts that are the first without a name: one that took the names away, and one upon each that came
+// later from who did not know of that. Whatever stands on one of them was made since.
 type erased struct {
 	kind  *record.Kind
 	done  int64 // microseconds since 1970; 0 = not yet
-	first map[*record.Kind]record.Revision
+	first map[*record.Kind][]record.Revision
 }
 
 func (e *erased) encode() []byte {
 	row := binary.BigEndian.AppendUint64([]byte{e.kind.Number}, uint64(e.done))
 	for _, k := range ticketParts {
-		if rev, ok := e.first[k]; ok {
+		for _, rev := range e.first[k] {
 			row = appendRevision(append(row, k.Number), rev)
 		}
 	}
 	return row
 }
 
+// standsOn tells whether a part of a ticket, as it is, was made since the names were erased.
+func (v *sight) standsOn(e *erased, k *record.Kind, st *stored) (bool, error) {
+	t, err := v.tree(k, st)
+	return err == nil && e.knows(k, t.Path(st.revision), &t), err
+}
+
+// knows tells whether a revision of a part was made since the names were erased. path is newest first, and tree that of the part, which
+// may know more of where the path comes from. Where the tree has forgotten so much that the oldest revision that it knows there is
+// younger than all that were the first, it was.
+func (e *erased) knows(k *record.Kind, path []record.Revision, tree *record.Tree) bool {
+	first := e.first[k]
+	isFirst := func(rev record.Revision) bool { return slices.Contains(first, rev) }
+	if len(first) == 0 || slices.ContainsFunc(path, isFirst) {
+		return len(first) > 0
+	}
+	at := slices.IndexFunc(path, tree.Has)
+	if at < 0 {
+		return false
+	}
+	known := tree.Path(path[at])
+	oldest := known[len(known)-1].Generation
+	later := func(rev record.Revision) bool { return rev.Generation >= oldest }
+	return slices.ContainsFunc(known, isFirst) || !slices.ContainsFunc(first, later)
+}
+
 func parseErased(row []byte) (e *erased, err error) {
 	c := cutter{rest: row}
-	e = &erased{first: map[*record.Kind]record.Revision{}}
+	e = &erased{first: map[*record.Kind][]record.Revision{}}
 	e.kind, _ = record.ByNumber(c.byte())
 	e.done = int64(c.uint64())
 	for len(c.rest) > 0 {
 		k, _ := record.ByNumber(c.byte())
 		rev := record.Revision{Generation: c.uint64()}
 		copy(rev.Hash[:], c.bytes(16))
-		e.first[k] = rev
+		e.first[k] = append(e.first[k], rev)
 	}
 	if c.short || e.kind == nil {
 		return nil, ErrCorrupt
@@ -106,10 +132,13 @@ func (v *sight) isErased(k *record.Kind, id record.ID) (bool, error) {
 }
 
 // expunge takes out of an arrival what was erased: *Forbidden where that is all of it. What has been made of a ticket since its names
-// were erased is let in as it is.
+// were erased is let in as it is, and so is what a laptop is given: its centre has made a revision without names of whatever had any.
 func (o *op) expunge(a *arrival) error {
-	if a.doc == nil || !o.store.erasures.any.Load() {
+	if !o.store.erasures.any.Load() {
 		return nil
+	}
+	if a.doc == nil {
+		return o.expungeLost(a)
 	}
 	if gone, err := o.isErased(a.kind, a.id); err != nil || gone {
 		return refusedFor(err, wasErased)
@@ -118,23 +147,40 @@ func (o *op) expunge(a *arrival) error {
 	if err != nil {
 		return err
 	}
+	if of && a.kind == record.Membership {
+		return refused(wasErased)
+	}
+	if of {
+		o.applyErasure(record.Ticket, o.store.hashErased(a.kind, a.id), nil) // its other parts do not say whose they are
+	}
 	e, err := o.erased(a.kind, a.id)
+	if err == nil && e != nil && !o.store.isLeaf() && (of || !e.knows(a.kind, a.path, &a.tree)) {
+		a.doc, a.late = a.doc.Erased(), true
+	}
+	return err
+}
+
+// expungeLost takes out of what a tombstone has brought along what was erased.
+func (o *op) expungeLost(a *arrival) error {
+	if a.lost == nil {
+		return nil
+	}
+	gone, err := o.isErased(a.kind, a.id)
 	if err != nil {
 		return err
 	}
-	if e != nil && slices.Contains(a.path, e.first[a.kind]) {
-		e = nil
+	of, err := o.namesErased(a.kind, a.lost)
+	if err != nil {
+		return err
 	}
+	e, err := o.erased(a.kind, a.id)
 	switch {
-	case of && a.kind == record.Membership:
-		return refused(wasErased)
-	case of:
-		o.applyErasure(record.Ticket, o.store.hashErased(a.kind, a.id)) // its other parts do not say whose they are
-		fallthrough
-	case e != nil:
-		a.remake(a.doc.Erased())
+	case gone || of && a.kind == record.Membership:
+		a.lost = nil
+	case of || e != nil && !e.knows(a.kind, a.path, &a.tree):
+		a.lost = a.lost.Erased()
 	}
-	return nil
+	return err
 }
 
 // namesErased tells whether a record refers to an erased person.
@@ -151,6 +197,22 @@ func (v *sight) namesErased(k *record.Kind, d *record.Doc) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// holderErased tells a ticket that belongs to an erased person.
+func (v *sight) holderErased(ticket record.ID) (bool, error) {
+	bare := v.bare
+	v.bare = true // what it hides depends on this
+	defer func() { v.bare = bare }()
+	st, err := v.load(record.Holder, ticket)
+	if err != nil || st == nil {
+		return false, err
+	}
+	d, err := st.decode(record.Holder)
+	if err != nil {
+		return false, err
+	}
+	return v.namesErased(record.Holder, d)
 }
 
 // ErasuresDue is how many erasures have left bytes in free pages of the store's file, which compacting takes away, and since when.

@@ -9,9 +9,10 @@ import (
 
 // Erasure tells that a record was erased. The keyed hash of its id tells nobody whom it is about who does not have the record.
 type Erasure struct {
-	Kind *record.Kind
-	Hash [codeHashSize]byte
-	seq  uint64
+	Kind  *record.Kind
+	Hash  [codeHashSize]byte
+	First map[*record.Kind][]record.Revision // of a ticket's parts, without names: what does not stand on one may have some
+	seq   uint64
 }
 
 // toldErasures is how many erasures a laptop is told of at once.
@@ -25,7 +26,9 @@ func (s *Store) Erasures(p Principal, since uint64) (all []Erasure, upto uint64,
 		if _, err := v.venueOf(p); err != nil {
 			return err
 		}
-		all, err = v.erasuresAfter(since)
+		if all, err = v.erasuresAfter(since); err == nil {
+			all, err = v.doneFirst(all)
+		}
 		return err
 	})
 	if err != nil || len(all) == 0 {
@@ -48,9 +51,45 @@ func (s *Store) Erasures(p Principal, since uint64) (all []Erasure, upto uint64,
 			err = orErr(err, failed)
 			return !ok
 		})
+		for i := 0; i < len(all) && err == nil; i++ {
+			all[i].First, err = v.firstNameless(all[i].Hash)
+		}
 		return err
 	})
 	return all, upto, err
+}
+
+// firstNameless are the first revisions without names of an erased ticket.
+func (v *sight) firstNameless(hash erasedHash) (map[*record.Kind][]record.Revision, error) {
+	row, err := v.get(erasedBucket, hash[:])
+	if err != nil || row == nil {
+		return nil, err
+	}
+	e, err := parseErased(row)
+	if err != nil {
+		return nil, err
+	}
+	return e.first, nil
+}
+
+// doneFirst leaves out what comes from the first ticket on that is not erased yet: it has no first revisions without names to tell of.
+func (v *sight) doneFirst(all []Erasure) ([]Erasure, error) {
+	for i := range all {
+		if all[i].Kind != record.Ticket {
+			continue
+		}
+		row, err := v.get(erasedBucket, all[i].Hash[:])
+		if err != nil {
+			return nil, err
+		}
+		if row == nil {
+			continue
+		}
+		if e, err := parseErased(row); err != nil || e.done == 0 {
+			return all[:i], err
+		}
+	}
+	return all, nil
 }
 
 // erasuresAfter are all that were noted after a sequence, oldest first.
@@ -68,7 +107,7 @@ func (v *sight) erasuresAfter(since uint64) (all []Erasure, err error) {
 			return nil, err
 		}
 		if k, known := record.ByName(d.Text("kind")); known {
-			all = append(all, Erasure{k, erasedHash(id.ULID()), st.seq})
+			all = append(all, Erasure{Kind: k, Hash: erasedHash(id.ULID()), seq: st.seq})
 		}
 	}
 	slices.SortFunc(all, func(a, b Erasure) int { return cmp.Compare(a.seq, b.seq) })
@@ -137,7 +176,7 @@ func (s *Store) TakeErasures(p Principal, all []Erasure) error {
 	for _, l := range all {
 		if l.Kind == record.Person || l.Kind == record.Membership || l.Kind == record.Ticket {
 			steps = append(steps, step{run: func(o *op) error {
-				o.applyErasure(l.Kind, l.Hash)
+				o.applyErasure(l.Kind, l.Hash, l.First)
 				return nil
 			}})
 		}

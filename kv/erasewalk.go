@@ -75,7 +75,7 @@ func (e *eraser) keptOf(k *record.Kind) (ids []record.ID, err error) {
 	if len(e.all[record.Person]) == 0 {
 		return nil, nil
 	}
-	err = e.walk(bodyBucket, []byte{k.Number}, func(_ *sight, key, row []byte) error {
+	err = e.store.eachRow(bodyBucket, []byte{k.Number}, func(_ *sight, key, row []byte) error {
 		_, id, _, err := cutRecord(key)
 		st := &stored{id: id}
 		if err == nil {
@@ -93,20 +93,34 @@ func (e *eraser) keptOf(k *record.Kind) (ids []record.ID, err error) {
 	return ids, err
 }
 
-// each calls fn with every live record of a kind.
-func (e *eraser) each(k *record.Kind, fn func(*stored, *record.Doc)) error {
-	return e.walk(kindBucket(k), nil, func(_ *sight, key, row []byte) error {
-		id, _ := k.KeyID(key) // its length is right
-		st := &stored{id: id}
-		if err := st.read(k, row); err != nil || st.deleted {
+// each calls fn with all conflicts or all refusals.
+func (e *eraser) each(listed *record.Kind, fn func(*stored, *record.Doc)) error {
+	return e.store.eachRow(kindBucket(listed), nil, func(v *sight, key, row []byte) error {
+		id, _ := listed.KeyID(key) // its length is right
+		st, err := v.listedRow(listed, id, row)
+		if err != nil || st == nil {
 			return err
 		}
-		d, err := st.decode(k)
+		d, err := st.decode(listed)
 		if err == nil {
 			fn(st, d)
 		}
 		return err
 	})
+}
+
+// listedRow reads a conflict or a refusal, and one that is settled as it was before, for the file still has that; nil where it has not.
+func (v *sight) listedRow(listed *record.Kind, id record.ID, row []byte) (*stored, error) {
+	st := &stored{id: id}
+	if err := st.read(listed, row); err != nil || !st.deleted {
+		return st, err
+	}
+	kept, err := v.get(bodyBucket, bodyKey(listed, id, st.before()))
+	if err != nil || kept == nil {
+		return nil, err
+	}
+	was := &stored{id: id}
+	return was, was.parseBody(listed, kept)
 }
 
 // isNamedBy tells a record that refers to a person who is erased.

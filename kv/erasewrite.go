@@ -25,7 +25,12 @@ func (o *op) obliterate(k *record.Kind, id record.ID, author int64) error {
 func (o *op) unname(id record.ID, author int64) error {
 	e, err := o.erased(record.Ticket, id)
 	if err != nil || e == nil || o.store.isLeaf() {
-		return errorsOr(err, func() error { return o.forgetTicket(id) }) // the centre's revision without names comes by itself
+		return errorsOr(err, func() error { return o.forgetTicket(id, e) })
+	}
+	if again, err := o.passedOnToErased(e, id); err != nil {
+		return err
+	} else if again {
+		e.first = map[*record.Kind][]record.Revision{} // what stands on those may name the second holder
 	}
 	hash := o.store.hashErased(record.Ticket, id)
 	for _, k := range ticketParts {
@@ -36,18 +41,36 @@ func (o *op) unname(id record.ID, author int64) error {
 		if st == nil {
 			continue
 		}
-		if _, done := e.first[k]; done {
+		if since, err := o.standsOn(e, k, st); err != nil {
+			return err
+		} else if since {
 			continue // it may name somebody else by now
 		}
-		if e.first[k], err = o.unnamePart(k, st, author); err != nil {
+		first, err := o.unnamePart(k, st, author)
+		if err != nil {
 			return err
 		}
+		e.first[k] = append(e.first[k], first)
 	}
 	o.put(erasedBucket, hash[:], e.encode())
 	return nil
 }
 
-// unnamePart answers the first revision without a name.
+// passedOnToErased tells a ticket that was passed on since its names were erased, to somebody who is erased too.
+func (o *op) passedOnToErased(e *erased, id record.ID) (bool, error) {
+	of, err := o.holderErased(id)
+	if err != nil || !of {
+		return false, err
+	}
+	st, err := o.load(record.Holder, id)
+	if err != nil {
+		return false, err
+	}
+	return o.standsOn(e, record.Holder, st)
+}
+
+// unnamePart answers the first revision without a name: a new one also where there was none, for what somebody parted makes of the
+// one before may have a name.
 func (o *op) unnamePart(k *record.Kind, st *stored, author int64) (rev record.Revision, err error) {
 	t, err := o.tree(k, st)
 	if err != nil || st.deleted {
@@ -58,18 +81,37 @@ func (o *op) unnamePart(k *record.Kind, st *stored, author int64) (rev record.Re
 		return rev, err
 	}
 	is := was.Erased()
-	rev = st.revision
-	if fields := is.Differs(was); len(fields) > 0 {
-		rev = record.Next(st.revision, false, is.Canonical())
-		node := record.TreeNode{Held: true, At: o.stamp, Key: author, Fields: fields}
-		if _, err := t.Graft(append([]record.Revision{rev}, t.Path(st.revision)...), node); err != nil {
-			return rev, err
-		}
+	rev = record.Next(st.revision, false, is.Canonical())
+	node := record.TreeNode{Held: true, At: o.stamp, Key: author, Fields: is.Differs(was)}
+	if _, err := t.Graft(append([]record.Revision{rev}, t.Path(st.revision)...), node); err != nil {
+		return rev, err
 	}
 	if err := o.endLosers(&t); err != nil {
 		return rev, err
 	}
 	return rev, o.become(k, st, &t, is, author)
+}
+
+// unnameLate puts upon an arrival that was made before its ticket's names were erased a revision without them, the same whichever body
+// came. The body that came is not kept: whoever has it gives it up for the new one, whose name is another.
+func (o *op) unnameLate(ad *adoption) error {
+	hash := o.store.hashErased(ad.kind, ad.id)
+	e, err := o.erased(ad.kind, ad.id)
+	if err != nil {
+		return orCorrupt(err)
+	}
+	came := ad.path[0]
+	rev := record.Next(came, false, ad.doc.Canonical())
+	if err := ad.graft(rev, came, record.TreeNode{Held: true, At: o.stamp}); err != nil {
+		return err
+	}
+	ad.tree.Hold(came, false)
+	ad.fresh[rev] = &fresh{doc: ad.doc, body: ad.doc.Encode()}
+	if ad.before == nil || len(e.first[ad.kind]) > 0 { // else the part that is here has its names still
+		e.first[ad.kind] = append(e.first[ad.kind], rev)
+		o.put(erasedBucket, hash[:], e.encode())
+	}
+	return nil
 }
 
 // endLosers ends the losing branches of a record that stays.
@@ -83,8 +125,10 @@ func (o *op) endLosers(t *record.Tree) error {
 	return nil
 }
 
-// forgetTicket takes away what a ticket was before: another holder has it now.
-func (o *op) forgetTicket(id record.ID) error {
+// forgetTicket takes away what a ticket was before. With e the parts of a laptop that were not made since its names were erased, as far
+// as it was told which were, have none any more: their revision stays, for the centre makes those without names, which come by
+// themselves unless it gives nothing to this laptop. With none another holder has the ticket now.
+func (o *op) forgetTicket(id record.ID, e *erased) error {
 	for _, k := range ticketParts {
 		st, err := o.loadAny(k, id)
 		if err != nil {
@@ -93,29 +137,76 @@ func (o *op) forgetTicket(id record.ID) error {
 		if st == nil {
 			continue
 		}
-		if err := o.forgetPast(k, st); err != nil {
+		if err := o.forgetPast(k, st, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// forgetPast takes away the bodies of a record's other revisions.
-func (o *op) forgetPast(k *record.Kind, st *stored) error {
+// forgetPast takes away the bodies of a part's other revisions. At a laptop those of losing branches stay, for the centre may not have
+// them.
+func (o *op) forgetPast(k *record.Kind, st *stored, e *erased) error {
 	t, err := o.tree(k, st)
 	if err != nil {
 		return err
 	}
 	var is *record.Doc
 	if !st.deleted {
-		if is, err = st.decode(k); err != nil {
+		if is, err = o.withoutNames(k, st, &t, e); err != nil {
 			return err
 		}
+	}
+	if o.store.isLeaf() {
+		losers, err := o.losersWithoutNames(k, st.id, &t, e)
+		if err != nil {
+			return err
+		}
+		if err := o.become(k, st, &t, is, st.updatedBy); err != nil || len(losers) == 0 {
+			return err
+		}
+		for _, loser := range losers {
+			t.Hold(loser.revision, true)
+			o.keepBody(k, loser)
+		}
+		o.put(treeBucket, treeKey(k, st.id), t.Append(nil))
+		return nil
+	}
+	if !st.deleted {
 		if err := o.endLosers(&t); err != nil {
 			return err
 		}
 	}
 	return o.become(k, st, &t, is, st.updatedBy)
+}
+
+// withoutNames is a body of a part as it stays: where it was not made since the names were erased, as far as that is known, it has none.
+func (o *op) withoutNames(k *record.Kind, st *stored, t *record.Tree, e *erased) (*record.Doc, error) {
+	d, err := st.decode(k)
+	if err == nil && e != nil && len(e.first) > 0 && !e.knows(k, t.Path(st.revision), t) {
+		d = d.Erased()
+	}
+	return d, err
+}
+
+// losersWithoutNames are the kept bodies of losing branches as they stay.
+func (o *op) losersWithoutNames(k *record.Kind, id record.ID, t *record.Tree, e *erased) (losers []*stored, err error) {
+	for _, leaf := range t.Conflicts() {
+		loser, err := o.keptBody(k, id, leaf.Revision)
+		if err != nil {
+			return nil, err
+		}
+		if loser == nil {
+			continue
+		}
+		d, err := o.withoutNames(k, loser, t, e)
+		if err != nil {
+			return nil, err
+		}
+		loser.version, loser.foreign, loser.body = k.Version, true, d.Encode()
+		losers = append(losers, loser)
+	}
+	return losers, nil
 }
 
 // become makes a record what its tree says, and keeps no other body than the winner's, which is is; nil where it is deleted.
@@ -125,8 +216,19 @@ func (o *op) become(k *record.Kind, st *stored, t *record.Tree, is *record.Doc, 
 	if w := t.Winner().Revision; w != st.revision {
 		next.updatedAt, next.updatedBy, next.foreign = o.stamp, author, false
 	}
+	c := change{kind: k, id: st.id, before: st, is: is}
+	if !st.deleted {
+		var err error
+		if c.was, err = st.decode(k); err != nil {
+			return err
+		}
+	}
 	shape(next, t)
-	if dropped := releaseAll(t, next.revision); !dropped && next.revision == st.revision && next.branched == st.branched {
+	isNext := func(rev record.Revision) bool { return rev == next.revision }
+	dropped, stays := releaseAll(t, isNext), next.revision == st.revision
+	if stays && is != nil && len(is.Differs(c.was)) > 0 {
+		next.foreign = true
+	} else if stays && !dropped && next.branched == st.branched {
 		return nil // it was so before
 	}
 	if err := o.forget(k, st.id); err != nil {
@@ -134,13 +236,6 @@ func (o *op) become(k *record.Kind, st *stored, t *record.Tree, is *record.Doc, 
 	}
 	if t.Len() > 1 {
 		o.put(treeBucket, treeKey(k, st.id), t.Append(nil))
-	}
-	c := change{kind: k, id: st.id, before: st, is: is}
-	var err error
-	if !st.deleted {
-		if c.was, err = st.decode(k); err != nil {
-			return err
-		}
 	}
 	if is != nil {
 		next.body = is.Encode()
@@ -150,10 +245,10 @@ func (o *op) become(k *record.Kind, st *stored, t *record.Tree, is *record.Doc, 
 	return nil
 }
 
-// releaseAll notes that of a tree no body but one is held; dropped tells that there were others.
-func releaseAll(t *record.Tree, but record.Revision) (dropped bool) {
+// releaseAll notes that of a tree no bodies but some are held; dropped tells that there were others.
+func releaseAll(t *record.Tree, but func(record.Revision) bool) (dropped bool) {
 	for _, n := range t.Nodes() {
-		if n.Held && !n.Deleted && n.Revision != but {
+		if n.Held && !n.Deleted && !but(n.Revision) {
 			t.Hold(n.Revision, false)
 			dropped = true
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"doorward/kv/record"
@@ -80,13 +82,18 @@ func (e *erasures) failed(log *slog.Logger, n int, cause error) {
 	log.Error("an erasure could not be finished; it is tried again", slog.Any("cause", cause))
 }
 
-// applyErasure notes that a record is to be erased which a peer has told of, or which belongs to somebody who was erased.
-func (o *op) applyErasure(k *record.Kind, hash erasedHash) {
+// applyErasure notes that a record is to be erased which a peer has told of, or which belongs to somebody who was erased. first is what
+// the peer says are a ticket's first revisions without names; nil: it does not say. Where they are others than before it is erased again.
+func (o *op) applyErasure(k *record.Kind, hash erasedHash, first map[*record.Kind][]record.Revision) {
 	o.store.erasures.any.Store(true)
 	row, err := o.get(erasedBucket, hash[:])
 	o.store.noteCorrupt(err)
-	if row == nil {
-		o.put(erasedBucket, hash[:], (&erased{kind: k}).encode())
+	anew := row == nil
+	if before, err := parseErased(row); row != nil && len(first) > 0 {
+		anew = err != nil || !maps.EqualFunc(before.first, first, slices.Equal)
+	}
+	if anew {
+		o.put(erasedBucket, hash[:], (&erased{kind: k, first: first}).encode())
 	}
 	o.after = append(o.after, func() {
 		o.store.erasures.told.Add(1)
@@ -96,13 +103,13 @@ func (o *op) applyErasure(k *record.Kind, hash erasedHash) {
 
 // newEraser is one that has nothing to do yet, and what the ledger says.
 func (s *Store) newEraser() (*eraser, []ledgerLine, error) {
-	e := &eraser{store: s, dir: s.erasures.dir, known: map[erasedHash]bool{}, all: map[*record.Kind][]record.ID{}}
+	e := &eraser{store: s, dir: s.erasures.dir, known: map[erasedHash]string{}, all: map[*record.Kind][]record.ID{}}
 	if e.dir == "" {
 		return e, nil, nil
 	}
 	lines, err := s.readLedger(e.dir)
 	for _, l := range lines {
-		e.known[l.hash] = true
+		e.known[l.hash] = l.firstText()
 	}
 	return e, lines, err
 }
@@ -194,7 +201,7 @@ func (s *Store) pendingErasures(lines []ledgerLine) (pending, all []ledgerLine, 
 			if err != nil || len(key) != codeHashSize {
 				return false, orCorrupt(err)
 			}
-			l := ledgerLine{e.kind, erasedHash(key), s.clock()}
+			l := ledgerLine{e.kind, erasedHash(key), s.clock(), e.first}
 			all, seen[l.hash] = append(all, l), true
 			if e.done == 0 {
 				pending = append(pending, l)
@@ -202,7 +209,7 @@ func (s *Store) pendingErasures(lines []ledgerLine) (pending, all []ledgerLine, 
 			return true, nil
 		})
 	})
-	for _, l := range lines {
+	for _, l := range slices.Backward(lines) { // the last says most
 		if !seen[l.hash] {
 			seen[l.hash] = true
 			pending = append(pending, l)

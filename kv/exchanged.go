@@ -11,6 +11,7 @@ import (
 type Exchanged struct {
 	Name       string
 	Push, Pull bool
+	Guest      bool // of the records in it the laptop changes those alone that it has made, until somebody else has
 	Over       bool // its event has been over for so long that the laptop is to drop it
 }
 
@@ -24,6 +25,14 @@ func (s *Store) Exchanged(p Principal, overAfter time.Duration) (all []Exchanged
 			return err
 		}
 		all = v.exchanged(&e)
+		for i := range all {
+			scope, _ := record.ParseScope(all[i].Name) // of the mirror it is zero
+			guest, err := v.isGuestIn(p, scope)
+			if err != nil {
+				return err
+			}
+			all[i].Guest = guest && all[i].Push
+		}
 		if overAfter == 0 || doubted || e.Venue.Mirror {
 			return nil // a mirror keeps everything
 		}
@@ -85,10 +94,16 @@ func (v *sight) exchanged(e *Enrolled) (all []Exchanged) {
 	return all
 }
 
-// eventsOf are the events that a laptop of church level takes along.
+// TakesAll tells a laptop that takes along all events of its churches, also those that are made later.
+func (e *Enrolled) TakesAll() bool { return len(e.Events) == 0 && e.Level.Name == ChurchOf }
+
+// eventsOf are the events that a laptop of church level takes along. One that it was enrolled for may be another church's by now.
 func (v *sight) eventsOf(e *Enrolled) (ids []int64) {
-	if len(e.Events) > 0 || e.Level.Name != ChurchOf {
-		return e.Events
+	if !e.TakesAll() {
+		return slices.DeleteFunc(slices.Clone(e.Events), func(id int64) bool {
+			sees, err := v.seesEvent(Principal{level: e.Level}, id)
+			return err == nil && !sees // of what is damaged whoever reads it is told
+		})
 	}
 	home := v.lists.kind(record.Event).home
 	for _, church := range e.Level.IDs {

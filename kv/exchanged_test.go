@@ -3,6 +3,7 @@ package kv_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -55,6 +56,35 @@ func TestWhenAnEventIsOver(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWhoIsAGuestAtAnEvent: a laptop of the event, and one of a church that it is not of; not a mirror, which has all in its rights.
+func TestWhoIsAGuestAtAnEvent(t *testing.T) {
+	for name, try := range map[string]struct {
+		is   kv.Enrolment
+		want []string
+	}{
+		"of an event": {kv.Enrolment{Level: kv.Level{Name: kv.EventOf, IDs: []int64{1}}}, []string{"event-1", "event-1-names", "event-1-holders"}},
+		"of a church": {kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Events: []int64{1, 3}}, []string{"event-3", "event-3-names", "event-3-holders"}},
+		"a mirror":    {kv.Enrolment{Level: kv.Level{Name: kv.Denomination}, Events: []int64{1, 3}, Venue: kv.Venue{Mirror: true}}, nil},
+	} {
+		s := twoChurches(t) // event 1 is of church 1, event 3 of none
+		try.is.Name = name
+		p, _ := letIn(t, s, try.is)
+		all, err := s.Exchanged(p, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var guest []string
+		for _, x := range all {
+			if x.Guest {
+				guest = append(guest, x.Name)
+			}
+		}
+		if !slices.Equal(guest, try.want) {
+			t.Errorf("a laptop %s is a guest in %q, want %q", name, guest, try.want)
+		}
 	}
 }
 

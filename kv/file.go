@@ -64,6 +64,9 @@ func openFile(dir string) (*bbolt.DB, error) {
 	path := Path(dir)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if err := Gone(dir, time.UTC); err != nil {
+			return nil, err
+		}
 		if err := createFile(dir, path); err != nil {
 			return nil, fmt.Errorf("create: %w", err)
 		}

@@ -69,6 +69,42 @@ func TestNoRevisionIsTheLast(t *testing.T) {
 	patched(t, s, record.Person, person, `{"full_name":"Bea"}`)
 }
 
+// TestARevisionLeavesRoomForThoseThatFollow: of what a laptop brings beside or upon a record, a merge and the next edit go on.
+func TestARevisionLeavesRoomForThoseThatFollow(t *testing.T) {
+	s := twoChurches(t)
+	person := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	db := opens(t, s, enrolled(t, s, "church:1", kv.Venue{}), "church-1")
+	for _, generation := range []uint64{record.MaxGeneration, record.MaxGeneration - 1, record.MaxGeneration/2 + 1} {
+		for _, id := range []string{record.Person.DocID(record.Int(person)), drawnDoc(record.Person, 1)} {
+			w := kv.DocWrite{ID: id, Path: []record.Revision{{Generation: generation, Hash: [16]byte{1}}}, Body: []byte(`{"full_name":"Eva","church_id":1}`)}
+			if err := push(t, db, w); kindOf(err) != "forbidden" {
+				t.Errorf("%s at generation %d = %v, want forbidden", id, generation, err)
+			}
+		}
+	}
+	w := kv.DocWrite{ID: record.Person.DocID(record.Int(person)), Path: []record.Revision{{Generation: record.MaxGeneration / 2, Hash: [16]byte{1}}}, Body: []byte(`{"full_name":"Eva","church_id":1}`)}
+	if err := push(t, db, w); err != nil {
+		t.Errorf("the last that is brought = %v", err)
+	}
+	patched(t, s, record.Person, person, `{"full_name":"Bea"}`)
+	healthy(t, s)
+}
+
+// TestARevisionHasAHash: to a row that is merged or edited upon it, a parent of hash zero is none.
+func TestARevisionHasAHash(t *testing.T) {
+	s := twoChurches(t)
+	person := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	db := opens(t, s, enrolled(t, s, "church:1", kv.Venue{}), "church-1")
+	for _, path := range [][]record.Revision{{{Generation: 2}}, {{Generation: 3, Hash: [16]byte{1}}, {Generation: 2}}} {
+		w := kv.DocWrite{ID: record.Person.DocID(record.Int(person)), Path: path, Body: []byte(`{"full_name":"Eva","church_id":1}`)}
+		if err := push(t, db, w); kindOf(err) != "forbidden" {
+			t.Errorf("%v = %v, want forbidden", path, err)
+		}
+	}
+	patched(t, s, record.Person, person, `{"full_name":"Bea"}`)
+	healthy(t, s)
+}
+
 // TestAnErasedPersonIsInNoRefusal pushes somebody who was erased in ways that are refused for other reasons.
 func TestAnErasedPersonIsInNoRefusal(t *testing.T) {
 	s := twoChurches(t)

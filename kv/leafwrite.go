@@ -19,14 +19,15 @@ func (o *op) mayLeave(k *record.Kind, before *stored, next [2]record.Scope) erro
 	if k.Fact || k.System && !written {
 		return nil
 	}
-	u, err := o.upstream()
-	if err != nil || u.Epoch == "" {
-		return err
-	}
-	if !written {
+	u := o.store.joined.Load()
+	switch {
+	case u.Epoch == "":
+		return nil
+	case u.Revoked:
+		return refused("this laptop is revoked: its centre takes nothing from it but scans")
+	case !written:
 		return refused("this kind of record is changed at the centre alone")
-	}
-	if next == ([2]record.Scope{}) {
+	case next == ([2]record.Scope{}):
 		return refused("the centre takes no record from this laptop that is of no church and of no event")
 	}
 	scopes := next[:]
@@ -34,57 +35,66 @@ func (o *op) mayLeave(k *record.Kind, before *stored, next [2]record.Scope) erro
 		scopes = append(scopes, before.scopes[:]...)
 	}
 	for _, s := range scopes {
-		taken, err := o.isTaken(&u, k, s)
-		if err != nil {
+		if err := o.isTaken(u, k, s); err != nil {
 			return err
 		}
-		if !taken {
-			return refused("the centre takes no such record from this laptop: it is to be changed there")
-		}
 	}
-	if before == nil || erasedAs(k) != record.Ticket {
+	if before == nil || !slices.ContainsFunc(scopes, u.isGuestIn) {
 		return nil
 	}
-	return o.isOursToChange(&u, k, before)
+	return o.isOursToChange(k, before)
 }
 
-// isTaken tells whether the centre takes records of a kind in a scope from this laptop: in the databases that it has named, and in
-// those of each event of the laptop's churches, which may be new. An event itself goes with its church.
-func (o *op) isTaken(u *Upstream, k *record.Kind, s record.Scope) (bool, error) {
-	switch {
-	case s.Sort == 0, slices.Contains(u.Pushes, s.String()):
-		return true, nil
-	case !s.Sort.OfEvent():
-		return false, nil
-	case k == record.Event:
-		return true, nil
+var errNotTaken = refused("the centre takes no such record from this laptop: it is to be changed there")
+
+// mayDecide answers a *Forbidden for a fact that would never leave a mirror: nobody else would learn who was let in there. What is of an
+// event that it was enrolled for besides is taken from it.
+func (o *op) mayDecide(event int64) error {
+	if !o.store.isLeaf() {
+		return nil
 	}
-	guest, err := o.isGuestAt(u, s.ID)
-	return !guest, err
+	u := o.store.joined.Load()
+	if !slices.Contains(u.Pulls, mirror) || slices.Contains(u.Pushes, record.Scope{Sort: record.ScopeEvent, ID: event}.String()) {
+		return nil
+	}
+	return refused("this laptop is a mirror, which is only read: check in at the centre, or at a laptop that is enrolled for the event")
 }
 
-// isOursToChange answers a *Forbidden for a part of a ticket that somebody else has made or changed, where the laptop is a guest.
-func (o *op) isOursToChange(u *Upstream, k *record.Kind, st *stored) error {
-	guest, err := o.isGuestAt(u, st.scopes[0].ID)
-	if err != nil || !guest {
+// isTaken answers a *Forbidden where the centre takes no records of a kind in a scope from this laptop. It takes them in the databases
+// that it has named, and in those of an event of the laptop's churches that was made since, if the laptop takes all of them along: what
+// is of no such event is never brought. An event itself goes with its church.
+func (o *op) isTaken(u *Upstream, k *record.Kind, s record.Scope) error {
+	switch {
+	case s.Sort == 0, slices.Contains(u.Pushes, s.String()), s.Sort.OfEvent() && k == record.Event:
+		return nil
+	case !s.Sort.OfEvent():
+		return errNotTaken
+	case slices.Contains(u.Over, s.String()):
+		return refused("the event is over: what is of it is changed at the centre alone")
+	}
+	event, err := o.load(record.Event, record.Int(s.ID))
+	if err != nil {
 		return err
 	}
-	tree, err := o.tree(k, st)
-	if err == nil && slices.ContainsFunc(tree.Nodes(), o.isTheirs) {
-		err = refused("the ticket is the centre's: it is to be changed there")
+	if event == nil || !slices.Contains(u.Pushes, record.Scope{Sort: record.ScopeChurch, ID: event.home(record.Event)}.String()) {
+		return errNotTaken
 	}
-	return err
+	if u.Chosen {
+		return refused("this laptop takes only those events along that it was enrolled for: what is of another is changed at the centre")
+	}
+	return nil
 }
 
-// isGuestAt tells an event that the laptop has along and that is of none of its churches: of its tickets the centre takes those alone
-// that the laptop has made, until somebody else changes them.
-func (o *op) isGuestAt(u *Upstream, event int64) (bool, error) {
-	st, err := o.load(record.Event, record.Int(event))
-	if err != nil || st == nil || st.home(record.Event) == 0 {
-		return err == nil, err
+// isGuestIn tells a scope of which the centre takes only what this laptop has made.
+func (u *Upstream) isGuestIn(s record.Scope) bool { return slices.Contains(u.Guest, s.String()) }
+
+// isOursToChange answers a *Forbidden for what somebody else has made or changed.
+func (o *op) isOursToChange(k *record.Kind, st *stored) error {
+	tree, err := o.tree(k, st)
+	if err == nil && slices.ContainsFunc(tree.Nodes(), o.isTheirs) {
+		err = refused("somebody else has made or changed this, and of the event the centre takes only what this laptop has made: it is to be changed there")
 	}
-	church := record.Scope{Sort: record.ScopeChurch, ID: st.home(record.Event)}
-	return !slices.Contains(u.Pushes, church.String()), nil
+	return err
 }
 
 // isTheirs tells a revision that another store has made, of which more is known than its name.

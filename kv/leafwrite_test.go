@@ -54,3 +54,22 @@ func TestAChurchsLaptopMakesWhatIsOfItsChurch(t *testing.T) {
 		t.Errorf("a person, where the centre takes nothing = %v, want forbidden", err)
 	}
 }
+
+// TestARestartedLaptopKnowsWhatItsCentreTakes: before the centre is met again, as where there is no link.
+func TestARestartedLaptopKnowsWhatItsCentreTakes(t *testing.T) {
+	t.Parallel()
+	c := kv.Config{Dir: t.TempDir()}
+	s := reopenable(t, c)
+	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
+	u := kv.Upstream{URL: "http://centre.example", Node: anotherNode, Epoch: "known", Key: "key", Pushes: []string{"church-1"}}
+	if err := s.Join(kv.Operator(), u, kv.Credential{Realm: s.Realm()}); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, s)
+	s = kvtest.OpenConfig(t, c)
+	for body, want := range map[string]string{`{"full_name":"Ana","church_id":1}`: "ok", `{"full_name":"Eva"}`: "forbidden"} {
+		if _, err := s.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person}, kvtest.Parse(t, record.Person, body, true)); kindOf(err) != want {
+			t.Errorf("a person %s = %v, want %q", body, err, want)
+		}
+	}
+}

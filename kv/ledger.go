@@ -19,7 +19,8 @@ import (
 // ledgerName is the file that says what was erased. It lies beside the store, is only ever appended to, and no restore replaces
 // it: whatever backup is put in the store's place, what was erased is erased again before anybody is served. A line:
 //
-//	realm 26, kind, keyed hash 32 hex, time, CRC32C of what is before it 8 hex
+//	realm 26, kind, keyed hash 32 hex, time, of a ticket its first revisions without names (part:revision,…), CRC32C of what is
+//	before it 8 hex
 const ledgerName = "erased.ledger"
 
 // erasedHash is the keyed hash of a record's id, which tells nobody whom it is about.
@@ -27,14 +28,44 @@ type erasedHash [codeHashSize]byte
 
 // ledgerLine says that a record was erased.
 type ledgerLine struct {
-	kind *record.Kind
-	hash erasedHash
-	at   time.Time
+	kind  *record.Kind
+	hash  erasedHash
+	at    time.Time
+	first map[*record.Kind][]record.Revision // of a ticket; nil: none are known
+}
+
+// firstText is what a line says of first revisions.
+func (l ledgerLine) firstText() string {
+	var words []string
+	for _, k := range ticketParts {
+		for _, rev := range l.first[k] {
+			words = append(words, k.Name+":"+rev.String())
+		}
+	}
+	return strings.Join(words, ",")
+}
+
+// parseFirst reads what firstText has written.
+func (l *ledgerLine) parseFirst(text string) bool {
+	l.first = map[*record.Kind][]record.Revision{}
+	for word := range strings.SplitSeq(text, ",") {
+		name, text, _ := strings.Cut(word, ":")
+		k, known := record.ByName(name)
+		rev, ok := record.ParseRevision(text)
+		if !known || !ok {
+			return false
+		}
+		l.first[k] = append(l.first[k], rev)
+	}
+	return true
 }
 
 func (l ledgerLine) append(dst []byte, realm string) []byte {
 	start := len(dst)
 	dst = fmt.Appendf(dst, "%s %s %s %s ", realm, l.kind.Name, hex.EncodeToString(l.hash[:]), l.at.UTC().Format(time.RFC3339))
+	if first := l.firstText(); first != "" {
+		dst = append(append(dst, first...), ' ')
+	}
 	return fmt.Appendf(dst, "%08x\n", crc32.Checksum(dst[start:], castagnoli))
 }
 
@@ -45,7 +76,7 @@ func parseLedgerLine(text, realm string) (l ledgerLine, ok bool) {
 		return l, false
 	}
 	words := strings.Fields(text)
-	if len(words) != 5 {
+	if len(words) != 5 && len(words) != 6 {
 		return l, false
 	}
 	if words[0] != realm {
@@ -54,6 +85,9 @@ func parseLedgerLine(text, realm string) (l ledgerLine, ok bool) {
 	n, err := hex.Decode(l.hash[:], []byte(words[2]))
 	at, failed := time.Parse(time.RFC3339, words[3])
 	if err != nil || failed != nil || n != len(l.hash) {
+		return l, false
+	}
+	if len(words) == 6 && !l.parseFirst(words[4]) {
 		return l, false
 	}
 	l.at = at

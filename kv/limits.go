@@ -62,8 +62,15 @@ func (o *op) spend(key int64, a allowance, size int) (ok, first bool, err error)
 	return ok, beyond == 1, nil
 }
 
-// mayBranch answers a *Forbidden for a path that would give a tree a leaf too many. One that goes on from a leaf gives it none.
+// maxBrought is the largest generation that others bring: as many again follow, our own among them, before there is none left.
+const maxBrought = record.MaxGeneration / 2
+
+// mayBranch answers a *Forbidden for a path that would give a tree a leaf too many, or one after which none could follow. One that
+// goes on from a leaf gives it none.
 func (l *limits) mayBranch(t *record.Tree, path []record.Revision) error {
+	if len(path) > 0 && path[0].Generation > maxBrought {
+		return refused("no revision could follow this one")
+	}
 	if t.Len() < l.leaves || len(path) == 0 {
 		return nil
 	}

@@ -50,6 +50,21 @@ func TestWhatIsRefusedFillsNoDisk(t *testing.T) {
 	healthy(t, s)
 }
 
+// TestWhoeverIsRefusedIsToldWhetherItIsKept: what is not, may be the only copy.
+func TestWhoeverIsRefusedIsToldWhetherItIsKept(t *testing.T) {
+	s := kvtest.Open(t)
+	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
+	kv.LimitRefusals(s, 2, 1_000)
+	db := opens(t, s, enrolled(t, s, "church:1", kv.Venue{}), "church-1")
+	for i, want := range []bool{true, true, false, false, true} { // the first that is not kept leaves a note; the last is the first again
+		w := kv.DocWrite{ID: drawnDoc(record.Person, int64(i%4)), Path: chain("a"), Body: []byte(`{"full_name":"Ana","church_id":2}`)}
+		results, err := db.Write([]kv.DocWrite{w})
+		if err != nil || kindOf(results[0].Err) != "forbidden" || results[0].Kept != want {
+			t.Errorf("write %d = %+v, %v, want it refused and kept: %t", i, results, err, want)
+		}
+	}
+}
+
 // TestNobodyMakesOthersWait: what every decision or push reads is bounded.
 func TestNobodyMakesOthersWait(t *testing.T) {
 	s := twoChurches(t)
@@ -81,7 +96,8 @@ func TestNobodyMakesOthersWait(t *testing.T) {
 	}
 	gate := opens(t, s, p, "event-1")
 	brings := func(hash string) error {
-		body := fmt.Appendf(nil, `{"event_id":1,"code_hash":%q,"node":%q,"list":"","direction":"in"}`, hash, p.Node())
+		body := fmt.Appendf(nil, `{"event_id":1,"code_hash":%q,"node":%q,"list":"","direction":"in",`+
+			`"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, hash, p.Node())
 		return push(t, gate, kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: body})
 	}
 	const one, two = "00112233445566778899aabbccddeeff", "ff112233445566778899aabbccddeeff"

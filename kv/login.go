@@ -3,6 +3,7 @@ package kv
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"time"
 )
 
@@ -17,7 +18,7 @@ type login struct {
 // Login finds the principal of a key and secret. ErrBadLogin whatever is wrong, after the same work; its ErrRevoked to whoever
 // has the secret of a key that was revoked.
 func (s *Store) Login(key, secret string) (Principal, error) {
-	hash := sha256.Sum256([]byte(secret))
+	hash := HashSecret(secret)
 	l, known := (*s.logins.Load())[key]
 	right := subtle.ConstantTimeCompare(hash[:], l.hash[:]) == 1
 	if !known || !right {
@@ -93,4 +94,13 @@ func (s *Store) reloadLogins() {
 		none := make(map[string]login)
 		s.logins.Store(&none) // who can no longer be checked is not let in
 	}
+}
+
+// HashSecret is how a secret is told to the centre and kept there.
+func HashSecret(secret string) [sha256.Size]byte { return sha256.Sum256([]byte(secret)) }
+
+// ParseHash reads a hash as hexadecimal digits.
+func ParseHash(text string) (hash [sha256.Size]byte, ok bool) {
+	n, err := hex.Decode(hash[:], []byte(text[:min(len(text), 2*sha256.Size)]))
+	return hash, err == nil && n == sha256.Size && len(text) == 2*sha256.Size
 }

@@ -72,7 +72,8 @@ func mark(c Config) (*marker, error) {
 	path := filepath.Join(c.Dir, markerName)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.Join(os.WriteFile(path, []byte(markerText), 0o600), syncDir(c.Dir))
+		// The store's own name is on the disk first: the sidecar alone would say that the store is gone.
+		err = errors.Join(syncDir(c.Dir), os.WriteFile(path, []byte(markerText), 0o600), syncDir(c.Dir))
 		if err == nil {
 			info, err = os.Stat(path)
 		}

@@ -31,10 +31,14 @@ func (v *sight) mayPut(p Principal, k *record.Kind, s record.Scope) error {
 }
 
 // mayPutInEvent is mayPut for the scopes of an event. What an event without a church has is for the denomination to change; facts
-// are brought by whoever sees the event. A laptop of a church that has the event along sells tickets there as one of the event does.
+// are brought by whoever sees the event, and by a laptop that had it, for it may have let in before it heard that the event is another's.
+// A laptop of a church that has the event along sells tickets there as one of the event does.
 func (v *sight) mayPutInEvent(p Principal, k *record.Kind, event int64) (bool, error) {
 	if k.Fact {
-		return v.seesEvent(p, event)
+		if ok, err := v.seesEvent(p, event); err != nil || ok {
+			return ok, err
+		}
+		return v.hadEvent(p, event)
 	}
 	ok, err := v.changesEvent(p, event)
 	switch {
@@ -58,28 +62,55 @@ func (v *sight) hasAlong(p Principal, k *record.Kind, event int64) (bool, error)
 	return slices.Contains(e.Events, event), err
 }
 
+// hadEvent tells an event that is or was of one of a laptop's churches, or which it was enrolled for: moved and deleted ones too.
+func (v *sight) hadEvent(p Principal, event int64) (bool, error) {
+	if !p.isNode() || p.level.Name != ChurchOf {
+		return false, nil
+	}
+	id := record.Int(event)
+	st, err := v.loadAny(record.Event, id)
+	if err != nil || st == nil {
+		return false, err
+	}
+	for _, church := range p.level.IDs {
+		s := record.Scope{Sort: record.ScopeChurch, ID: church}
+		left, err := v.get(leftBucket, leftKey(record.Event, id, s))
+		if err != nil || left != nil || st.in(s) {
+			return err == nil, err
+		}
+	}
+	return v.hasAlong(p, record.Ticket, event)
+}
+
 // isGuest tells that p writes an arrival as a laptop of an event does: only what it has made itself. That is so where the record is, too.
 func (v *sight) isGuest(p Principal, a *arrival) (bool, error) {
-	if p.level.Name == EventOf || !p.isNode() {
-		return p.isNode(), nil
-	}
 	scopes := []record.Scope{a.via}
 	if a.before != nil {
 		scopes = append(scopes, a.before.scopes[:]...)
 	}
 	for _, s := range scopes {
-		if !s.Sort.OfEvent() {
-			continue
-		}
-		ok, err := v.changesEvent(p, s.ID)
-		if errors.Is(err, ErrNotFound) {
-			continue // it is gone, and nobody's
-		}
-		if err != nil || !ok {
-			return err == nil, err
+		if guest, err := v.isGuestIn(p, s); err != nil || guest {
+			return guest, err
 		}
 	}
 	return false, nil
+}
+
+// isGuestIn tells a laptop of an event, and one that has an event along which is none of its churches'. One that is gone is nobody's.
+func (v *sight) isGuestIn(p Principal, s record.Scope) (bool, error) {
+	switch {
+	case !p.isNode():
+		return false, nil
+	case p.level.Name == EventOf:
+		return true, nil
+	case !s.Sort.OfEvent():
+		return false, nil
+	}
+	ok, err := v.changesEvent(p, s.ID)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && !ok, err
 }
 
 // changesEvent tells whether an event is p's to see and to change: ErrNotFound where it is not there.

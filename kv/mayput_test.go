@@ -1,7 +1,9 @@
 package kv_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"doorward/kv"
@@ -18,7 +20,7 @@ func TestALaptopOfAChurchSellsAtTheEventItHasAlong(t *testing.T) {
 	newTicket(t, s, 3, "MADE-HERE", "")
 	p, c := letIn(t, s, kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Events: []int64{3}, Venue: kv.Venue{Names: true}})
 	sold := func(id string, event int64) kv.DocWrite {
-		return kv.DocWrite{ID: id, Path: chain("a"), Author: kv.Author{Node: ulid.MustParse(laptopNode)}, Body: fmt.Appendf(nil, `{"code_hash":"%064d","event_id":%d,"label":"","state":"valid"}`, event, event)}
+		return kv.DocWrite{ID: id, Path: chain("a"), Author: kv.Author{Node: ulid.MustParse(laptopNode)}, Body: fmt.Appendf(nil, `{"code_hash":"%032d","event_id":%d,"label":"","state":"valid"}`, event, event)}
 	}
 	if err := push(t, opens(t, s, p, "event-3"), sold(drawnDoc(record.Ticket, 1), 3)); err != nil {
 		t.Errorf("a ticket sold at the event = %v", err)
@@ -48,6 +50,34 @@ func TestALaptopOfAChurchSellsAtTheEventItHasAlong(t *testing.T) {
 	for _, name := range []string{"event-3", "event-3-names", "event-3-holders"} {
 		if _, err := opens(t, s, p, name).Missing([]kv.Revs{{ID: drawnDoc(record.Ticket, 1), Revisions: chain("b")}}); err != nil {
 			t.Errorf("a revoked laptop's question at %s = %v", name, err)
+		}
+	}
+}
+
+// TestNoLaptopIsEnrolledForAnEventThatItsChurchDoesNotSee: it would be refused that event's database for ever.
+func TestNoLaptopIsEnrolledForAnEventThatItsChurchDoesNotSee(t *testing.T) {
+	s := twoChurches(t) // event 1 is of church 1, event 2 of church 2, event 3 of none
+	for _, c := range []struct {
+		level  string
+		events []int64
+		want   string
+	}{
+		{"church:1", []int64{1, 3}, ""},
+		{"church:1", []int64{1, 2}, "Event 2 is of a church that the laptop is not enrolled for."},
+		{"church:1,2", []int64{1, 2}, ""},
+		{"regional:1", []int64{2}, "Event 2 is of a church that the laptop is not enrolled for."},
+		{"regional:2", []int64{2, 3}, ""},
+		{"denomination", []int64{1, 2}, ""},
+		{"church:1", []int64{9}, record.InvalidID(9)},
+	} {
+		l, err := kv.ParseLevel(c.level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err = s.Enrol(kv.Operator(), kv.Enrolment{Name: "north", Level: l, Events: c.events})
+		var faults record.Faults
+		if errors.As(err, &faults); (err != nil) != (c.want != "") || strings.Join(faults["event"], " ") != c.want {
+			t.Errorf("Enrol(%s with %v) = %v %v, want %q", c.level, c.events, err, faults, c.want)
 		}
 	}
 }

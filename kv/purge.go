@@ -7,7 +7,7 @@ import (
 )
 
 // purge takes a record out of the file as if it had never been in it: no tombstone, nothing that a replica would be told. It is
-// for what another store keeps; what was deleted has been deleted by somebody, and stays as that.
+// for what another store keeps; what was deleted has been deleted by somebody, and stays as that. Who follows the log looks at Releases.
 func (o *op) purge(k *record.Kind, st *stored) error {
 	if !st.deleted {
 		was, err := st.decode(k)
@@ -35,6 +35,7 @@ func (o *op) purge(k *record.Kind, st *stored) error {
 		o.delete(bodyBucket, key)
 	}
 	o.delete(kindBucket(k), slices.Clone(at[1:]))
+	o.after = append(o.after, func() { o.store.releases.Add(1) })
 	o.changed = append(o.changed, listChange{kind: k, id: st.id, was: !st.deleted, wasHome: st.home(k), wasIn: issued(k, st.body), from: st.mark()})
 	return nil
 }

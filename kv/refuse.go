@@ -3,6 +3,7 @@ package kv
 import (
 	"crypto/sha256"
 	"errors"
+	"slices"
 
 	"github.com/oklog/ulid/v2"
 
@@ -13,16 +14,19 @@ import (
 // them for ever. One that comes again is kept once.
 func (db *Database) keepRefused(p Principal, writes []DocWrite, results []DocResult) error {
 	var steps []step
-	for i, r := range results {
+	for i := range results {
 		var f *Forbidden
-		if !errors.As(r.Err, &f) {
+		if !errors.As(results[i].Err, &f) {
 			continue
 		}
 		in, err := prepareDoc(writes[i])
 		if err != nil {
 			return err // it was prepared before
 		}
-		steps = append(steps, step{run: func(o *op) error { return o.keepRefusal(p, db.name, in, f) }})
+		steps = append(steps, step{run: func(o *op) (err error) {
+			results[i].Kept, err = o.keepRefusal(p, db.name, in, f)
+			return err
+		}})
 	}
 	if len(steps) == 0 {
 		return nil
@@ -38,31 +42,33 @@ func (db *Database) keepRefused(p Principal, writes []DocWrite, results []DocRes
 	return nil
 }
 
-func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) error {
+// keepRefusal keeps one. Where more of a key is refused than is kept, that is said once, and kept tells that the document is not there.
+func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) (kept bool, err error) {
 	if o.scopeDocs(db) == nil || f.Reason == wasErased {
-		return nil // of a free database its clients alone know what a document is worth
+		return false, nil // of a free database its clients alone know what a document is worth
 	}
 	if k, id, ok := record.ParseDocID(in.ID); ok {
 		if gone, err := o.isErased(k, id); err != nil || gone {
-			return err
+			return false, err
 		}
 		if e, err := o.erased(k, id); err != nil {
-			return err
+			return false, err
 		} else if e != nil {
 			in = in.withoutNames(k)
 		}
 	}
 	doc := wholeDoc(in)
-	sum := sha256.Sum256(append([]byte(db+"\x00"), doc...))
+	sum := sha256.Sum256(append([]byte(db+"\x00"), doc...)) // of the document alone: how much its path tells depends on the way that it came
 	id := record.FromULID(ulid.ULID(sum[:16]))
+	doc = appendPath(doc, in.Path)
 	if st, err := o.loadAny(record.Refusal, id); err != nil || st != nil {
-		return err
+		return err == nil, err
 	}
 	ok, first, err := o.spend(p.key, o.store.limits.refusals, len(doc))
 	if err != nil || !ok && !first {
-		return err
+		return false, err
 	}
-	if !ok { // said once; what comes after it is counted alone
+	if !ok {
 		id, doc = newFactID(o.now), wholeDoc(&DocWrite{ID: in.ID})
 		f = refused("more of what the key brings is refused than is kept").(*Forbidden)
 	}
@@ -75,7 +81,7 @@ func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) err
 	}
 	d.Set("at", record.Time(o.now))
 	_, err = o.write(change{kind: record.Refusal, id: id, is: d})
-	return err
+	return ok && err == nil, err
 }
 
 // withoutNames is a document of a kind without what is personal in it, as far as it can be read at all.
@@ -88,11 +94,14 @@ func (in *DocWrite) withoutNames(k *record.Kind) *DocWrite {
 	return &less
 }
 
-// wholeDoc is a document with its id and revision.
+// wholeDoc is a document with its id and revision: of a new edit the one that it changes.
 func wholeDoc(in *DocWrite) []byte {
 	doc := appendMember([]byte{'{'}, "_id", record.Quote(in.ID))
-	if len(in.Path) > 0 {
+	switch {
+	case len(in.Path) > 0:
 		doc = appendMember(doc, "_rev", record.Quote(in.Path[0].String()))
+	case in.Parent != record.Revision{}:
+		doc = appendMember(doc, "_rev", record.Quote(in.Parent.String()))
 	}
 	if in.Deleted {
 		doc = appendMember(doc, "_deleted", []byte("true"))
@@ -101,4 +110,66 @@ func wholeDoc(in *DocWrite) []byte {
 		doc = append(append(doc, ','), in.canonical[1:len(in.canonical)-1]...)
 	}
 	return append(doc, '}')
+}
+
+// ReleaseRefusals takes out of the file what was refused in a database of records that is dropped for good, settled or not: what it is
+// about is not here any more. What is about a record in one of the databases that are kept stays. *Forbidden, ErrNotFound for a name
+// that is no database of records.
+func (s *Store) ReleaseRefusals(p Principal, name string, kept ...string) error {
+	h, err := newHandover(p, name, kept)
+	if err != nil {
+		return err
+	}
+	var ids []record.ID
+	err = s.eachRow(kindBucket(record.Refusal), nil, func(v *sight, key, row []byte) error {
+		id, _ := record.Refusal.KeyID(key) // its length is right
+		goes, err := v.goesWith(h, id, row)
+		if goes {
+			ids = append(ids, id)
+		}
+		return err
+	})
+	for some := range slices.Chunk(ids, MaxRows) {
+		if err == nil {
+			err = s.do(false, func(o *op) error { return o.purgeRefusals(some) })
+		}
+	}
+	return err
+}
+
+// goesWith tells whether a refusal is about what a database held.
+func (v *sight) goesWith(h *handover, id record.ID, row []byte) (bool, error) {
+	st, err := v.listedRow(record.Refusal, id, row)
+	if err != nil || st == nil {
+		return false, err
+	}
+	d, err := st.decode(record.Refusal)
+	if err != nil || d.Text("db") != h.scope.String() {
+		return false, err
+	}
+	k, of, _ := listedRecord(record.Refusal, d)
+	if k == nil {
+		return true, nil // of a kind that this version does not know
+	}
+	about, err := v.loadAny(k, of)
+	return err == nil && (about == nil || !h.keeps(about)), err
+}
+
+func (o *op) purgeRefusals(ids []record.ID) error {
+	if err := o.noteReleased(); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		st, err := o.loadAny(record.Refusal, id)
+		if err != nil {
+			return err
+		}
+		if st == nil {
+			continue // another visit has been here
+		}
+		if err := o.purge(record.Refusal, st); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,7 +1,9 @@
 package kv_test
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -103,4 +105,61 @@ func TestAReleasedNameIsInNoKeptAnswer(t *testing.T) {
 		}
 	}
 	healthy(t, s)
+}
+
+// TestWhatWasRefusedGoesWithItsDatabase: no byte of it stays, whether staff had settled it or not; what is about a record of a database
+// that is kept stays for them.
+func TestWhatWasRefusedGoesWithItsDatabase(t *testing.T) {
+	clock, dir := kvtest.NewClock(time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)), folder(t)
+	s := reopenable(t, kv.Config{Dir: dir, Clock: clock.Now})
+	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
+	newEvent(t, s, `,"church_id":1`)
+	newEvent(t, s, `,"church_id":1`)
+	refuses := func(level, name, doc, body string) {
+		t.Helper()
+		db := opens(t, s, enrolled(t, s, level, kv.Venue{Names: true}), name)
+		if err := push(t, db, kv.DocWrite{ID: doc, Path: chain("a"), Body: []byte(body)}); kindOf(err) != "forbidden" {
+			t.Fatalf("%s in %s = %v, want forbidden", doc, name, err)
+		}
+	}
+	refuses("event:1", "event-1-names", record.HolderName.DocID(record.Int(7)), `{"event_id":1,"full_name":"Zulmira Quintela"}`)
+	for _, r := range matters(t, s, kv.Operator(), record.Refusal) {
+		if err := s.ResolveRefusal(kv.Operator(), r.ID, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refuses("event:1", "event-1-names", record.HolderName.DocID(record.Int(8)), `{"event_id":1,"full_name":"Zacarias Quintela"}`)
+	refuses("event:1", "event-1-holders", record.Holder.DocID(record.Int(8)), `{"event_id":1,"holder_name":"Zenobia Quintela"}`)
+	refuses("event:1", "event-1", "checkin:01J0000000000000000000000A", `{"event_id":1,"door":"Zebedeu"}`)
+	refuses("event:1", "event-1", record.Event.DocID(record.Int(1)), `{"name":"Vigil","church_id":1}`)
+	refuses("event:2", "event-2-names", record.HolderName.DocID(record.Int(9)), `{"event_id":2,"full_name":"Rui Quintela"}`)
+	for _, name := range []string{"event-1", "event-1-names", "event-1-holders"} {
+		if err := s.ReleaseRefusals(kv.Operator(), name, "reference", "church-1"); err != nil {
+			t.Fatalf("ReleaseRefusals(%s) = %v", name, err)
+		}
+	}
+	if err := s.ReleaseRefusals(kvtest.Login(t, s, "church:1", "*:*"), "event-2-names"); kindOf(err) != "forbidden" {
+		t.Errorf("ReleaseRefusals by a church's key = %v, want forbidden", err)
+	}
+	if n := len(matters(t, s, kv.Operator(), record.Refusal)); n != 2 {
+		t.Errorf("%d refusals are left, want the event's own and the other event's", n)
+	}
+	healthy(t, s)
+	clock.Move(23 * time.Hour)
+	if due, err := s.WantsCompacting(); err != nil || !due {
+		t.Errorf("WantsCompacting(a day later) = %v, %v, want that the file is written anew", due, err)
+	}
+	if _, err := s.Compact(t.Context(), kv.Operator()); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, s)
+	file, err := os.ReadFile(kv.Path(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for word, stays := range map[string]bool{"Zulmira": false, "Zacarias": false, "Zenobia": false, "Zebedeu": false, "Vigil": true, "Rui": true} {
+		if bytes.Contains(file, []byte(word)) != stays {
+			t.Errorf("the file holds %s: %v, want %v", word, !stays, stays)
+		}
+	}
 }

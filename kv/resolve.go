@@ -18,6 +18,7 @@ func (o *op) resolve(ad *adoption) error {
 	if err != nil || r == nil {
 		return err
 	}
+	ad.mixed = true
 	for _, c := range r.Clashes {
 		if err := o.listClash(ad, c); err != nil {
 			return err

@@ -1,12 +1,13 @@
 package kv
 
 import (
-	"bytes"
+	"slices"
 
 	"doorward/kv/record"
 )
 
-// applyRefused does what a refused document would have done, as far as staff may: of an edit the fields that differ, and no more.
+// applyRefused does what a refused document would have done, as far as staff may: of an edit the fields that it changed, and no more.
+// What others have changed since stays. Where nothing is held of what it was made of, these are all that differ.
 func (o *op) applyRefused(p Principal, d *record.Doc) error {
 	k, id, doc := listedRecord(record.Refusal, d)
 	if k == nil || doc == nil || k.Fact || k.System && erasedAs(k) != record.Ticket {
@@ -16,7 +17,8 @@ func (o *op) applyRefused(p Principal, d *record.Doc) error {
 		return orNotFound(err)
 	}
 	whole := d.Value("doc")
-	if string((record.Body{Shown: whole[1 : len(whole)-1]}).Member("_deleted")) == "true" {
+	body := record.Body{Shown: whole[1 : len(whole)-1]}
+	if string(body.Member("_deleted")) == "true" {
 		return o.deleteAs(p, erasedAs(k), id)
 	}
 	st, err := o.loadAny(k, id)
@@ -29,23 +31,25 @@ func (o *op) applyRefused(p Principal, d *record.Doc) error {
 	case st.deleted:
 		return &Conflict{Reason: "the record was deleted"}
 	}
-	is, err := st.decode(k)
+	base, err := o.baseOfRefused(k, st, body)
+	if err == nil && base == nil {
+		base, err = st.decode(k)
+	}
 	if err != nil {
 		return err
 	}
-	return o.editAs(p, erasedAs(k), id, staffForm(k), membersOf(doc, is))
+	return o.editAs(p, erasedAs(k), id, staffForm(k), membersOf(doc, doc.Differs(base)))
 }
 
-// membersOf are the fields of a document that staff may set and that differ from what is there, as an object without its last
-// brace.
-func membersOf(doc, is *record.Doc) []byte {
+// membersOf are those of a document's fields that staff may set, as an object without its last brace.
+func membersOf(doc *record.Doc, fields []string) []byte {
 	members := []byte{'{'}
 	form := staffForm(doc.Kind)
 	for i := range doc.Kind.Fields {
 		f := &doc.Kind.Fields[i]
 		name := record.FormName(doc.Kind, f.Name)
 		g, known := form.Field(name)
-		if known && f.Stored() && g.Settable(record.Admin) && !bytes.Equal(doc.Value(f.Name), is.Value(f.Name)) {
+		if known && f.Stored() && g.Settable(record.Admin) && slices.Contains(fields, f.Name) {
 			members = appendMember(members, name, doc.Value(f.Name))
 		}
 	}
@@ -85,7 +89,7 @@ func (o *op) createAs(p Principal, k *record.Kind, doc *record.Doc) error {
 	if err := mayCreate(p, k); err != nil {
 		return err
 	}
-	patch, err := k.Parse(append(membersOf(doc, k.NewDoc()), '}'), record.ParseOptions{Surface: record.Admin, Create: true, Zone: o.store.zone})
+	patch, err := k.Parse(append(membersOf(doc, doc.Differs(k.NewDoc())), '}'), record.ParseOptions{Surface: record.Admin, Create: true, Zone: o.store.zone})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package kv
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -196,4 +197,26 @@ func (v *sight) revisionOf(s record.Surface, k *record.Kind, st *stored) (string
 		return v.ticketRevision(st)
 	}
 	return st.revision.String(), nil
+}
+
+// eachRow calls fn with all rows of a bucket that begin with a prefix, a page of them in one View.
+func (s *Store) eachRow(b bucket, prefix []byte, fn func(v *sight, key, row []byte) error) error {
+	from := prefix
+	for more := true; more; {
+		more = false
+		n := 0
+		err := s.view(func(v *sight) error {
+			return v.scan(b, prefix, from, func(key, row []byte) (bool, error) {
+				if n++; n > erasePage {
+					from, more = slices.Clone(key), true
+					return false, nil
+				}
+				return true, fn(v, key, row)
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,9 +55,11 @@ type Store struct {
 	rekeyed    bell // rung when logins has changed
 	seq        atomic.Uint64
 	centre     atomic.Pointer[string] // what merges for this store; "" or nil = it is the root
-	bell       bell                   // rung when seq has grown
-	bells      bells                  // of the single databases
-	caches     sync.Pool              // of *bucketCache, for Views
+	joined     atomic.Pointer[Upstream]
+	releases   atomic.Uint64 // see Releases
+	bell       bell          // rung when seq has grown
+	bells      bells         // of the single databases
+	caches     sync.Pool     // of *bucketCache, for Views
 	search     searching
 	boards     boards
 	reads      reads
@@ -204,14 +207,12 @@ func Path(dir string) string { return filepath.Join(dir, "doorward.db") }
 
 // IsOwnFile tells a file that a store keeps for itself in its folder, or would: nothing else may be written there.
 func IsOwnFile(path string) bool {
-	switch filepath.Base(path) {
-	case filepath.Base(Path("")), markerName, newestName, ledgerName:
-	default:
+	if name := filepath.Base(path); name != filepath.Base(Path("")) && !slices.Contains(beside[:], name) {
 		return false
 	}
 	_, itself := os.Lstat(path)
-	_, beside := os.Lstat(Path(filepath.Dir(path)))
-	return itself == nil || beside == nil
+	_, store := os.Lstat(Path(filepath.Dir(path)))
+	return itself == nil || store == nil
 }
 
 // keptVersions is how many published lists are kept: a reader that has just opened its View needs the one of that View.

@@ -143,6 +143,9 @@ func (o *op) createTicket(p Principal, id record.ID, used bool, in *input) (*sto
 
 // updateTicket changes a ticket's records. One that was used stays at the event where it was.
 func (o *op) updateTicket(p Principal, ticket *stored, in *input) (*stored, error) {
+	if err := o.holdsAllOf(ticket, in); err != nil {
+		return nil, err
+	}
 	if v, ok := in.Value("event_id"); ok && intOf(v) != ticket.home(record.Ticket) {
 		if err := o.unreferred(p, record.Ticket, ticket.id); err != nil {
 			return nil, err
@@ -154,7 +157,10 @@ func (o *op) updateTicket(p Principal, ticket *stored, in *input) (*stored, erro
 			return nil, err
 		}
 		if before == nil {
-			continue // this node does not have that part
+			if err := o.supply(p, k, ticket, in.parts[i]); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		next, err := o.amend(p, k, before, func(d *record.Doc) { d.Apply(in.parts[i]) })
 		if err != nil {
@@ -180,6 +186,9 @@ func (o *op) deleteTicket(p Principal, ticket *stored) error {
 			return err
 		}
 		if before == nil {
+			if o.store.isLeaf() {
+				return errElsewhere
+			}
 			continue
 		}
 		was, err := before.decode(k)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/oklog/ulid/v2"
+
 	"doorward/api"
 	"doorward/kv"
 	"doorward/kv/kvtest"
@@ -104,4 +106,28 @@ func (d *overHTTP) checkIn(code string) int {
 		d.Error(err)
 	}
 	return resp.StatusCode
+}
+
+// A cancelled ticket stays cancelled for whoever came in by the twin that was merged with it.
+func TestACheckInFollowsAMergedTicket(t *testing.T) {
+	s := twoChurches(t)
+	kv1 := drawnTwin{id: 1, code: 1}
+	p := enrolled(t, s, "church:1", kv.Venue{})
+	db := opens(t, s, p, "event-1")
+	second := drawnTwin{id: 2, code: 1}
+	for _, w := range []kv.DocWrite{second.ticketDocs()["event-1"], kv1.ticketDocs()["event-1"]} {
+		if err := push(t, db, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := drawnFact{kind: record.Checkin, id: record.FromULID(ulid.Make()), ticket: int(record.FirstDrawn + 2), code: 1, direction: "in", hlc: 5}
+	f.put(t, s, 1)
+	if got := toldBy(t, s, 1); got.Admitted != 1 || len(got.Doubles) != 0 {
+		t.Errorf("the event is %+v, want one admitted", got)
+	}
+	patched(t, s, record.Ticket, record.FirstDrawn+1, `{"state":"cancelled"}`)
+	if got := toldBy(t, s, 1); len(got.Doubles) != 1 {
+		t.Errorf("double entries are %v, want the admission by the merged ticket", got.Doubles)
+	}
+	healthy(t, s)
 }

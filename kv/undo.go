@@ -51,6 +51,9 @@ func (s *Store) Undo(p Principal, u Undoing) (d Decision, err error) {
 }
 
 func (o *op) undo(p Principal, u Undoing, id record.ID) error {
+	if err := o.mayDecide(u.Event); err != nil {
+		return err
+	}
 	first, err := o.load(record.Checkin, id)
 	if err != nil {
 		return err

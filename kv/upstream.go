@@ -24,9 +24,13 @@ type Upstream struct {
 	Key      string    `json:"key"`
 	Secret   string    `json:"secret"`
 	Ends     time.Time `json:"ends"`
-	Pushes   []string  `json:"pushes,omitempty"` // the databases that the centre takes from here
-	Pulls    []string  `json:"pulls,omitempty"`  // those that it gives
-	Erased   string    `json:"erased,omitempty"` // its sequence up to which it has told what was erased
+	Pushes   []string  `json:"pushes,omitempty"`  // the databases that the centre takes from here
+	Pulls    []string  `json:"pulls,omitempty"`   // those that it gives
+	Guest    []string  `json:"guest,omitempty"`   // of Pushes those where it takes back only what was made here
+	Over     []string  `json:"over,omitempty"`    // databases of events that are over: it takes nothing more of them
+	Chosen   bool      `json:"chosen,omitempty"`  // of its churches' events the laptop takes along only those that were named
+	Revoked  bool      `json:"revoked,omitempty"` // it takes nothing from here but facts
+	Erased   string    `json:"erased,omitempty"`  // its sequence up to which it has told what was erased
 }
 
 var upstreamKey = []byte("upstream") // in meta: an Upstream as JSON
@@ -99,6 +103,7 @@ func (o *op) putUpstream(u Upstream) error {
 	row, err := json.Marshal(u)
 	if err == nil {
 		o.put(metaBucket, upstreamKey, row)
+		o.after = append(o.after, func() { o.store.joined.Store(&u) })
 	}
 	return err
 }

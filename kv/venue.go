@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"errors"
 	"slices"
 
 	"doorward/kv/record"
@@ -61,6 +62,14 @@ func (s *Store) readCentre(r rows) error {
 	row, err := r.get(metaBucket, centreKey)
 	centre := string(row)
 	s.centre.Store(&centre)
+	if err != nil {
+		return err
+	}
+	u, err := (&sight{rows: r}).upstream()
+	s.joined.Store(&u)
+	if errors.Is(err, ErrCorrupt) {
+		return nil // whoever asks for the centre is told; what it takes is not known
+	}
 	return err
 }
 
@@ -68,3 +77,16 @@ func (s *Store) readCentre(r rows) error {
 func (s *Store) Centre() string { return *s.centre.Load() }
 
 func (s *Store) isLeaf() bool { return s.Centre() != "" }
+
+// mayEnrol answers a *Conflict where laptops cannot be enrolled: a laptop hands on no facts but its own (sync.md §1), so those of one
+// that had joined it would never come to the centre.
+func (s *Store) mayEnrol() error {
+	if !s.isLeaf() {
+		return nil
+	}
+	where := "at the centre"
+	if u := s.joined.Load(); u.URL != "" {
+		where += ", " + u.URL
+	}
+	return &Conflict{Reason: "laptops are enrolled " + where + ": this store has joined it itself, and a second laptop here opens the pages of this one"}
+}

@@ -28,7 +28,7 @@ type Enrolled struct {
 	Events  []int64
 	Venue   Venue // its Node is "" until it has joined
 	Scopes  []string
-	Contact Contact // the last; its At is zero until it has been met
+	Contact Contact // the last; its At is zero until it has been met, and one that is revoked has no backlog
 	Joined  time.Time
 	Revoked time.Time
 	Wipe    time.Time // when the order to wipe itself was given
@@ -115,6 +115,9 @@ func (v *sight) enrolled(id record.ID) (e Enrolled, err error) {
 	row, err := v.get(metaBucket, contactKey(e.ID))
 	if err == nil && row != nil && json.Unmarshal(row, &e.Contact) != nil {
 		err = fmt.Errorf("%w: meta row contact", ErrCorrupt)
+	}
+	if !e.Revoked.IsZero() { // what it had besides its facts nobody waits for, and of these alone it has told nothing
+		e.Contact.Backlog, e.Contact.Oldest = 0, time.Time{}
 	}
 	return e, err
 }

@@ -33,6 +33,7 @@ func (db *scopeDocs) writeAsKey(o *op, p Principal, a *arrival) error {
 	if err := db.judgeScopes(o, p, a); err != nil {
 		return err
 	}
+	a.settleBranch(patch)
 	next, err := o.adopt(a)
 	if err != nil || next.revision != a.path[0] {
 		return err // a losing branch: the root will settle what is merged
@@ -48,6 +49,18 @@ func (db *scopeDocs) writeAsKey(o *op, p Principal, a *arrival) error {
 	}
 	_, err = o.write(change{kind: a.kind, id: a.id, before: next, was: a.doc, is: settled, author: p.key})
 	return err
+}
+
+// settleBranch gives an edit beside the present revision its values as they are stored: a merge takes them over as they stand, and
+// no revision follows that would set them. One that stands on the present revision, however many lie between, keeps its body.
+func (a *arrival) settleBranch(patch *record.Patch) {
+	if a.before == nil || slices.Contains(a.path, a.before.revision) {
+		return
+	}
+	settled := a.doc.Clone()
+	if len(settled.Apply(patch)) > 0 {
+		a.remake(settled)
+	}
 }
 
 // judgeKey answers the record that a revision changes, as it was: nil for a new one.
@@ -191,11 +204,8 @@ func appendMember(dst []byte, name string, v jsontext.Value) []byte {
 
 // requireOf adds a fault for each required field that a new document has not: one whose value is the default's has it.
 func requireOf(patch *record.Patch, d *record.Doc) {
-	for i := range patch.Kind.Fields {
-		f := &patch.Kind.Fields[i]
-		if f.Flags.Has(record.Required) && d.IsNull(f.Name) {
-			patch.Faults.Add(f.Name, record.TextRequired)
-		}
+	for _, name := range d.Missing() {
+		patch.Faults.Add(name, record.TextRequired)
 	}
 }
 

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -43,7 +44,11 @@ func (db *scopeDocs) mayWrite(p Principal) error {
 	db.reader = p
 	if p.isNode() {
 		p.revoked = false // what it brings besides its facts is refused one by one, so that it comes to its facts
-		if puts, err := db.puts(p, func(*record.Kind) bool { return true }); err != nil || puts {
+		puts, err := db.puts(p, func(*record.Kind) bool { return true })
+		if err == nil && !puts && db.scope.Sort.OfEvent() {
+			puts, err = db.v.hadEvent(p, db.scope.ID)
+		}
+		if err != nil || puts {
 			return errorsOr(err, db.there)
 		}
 	}
@@ -70,6 +75,9 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 		return a.path[0], err
 	}
 	if !p.operator {
+		if slices.ContainsFunc(a.path, isHashless) {
+			return record.Revision{}, refused("a revision has a hash")
+		}
 		if err := o.store.limits.mayBranch(&a.tree, a.path); err != nil {
 			return record.Revision{}, err
 		}
@@ -90,12 +98,18 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 	return a.path[0], err
 }
 
+// isHashless tells a revision of a hash that no body has: to a record's row it says that there is no such revision.
+func isHashless(rev record.Revision) bool { return rev.Hash == [16]byte{} }
+
 // judgeNode answers a *Forbidden where a laptop may not write a revision.
 func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 	if a.unseen {
 		return errTaken
 	}
 	if err := o.mayPut(p, a.kind, db.scope); err != nil {
+		return err
+	}
+	if err := a.hasTypes(); err != nil {
 		return err
 	}
 	if err := a.isOwn(o, p); err != nil {
@@ -126,12 +140,40 @@ func (a *arrival) closes() bool {
 	return a.node.Ended && !slices.Contains(a.path, a.before.revision)
 }
 
+// hasTypes answers a *Forbidden for what brings a value that is of no such type as its field, or lacks one that nothing stands for.
+// What the record has already, by an older version, hinders no change of others.
+func (a *arrival) hasTypes() error {
+	for _, d := range [...]*record.Doc{a.doc, a.lost} {
+		if d == nil {
+			continue
+		}
+		if name := a.anyNew(d, d.Misfits()); name != "" {
+			return refused("the value of " + name + " is not of the field's type")
+		}
+		if name := a.anyNew(d, d.Missing()); name != "" {
+			return refused("the value of " + name + " is missing")
+		}
+	}
+	return nil
+}
+
+// anyNew is one of a document's fields that the record has not as it is; "" where it has them all.
+func (a *arrival) anyNew(d *record.Doc, names []string) string {
+	for _, name := range names {
+		if a.before == nil || !bytes.Equal(a.before.body.Member(name), d.Value(name)) {
+			return name
+		}
+	}
+	return ""
+}
+
 // isOwn answers a *Forbidden for what a laptop may not bring because others have made it.
 func (a *arrival) isOwn(o *op, p Principal) error {
 	guest, err := o.isGuest(p, a)
 	if err != nil {
 		return err
 	}
+	a.guest = guest
 	var reason string
 	switch {
 	case a.kind.Fact && a.doc.Text("node") != p.node.Node:
@@ -150,7 +192,11 @@ func (a *arrival) isOwn(o *op, p Principal) error {
 // isOnlyOf tells that one node alone has made all revisions of a record.
 func (a *arrival) isOnlyOf(node string) bool {
 	own, err := ulid.ParseStrict(node)
-	return err == nil && a.node.Node == own && !slices.ContainsFunc(a.tree.Nodes(), func(n record.TreeNode) bool {
+	return err == nil && a.node.Node == own && isOnlyOf(&a.tree, own)
+}
+
+func isOnlyOf(t *record.Tree, own ulid.ULID) bool {
+	return !slices.ContainsFunc(t.Nodes(), func(n record.TreeNode) bool {
 		return n.Node != own && (n.Held || n.Deleted || n.At != 0) // else only its name is known
 	})
 }

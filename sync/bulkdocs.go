@@ -124,5 +124,8 @@ func (b *bulk) line(c *call, d *incoming, r kv.DocResult) {
 	s.quoted(p.Error)
 	s.text(`,"reason":`)
 	s.quoted(p.Reason)
+	if r.Kept && c.caller.Node() != "" {
+		s.text(`,"kept":true`)
+	}
 	s.text("}")
 }

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"encoding/json"
 	"errors"
 
 	"doorward/kv"
@@ -11,10 +12,10 @@ import (
 
 // wanted is one item of _bulk_get: a document, and one of its revisions or the winner.
 type wanted struct {
-	id     string
-	rev    string
+	id     *string // nil: there is none, or it is no text
+	rev    *string // nil: the winner
+	broken bool    // the revision is none
 	since  []record.Revision
-	anyone bool // no revision is named
 }
 
 // bulkGet answers items in the order in which they are asked for. The request is small and read first; the answer is not.
@@ -72,30 +73,27 @@ func (c *call) wanted() (items []wanted, err error) {
 	return items, err
 }
 
+// readWanted reads the item that comes next. Of one that names nothing there is nothing, and the items around it are answered.
 func readWanted(dec *jsontext.Decoder) (item wanted, err error) {
-	item.anyone = true
 	err = eachMember(dec, func(name string) error {
-		switch name {
-		case "id", "rev":
-			t, err := dec.ReadToken()
-			switch {
-			case err != nil:
-				return badBody(err)
-			case t.Kind() == 'n':
-			case t.Kind() != '"':
-				return errShape
-			case name == "id":
-				item.id = t.String()
-			default:
-				item.rev, item.anyone = t.String(), false
-			}
-			return nil
-		case "atts_since":
-			list, err := texts(dec)
-			item.since = parseRevisions(list)
-			return err
+		v, err := dec.ReadValue()
+		if err != nil {
+			return badBody(err)
 		}
-		return badBody(dec.SkipValue())
+		switch name {
+		case "id":
+			if json.Unmarshal(v, &item.id) != nil {
+				item.id = nil
+			}
+		case "rev":
+			item.broken = json.Unmarshal(v, &item.rev) != nil
+		case "atts_since":
+			var list []string
+			if json.Unmarshal(v, &list) == nil { // else it wants all attachments
+				item.since = parseRevisions(list)
+			}
+		}
+		return nil
 	})
 	return item, err
 }
@@ -106,21 +104,17 @@ func (s *stream) item(item wanted, w show, latest bool) error {
 	if item.since != nil {
 		w.since = item.since
 	}
-	s.text(`{"id":`)
-	s.quoted(item.id)
-	s.text(`,"docs":[`)
-	ask := kv.Ask{Latest: latest}
-	rev, good := record.ParseRevision(item.rev)
-	if !item.anyone {
-		ask.Revisions = []record.Revision{rev}
-	}
-	doc, err := s.call.db.Read(item.id, ask)
-	switch {
-	case errors.Is(err, kv.ErrNotFound) || !good:
-		doc.Revisions = nil
-	case err != nil:
+	doc, err := s.read(item, latest)
+	if err != nil {
 		return err
 	}
+	s.text(`{"id":`)
+	if item.id == nil {
+		s.text("null")
+	} else {
+		s.quoted(*item.id)
+	}
+	s.text(`,"docs":[`)
 	first := true
 	for i := range doc.Revisions {
 		if doc.Revisions[i].Body == nil {
@@ -136,4 +130,24 @@ func (s *stream) item(item wanted, w show, latest bool) error {
 	}
 	s.text("]}")
 	return s.err
+}
+
+// read reads what is wanted: no revision of what is not there, or not named.
+func (s *stream) read(item wanted, latest bool) (doc kv.Doc, err error) {
+	if item.id == nil || item.broken {
+		return doc, nil
+	}
+	ask := kv.Ask{Latest: latest}
+	if item.rev != nil {
+		rev, good := record.ParseRevision(*item.rev)
+		if !good {
+			return doc, nil
+		}
+		ask.Revisions = []record.Revision{rev}
+	}
+	doc, err = s.call.db.Read(*item.id, ask)
+	if errors.Is(err, kv.ErrNotFound) {
+		return kv.Doc{}, nil
+	}
+	return doc, err
 }

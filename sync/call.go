@@ -38,6 +38,9 @@ func (s *Server) endpoint(rt route) http.Handler {
 			named.Route("/sync" + rt.path)
 		}
 		c.hold()
+		if r.Header.Get(fastHeader) != "" {
+			w.Header().Set(nodeHeader, s.config.Store.Node())
+		}
 		if r.Method == http.MethodOptions {
 			w.WriteHeader(http.StatusNoContent) // what may be called across origins has been said before
 			return

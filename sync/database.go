@@ -54,7 +54,6 @@ func showDatabase(c *call) error {
 		h, store := c.Header(), c.server.config.Store
 		h.Set(fastHeader, fastVersion)
 		h.Set(realmHeader, store.Realm())
-		h.Set(nodeHeader, store.Node())
 		h.Set(epochHeader, store.Epoch())
 	}
 	return c.reply(http.StatusOK, struct {

@@ -77,17 +77,18 @@ type disks struct {
 	*town
 	*sync.Venue
 	registry       *prometheus.Registry
+	leave          func()
 	centre, laptop atomic.Int64 // bytes that are free
 }
 
 func newDisks(t *testing.T) *disks {
-	d := &disks{town: &town{TB: t, log: make(lines, 1000)}, registry: prometheus.NewRegistry()}
+	d := &disks{town: &town{TB: t, log: make(lines, 1000)}}
 	d.centre.Store(1 << 30)
 	d.laptop.Store(1 << 30)
 	d.town.centre = kvtest.OpenConfig(t, kv.Config{Free: func() (int64, error) { return d.centre.Load(), nil }})
 	d.town.laptop = kvtest.OpenConfig(t, kv.Config{Free: func() (int64, error) { return d.laptop.Load(), nil }})
 	d.event = kvtest.Create(t, d.town.centre, record.Event, `{"name":"Sunday","start_datetime":"2030-01-01T19:00:00Z"}`)
-	server, err := sync.New(sync.Config{Store: d.town.centre, Version: "test"})
+	server, err := sync.New(sync.Config{Store: d.town.centre, Version: "test", OverAfter: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,13 +99,26 @@ func newDisks(t *testing.T) *disks {
 	})
 	d.url = srv.URL
 	d.enrol(d.town.laptop)
-	v, leave := d.followAs(sync.VenueConfig{Store: d.town.laptop, Registerer: d.registry})
-	d.Venue = v
-	t.Cleanup(leave)
+	d.follows()
 	for _, code := range []string{"first", "second"} {
 		d.arrives(d.town.laptop, d.sell(d.town.centre, code))
 	}
 	return d
+}
+
+// follows keeps the laptop in step until it leaves.
+func (d *disks) follows() {
+	d.registry = prometheus.NewRegistry()
+	d.Venue, d.leave = d.followAs(sync.VenueConfig{Store: d.town.laptop, Registerer: d.registry})
+	d.Cleanup(d.leave)
+}
+
+// full tells what the laptop shows of its centre's disk.
+func (d *disks) full(want float64) {
+	d.Helper()
+	if is := gauged(d, d.registry, "doorward_peer_disk_full"); is != want {
+		d.Errorf("doorward_peer_disk_full = %v, want %v", is, want)
+	}
 }
 
 // TestALaptopWaitsForItsCentresDisk: it says once why, gets what is made there, brings its check-ins for as long as they are taken,
@@ -113,22 +127,17 @@ func TestALaptopWaitsForItsCentresDisk(t *testing.T) {
 	t.Parallel()
 	d := newDisks(t)
 	w, left := d.town, &d.centre
-	full := func(want float64) {
-		t.Helper()
-		if is := gauged(t, d.registry, "doorward_peer_disk_full"); is != want {
-			t.Errorf("doorward_peer_disk_full = %v, want %v", is, want)
-		}
-	}
-	full(0)
+	d.full(0)
 	left.Store(16 << 20) // check-ins alone
 	sold := w.sell(w.laptop, "sold here")
 	w.tells("the centre's disk is nearly full")
-	full(1)
+	d.full(1)
 	w.scan(w.centre, "first")
 	w.admits(w.laptop, 1)
 	w.scan(w.laptop, "second")
 	w.admits(w.centre, 2)
-	full(1)
+	d.shakesHands()
+	d.full(1)
 	if said := w.said(); said != "" {
 		t.Errorf("meanwhile the log says %s", said)
 	}
@@ -144,7 +153,7 @@ func TestALaptopWaitsForItsCentresDisk(t *testing.T) {
 	w.arrives(w.centre, late)
 	w.admits(w.centre, 3)
 	w.await(w.centre, record.ScopeEventNames, "all names", func(info kv.DatabaseInfo) bool { return info.Docs == 4 })
-	full(0)
+	d.full(0)
 }
 
 // TestALaptopWithAFullDiskBringsItsCheckIns: what it cannot take waits at the centre, and keeps nothing here from going there.
@@ -163,6 +172,22 @@ func TestALaptopWithAFullDiskBringsItsCheckIns(t *testing.T) {
 	}
 	left.Store(1 << 30)
 	w.await(w.laptop, record.ScopeEventNames, "the name", func(info kv.DatabaseInfo) bool { return info.Docs == 3 })
+}
+
+// shakesHands has the laptop shake hands once more, and waits until it has done what follows: two of them, as one begins where
+// another has ended.
+func (d *disks) shakesHands() {
+	d.Helper()
+	contact := func() float64 { return gauged(d, d.registry, "doorward_peer_last_contact_timestamp_seconds") }
+	for range 2 {
+		before := contact()
+		d.Wake()
+		for late := time.Now().Add(20 * time.Second); contact() == before; time.Sleep(time.Millisecond) {
+			if time.Now().After(late) {
+				d.Fatal("the laptop shakes hands no more")
+			}
+		}
+	}
 }
 
 // admits waits until a store has so many admissions.

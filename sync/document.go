@@ -105,7 +105,7 @@ func (c *call) openRevs(id string, q *query, w show) error {
 		}
 	}
 	if c.accepts("multipart/mixed") {
-		w.attachments = w.attachments || w.since != nil
+		w.attachments = true // as CouchDB has it: its replicator does not ask for them
 		return c.mixed(&doc, others, w)
 	}
 	s := c.begin(packed)

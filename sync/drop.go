@@ -3,69 +3,71 @@ package sync
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"doorward/kv"
 )
 
-// drop takes the databases of events that are over out of the file, on the centre's word.
+// drop takes the databases of events that are over, or not the laptop's any more, out of the file, on the centre's word.
 func (x *visit) drop(ctx context.Context) error {
 	var dropped []string
-	kept := x.kept()
+	maps.DeleteFunc(x.stays, func(name, _ string) bool { return !slices.Contains(x.greeting.Drop, name) })
+	kept := kept(x.greeting.pulls())
 	for _, name := range x.greeting.Drop {
-		upto, err := x.config.Store.Held(kv.Operator(), name, kept...)
-		if errors.Is(err, kv.ErrNotFound) || err == nil && upto == 0 {
-			continue
-		}
-		lacks := false
-		if err == nil {
-			lacks, err = x.lacks(ctx, name)
-		}
-		if err == nil && !lacks {
-			dropped = append(dropped, name)
-			err = x.dropOne(ctx, name, upto, kept)
-		}
+		held, err := x.dropOne(ctx, name, kept)
 		if err != nil {
 			return err
 		}
+		if held {
+			dropped = append(dropped, name)
+		}
 	}
 	if len(dropped) > 0 {
-		x.config.Logger.Info("events that are over were dropped: the centre has all of them", "databases", dropped)
+		x.config.Logger.Info("events that are over, or another's now, were dropped: the centre has all of them", "databases", dropped)
 	}
 	return nil
 }
 
-// kept are the databases whose records stay when an event goes: a church has its events too. A laptop of event level is given no
-// events but its own.
-func (x *visit) kept() (names []string) {
-	church := slices.ContainsFunc(x.greeting.Databases, func(e exchange) bool { return e.Name == "reference-finance" })
-	for _, e := range x.greeting.Databases {
-		if e.Pull && church {
-			names = append(names, e.Name)
-		}
+// kept are those of the databases that a laptop is given whose records stay when an event goes: a church has its events too. A laptop
+// of event level is given no events but its own.
+func kept(pulls []string) []string {
+	if !slices.Contains(pulls, "reference-finance") {
+		return nil
 	}
-	return names
+	return pulls
 }
 
-// lacks tells whether the centre has refused a fact of a database. All of it is offered from its beginning: what the centre has is
-// asked, not remembered.
-func (x *visit) lacks(ctx context.Context, name string) (bool, error) {
-	t, err := x.database(name)
+// dropOne takes a database out of the file, unless the centre lacks something of it, and has it pulled from its beginning if it ever
+// comes back; held tells whether there was anything. What was refused here goes even where there was not: the private halves go before.
+func (x *visit) dropOne(ctx context.Context, name string, kept []string) (held bool, err error) {
+	store := x.config.Store
+	upto, err := store.Held(kv.Operator(), name, kept...)
+	if errors.Is(err, kv.ErrNotFound) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
-	out, err := x.copyOnce(ctx, name, anew{t})
-	if err != nil || out.RefusedFacts == 0 {
-		return false, err
+	if upto > 0 {
+		if why, err := x.lacks(ctx, name); err != nil || x.staysFor(name, why) {
+			return false, err
+		}
+		if err := (outlook{store, x.upstream}).forget(ctx, name); err != nil { // first: of what is gone already nobody would
+			return false, err
+		}
+		if err := store.Release(kv.Operator(), name, upto, kept...); err != nil {
+			return false, err
+		}
 	}
-	x.config.Logger.Warn("an event that is over stays here: the centre has refused facts of it", "database", name)
-	return true, nil
+	return upto > 0, store.ReleaseRefusals(kv.Operator(), name, kept...)
 }
 
-// dropOne takes what a database held up to a sequence out of the file, and has it pulled from its beginning if it ever comes back.
-func (x *visit) dropOne(ctx context.Context, name string, upto uint64, kept []string) error {
-	if err := x.config.Store.Release(kv.Operator(), name, upto, kept...); err != nil {
-		return err
+// staysFor tells whether there is a cause for a database to stay, and the log what it is, once for each change.
+func (x *visit) staysFor(name, cause string) bool {
+	if cause != "" && cause != x.stays[name] {
+		x.config.Logger.Warn("an event that is over stays here", "database", name, "cause", cause)
 	}
-	return outlook{x.config.Store, x.upstream}.forget(ctx, name)
+	x.stays[name] = cause
+	return cause != ""
 }

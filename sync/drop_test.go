@@ -2,13 +2,20 @@ package sync_test
 
 import (
 	"errors"
+	"net/http"
+	"os"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/sync"
 )
 
 // tells waits for the laptop's log to say something.
@@ -91,8 +98,59 @@ func TestALaptopDropsAnEventThatIsOver(t *testing.T) {
 	v.Wake()
 	w.arrives(w.laptop, first)
 	w.arrives(w.laptop, walkIn)
+	w.comes(w.laptop, record.Event, w.event) // last, for it was changed last; and until it is there nobody is admitted
 	if again := w.scan(w.laptop, "first"); again.CheckinID != d.CheckinID {
 		t.Errorf("a scan at the laptop = %+v, want the admission of before", again)
+	}
+}
+
+// TestAnEventComesBackWhereverItsDropWasCutOff: a power cut between any two commits leaves a laptop that is given the event again.
+func TestAnEventComesBackWhereverItsDropWasCutOff(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	var dropping atomic.Bool
+	var disks [][]byte // as each commit has found it
+	dir := t.TempDir()
+	w.laptop = kvtest.OpenConfig(t, kv.Config{Dir: dir, Free: func() (int64, error) { // the writer asks before each commit
+		if dropping.Load() {
+			disk, err := os.ReadFile(kv.Path(dir))
+			if err != nil {
+				t.Error(err)
+			}
+			disks = append(disks, disk)
+		}
+		return 1 << 40, nil
+	}})
+	w.enrol(w.laptop)
+	first := w.sell(w.centre, "first")
+	w.visits(w.laptop)
+	w.ends(time.Now().Add(-time.Hour))
+	w.later.Store(int64(74 * time.Hour))
+	dropping.Store(true)
+	_, leave := w.follow(w.laptop)
+	w.tells("were dropped")
+	leave()
+	dropping.Store(false)
+
+	w.ends(time.Now().Add(90 * time.Hour))
+	for i, disk := range disks {
+		c := kv.Config{Dir: t.TempDir(), Aside: true}
+		if err := os.WriteFile(kv.Path(c.Dir), disk, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := kvtest.OpenConfig(t, c)
+		w.visits(s)
+		if _, err := s.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(first)}); err != nil {
+			t.Errorf("cut off before commit %d of %d, a ticket of the event that goes on = %v", i+1, len(disks), err)
+		}
+	}
+}
+
+// visits has a laptop visit its centre once.
+func (w *town) visits(laptop *kv.Store) {
+	w.Helper()
+	if _, err := sync.VisitOnce(w.Context(), sync.VenueConfig{Store: laptop, Version: "test"}, http.DefaultClient, func() {}); err != nil {
+		w.Fatal(err)
 	}
 }
 
@@ -111,6 +169,63 @@ func TestAnEventStaysWhereTheCentreRefusesAFact(t *testing.T) {
 	if d := w.scan(w.laptop, "first"); d.Outcome != kv.AlreadyAdmitted {
 		t.Errorf("a scan there = %+v, want the admission to be there still", d)
 	}
+}
+
+// TestWhatALaptopHasRefusedGoesWithTheEvent: the centre never has it, so it does not go with what is handed over, but when the event
+// does, of whose private halves nothing is there any more.
+func TestWhatALaptopHasRefusedGoesWithTheEvent(t *testing.T) {
+	w := newTown(t)
+	v := w.join()
+	w.arrives(w.laptop, w.sell(w.centre, "first"))
+	w.refuses(record.ScopeEventNames, record.HolderName.DocID(record.Int(7)), `{"full_name":"Zulmira Quintela"}`)
+	w.refuses(record.ScopeEventHolders, record.Holder.DocID(record.Int(7)), `{"holder_name":"Zulmira Quintela"}`)
+	for before := w.hellos.Load(); w.hellos.Load() < before+2; { // what follows the first is over when the second begins
+		v.Wake()
+		runtime.Gosched()
+	}
+	if n := w.refused(); n != 2 {
+		t.Fatalf("the laptop shows %d refusals while it has the event, want 2", n)
+	}
+	w.ends(time.Now().Add(-time.Hour))
+	w.later.Store(int64(74 * time.Hour))
+	v.Wake()
+	w.tells("were dropped")
+	if n := w.refused(); n != 0 {
+		t.Errorf("the laptop shows %d refusals of an event that is over", n)
+	}
+}
+
+// refuses has the laptop refuse a document that another laptop pushes to it.
+func (w *town) refuses(sort record.ScopeSort, doc, body string) {
+	w.Helper()
+	spec := kv.KeySpec{Name: "another", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}, Permissions: []kv.Permission{{Resource: "sync", Method: "*"}}}
+	spec.Node = kv.Venue{Node: ulid.Make().String(), Names: true}
+	k, secret, err := w.laptop.AddKey(kv.Operator(), spec)
+	if err != nil {
+		w.Fatal(err)
+	}
+	p, err := w.laptop.Login(k.Key, secret)
+	if err != nil {
+		w.Fatal(err)
+	}
+	db, err := w.laptop.Database(p, record.Scope{Sort: sort, ID: w.event}.String())
+	if err != nil {
+		w.Fatal(err)
+	}
+	write := kv.DocWrite{ID: doc, Path: []record.Revision{record.Next(record.Revision{}, false, []byte(body))}, Body: []byte(body)}
+	if results, err := db.Write([]kv.DocWrite{write}); err != nil || !errors.Is(results[0].Err, kv.ErrForbidden) {
+		w.Fatalf("%s = %+v, %v, want it refused", doc, results, err)
+	}
+}
+
+// refused is how many refusals the laptop has for its staff.
+func (w *town) refused() int {
+	w.Helper()
+	page, err := w.laptop.Matters(kv.Operator(), kv.MatterQuery{Kind: record.Refusal, Limit: 100})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return page.Count
 }
 
 // forge puts a fact into the laptop that another node has made, as if its file had been tampered with.

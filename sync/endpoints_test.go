@@ -81,6 +81,8 @@ func TestEndpoints(t *testing.T) {
 		{"a difference of nothing", "POST", "/notes/_revs_diff", `[]`, 400, `bad_request`},
 		{"some documents", "POST", "/notes/_bulk_get?revs=true", `{"docs":[{"id":"b","rev":"` + one + `"},{"id":"none"},{"id":"a"},{"id":"b","rev":"1-x"}]}`, 200,
 			`{"results":[{"id":"b","docs":[{"ok":{"_id":"b","_rev":"1-R","_revisions":{"start":1,"ids":["R"]},"n":2}}]},{"id":"none","docs":[]},{"id":"a","docs":[{"ok":{"_id":"a","_rev":"1-R","_revisions":{"start":1,"ids":["R"]},"n":1}}]},{"id":"b","docs":[]}]}`},
+		{"items that name nothing", "POST", "/notes/_bulk_get", `{"docs":[{"rev":"` + one + `"},{"id":"b","rev":5},{"id":7},{},{"id":null},{"id":"b","rev":["x"]},{"id":"a","rev":null,"atts_since":7},{"id":"none","more":[]}]}`, 200,
+			`{"results":[{"id":null,"docs":[]},{"id":"b","docs":[]},{"id":null,"docs":[]},{"id":null,"docs":[]},{"id":null,"docs":[]},{"id":"b","docs":[]},{"id":"a","docs":[{"ok":{"_id":"a","_rev":"1-R","n":1}}]},{"id":"none","docs":[]}]}`},
 		{"the latest of some", "POST", "/notes/_bulk_get?latest=true", `{"docs":[{"id":"b","rev":"` + one + `"}]}`, 200, `"_rev":"2-R"`},
 		{"documents of nothing", "POST", "/notes/_bulk_get", `{}`, 400, `bad_request`},
 

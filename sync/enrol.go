@@ -153,8 +153,8 @@ func Join(ctx context.Context, c JoinConfig) (kv.Upstream, error) {
 		return kv.Upstream{}, err
 	}
 	codes, err := hex.DecodeString(out.CodeKey)
-	if err != nil || len(codes) == 0 || out.Realm == "" || out.Node == "" {
-		return kv.Upstream{}, errCut
+	if err != nil || len(codes) == 0 || out.Realm == "" || out.Node == "" || out.Key == "" {
+		return kv.Upstream{}, errNoCentre
 	}
 	u.Node, u.ID, u.Name, u.Key, u.Ends = out.Node, out.ID, out.Name, out.Key, out.Ends
 	return u, c.Store.Join(kv.Operator(), u, kv.Credential{Realm: out.Realm, CodeKey: codes})

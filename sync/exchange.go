@@ -15,7 +15,7 @@ import (
 
 const (
 	helloEvery = 30 * time.Second // while the link holds
-	helloSoon  = time.Second      // after the last that was pushed, so that the centre knows that nothing is left
+	helloSoon  = time.Second      // after the last that was copied, so that both sides know that nothing is left
 )
 
 // copying is one database one way.
@@ -32,14 +32,14 @@ func (x *visit) exchange(ctx context.Context) error {
 		fail(nil)
 		jobs.Wait()
 	}()
-	pushed := make(chan struct{}, 1)
+	copied := make(chan struct{}, 1)
 	for _, e := range x.greeting.Databases {
 		for _, push := range []bool{true, false} {
 			if push && !e.Push || !push && !e.Pull {
 				continue
 			}
 			c := copying{e.Name, push}
-			job, err := x.job(c, pushed)
+			job, err := x.job(c, copied)
 			if err != nil {
 				return err
 			}
@@ -48,12 +48,13 @@ func (x *visit) exchange(ctx context.Context) error {
 	}
 	rekeyed, mark := make(chan struct{}, 1), x.greeting.KeyMark
 	jobs.Go(func() { x.listen(running, mark, rekeyed) })
-	return x.attend(running, pushed, rekeyed)
+	return x.attend(running, copied, rekeyed)
 }
 
 // job copies one database one way, as long as the link holds: what broke once is begun again by the next visit. A disk that has no
-// room breaks nothing: this job waits, and the others go on.
-func (x *visit) job(c copying, pushed chan<- struct{}) (Job, error) {
+// room breaks nothing: this job waits, and the others go on. What is pushed is told to copied, and what is pulled as long as the centre
+// has not said that it was all: else it would be known as missing until the next regular handshake.
+func (x *visit) job(c copying, copied chan<- struct{}) (Job, error) {
 	own, err := OpenHere(x.config.Store, kv.Operator(), c.name)
 	if err != nil {
 		return Job{}, err
@@ -63,22 +64,21 @@ func (x *visit) job(c copying, pushed chan<- struct{}) (Job, error) {
 		return Job{}, err
 	}
 	j := Job{Source: theirs, Target: own, Live: true, Tries: 1, Waits: func(err error) bool { return x.waits(c, err) }}
-	if !c.push {
-		count := x.metrics.progress(pulled)
+	count := x.metrics.progress(pulled)
+	if c.push {
+		count = x.metrics.progress(brought)
+		j.Source, j.Target, j.Refused = own, theirs, x.giveWay(own, theirs)
+	} else {
 		j.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, c.name, ids) }
-		j.Progress = func(out Outcome) {
-			count(out)
-			x.goesOn(c)
-		}
-		return j, nil
 	}
-	count := x.metrics.progress(brought)
-	j.Source, j.Target = own, theirs
 	j.Progress = func(out Outcome) {
 		count(out)
 		x.goesOn(c)
+		if !c.push && !x.metrics.lags() {
+			return
+		}
 		select {
-		case pushed <- struct{}{}:
+		case copied <- struct{}{}:
 		default: // it is known
 		}
 	}
@@ -100,8 +100,8 @@ func (x *visit) follow(ctx context.Context, j Job, c copying, fail context.Cance
 	}
 }
 
-// attend shakes hands again from time to time, once something has been pushed, and when the centre has other keys.
-func (x *visit) attend(ctx context.Context, pushed, rekeyed <-chan struct{}) error {
+// attend shakes hands again from time to time, soon after something was copied, and when the centre has other keys.
+func (x *visit) attend(ctx context.Context, copied, rekeyed <-chan struct{}) error {
 	regular := time.NewTicker(helloEvery)
 	defer regular.Stop()
 	var soon <-chan time.Time
@@ -110,7 +110,7 @@ func (x *visit) attend(ctx context.Context, pushed, rekeyed <-chan struct{}) err
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-pushed:
+		case <-copied:
 			soon = time.After(helloSoon)
 			continue
 		case <-soon:
@@ -128,8 +128,7 @@ func (x *visit) attend(ctx context.Context, pushed, rekeyed <-chan struct{}) err
 
 // again shakes hands while databases are copied: errAgain where the centre exchanges others than it did.
 func (x *visit) again(ctx context.Context, measures bool) error {
-	before := x.greeting.Databases
-	epoch := x.greeting.Epoch
+	before := x.greeting
 	if measures {
 		if err := x.handshake(ctx); err != nil {
 			return err
@@ -137,7 +136,8 @@ func (x *visit) again(ctx context.Context, measures bool) error {
 	} else if _, err := x.hello(ctx, false); err != nil {
 		return err
 	}
-	if x.greeting.Revoked || x.greeting.Clone || x.greeting.Epoch != epoch || !slices.Equal(before, x.greeting.Databases) {
+	if x.greeting.Revoked || x.greeting.Clone || x.greeting.Epoch != before.Epoch || !slices.Equal(before.Databases, x.greeting.Databases) ||
+		!slices.Equal(before.Drop, x.greeting.Drop) {
 		return errAgain
 	}
 	if err := x.take(ctx); err != nil {
@@ -146,7 +146,7 @@ func (x *visit) again(ctx context.Context, measures bool) error {
 	if err := x.drop(ctx); err != nil {
 		return err
 	}
-	return x.release()
+	return x.release(ctx)
 }
 
 // left takes out of the file what has left a database of the centre: it is another's now. What was changed here is handed over
@@ -167,17 +167,30 @@ func (x *visit) left(ctx context.Context, name string, ids []string) error {
 	}
 }
 
-// release takes out of the file what only the centre keeps, once it is there.
-func (x *visit) release() error {
+// release takes out of the file what only the centre keeps, once it is there. What the centre has refused, and does not keep either,
+// stays.
+func (x *visit) release(ctx context.Context) error {
+	store := x.config.Store
 	for _, e := range x.greeting.Databases {
 		if !e.Push || e.Pull || !strings.HasSuffix(e.Name, "-holders") && !strings.HasSuffix(e.Name, "-names") {
 			continue
 		}
-		upto, err := outlook{x.config.Store, x.upstream}.acknowledged(e.Name)
+		upto, err := outlook{store, x.upstream}.acknowledged(e.Name)
 		if err != nil {
 			return err
 		}
-		if err := x.config.Store.Release(kv.Operator(), e.Name, upto); err != nil {
+		held, err := store.Held(kv.Operator(), e.Name)
+		if err != nil {
+			return err
+		}
+		if held == 0 {
+			continue
+		}
+		why, err := x.lacks(ctx, e.Name)
+		if err == nil && why == "" {
+			err = store.Release(kv.Operator(), e.Name, upto)
+		}
+		if err != nil {
 			return err
 		}
 	}

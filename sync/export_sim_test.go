@@ -6,8 +6,9 @@ import (
 )
 
 // VisitOnce is one visit of a laptop to its centre over a client: the handshake, then each database once each way, one after the
-// other. What is to be replayed from its seed cannot have them side by side, as Run has them. It answers what was refused.
-func VisitOnce(ctx context.Context, c VenueConfig, client *http.Client) (denied []Denial, err error) {
+// other. What is to be replayed from its seed cannot have them side by side, as Run has them; greeted is called after the handshake.
+// It answers what was refused.
+func VisitOnce(ctx context.Context, c VenueConfig, client *http.Client, greeted func()) (denied []Denial, err error) {
 	v, err := NewVenue(c)
 	if err != nil {
 		return nil, err
@@ -24,6 +25,7 @@ func VisitOnce(ctx context.Context, c VenueConfig, client *http.Client) (denied 
 	if err := x.handshake(ctx); err != nil {
 		return nil, err
 	}
+	greeted()
 	if err := x.refill(ctx); err != nil {
 		return nil, err
 	}
@@ -33,11 +35,11 @@ func VisitOnce(ctx context.Context, c VenueConfig, client *http.Client) (denied 
 			return denied, err
 		}
 	}
-	return denied, x.release()
+	return denied, x.release(ctx)
 }
 
 func (x *visit) copyBothWays(ctx context.Context, e exchange) (denied []Denial, err error) {
-	for _, push := range []bool{true, false} {
+	for _, push := range []bool{true, true, false} { // what is taken back once it was refused is a change, which the centre has to know of
 		if push && !e.Push || !push && !e.Pull {
 			continue
 		}

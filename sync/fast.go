@@ -11,7 +11,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// By fastHeader our own nodes know each other: who sends it to a database and has it sent back may use _feed.
+// By fastHeader our own nodes know each other: who sends it to a database and has it sent back may use _feed. Each answer to who
+// sends it names the node that gives it.
 const (
 	fastHeader  = "Doorward-Feed"
 	fastVersion = "1"

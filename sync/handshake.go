@@ -3,7 +3,6 @@ package sync
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"strings"
@@ -53,11 +52,20 @@ func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, er
 	if err := t.ask(ctx, http.MethodPost, t.at(), in, &x.greeting); err != nil {
 		return 0, err
 	}
+	if !x.greeting.isOf(x.upstream.Node) {
+		return 0, errNoCentre
+	}
 	if err := x.config.Store.SessionMet(in.Session); err != nil {
 		return 0, err
 	}
 	x.metrics.meet(at, x.greeting.Behind)
 	return x.greeting.Now.Sub(at.Add(time.Since(began) / 2)), nil
+}
+
+// isOf tells the greeting of the centre that was joined from what somebody else answers in its place. A centre that was restored, or that
+// has moved, keeps its node, and says that its epoch is another.
+func (g *greeting) isOf(node string) bool {
+	return g.Node == node && g.Epoch != "" && !g.Now.IsZero()
 }
 
 // tell is what this store says of itself.
@@ -79,6 +87,9 @@ func (x *visit) tell() (in hello, err error) {
 		in.Wants = append(in.Wants, k.Name)
 	}
 	if err != nil {
+		return in, err
+	}
+	if in.Events, err = s.HeldEvents(kv.Operator()); err != nil {
 		return in, err
 	}
 	o := outlook{x.config.Store, x.upstream}
@@ -116,28 +127,6 @@ func (x *visit) take(ctx context.Context) error {
 		return nil
 	}
 	return x.takeKeys(ctx)
-}
-
-// takeErasures erases here what was erased at the centre.
-func (x *visit) takeErasures() error {
-	var all []kv.Erasure
-	for _, told := range x.greeting.Erasures {
-		var e kv.Erasure
-		hash, err := hex.DecodeString(told.Hash)
-		if copy(e.Hash[:], hash) != len(hash) || err != nil {
-			return errCut
-		}
-		e.Kind, _ = record.ByName(told.Kind) // of a later version: nothing of it is here
-		all = append(all, e)
-	}
-	if err := x.config.Store.TakeErasures(kv.Operator(), all); err != nil {
-		return err
-	}
-	if x.greeting.Erased == x.upstream.Erased {
-		return nil
-	}
-	x.upstream.Erased = x.greeting.Erased
-	return x.config.Store.NoteUpstream(x.upstream)
 }
 
 // takeKeys stores the keys that are not here, or not as they are now.
@@ -197,9 +186,9 @@ func (x *visit) copyAnew(ctx context.Context, push bool) error {
 		if err != nil {
 			return err
 		}
-		j := Job{Source: own, Target: anew{t}, Tries: 1}
+		j := Job{Source: own, Target: anew{t}, Tries: 1, Refused: x.giveWay(own, t)}
 		if !push {
-			j.Source, j.Target = anew{t}, own
+			j.Source, j.Target, j.Refused = anew{t}, own, nil
 		}
 		if _, err := Replicate(ctx, j); err != nil {
 			return err
@@ -210,13 +199,14 @@ func (x *visit) copyAnew(ctx context.Context, push bool) error {
 
 // learn keeps what the centre has said, for when it is not reached.
 func (x *visit) learn() error {
-	x.upstream.Pushes, x.upstream.Pulls = nil, nil
+	x.upstream.Pushes, x.upstream.Pulls, x.upstream.Guest = nil, x.greeting.pulls(), nil
+	x.upstream.Over, x.upstream.Chosen, x.upstream.Revoked = x.greeting.Drop, x.greeting.Chosen, false
 	for _, e := range x.greeting.Databases {
 		if e.Push {
 			x.upstream.Pushes = append(x.upstream.Pushes, e.Name)
 		}
-		if e.Pull {
-			x.upstream.Pulls = append(x.upstream.Pulls, e.Name)
+		if e.Guest {
+			x.upstream.Guest = append(x.upstream.Guest, e.Name)
 		}
 	}
 	return x.config.Store.NoteUpstream(x.upstream)

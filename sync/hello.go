@@ -1,8 +1,6 @@
 package sync
 
 import (
-	"cmp"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -28,6 +26,7 @@ type hello struct {
 	Wiped       bool      `json:"wiped,omitzero"` // it wipes itself after this answer
 
 	Since  map[string]string `json:"since"`            // by database, up to where it has what the centre has
+	Events []int64           `json:"events,omitempty"` // those of which it holds tickets or facts
 	Erased string            `json:"erased,omitempty"` // up to where it knows what was erased
 }
 
@@ -42,8 +41,9 @@ type greeting struct {
 	Revoked   bool              `json:"revoked,omitzero"` // nothing is taken but facts, and nothing is given
 	Wipe      bool              `json:"wipe,omitzero"`    // it shall hand over its last fact and wipe itself
 	Databases []exchange        `json:"databases"`
-	Drop      []string          `json:"drop,omitzero"` // databases of events that are over: they go once the centre has all of them
-	Behind    int               `json:"behind"`        // changes that the laptop lacks; of many it may say too many
+	Chosen    bool              `json:"chosen,omitzero"` // of its churches' events the laptop takes along only those that were named
+	Drop      []string          `json:"drop,omitzero"`   // databases of events that are over or another's: they go once the centre has all of them
+	Behind    int               `json:"behind"`          // changes that the laptop lacks; of many it may say too many
 	Leases    []leased          `json:"leases,omitzero"`
 	Keys      []json.RawMessage `json:"keys,omitzero"`      // lines of the keys that work at the laptop too
 	KeyMark   string            `json:"key_mark,omitempty"` // of these, for who waits for others
@@ -51,17 +51,22 @@ type greeting struct {
 	Erased    string            `json:"erased,omitempty"` // up to where erasures were told
 }
 
-// erasure is a record that was erased, by the keyed hash of its id.
-type erasure struct {
-	Kind string `json:"kind"`
-	Hash string `json:"hash"`
-}
-
 // exchange is a database that the two exchange.
 type exchange struct {
-	Name string `json:"name"`
-	Push bool   `json:"push"`
-	Pull bool   `json:"pull"`
+	Name  string `json:"name"`
+	Push  bool   `json:"push"`
+	Pull  bool   `json:"pull"`
+	Guest bool   `json:"guest,omitzero"` // of the records in it the laptop changes those alone that it has made
+}
+
+// pulls are the databases that the laptop is given.
+func (g *greeting) pulls() (names []string) {
+	for _, e := range g.Databases {
+		if e.Pull {
+			names = append(names, e.Name)
+		}
+	}
+	return names
 }
 
 // leased is a range of ids.
@@ -113,17 +118,21 @@ func (g *greeting) fill(c *call, in *hello) error {
 	if err != nil {
 		return err
 	}
-	g.Revoked, g.Wipe = !e.Revoked.IsZero(), !e.Wipe.IsZero()
+	g.Revoked, g.Wipe, g.Chosen = !e.Revoked.IsZero(), !e.Wipe.IsZero(), !e.TakesAll()
 	all, err := store.Exchanged(c.caller, c.server.config.OverAfter)
 	if err != nil {
 		return err
 	}
-	for _, x := range all {
+	departed, err := store.Departed(c.caller, in.Events)
+	if err != nil {
+		return err
+	}
+	for _, x := range append(all, departed...) {
 		switch {
 		case x.Over && !g.Revoked:
 			g.Drop = append(g.Drop, x.Name)
 		case x.Push || !g.Revoked:
-			g.Databases = append(g.Databases, exchange{x.Name, x.Push, x.Pull && !g.Revoked})
+			g.Databases = append(g.Databases, exchange{x.Name, x.Push, x.Pull && !g.Revoked, x.Guest})
 		}
 	}
 	if g.Clone {
@@ -145,48 +154,34 @@ func (g *greeting) fill(c *call, in *hello) error {
 	return err
 }
 
-// tellErasures tells what was erased since a place: also one that is revoked shall lose it.
-func (g *greeting) tellErasures(c *call, after string) error {
-	store := c.server.config.Store
-	since, err := store.Since(cmp.Or(after, "0"))
-	if err != nil {
-		return err
-	}
-	all, upto, err := store.Erasures(c.caller, since)
-	if err != nil {
-		return err
-	}
-	for _, e := range all {
-		g.Erasures = append(g.Erasures, erasure{e.Kind.Name, hex.EncodeToString(e.Hash[:])})
-	}
-	if g.Erased = after; upto != since {
-		g.Erased = store.SeqText(upto)
-	}
-	return nil
-}
-
-// behind is how many changes lie beyond some places. One that cannot be read is none.
+// behind is how many changes lie beyond some places. Of a database that is not the laptop's to read there are none: an event that was
+// deleted is nobody's any more, though who has written to it may ask what it lacks.
 func (c *call) behind(since map[string]string) (n int, err error) {
-	store := c.server.config.Store
 	for name, text := range since {
-		db, err := store.Database(c.caller, name)
+		pending, err := c.pending(name, text)
 		if errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrForbidden) || errors.Is(err, kv.ErrDatabaseName) {
 			continue
 		}
 		if err != nil {
 			return 0, err
 		}
-		from, err := store.Since(text)
-		if err != nil {
-			continue
-		}
-		pending, err := db.Pending(from)
-		if err != nil {
-			return 0, err
-		}
 		n += pending
 	}
 	return n, nil
+}
+
+// pending is how many changes of a database lie beyond a place. One that cannot be read is none.
+func (c *call) pending(name, text string) (int, error) {
+	store := c.server.config.Store
+	db, err := store.Database(c.caller, name)
+	if err != nil {
+		return 0, err
+	}
+	from, err := store.Since(text)
+	if err != nil {
+		return 0, nil // it tells of none
+	}
+	return db.Pending(from)
 }
 
 // lease gives ids of the kinds that are wanted. A kind that the laptop does not make, or of which there are none, is left out: it

@@ -62,7 +62,9 @@ func (h *Here) store100(ctx context.Context, rows []*replica) (denied []Denial, 
 		switch {
 		case r.Err == nil:
 		case forGood(r.Err):
-			denied = append(denied, at[i].deny(r.Err))
+			d := at[i].deny(r.Err)
+			d.Kept = r.Kept
+			denied = append(denied, d)
 		default:
 			return nil, r.Err
 		}

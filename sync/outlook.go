@@ -2,6 +2,8 @@ package sync
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,9 +71,28 @@ func (o outlook) places() (map[string]string, error) {
 	return all, nil
 }
 
+// owed are the databases that the centre has all of, or ought to: those that it takes, and what is still here of events that are over.
+func (o outlook) owed() ([]string, error) {
+	names, kept := slices.Clone(o.upstream.Pushes), kept(o.upstream.Pulls)
+	for _, name := range o.upstream.Over {
+		held, err := o.store.Held(kv.Operator(), name, kept...)
+		if err != nil && !errors.Is(err, kv.ErrNotFound) { // of a name that this version does not know nothing is here
+			return nil, err
+		}
+		if held > 0 {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
 // backlog is how many changes the centre has not said that it has, and when the oldest of them was made.
 func (o outlook) backlog() (n int, oldest time.Time, err error) {
-	for _, name := range o.upstream.Pushes {
+	names, err := o.owed()
+	if err != nil {
+		return 0, oldest, err
+	}
+	for _, name := range names {
 		upto, err := o.acknowledged(name)
 		if err != nil {
 			return 0, oldest, err

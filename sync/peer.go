@@ -92,12 +92,13 @@ type Denial struct {
 	Rev    string `json:"rev,omitempty"`
 	Error  string `json:"error"`
 	Reason string `json:"reason"`
+	Kept   bool   `json:"kept,omitzero"` // the target keeps it for its staff
 }
 
 // deny is the denial of a replica.
 func (r *replica) deny(err error) Denial {
 	p := refuse(err, true)
-	return Denial{r.id, r.rev().String(), p.Error, p.Reason}
+	return Denial{ID: r.id, Rev: r.rev().String(), Error: p.Error, Reason: p.Reason}
 }
 
 // author is who made a revision, when, where and to which fields; the zero one is not known.

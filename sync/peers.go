@@ -2,6 +2,7 @@ package sync
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -13,7 +14,7 @@ import (
 )
 
 // venueMetrics are what Prometheus is told of peers: of the centre, as "centre", by a store that has joined one; of each laptop, by
-// its id, by the centre.
+// its id, by the centre, until it is revoked: nobody can end an alert on one that may never come again.
 type venueMetrics struct {
 	store     *kv.Store
 	documents *prometheus.CounterVec
@@ -81,7 +82,7 @@ func (m *venueMetrics) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	for _, e := range all {
-		if c := e.Contact; !c.At.IsZero() {
+		if c := e.Contact; !c.At.IsZero() && e.Revoked.IsZero() {
 			g := gauges{ch, strconv.FormatInt(e.ID, 10)}
 			g.time(contactDesc, c.At)
 			g.time(oldestDesc, c.Oldest)
@@ -138,6 +139,13 @@ func (m *venueMetrics) meet(at time.Time, behind int) {
 	}
 }
 
+// lags tells whether the centre had more for this store when it was last asked.
+func (m *venueMetrics) lags() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.behind > 0
+}
+
 // wait notes whether something waits for room on the centre's disk, and answers how much did before and does now.
 func (m *venueMetrics) wait(c copying, does bool) (before, after int) {
 	m.mu.Lock()
@@ -147,6 +155,13 @@ func (m *venueMetrics) wait(c copying, does bool) (before, after int) {
 		m.waiting[c] = true
 	}
 	return before, len(m.waiting)
+}
+
+// part notes the end of a visit: nobody knows which databases wait for room until they are tried again.
+func (m *venueMetrics) part() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.waiting, func(c copying, _ bool) bool { return c != copying{} })
 }
 
 // progress counts what a replication has done since it last said.

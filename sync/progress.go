@@ -96,6 +96,9 @@ func (r *replication) deny(denied []Denial) {
 		if isFact(d.ID) {
 			r.out.RefusedFacts++
 		}
+		if !d.Kept {
+			r.out.Unkept++
+		}
 	}
 	r.out.Denied = append(r.out.Denied, denied[:min(len(denied), keptDenied-len(r.out.Denied))]...)
 	for _, d := range denied {
@@ -143,7 +146,7 @@ func (r *replication) outcome() Outcome {
 	}
 	return Outcome{
 		NoChanges: run.Checked == 0, Session: run.Session, Last: run.Recorded, Version: checkpointVersion,
-		History: []Run{run}, Denied: slices.Clone(r.out.Denied), RefusedFacts: r.out.RefusedFacts,
+		History: []Run{run}, Denied: slices.Clone(r.out.Denied), RefusedFacts: r.out.RefusedFacts, Unkept: r.out.Unkept,
 	}
 }
 
@@ -154,7 +157,7 @@ func (b *batch) offer(id string, revs []string) {
 		if rev, ok := record.ParseRevision(text); ok && text != "" {
 			o.Revisions = append(o.Revisions, rev)
 		} else {
-			b.denied = append(b.denied, Denial{id, text, "forbidden", "not a revision"})
+			b.denied = append(b.denied, Denial{ID: id, Rev: text, Error: "forbidden", Reason: "not a revision"})
 		}
 	}
 	if len(o.Revisions) > 0 {

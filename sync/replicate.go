@@ -27,6 +27,8 @@ type Job struct {
 	Progress func(Outcome) // called when something has been copied; nil = nobody asks
 	// Left is called with documents that have left the source and live on elsewhere, before their place is noted; nil = they stay.
 	Left func(ctx context.Context, ids []string) error
+	// Refused is called with what the target has refused, before its place is noted; nil = it stays as it is.
+	Refused func(ctx context.Context, denied []Denial) error
 }
 
 // Outcome tells what a replication has done, as CouchDB tells it.
@@ -40,6 +42,7 @@ type Outcome struct {
 	Denied    []Denial        `json:"denied,omitempty"`
 	// RefusedFacts is how many of the refused documents are facts: all of them, while Denied names the first refusals alone.
 	RefusedFacts int `json:"-"`
+	Unkept       int `json:"-"` // refused, and not kept for the target's staff either
 }
 
 // What is in memory at once: loads of at most so many revisions and about so many bytes, one being written, one waiting and one
@@ -276,6 +279,9 @@ func (r *replication) write(ctx context.Context, l *load) error {
 	}
 	r.wrote(l, denied)
 	r.tell()
+	if r.Refused != nil && len(denied) > 0 {
+		return r.Refused(ctx, denied)
+	}
 	return nil
 }
 

@@ -49,6 +49,10 @@ func (t *There) do(ctx context.Context, method, address string, p *payload) (*ht
 	if resp.StatusCode >= 300 {
 		return nil, refused(resp)
 	}
+	if t.node != "" && resp.Header.Get(nodeHeader) != t.node {
+		_ = w.Close() // nothing of it is read
+		return nil, errNoCentre
+	}
 	return resp, nil
 }
 

@@ -28,6 +28,9 @@ func (e *refusal) Error() string {
 // errCut is an exchange with a peer that did not come to its end.
 var errCut = errors.New("the peer broke off")
 
+// errNoCentre is somebody else's answer in the place of the centre's: a gateway's or a portal's, that says yes to everything.
+var errNoCentre = errors.New("no Doorward centre answers there")
+
 // errRedirect is a peer that sends elsewhere, where nobody has said to go.
 var errRedirect = errors.New("the peer redirects")
 

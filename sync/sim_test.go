@@ -13,7 +13,7 @@ var simSeed = flag.Uint64("sim.seed", 0, "replay the simulation of this seed alo
 
 const (
 	simSeeds     = 300 // DOORWARD_SIM_SEEDS is another number of them
-	simSeedsRace = 60  // under the race detector, where one takes five times as long
+	simSeedsRace = 20  // under the race detector, where one takes five times as long
 	simSteps     = 25
 )
 

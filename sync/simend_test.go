@@ -85,6 +85,8 @@ func (w *world) check() {
 	}
 	for _, n := range append([]*node{w.centre}, w.laptops...) {
 		w.kept(n)
+		w.nameless(n)
+		w.labelled(n)
 		w.doubles(n)
 		r, err := n.store.Verify(kv.Operator(), nil)
 		if err != nil || r.Damaged > 0 {
@@ -202,7 +204,7 @@ func (w *world) written() {
 		}))
 	}
 	shown := ""
-	for _, db := range []string{"church-1", "church-2"} {
+	for _, db := range []string{"church-1", "church-2", "event-1"} {
 		docs := w.docs(w.centre, db)
 		shown += strings.Join(slices.Collect(maps.Values(docs)), "")
 	}
@@ -213,15 +215,15 @@ func (w *world) written() {
 			return true
 		}
 		for _, next := range w.promises {
-			if next.sort == edit && next.person == p.person && next.base == `"`+p.value+`"` && told(next) {
+			if next.sort.isWritten() && next.id == p.id && next.base == `"`+p.value+`"` && told(next) {
 				return true
 			}
 		}
 		return false
 	}
 	for _, label := range slices.Sorted(maps.Keys(w.promises)) {
-		if p := w.promises[label]; p.sort == edit && !p.forgiven && w.isDue(p) && !told(p) {
-			w.failf("the edit %s of person %d is lost:\n%s", label, p.person, shown)
+		if p := w.promises[label]; p.sort.isWritten() && !p.forgiven && w.isDue(p) && !told(p) {
+			w.failf("the edit %s of %s is lost:\n%s", label, p.id, shown)
 		}
 	}
 }

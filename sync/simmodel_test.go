@@ -23,12 +23,18 @@ const (
 	sale      sort = "ticket"
 	member    sort = "person"
 	edit      sort = "edit"
+	note      sort = "note"
 	removal   sort = "removal"
 	cancel    sort = "cancellation"
 )
 
 // isDoor tells what all computers of the event exchange; the rest is the church's.
-func (s sort) isDoor() bool { return s == admission || s == undoing || s == sale || s == cancel }
+func (s sort) isDoor() bool {
+	return s == admission || s == undoing || s == sale || s == cancel || s == note
+}
+
+// isWritten tells what may be lost to another's edit, and is shown to people then.
+func (s sort) isWritten() bool { return s == edit || s == note }
 
 // memory is what a store certainly holds: what it has answered for, and what rounds that came to their end have brought.
 type memory struct {

@@ -25,9 +25,12 @@ var acts = []act{
 	{"sell", 5, func(w *world, n *node) { w.sell(n) }},
 	{"enter", 2, func(w *world, n *node) { w.enter(n) }},
 	{"edit", 8, (*world).edit},
+	{"note", 6, (*world).note},
 	{"delete", 1, (*world).remove},
 	{"cancel", 1, (*world).cancel},
 	{"move", 1, (*world).move},
+	{"name", 5, (*world).name},
+	{"erase", 2, (*world).erase},
 	{"sync", 9, (*world).sync},
 	{"kill", 1, func(w *world, n *node) {
 		w.tell("%s is killed", n.name)
@@ -177,7 +180,29 @@ func (w *world) edit(n *node) {
 	_, err := n.store.Update(kv.Operator(), of(record.Person, id), kvtest.Parse(w, record.Person, fmt.Sprintf(`{%q:%q}`, field, label), false))
 	w.must(err)
 	w.tell("%s changes %s of person %d", n.name, field, i)
-	w.promised(n, promise{label: label, sort: edit, person: id, value: label, base: memberOf(json, field)})
+	w.promised(n, promise{label: label, sort: edit, id: docName("person", id), person: id, value: label, base: memberOf(json, field)})
+}
+
+// note changes a ticket. A laptop of the event is told that it may not, once the centre has changed it; until it knows that, the centre
+// keeps what it wrote.
+func (w *world) note(n *node) {
+	page, err := n.store.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Ticket, Limit: 100})
+	w.must(err)
+	if len(page.IDs) == 0 {
+		return
+	}
+	last := len(page.IDs) - 1
+	id := page.IDs[last-w.IntN(1+w.IntN(last+1))].Int() // mostly one that a laptop has sold
+	r, err := n.store.Retrieve(kv.Operator(), of(record.Ticket, id))
+	w.must(err)
+	label := w.label(n)
+	_, err = n.store.Update(kv.Operator(), of(record.Ticket, id), kvtest.Parse(w, record.Ticket, fmt.Sprintf(`{"order":%q}`, label), false))
+	if errors.Is(err, kv.ErrForbidden) && n != w.centre && !n.persons {
+		return
+	}
+	w.must(err)
+	w.tell("%s notes an order of ticket %d", n.name, id)
+	w.promised(n, promise{label: label, sort: note, id: docName("ticket", id), value: label, base: memberOf(string(r.JSON), "order")})
 }
 
 func (w *world) remove(n *node) {
@@ -251,7 +276,7 @@ func (w *world) restore(n *node) {
 // forgive notes which edits nobody may miss: the centre that is being restored may have listed them, and merged them away.
 func (w *world) forgive(known *memory) {
 	for label, p := range w.promises {
-		p.forgiven = p.forgiven || p.sort == edit && !known.holds[label]
+		p.forgiven = p.forgiven || p.sort.isWritten() && !known.holds[label]
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"doorward/kv"
@@ -23,9 +24,11 @@ type world struct {
 	centre   *node
 	laptops  []*node
 	promises map[string]*promise
-	claims   map[string]string // by document: the label of the record that was given its id
-	undone   map[string]bool   // check-ins
-	deleted  map[int64]string  // people: what those who deleted them saw
+	claims   map[string]string  // by document: the label of the record that was given its id
+	undone   map[string]bool    // check-ins
+	deleted  map[int64]string   // people: what those who deleted them saw
+	names    map[int64][]string // of the holders of tickets, but those that were erased
+	erased   []string           // names
 	codes    []string
 	people   []int64
 	step     int
@@ -39,7 +42,7 @@ var opening = time.Date(2026, 11, 22, 17, 0, 0, 0, time.UTC)
 func newWorld(t testing.TB, dir string, seed uint64) *world {
 	time.Sleep(time.Until(opening))
 	w := &world{TB: t, Rand: rand.New(rand.NewPCG(seed, 5)), dir: dir, promises: map[string]*promise{}, claims: map[string]string{},
-		undone: map[string]bool{}, deleted: map[int64]string{}}
+		undone: map[string]bool{}, deleted: map[int64]string{}, names: map[int64][]string{}}
 	w.centre = newNode(t, dir, "centre", 0)
 	w.centre.serve()
 	w.settle()
@@ -126,7 +129,8 @@ func (w *world) sum() string {
 func (w *world) round(n *node, l *wire) error {
 	l.world, l.from = w, n
 	epoch := n.store.Epoch()
-	denied, err := sync.VisitOnce(w.Context(), sync.VenueConfig{Store: n.store, Version: "sim"}, &http.Client{Transport: l})
+	erased := synctest.Wait // what the centre tells of erasures is carried out beside the visit
+	denied, err := sync.VisitOnce(w.Context(), sync.VenueConfig{Store: n.store, Version: "sim"}, &http.Client{Transport: l}, erased)
 	if n.store.Epoch() != epoch {
 		n.muted = false // it was told that it is a copy, or has one
 	}
@@ -152,5 +156,8 @@ func (w *world) denied(d sync.Denial) {
 	}
 }
 
-// refusable is what a laptop may be told of a person that has moved away.
-var refusable = map[string]bool{"not permitted: the record has moved to where the key may not write": true}
+// refusable is what a laptop may be told of a person that has moved away, and of a ticket that the centre has changed.
+var refusable = map[string]bool{
+	"not permitted: the record has moved to where the key may not write": true,
+	"not permitted: somebody else has changed the ticket":                true,
+}

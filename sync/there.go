@@ -17,6 +17,7 @@ type There struct {
 	user     *url.Userinfo
 	create   bool
 	plain    bool
+	node     string
 	opening  sync.Mutex // guards what follows
 	opened   bool
 	id       string
@@ -33,8 +34,9 @@ type ThereConfig struct {
 	Client *http.Client // nil = one that dials anywhere
 	Key    string       // logs in, where the URL does not
 	Secret string
-	Create bool // the database is made where there is none
-	Plain  bool // nothing but the protocol of all, also with our own nodes
+	Create bool   // the database is made where there is none
+	Plain  bool   // nothing but the protocol of all, also with our own nodes
+	Node   string // of the server, one of ours: answers that do not name it are another's and count for nothing; "" = anybody's count
 }
 
 // ErrURL is an address that cannot be a database's.
@@ -46,7 +48,7 @@ func NewThere(c ThereConfig) (*There, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, ErrURL // without the cause, which names the password
 	}
-	t := &There{client: c.Client, db: u, user: u.User, create: c.Create, plain: c.Plain, revs: map[string]string{}}
+	t := &There{client: c.Client, db: u, user: u.User, create: c.Create, plain: c.Plain, node: c.Node, revs: map[string]string{}}
 	if t.client == nil {
 		t.client = NewClient(Anywhere)
 	}
@@ -199,6 +201,9 @@ func (t *There) put(ctx context.Context, id string, c checkpoint) error {
 		Rev string `json:"_rev,omitempty"`
 		checkpoint
 	}{"_local/" + id, t.revs[id], c}, &answer)
+	if err == nil && answer.Rev == "" {
+		err = errCut // nobody has said that it is kept
+	}
 	if err == nil {
 		t.revs[id] = answer.Rev
 	}

@@ -81,6 +81,9 @@ func (t *There) changes(ctx context.Context, w wish, kind feedKind, limit int) (
 			return badBody(dec.SkipValue())
 		})
 	})
+	if err == nil && b.upto == nil {
+		err = errCut // it is no feed that does not say how far it goes
+	}
 	return b, rows, err
 }
 

@@ -35,7 +35,7 @@ func (t *There) putRelated(ctx context.Context, x *replica) ([]Denial, error) {
 	case err == nil:
 		return nil, drain(resp)
 	case errors.As(err, &no) && !transient(err) && no.status != http.StatusUnauthorized && no.status != http.StatusNotFound:
-		return []Denial{{x.id, x.rev().String(), "forbidden", no.Error()}}, nil
+		return []Denial{{ID: x.id, Rev: x.rev().String(), Error: "forbidden", Reason: no.Error()}}, nil
 	}
 	return nil, err
 }

@@ -59,11 +59,13 @@ func (t *There) bulkGet(ctx context.Context, missing []kv.MissingRevs, fn func(*
 		}
 	}
 	address := t.at("_bulk_get") + "?revs=true&latest=true"
-	return t.stream(ctx, http.MethodPost, address, jsonOf(map[string]any{"docs": items}), func(dec *jsontext.Decoder) error {
+	answered := false
+	err := t.stream(ctx, http.MethodPost, address, jsonOf(map[string]any{"docs": items}), func(dec *jsontext.Decoder) error {
 		return eachMember(dec, func(name string) error {
 			if name != "results" {
 				return badBody(dec.SkipValue())
 			}
+			answered = true
 			return eachItem(dec, func() error {
 				return eachMember(dec, func(name string) error {
 					if name != "docs" {
@@ -74,6 +76,10 @@ func (t *There) bulkGet(ctx context.Context, missing []kv.MissingRevs, fn func(*
 			})
 		})
 	})
+	if err == nil && !answered {
+		err = errCut // what was asked for may be there
+	}
+	return err
 }
 
 // openRevs asks for the revisions of one document, as JSON: what a server that knows only parts sends is read as such.

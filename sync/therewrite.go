@@ -142,6 +142,7 @@ func (t *There) denials(ctx context.Context, address string, p *payload) (denied
 func (d *Denial) readMember(dec *jsontext.Decoder, name string) error {
 	v, err := dec.ReadValue()
 	if err != nil || v.Kind() != '"' {
+		d.Kept = d.Kept || name == "kept" && v.Kind() == 't'
 		return badBody(err)
 	}
 	b, _ := jsontext.AppendUnquote(nil, v) // it was read as a text

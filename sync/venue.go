@@ -28,7 +28,8 @@ type Venue struct {
 	config  VenueConfig
 	told    chan struct{} // somebody wants it to try at once
 	metrics *venueMetrics
-	said    string // what the log was last told of the link; "" = it holds
+	said    string            // what the log was last told of the link; "" = it holds
+	stays   map[string]string // by database of an event that is over, why it stays here, as the log was last told; "" = it does not
 }
 
 // Between two tries of a centre that is not reached.
@@ -42,7 +43,7 @@ func NewVenue(c VenueConfig) (*Venue, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	v := &Venue{config: c, told: make(chan struct{}, 1)}
+	v := &Venue{config: c, told: make(chan struct{}, 1), stays: map[string]string{}}
 	var err error
 	v.metrics, err = newVenueMetrics(c)
 	return v, err
@@ -152,10 +153,14 @@ func (v *Venue) meet(ctx context.Context, u kv.Upstream) (met bool, err error) {
 		return false, err
 	}
 	defer x.client.CloseIdleConnections()
+	defer v.metrics.part()
 	if err := x.handshake(ctx); err != nil {
 		return false, err
 	}
 	if x.greeting.Revoked {
+		if err := x.retire(); err != nil {
+			return false, err
+		}
 		return false, x.handOver(ctx) // again, and less and less often
 	}
 	if err := x.drop(ctx); err != nil {
@@ -176,7 +181,7 @@ func (x *visit) trusted() bool {
 
 // database is a database at the centre.
 func (x *visit) database(name string) (*There, error) {
-	return NewThere(ThereConfig{URL: x.site + "/sync/" + name, Client: x.client, Key: x.upstream.Key, Secret: x.upstream.Secret})
+	return NewThere(ThereConfig{URL: x.site + "/sync/" + name, Client: x.client, Key: x.upstream.Key, Secret: x.upstream.Secret, Node: x.upstream.Node})
 }
 
 // met is a database at the centre, of which the handshake has told whose it is: it need not be asked.
@@ -187,6 +192,15 @@ func (x *visit) met(name string) (*There, error) {
 		t.head = Head{Format: lineFormat, Realm: x.config.Store.Realm(), Node: x.greeting.Node, Epoch: x.greeting.Epoch, DB: name}
 	}
 	return t, err
+}
+
+// retire keeps in mind that the laptop is revoked.
+func (x *visit) retire() error {
+	if x.upstream.Revoked {
+		return nil
+	}
+	x.upstream.Revoked = true
+	return x.config.Store.NoteUpstream(x.upstream)
 }
 
 // handOver brings the facts of a laptop that is revoked. Where it is to be wiped and all of them are there, the answer is errWipe.

@@ -57,7 +57,7 @@ func (m *Main) backup(ctx context.Context, set *settings, file string) (made man
 		return manifest{}, err
 	}
 	err = m.onCopy(ctx, set, func(dir string, of manifest) error {
-		if err := m.verifyCopy(ctx, dir); err != nil {
+		if err := m.verifyCopy(ctx, startIdle, dir); err != nil {
 			return fmt.Errorf("the store cannot be backed up as it is: %w", err)
 		}
 		made = of

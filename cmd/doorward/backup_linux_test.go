@@ -17,49 +17,8 @@ import (
 	"time"
 
 	"doorward/kv"
-	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
-
-// longestPause is how long doors may stand still while a backup is made.
-const longestPause = 500 * time.Millisecond
-
-// TestBackupsWhileDoorsAreBusy: 64 doors check in and undo without a pause while backups are made, one after another. Each is sound,
-// holds all that was answered before it was begun, and is exactly what the store held at one moment.
-func TestBackupsWhileDoorsAreBusy(t *testing.T) {
-	const doors = 64
-	b := newBusyDoors(t, doors, int(kvtest.Tortured(t)/time.Second)/2+4)
-	s := b.serve()
-	b.url = s.url
-	var all sync.WaitGroup
-	for door := range doors {
-		all.Go(func() { b.stand(door) })
-	}
-	b.await(2000)
-	usual := time.Duration(b.longest.Swap(0))
-	var made []madeBackup
-	gap := time.Hour
-	for until := time.Now().Add(kvtest.Tortured(t)); (len(made) < 3 || time.Now().Before(until)) && !t.Failed(); {
-		m := b.backup()
-		made, gap = append(made, m), min(gap, time.Duration(b.longest.Swap(0))) // what the machine does besides does not strike each time
-		b.await(500)
-	}
-	b.closed.Store(true)
-	all.Wait()
-	s.kill()
-	<-s.exited
-	if most := max(longestPause, 3*usual); gap > most {
-		t.Errorf("doors stood still for %v, want %v at most; usual is %v", gap, most, usual)
-	}
-	final := b.factsIn(b.dir)
-	for _, m := range made {
-		m.isPrefix(t, final)
-	}
-	if left, err := filepath.Glob(filepath.Join(b.dir, "backup-*")); err != nil || len(left) > 0 {
-		t.Errorf("backups leave %v, %v", left, err)
-	}
-	t.Logf("torture: backups=%d requests=%d; longest pause %v, usual %v", len(made), b.asked.Load(), gap, usual)
-}
 
 // busyUndos is how often a busy door undoes one ticket before it takes its next: no code can be undone for ever.
 const busyUndos = 50
@@ -70,21 +29,25 @@ type busyDoors struct {
 	tickets          int // of each door
 	url, key, secret string
 	http             *http.Client
+	gate             sync.RWMutex // locked: doors wait
 	mu               sync.Mutex
 	admitted         []string // ids of check-ins, as they were answered
-	last             time.Time
-	longest          atomic.Int64 // time between two of them
+	pace             paces
 	asked            atomic.Int64
 	closed           atomic.Bool
 }
 
-func newBusyDoors(t *testing.T, doors, tickets int) *busyDoors {
+func newBusyDoors(t *testing.T, people, tickets int) *busyDoors {
 	b := &busyDoors{program: &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}, tickets: tickets}
-	b.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: doors}}
+	b.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: busyDoorCount}}
 	t.Cleanup(b.http.CloseIdleConnections)
 	rows := &strings.Builder{}
 	rows.WriteString(`{"kind":"event","id":7,"name":"Festa","start_datetime":"2026-12-31T19:30:00Z"}` + "\n")
-	for n := range doors * tickets {
+	rows.WriteString(`{"kind":"church","id":3,"name":"Central"}` + "\n")
+	for n := range people {
+		fmt.Fprintf(rows, `{"kind":"person","full_name":"Ana Souza %d","church_id":3,"email":"ana.%d@example.org"}`+"\n", n, n)
+	}
+	for n := range busyDoorCount * tickets {
 		fmt.Fprintf(rows, `{"kind":"ticket","event_id":7,"code":"CODE-%08d"}`+"\n", n)
 	}
 	file := filepath.Join(t.TempDir(), "event.ndjson")
@@ -104,16 +67,21 @@ func newBusyDoors(t *testing.T, doors, tickets int) *busyDoors {
 // stand checks the door's tickets in and undoes that until the doors close.
 func (b *busyDoors) stand(door int) {
 	for n := 0; !b.closed.Load() && !b.Failed(); n++ {
-		var d struct{ Outcome, CheckinID string }
-		if b.post("scan", fmt.Sprintf(`{"code":"CODE-%08d"}`, door*b.tickets+n/busyUndos), &d); d.Outcome != "admitted" {
-			b.Errorf("scan at door %d = %+v", door, d)
-			return
-		}
-		b.note(d.CheckinID)
-		if b.post("undo", fmt.Sprintf(`{"checkin_id":%q}`, d.CheckinID), &d); d.Outcome != "undone" {
-			b.Errorf("undo at door %d = %+v", door, d)
-			return
-		}
+		b.checkIn(door, n)
+	}
+}
+
+func (b *busyDoors) checkIn(door, n int) {
+	b.gate.RLock()
+	defer b.gate.RUnlock()
+	var d struct{ Outcome, CheckinID string }
+	if b.post("scan", fmt.Sprintf(`{"code":"CODE-%08d"}`, door*b.tickets+n/busyUndos), &d); d.Outcome != "admitted" {
+		b.Errorf("scan at door %d = %+v", door, d)
+		return
+	}
+	b.note(d.CheckinID)
+	if b.post("undo", fmt.Sprintf(`{"checkin_id":%q}`, d.CheckinID), &d); d.Outcome != "undone" {
+		b.Errorf("undo at door %d = %+v", door, d)
 	}
 }
 
@@ -126,6 +94,7 @@ func (b *busyDoors) post(what, body string, into *struct{ Outcome, CheckinID str
 	r.SetBasicAuth(b.key, b.secret)
 	r.Header.Set("Content-Type", "application/json")
 	b.asked.Add(1)
+	defer b.pace.note(time.Now())
 	resp, err := b.http.Do(r)
 	if err != nil {
 		b.Error(err)
@@ -147,11 +116,22 @@ func (b *busyDoors) post(what, body string, into *struct{ Outcome, CheckinID str
 func (b *busyDoors) note(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
-	if gap := now.Sub(b.last); !b.last.IsZero() && int64(gap) > b.longest.Load() {
-		b.longest.Store(int64(gap))
+	b.admitted = append(b.admitted, id)
+}
+
+// page reads one of the pages that are for anybody.
+func (b *busyDoors) page(path string) string {
+	resp, err := b.http.Get(b.url + path)
+	if err != nil {
+		b.Error(err)
+		return ""
 	}
-	b.admitted, b.last = append(b.admitted, id), now
+	defer func() { _ = resp.Body.Close() }() // it is read to its end
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		b.Error(err)
+	}
+	return string(text)
 }
 
 func (b *busyDoors) acked() []string {
@@ -160,23 +140,13 @@ func (b *busyDoors) acked() []string {
 	return slices.Clone(b.admitted)
 }
 
-// await waits until so many more were admitted.
-func (b *busyDoors) await(more int) {
-	for until := len(b.acked()) + more; len(b.acked()) < until && !b.Failed(); {
-		resp, err := b.http.Get(b.url + "/healthz")
-		if err != nil {
-			b.Error(err)
-			return
-		}
-		_ = resp.Body.Close() // that it answers is all
-	}
-}
-
-// madeBackup is what a backup held.
+// madeBackup is a backup, and what it held.
 type madeBackup struct {
-	seq   uint64
-	facts int
-	sum   uint64 // of them all
+	dir    string
+	before int // check-ins were answered before it was begun
+	seq    uint64
+	facts  int
+	sum    uint64 // of them all
 }
 
 // sumOf is one number for facts, in order.
@@ -186,28 +156,6 @@ func sumOf(facts []kv.Change) uint64 {
 		fmt.Fprintln(sum, c.Seq, c.Kind.Name, c.Kind.FormatID(c.ID), c.Revision)
 	}
 	return sum.Sum64()
-}
-
-// backup makes one, looks into it and deletes it.
-func (b *busyDoors) backup() madeBackup {
-	b.Helper()
-	dir := b.TempDir()
-	before, start := b.acked(), time.Now()
-	var of manifest
-	b.run(&of, "backup", kv.Path(dir))
-	b.Logf("%d bytes in %v; %d check-ins meanwhile", of.Bytes, time.Since(start), len(b.acked())-len(before))
-	facts := b.factsIn(dir)
-	if err := os.RemoveAll(dir); err != nil {
-		b.Error(err)
-	}
-	there := map[string]bool{}
-	for _, c := range facts {
-		there[c.Kind.FormatID(c.ID)] = true
-	}
-	if lost := missing(before, there); lost > 0 {
-		b.Errorf("a backup lacks %d of %d check-ins that were answered before it was begun", lost, len(before))
-	}
-	return madeBackup{of.Seq, len(facts), sumOf(facts)}
 }
 
 // factsIn opens a folder's store, which must be sound, and reads what happened at its doors.

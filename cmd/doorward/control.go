@@ -44,7 +44,7 @@ const patience = 3
 
 // dial reaches the store through serve's socket, or opens it.
 func (m *Main) dial(ctx context.Context, o opening) (*control, error) {
-	if err := m.checkFolder(o.data); err != nil {
+	if err := m.checkStore(o.settings); err != nil {
 		return nil, err
 	}
 	if !o.makes && !hasStore(o.data) {

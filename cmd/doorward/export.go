@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +33,9 @@ func (m *Main) exportCommand(set *settings) *cobra.Command {
 					c.progress = &progress{}
 				}
 				return write(m.Stdout)
+			}
+			if onDiskOf(set.data, args[0]) {
+				return writeFile(args[0], func(w io.Writer) error { return write(&besideStore{w, set}) })
 			}
 			return writeFile(args[0], write)
 		})
@@ -62,6 +67,33 @@ func export(ctx context.Context, c *control, kind string, w io.Writer) error {
 		return errors.New(lower(text))
 	}
 	return nil
+}
+
+// besideStore writes to the store's own disk, and ends before a server's doors lack room there.
+type besideStore struct {
+	io.Writer
+	set *settings
+}
+
+// Write writes, or answers a *kv.DiskFull.
+func (s *besideStore) Write(b []byte) (int, error) {
+	if err := s.set.roomBeside("an export", int64(len(b))); err != nil {
+		return 0, err
+	}
+	return s.Writer.Write(b)
+}
+
+// onDiskOf tells whether a file that is to be written lies on the disk of a folder. What is no file, as a pipe, takes no room.
+func onDiskOf(dir, file string) bool {
+	if info, err := os.Stat(file); err == nil {
+		if real, err := filepath.EvalSymlinks(file); err == nil {
+			file = real
+		}
+		if !info.Mode().IsRegular() {
+			return false
+		}
+	}
+	return sameDisk(dir, filepath.Dir(file))
 }
 
 // lineCounter writes, keeps the first error, and shows how many lines have gone by.

@@ -65,7 +65,7 @@ func replaceFile(name string, write func(io.Writer) error) (err error) {
 			_ = os.Remove(tmp.Name()) // the first error is the one to tell
 		}
 	}()
-	if err = write(tmp); err == nil {
+	if err = write(kv.Gently(tmp)); err == nil {
 		err = tmp.Sync()
 	}
 	if e := tmp.Close(); err == nil {
@@ -79,6 +79,11 @@ func replaceFile(name string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	crash.At(crash.AfterFile)
+	return syncFolder(dir)
+}
+
+// syncFolder has a folder's names on the disk.
+func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

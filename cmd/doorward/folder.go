@@ -37,6 +37,14 @@ func (m *Main) checkFolder(dir string) error {
 	return os.Chmod(dir, folderMode)
 }
 
+// checkStore is checkFolder for whoever uses the folder's store, or makes one: it refuses a folder whose store is gone.
+func (m *Main) checkStore(s *settings) error {
+	if err := m.checkFolder(s.data); err != nil {
+		return err
+	}
+	return kv.Gone(s.data, s.zone)
+}
+
 func hasStore(dir string) bool {
 	_, err := os.Stat(kv.Path(dir))
 	return err == nil

@@ -2,7 +2,18 @@
 
 package main
 
-import "io/fs"
+import (
+	"io/fs"
+	"path/filepath"
+	"strings"
+)
+
+// sameDisk tells whether two folders lie on one volume.
+func sameDisk(one, other string) bool {
+	a, errA := filepath.Abs(one)
+	b, errB := filepath.Abs(other)
+	return errA == nil && errB == nil && strings.EqualFold(filepath.VolumeName(a), filepath.VolumeName(b))
+}
 
 // foreign: other systems guard a folder by its access list alone.
 func foreign(fs.FileInfo) (owner string, ok bool) { return "", false }

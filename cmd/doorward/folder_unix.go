@@ -10,6 +10,12 @@ import (
 	"syscall"
 )
 
+// sameDisk tells whether two folders lie on one file system.
+func sameDisk(one, other string) bool {
+	var a, b syscall.Stat_t
+	return syscall.Stat(one, &a) == nil && syscall.Stat(other, &b) == nil && a.Dev == b.Dev
+}
+
 // foreign tells a folder of another user, and whose it is.
 func foreign(info fs.FileInfo) (owner string, ok bool) {
 	stat, is := info.Sys().(*syscall.Stat_t)

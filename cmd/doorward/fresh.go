@@ -2,8 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
-	"slices"
 
 	"doorward/kv"
 )
@@ -13,7 +11,7 @@ type fresh struct {
 	store  *kv.Store
 	dir    string
 	folder bool     // was made too
-	before []string // what was in the folder: the ledger of a store that is gone, say
+	before []string // what was in the folder
 	failed bool     // what it was made for
 }
 
@@ -41,12 +39,7 @@ func (f *fresh) takeBack() {
 	if nothing, err := f.store.HoldsNothing(); err != nil || !nothing {
 		return
 	}
-	entries, _ := os.ReadDir(f.dir) // what cannot be removed stays, empty
-	for _, e := range entries {
-		if kept(e.Name()) && !slices.Contains(f.before, e.Name()) {
-			_ = os.RemoveAll(filepath.Join(f.dir, e.Name()))
-		}
-	}
+	_ = removeOwn(f.dir, f.before) // what cannot be removed stays, empty
 	if f.folder {
 		_ = os.Remove(f.dir)
 	}

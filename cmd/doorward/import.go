@@ -56,6 +56,9 @@ func (m *Main) runImport(ctx context.Context, o opening, im importing, f *source
 	switch {
 	case hasStore(o.data):
 	case im.dryRun:
+		if err := m.checkStore(o.settings); err != nil {
+			return nil, err
+		}
 		var tidy func()
 		if o, tidy, err = trial(o); err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -67,19 +68,27 @@ func (k *keeper) end(log *slog.Logger) {
 
 // wipe removes what this program keeps in a folder.
 func wipe(dir string, log *slog.Logger) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if kept(e.Name()) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
-		}
-	}
+	err := removeOwn(dir, nil)
 	if err == nil {
 		log.Warn("this folder was wiped, as its centre has ordered: all check-ins are there")
 	}
 	return err
+}
+
+// removeOwn removes what this program keeps in a folder but for some names, the store's file in the end: where that is cut off, a store
+// is left, and no folder whose store is missing.
+func removeOwn(dir string, but []string) error {
+	entries, err := os.ReadDir(dir)
+	store := filepath.Base(kv.Path(dir))
+	for _, e := range entries {
+		if name := e.Name(); name != store && kept(name) && !slices.Contains(but, name) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
+		}
+	}
+	if slices.Contains(but, store) {
+		return err
+	}
+	return errors.Join(err, syncFolder(dir), os.RemoveAll(kv.Path(dir)))
 }
 
 // kept tells a name that this program gives to what it keeps. Files of others stay.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -69,16 +70,19 @@ func (m *Main) restore(ctx context.Context, set *settings, file string) (done re
 	if err := kv.MakeFolder(set.data); err != nil {
 		return restored{}, err
 	}
-	dir, err := os.MkdirTemp(set.data, "restore-")
-	if err != nil {
-		return restored{}, err
-	}
 	defer func() {
-		err = errors.Join(err, os.RemoveAll(dir))
 		if err != nil && made {
 			_ = os.Remove(set.data) // nothing was restored into it
 		}
 	}()
+	if err := mayFetch(set, file); err != nil {
+		return restored{}, err
+	}
+	dir, err := os.MkdirTemp(set.data, "restore-")
+	if err != nil {
+		return restored{}, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	if err := m.fetch(ctx, file, dir); err != nil {
 		return restored{}, err
 	}
@@ -108,6 +112,18 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// mayFetch refuses what has no end, as a pipe, and what would take the room that a server beside it needs.
+func mayFetch(set *settings, file string) error {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return named(file, err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no regular file, and so no backup", file)
+	}
+	return set.roomBeside("a copy of the backup", info.Size())
+}
+
 // fetch copies a backup into a folder, and refuses one that is not what was written, or is damaged.
 func (m *Main) fetch(ctx context.Context, file, dir string) error {
 	want, err := readManifest(file)
@@ -125,7 +141,7 @@ func (m *Main) fetch(ctx context.Context, file, dir string) error {
 	case want != nil && want.SHA256 != sum:
 		return fmt.Errorf("%s is not what %s tells of: it was changed or cut short", file, filepath.Base(manifestName(file)))
 	}
-	if err := m.verifyCopy(ctx, dir); err != nil {
+	if err := m.verifyCopy(ctx, (*exec.Cmd).Start, dir); err != nil {
 		return fmt.Errorf("%s cannot be restored: %w", file, err)
 	}
 	return nil

@@ -64,6 +64,11 @@ func (m *Main) root() (root *cobra.Command, began *bool) {
 	return root, began
 }
 
+// roomBeside refuses to write so many bytes to the store's disk where that would take from a server what it needs.
+func (s *settings) roomBeside(what string, bytes int64) error {
+	return kv.RoomBeside(kv.Config{Dir: s.data, Disk: s.disk()}, what, bytes)
+}
+
 // noStore marks the commands that need no folder.
 const noStore = "no store"
 
@@ -130,7 +135,7 @@ func (m *Main) rehearse(ctx context.Context, o opening, do func(*control) error)
 	if hasStore(o.data) {
 		return nil
 	}
-	if err := m.checkFolder(o.data); err != nil {
+	if err := m.checkStore(o.settings); err != nil {
 		return err
 	}
 	o, tidy, err := trial(o)

@@ -63,7 +63,7 @@ func (m *Main) serveCommand(set *settings) *cobra.Command {
 
 // serve opens the store, answers until ctx ends, and closes everything in the order in which nothing is lost.
 func (m *Main) serve(ctx context.Context, s *serving) (err error) {
-	if err := m.checkFolder(s.data); err != nil {
+	if err := m.checkStore(s.settings); err != nil {
 		return err
 	}
 	if os.Getenv("GOMEMLIMIT") == "" { // which the runtime has followed already

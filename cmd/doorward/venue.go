@@ -50,7 +50,8 @@ func (m *Main) venueEnrolCommand(set *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "enrol", Short: "Make the code by which one laptop may join, once and within a day", Args: cobra.NoArgs,
 		Long: "A laptop that is enrolled for events takes them along and checks people in; one that is enrolled for churches takes their\n" +
-			"people and groups too, and of their events those that --event names, or all.",
+			"people and groups too, and of their events those that --event names, or all. Where --event names some, the laptop sells tickets\n" +
+			"at these alone, not at an event that it makes itself.",
 	}
 	asJSON := jsonFlag(cmd)
 	f := cmd.Flags()

@@ -44,7 +44,7 @@ func (m *Main) verify(ctx context.Context, o opening) (answer json.RawMessage, e
 	if conn, e := dialSocket(ctx, o.data); e == nil {
 		_ = conn.Close() // it only showed that somebody answers
 		err = m.onCopy(ctx, o.settings, func(dir string, _ manifest) (err error) {
-			if answer, err = m.verifyInChild(ctx, []string{"verify", "--data", dir}); err != nil {
+			if answer, err = m.verifyInChild(ctx, startIdle, []string{"verify", "--data", dir}); err != nil {
 				err = fmt.Errorf("a copy of the file %s: %w", kv.Path(o.data), err)
 				if known := kv.NewestBackup(o.data, o.zone); known != "" {
 					err = fmt.Errorf("%w; %s", err, known)
@@ -54,10 +54,10 @@ func (m *Main) verify(ctx context.Context, o opening) (answer json.RawMessage, e
 		})
 		return answer, err
 	}
-	if err := m.checkFolder(o.data); err != nil {
+	if err := m.checkStore(o.settings); err != nil {
 		return nil, err
 	}
-	return m.verifyInChild(ctx, m.Args)
+	return m.verifyInChild(ctx, (*exec.Cmd).Start, m.Args)
 }
 
 // relay copies the handler's answer to standard output.
@@ -71,8 +71,8 @@ func (m *Main) relay(ctx context.Context, c *control) error {
 }
 
 // verifyCopy checks a copy of a store, which nobody has open: an error says what is wrong with it.
-func (m *Main) verifyCopy(ctx context.Context, dir string) error {
-	answer, err := m.verifyInChild(ctx, []string{"verify", "--data", dir})
+func (m *Main) verifyCopy(ctx context.Context, start starting, dir string) error {
+	answer, err := m.verifyInChild(ctx, start, []string{"verify", "--data", dir})
 	if err != nil {
 		return err
 	}
@@ -91,9 +91,12 @@ func (m *Main) verifyCopy(ctx context.Context, dir string) error {
 
 var errDamaged = errors.New("damage found")
 
+// starting is how a child is started: as one that computes for long while doors are open beside it (startIdle), or as any other.
+type starting func(child *exec.Cmd) error
+
 // verifyInChild runs a verify command as a child, and reads the handler's answer from it. A child that ends without one died of
 // the file.
-func (m *Main) verifyInChild(ctx context.Context, args []string) (json.RawMessage, error) {
+func (m *Main) verifyInChild(ctx context.Context, start starting, args []string) (json.RawMessage, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -104,7 +107,7 @@ func (m *Main) verifyInChild(ctx context.Context, args []string) (json.RawMessag
 	if err != nil {
 		return nil, err
 	}
-	if err := child.Start(); err != nil {
+	if err := start(child); err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
 	answer, err := follow(ctx, out, m.newProgress())

@@ -144,6 +144,7 @@ type layout struct {
 	derived       []maker  // what is made for a reply
 	nested        int      // from which of them on each is made of one stored field
 	sorted        []int    // stored fields by the bytes of their names
+	never         []int    // stored fields that are never null in a reply
 	searched      []int
 	ofPeople      bool
 }
@@ -188,4 +189,7 @@ func (k *Kind) place(i int, f *Field) {
 		k.hidden = append(k.hidden, i)
 	}
 	k.sorted = append(k.sorted, i)
+	if !f.mayShowNull(Admin) {
+		k.never = append(k.never, i)
+	}
 }

@@ -1,5 +1,7 @@
 package record
 
+import "github.com/go-json-experiment/json/jsontext"
+
 // Ticket is what a door needs to decide: no name, and no code in clear.
 var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 1, Resource: "event", Class: Events, Home: "event_id",
 	scopes: []ScopeSort{ScopeEvent},
@@ -78,15 +80,32 @@ func SplitTicket(p *Patch) (ticket, name, holder *Patch) {
 		holder.Drop("code") // as if none were given
 	}
 	if _, given := p.Value("holder_name"); given {
-		ticket.Set("label", Quote(Label(p.Text("holder_name"))))
+		ticket.Set("label", labelValue(p.Text("holder_name")))
 	}
 	if v, given := p.Value("phone"); given {
-		name.Set("phone_tail", []byte("null"))
-		if tail := PhoneTail(Unquote(v)); tail != "" {
-			name.Set("phone_tail", Quote(tail))
-		}
+		name.Set("phone_tail", tailValue(Unquote(v)))
 	}
 	return ticket, name, holder
+}
+
+// FollowPart gives one of a ticket's three records what follows from another: a Ticket the label of its HolderName, a HolderName the
+// tail of its Holder's phone.
+func (d *Doc) FollowPart(of *Doc) {
+	switch {
+	case d.Kind == Ticket && of.Kind == HolderName:
+		d.Set("label", labelValue(of.Text("full_name")))
+	case d.Kind == HolderName && of.Kind == Holder:
+		d.Set("phone_tail", tailValue(of.Text("phone")))
+	}
+}
+
+func labelValue(name string) jsontext.Value { return Quote(Label(name)) }
+
+func tailValue(phone string) jsontext.Value {
+	if tail := PhoneTail(phone); tail != "" {
+		return Quote(tail)
+	}
+	return jsontext.Value("null")
 }
 
 // JoinTicket puts a ticket's three records into the form; one that the store lacks may be an empty Body.

@@ -201,3 +201,24 @@ func (t *Tree) Stem(limit int) (forgotten []Revision) {
 	t.nodes = kept
 	return forgotten
 }
+
+// Prune forgets a leaf and what leads to it alone, down to the first revision that stays by itself, and answers the revisions that it
+// forgot: none where the revision is no leaf.
+func (t *Tree) Prune(leaf Revision, stays func(TreeNode) bool) (forgotten []Revision) {
+	children := map[Revision]int{}
+	for i := range t.nodes {
+		children[t.nodes[i].Parent]++
+	}
+	for n := t.find(leaf); n != nil && children[n.Revision] == 0 && !stays(*n); n = t.find(n.Parent) {
+		forgotten = append(forgotten, n.Revision)
+		children[n.Parent]--
+	}
+	kept := make([]TreeNode, 0, len(t.nodes)) // a copy shares the others
+	for _, n := range t.nodes {
+		if !slices.Contains(forgotten, n.Revision) {
+			kept = append(kept, n)
+		}
+	}
+	t.nodes = kept
+	return forgotten
+}

@@ -218,6 +218,43 @@ func TestGraftLearnsOfARevisionOnlyOnce(t *testing.T) {
 }
 
 // As CouchDB answers _revs_diff: possible ancestors are leaves, deleted ones too, below the highest missing revision.
+func TestPrune(t *testing.T) {
+	own := func(record.TreeNode) bool { return false }
+	below := func(generation uint64) func(record.TreeNode) bool {
+		return func(n record.TreeNode) bool { return n.Revision.Generation <= generation }
+	}
+	for _, row := range []struct {
+		name            string
+		paths           []string
+		leaf            string
+		stays           func(record.TreeNode) bool
+		forgotten, left string
+	}{
+		{"down to where it branches off", []string{"4-d 3-c 2-b 1-a", "2-f 1-a"}, "4-d", own, "4-d 3-c 2-b", "1-a 2-f"},
+		{"down to what stays", []string{"4-d 3-c 2-b 1-a"}, "4-d", below(2), "4-d 3-c", "1-a 2-b"},
+		{"all", []string{"2-b 1-a"}, "2-b", own, "2-b 1-a", ""},
+		{"no leaf", []string{"3-c 2-b 1-a"}, "2-b", own, "", "1-a 2-b 3-c"},
+		{"a leaf that stays", []string{"2-b 1-a", "2-c 1-a"}, "2-b", below(2), "", "1-a 2-b 2-c"},
+		{"unknown", []string{"2-b 1-a"}, "2-c", own, "", "1-a 2-b"},
+		{"another root", []string{"2-b 1-a", "2-d 1-c"}, "2-d", own, "2-d 1-c", "1-a 2-b"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			tree := treeOf(t, row.paths...)
+			copied := *tree
+			var forgotten []string
+			for _, rev := range tree.Prune(revision(t, row.leaf), row.stays) {
+				forgotten = append(forgotten, short(rev))
+			}
+			if got := strings.Join(forgotten, " "); got != row.forgotten || shorts(tree.Nodes()) != row.left {
+				t.Errorf("Prune(%s) = %q and leaves %q, want %q and %q", row.leaf, got, shorts(tree.Nodes()), row.forgotten, row.left)
+			}
+			if want := treeOf(t, row.paths...); shorts(copied.Nodes()) != shorts(want.Nodes()) {
+				t.Errorf("a copy is %q now", shorts(copied.Nodes()))
+			}
+		})
+	}
+}
+
 func TestMissingNamesPossibleAncestors(t *testing.T) {
 	tree := treeOf(t, "4-d 3-c 2-b 1-a", "!3-f 2-b 1-a", "2-e 1-a")
 	for _, row := range []struct{ ask, missing, ancestors string }{

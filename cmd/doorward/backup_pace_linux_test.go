@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+)
+
+const (
+	busyDoorCount = 64
+	backupEvery   = 2 * time.Second        // or one after another, where one takes longer
+	longestPause  = 500 * time.Millisecond // how long doors may stand still while a backup is made
+	slowdown      = 2.0                    // how many times as long a check-in may take beside backups, p99
+)
+
+// TestBackupsWhileDoorsAreBusy: 64 doors check in and undo without a pause, in turns with and without backups beside them. Each backup
+// is sound, holds all that was answered before it was begun, and is exactly what the store held at one moment.
+//
+// What doors wait for backups is told from what they wait for this machine by comparing neighbours: p99 of each slice of time with
+// backups against the one before it, and of these ratios the median, so that a burst of other work in one slice decides nothing.
+func TestBackupsWhileDoorsAreBusy(t *testing.T) {
+	torture := kvtest.Tortured(t)
+	people, slice, most := 2_000, time.Second, 2.5*slowdown // in a second, one burst of other work on the disk is most of p99
+	if torture > 0 {
+		people, slice, most = 100_000, 10*time.Second, slowdown
+	}
+	b := newBusyDoors(t, people, int(torture/time.Second)*3+20)
+	s := b.serve()
+	b.url = s.url
+	b.awaitIndex()
+	b.gate.Lock()
+	var all sync.WaitGroup
+	for door := range busyDoorCount {
+		all.Go(func() { b.stand(door) })
+	}
+	b.slice(slice, nil) // until connections are open
+	var made []madeBackup
+	var paces comparison
+	for until := time.Now().Add(torture); !t.Failed() && (len(paces.ratios) < 3 || time.Now().Before(until)); {
+		without := b.slice(slice, nil)
+		var fresh []madeBackup
+		with := b.slice(slice, func() { fresh = append(fresh, b.backup()) })
+		paces.add(t, without, with)
+		for i := range fresh {
+			b.look(&fresh[i])
+		}
+		made = append(made, fresh...)
+	}
+	b.closed.Store(true)
+	b.gate.Unlock()
+	all.Wait()
+	s.kill()
+	<-s.exited
+	final := b.factsIn(b.dir)
+	for _, m := range made {
+		m.isPrefix(t, final)
+	}
+	if left, err := filepath.Glob(filepath.Join(b.dir, "backup-*")); err != nil || len(left) > 0 {
+		t.Errorf("backups leave %v, %v", left, err)
+	}
+	paces.judge(t, most)
+	t.Logf("torture: backups=%d requests=%d; %v", len(made), b.asked.Load(), &paces)
+}
+
+// slice opens the doors for so long, and answers their pace. Backups are made one after another meanwhile, the last of them to its end.
+func (b *busyDoors) slice(d time.Duration, backup func()) pace {
+	tick, end := time.NewTicker(backupEvery), time.NewTimer(d)
+	defer tick.Stop()
+	b.gate.Unlock()
+	until := time.Now().Add(d - backupEvery/2)
+	for backup != nil && !b.Failed() {
+		if backup(); time.Now().After(until) {
+			break
+		}
+		<-tick.C
+	}
+	<-end.C
+	b.gate.Lock()
+	return b.pace.take()
+}
+
+// awaitIndex waits until the server has nothing else to do than doors.
+func (b *busyDoors) awaitIndex() {
+	for !b.Failed() {
+		if strings.Contains(b.page("/metrics"), "\ndoorward_index_lag_changes 0\n") {
+			return
+		}
+	}
+}
+
+// backup makes one, and sees that its check lets doors go first.
+func (b *busyDoors) backup() madeBackup {
+	b.Helper()
+	m := madeBackup{dir: b.TempDir(), before: len(b.acked())}
+	done, seen := make(chan struct{}), make(chan []string)
+	go func() { seen <- classesOf(b.dir, done) }()
+	begun := time.Now()
+	var of manifest
+	b.run(&of, "backup", kv.Path(m.dir))
+	close(done)
+	if classes := <-seen; !slices.Equal(classes, []string{idleClass}) {
+		b.Errorf("a backup is checked by threads of the scheduler's classes %q, want %q", classes, idleClass)
+	}
+	m.seq = of.Seq
+	b.Logf("%d bytes in %v", of.Bytes, time.Since(begun))
+	return m
+}
+
+// idleClass is SCHED_IDLE, as /proc tells it.
+const idleClass = "5"
+
+// classesOf watches the children that check a copy of a folder's store until it is done, and answers the classes of their threads.
+func classesOf(dir string, done <-chan struct{}) (seen []string) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			slices.Sort(seen)
+			return slices.Compact(seen)
+		case <-tick.C:
+		}
+		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is a sound one
+		for _, name := range lines {
+			line, err := os.ReadFile(name) // an error: it has ended
+			if err != nil || !bytes.Contains(line, []byte(filepath.Join(dir, "backup-"))) {
+				continue
+			}
+			threads, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "task", "*", "stat"))
+			for _, thread := range threads {
+				stat, _ := os.ReadFile(thread)
+				_, rest, _ := bytes.Cut(stat, []byte(") "))
+				if fields := bytes.Fields(rest); len(fields) > 38 {
+					seen = append(seen, string(fields[38]))
+				}
+			}
+		}
+	}
+}
+
+// look looks into a backup and deletes it.
+func (b *busyDoors) look(m *madeBackup) {
+	b.Helper()
+	facts := b.factsIn(m.dir)
+	if err := os.RemoveAll(m.dir); err != nil {
+		b.Error(err)
+	}
+	there := map[string]bool{}
+	for _, c := range facts {
+		there[c.Kind.FormatID(c.ID)] = true
+	}
+	if lost := missing(b.acked()[:m.before], there); lost > 0 {
+		b.Errorf("a backup lacks %d of %d check-ins that were answered before it was begun", lost, m.before)
+	}
+	m.facts, m.sum = len(facts), sumOf(facts)
+}

@@ -1,0 +1,210 @@
+package kv_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// holderAt wants a ticket's holder to be named so at a store; "" = not at all.
+func (k *known) holderAt(t testing.TB, s *kv.Store, want string) {
+	t.Helper()
+	text := "null"
+	if want != "" {
+		text = fmt.Sprintf("%q", want)
+	}
+	r, err := s.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
+	if err != nil || member(r.JSON, "holder_name") != text {
+		t.Errorf("the ticket is %s, %v, want the holder %s", r.JSON, err, text)
+	}
+}
+
+// TestWhoHasTheTicketOfAnErasedPersonIsErasedToo: the names that came after the first erasure go with the second, everywhere.
+func TestWhoHasTheTicketOfAnErasedPersonIsErasedToo(t *testing.T) {
+	k := late(t)
+	k.pulls(t)
+	k.erase(t)
+	k.tells(t)
+	next := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Zulmira Next","church_id":1}`)
+	patched(t, k.Store, record.Ticket, k.ticket, fmt.Sprintf(`{"holder_name":"Zulmira Next","email":"zulmira@example.org","person_id":%d}`, next))
+	k.pulls(t)
+	k.holderAt(t, k.pair.venue, "Zulmira Next")
+	_, upto, err := k.Erasures(k.pair.p, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := k.Erase(kv.Operator(), record.Person, record.Int(next))
+	if err != nil || found.Tickets != 1 {
+		t.Fatalf("Erase = %+v, %v, want one ticket", found, err)
+	}
+	if again, _, err := k.Erasures(k.pair.p, upto); err != nil || len(again) != 2 {
+		t.Errorf("the laptop is told of %+v, %v, want the person and the ticket again", again, err)
+	}
+	k.tells(t)
+	for _, s := range []*kv.Store{k.Store, k.pair.venue} {
+		k.holderAt(t, s, "")
+	}
+	k.venueLacksTraces(t)
+	k.pulls(t)
+	k.passesOn(t)
+	healthy(t, k.pair.venue)
+	healthy(t, k.Store)
+	k.compacted(t)
+	if found := traced(t, k.dir); found != nil {
+		t.Errorf("the centre holds %v", found)
+	}
+}
+
+// TestARestoredCentreKeepsWhoHasTheTicketNow: it makes other revisions without names than before, and the ledger tells of those.
+func TestARestoredCentreKeepsWhoHasTheTicketNow(t *testing.T) {
+	k := late(t)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	if _, err := k.CopyTo(kv.Operator(), backup); err != nil {
+		t.Fatal(err)
+	}
+	patched(t, k.Store, record.Ticket, k.ticket, `{"holder_name":"Zacarias Later","order":"A7"}`)
+	k.erase(t)
+	patched(t, k.Store, record.Ticket, k.ticket, `{"holder_name":"Ana Lua"}`)
+	k.pulls(t)
+	k.tells(t)
+	closed(t, k.Store)
+	if _, err := kv.Replace(k.dir, backup, sunday, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	k.Store = reopenable(t, kv.Config{Dir: k.dir})
+	defer closed(t, k.Store)
+	k.holderAt(t, k.Store, "")
+	k.pushes(t)
+	k.holderAt(t, k.Store, "Ana Lua")
+	k.pulls(t)
+	k.tells(t)
+	k.holderAt(t, k.pair.venue, "Ana Lua")
+	k.agrees(t, ticketDBs...)
+	healthy(t, k.Store)
+}
+
+// TestALaptopThatDoesNotKnowWhatWasMadeSinceEmptiesNothing: as one that a mirror's feed, or its own ledger after a restore, has told that a
+// ticket was erased and no more. Once it is told, what was not made since has no name.
+func TestALaptopThatDoesNotKnowWhatWasMadeSinceEmptiesNothing(t *testing.T) {
+	k := late(t)
+	defer closed(t, k.Store)
+	since, before := k.two(t)
+	patched(t, before.venue, record.Ticket, k.ticket, lateEdit)
+	k.erase(t)
+	patched(t, k.Store, record.Ticket, k.ticket, `{"holder_name":"Ana Lua"}`)
+	k.pair = since
+	k.pulls(t)
+	for _, k.pair = range []joined{since, before} {
+		kv.ShareCodeKey(t, k.Store, k.pair.venue)
+		all, _, err := k.Erasures(k.pair.p, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range all {
+			all[i].First = nil
+		}
+		if err := k.pair.venue.TakeErasures(kv.Operator(), all); err != nil {
+			t.Fatal(err)
+		}
+		kv.AwaitErasures(t, k.pair.venue)
+	}
+	k.holderAt(t, since.venue, "Ana Lua")
+	for _, k.pair = range []joined{since, before} {
+		k.tells(t)
+		k.venueLacksTraces(t)
+	}
+	k.holderAt(t, since.venue, "Ana Lua")
+	k.holderAt(t, before.venue, "")
+}
+
+// TestAnErasureIsToldOnceItIsDone: before, nobody knows a ticket's first revisions without names.
+func TestAnErasureIsToldOnceItIsDone(t *testing.T) {
+	k := late(t)
+	defer closed(t, k.Store)
+	kv.StopErasing(k.Store, func(step string) error {
+		if step == "noted ticket" {
+			return errors.New("no more")
+		}
+		return nil
+	})
+	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(k.person)); err == nil {
+		t.Fatal("the erasure was not stopped")
+	}
+	tickets := func() (n int) {
+		all, _, err := k.Erasures(k.pair.p, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range all {
+			if e.Kind == record.Ticket {
+				n++
+				if len(e.First) == 0 {
+					t.Errorf("%+v is told without its first revisions", e)
+				}
+			}
+		}
+		return n
+	}
+	if n := tickets(); n > 0 {
+		t.Errorf("%d tickets are told of before they are erased", n)
+	}
+	kv.StopErasing(k.Store, nil)
+	k.erase(t)
+	if tickets() == 0 {
+		t.Error("no ticket is told of")
+	}
+}
+
+// TestALaptopKeepsNothingOfWhomATicketPassedOn: one of the event is told of no person, so it has nothing that an erasure had to find.
+func TestALaptopKeepsNothingOfWhomATicketPassedOn(t *testing.T) {
+	k := knowing(t)
+	defer closed(t, k.Store)
+	k.pair = joined{centre: k.Store, venue: kvtest.Open(t)}
+	if err := kv.SetLeaf(k.pair.venue); err != nil {
+		t.Fatal(err)
+	}
+	k.enrols(t, kv.Level{Name: kv.EventOf, IDs: []int64{1}})
+	pulls := func() {
+		for _, name := range ticketDBs[:2] {
+			replicated(t, opens(t, k.Store, k.pair.p, name), k.Node(), opens(t, k.pair.venue, kv.Operator(), name))
+		}
+	}
+	pulls()
+	k.holderAt(t, k.pair.venue, "Zacarias Quintela")
+	patched(t, k.Store, record.Ticket, k.ticket, `{"holder_name":"Ana Lua","email":"ana@example.org","person_id":null}`)
+	pulls()
+	k.erase(t)
+	k.tells(t)
+	k.holderAt(t, k.pair.venue, "Ana Lua")
+	k.venueLacksTraces(t)
+	healthy(t, k.pair.venue)
+}
+
+// TestTheNextHolderIsHiddenWhileBeingErased: in all parts of the ticket, also in those that name nobody's record.
+func TestTheNextHolderIsHiddenWhileBeingErased(t *testing.T) {
+	k := late(t)
+	defer closed(t, k.Store)
+	k.erase(t)
+	next := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Zulmira Next","church_id":1}`)
+	patched(t, k.Store, record.Ticket, k.ticket, fmt.Sprintf(`{"holder_name":"Zulmira Next","email":"zulmira@example.org","person_id":%d}`, next))
+	kv.StopErasing(k.Store, func(step string) error {
+		if step == "noted ticket" {
+			return errors.New("no more")
+		}
+		return nil
+	})
+	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(next)); err == nil {
+		t.Fatal("the erasure was not stopped")
+	}
+	k.holderAt(t, k.Store, "")
+	if r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket)); err != nil || member(r.JSON, "label") != `""` || member(r.JSON, "email") != "null" {
+		t.Errorf("the ticket is %s, %v, want nothing of who is being erased", r.JSON, err)
+	}
+	kv.StopErasing(k.Store, nil)
+}

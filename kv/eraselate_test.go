@@ -1,0 +1,292 @@
+package kv_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// ticketDBs are the databases of the parts of an event's tickets.
+var ticketDBs = []string{"event-1", "event-1-names", "event-1-holders"}
+
+func (k *known) pulls(t testing.TB) {
+	t.Helper()
+	for _, name := range ticketDBs {
+		replicated(t, opens(t, k.Store, k.pair.p, name), k.Node(), opens(t, k.pair.venue, kv.Operator(), name))
+	}
+}
+
+func (k *known) pushes(t testing.TB) (refused []string) {
+	t.Helper()
+	for _, name := range ticketDBs {
+		refused = append(refused, replicated(t, opens(t, k.pair.venue, kv.Operator(), name), k.pair.venue.Node(), opens(t, k.Store, k.pair.p, name))...)
+	}
+	return refused
+}
+
+// late is a store that knows a person, and a laptop of the church that may be told of erasures.
+func late(t testing.TB) *known {
+	t.Helper()
+	k := knowing(t)
+	k.enrols(t, kv.Level{Name: kv.ChurchOf, IDs: []int64{1}})
+	return k
+}
+
+// enrols enrols the laptop by a code, as the centre tells nobody else of erasures.
+func (k *known) enrols(t testing.TB, l kv.Level) {
+	t.Helper()
+	_, code, _, err := k.Enrol(kv.Operator(), kv.Enrolment{Name: "late", Level: l, Venue: kv.Venue{Names: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := k.Exchange(code, kv.Joiner{Node: k.pair.venue.Node(), Secret: kv.HashSecret("mine")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.pair.p = loggedIn(t, k.Store, c.Key)
+}
+
+// tells has the laptop hear of all erasures and carry them out.
+func (k *known) tells(t testing.TB) {
+	t.Helper()
+	k.hears(t)
+	kv.AwaitErasures(t, k.pair.venue)
+}
+
+// hears has the laptop hear of all erasures.
+func (k *known) hears(t testing.TB) {
+	t.Helper()
+	kv.ShareCodeKey(t, k.Store, k.pair.venue)
+	all, _, err := k.Erasures(k.pair.p, 0)
+	if err == nil {
+		err = k.pair.venue.TakeErasures(kv.Operator(), all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// leavesOf are all leaves of a database's tickets, with their paths and bodies.
+func leavesOf(t testing.TB, s *kv.Store, name string) map[string]string {
+	t.Helper()
+	db := opens(t, s, kv.Operator(), name)
+	page, _, err := db.Changes(kv.Feed{Limit: kv.DocPage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, c := range page {
+		if c.Removed {
+			continue
+		}
+		d, err := db.Read(c.ID, kv.Ask{Leaves: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range d.Revisions {
+			all[c.ID] += fmt.Sprintf("%v %v %s\n", d.Tree.Path(r.Revision), r.Deleted, r.Body)
+		}
+	}
+	return all
+}
+
+// agrees wants the laptop to hold of a database what the centre holds, to the byte.
+func (k *known) agrees(t testing.TB, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		want, got := leavesOf(t, k.Store, name), leavesOf(t, k.pair.venue, name)
+		for _, id := range slices.Sorted(maps.Keys(want)) {
+			if want[id] != got[id] {
+				t.Errorf("%s is\n%s at the laptop, and\n%s at the centre", id, got[id], want[id])
+			}
+		}
+	}
+}
+
+// venueLacksTraces wants the file of the laptop, as it is once compacted, to tell nothing.
+func (k *known) venueLacksTraces(t testing.TB) {
+	t.Helper()
+	dir := folder(t)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.pair.venue.CopyTo(kv.Operator(), kv.Path(dir)); err != nil {
+		t.Fatal(err)
+	}
+	aside := reopenable(t, kv.Config{Dir: dir, Aside: true})
+	if _, err := aside.Compact(t.Context(), kv.Operator()); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, aside)
+	if found := traced(t, dir); found != nil {
+		t.Errorf("the laptop holds %v", found)
+	}
+}
+
+const lateEdit = `{"holder_name":"Zacarias Later","email":"zaca@example.org","order":"A7"}`
+
+// Whatever a laptop had made of an erased person's ticket, and in whatever order it hears of the erasure and brings what it made: it
+// has no name in the end, nor has the centre, what else was changed stays, and who has the ticket next has it at both.
+func TestALaptopLosesTheNamesThatItWroteBeforeItHeardOfTheErasure(t *testing.T) {
+	tell, push, pull := (*known).tells, func(k *known, t testing.TB) { k.pushes(t) }, (*known).pulls
+	again := func(k *known, t testing.TB) {
+		patched(t, k.pair.venue, record.Ticket, k.ticket, `{"holder_name":"Zacarias Again"}`)
+	}
+	type steps []func(*known, testing.TB)
+	for _, test := range []struct {
+		name  string
+		edits int // before all: more than one wins over what the centre has made
+		steps steps
+	}{
+		{"told, then pushed", 1, steps{tell, push, pull}},
+		{"pushed, then told", 1, steps{push, tell, pull}},
+		{"pulled before it is told", 1, steps{push, pull, tell}},
+		{"two edits", 2, steps{tell, push, pull}},
+		{"two edits, pulled before the push", 2, steps{pull, tell, push, pull}},
+		{"one edit, told and pulled before the push", 0, steps{tell, pull, push, pull}},
+		{"one edit, pulled and told before the push", 0, steps{pull, tell, push, pull}},
+		{"pushed again before the pull", 2, steps{push, again, push, tell, pull}},
+		{"pushed again once it is told", 2, steps{tell, push, again, push, pull}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			k := late(t)
+			k.pulls(t)
+			for range test.edits {
+				patched(t, k.pair.venue, record.Ticket, k.ticket, `{"holder_name":"Zacarias Before"}`)
+			}
+			patched(t, k.pair.venue, record.Ticket, k.ticket, lateEdit)
+			k.erase(t)
+			for _, step := range test.steps {
+				step(k, t)
+			}
+			k.agrees(t, ticketDBs...)
+			for _, s := range []*kv.Store{k.Store, k.pair.venue} {
+				r, err := s.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
+				if err != nil || member(r.JSON, "holder_name") != "null" || member(r.JSON, "label") != `""` || member(r.JSON, "email") != "null" || member(r.JSON, "order") != `"A7"` {
+					t.Errorf("the ticket is %s, %v, want an order and no name", r.JSON, err)
+				}
+			}
+			k.passesOn(t)
+			k.venueLacksTraces(t)
+			healthy(t, k.pair.venue)
+			healthy(t, k.Store)
+			k.compacted(t)
+			if found := traced(t, k.dir); found != nil {
+				t.Errorf("the centre holds %v", found)
+			}
+		})
+	}
+}
+
+// passesOn gives the ticket a new holder at the laptop, then at the centre: both show either.
+func (k *known) passesOn(t testing.TB) {
+	t.Helper()
+	for i, at := range []*kv.Store{k.pair.venue, k.Store} {
+		name := []string{"Ana Lua", "Rui Sol"}[i]
+		patched(t, at, record.Ticket, k.ticket, fmt.Sprintf(`{"holder_name":%q}`, name))
+		if refused := k.pushes(t); len(refused) > 0 {
+			t.Errorf("refused: %v", refused)
+		}
+		k.pulls(t)
+		for _, s := range []*kv.Store{k.Store, k.pair.venue} {
+			if r, err := s.Retrieve(kv.Operator(), target(record.Ticket, k.ticket)); err != nil || !strings.Contains(member(r.JSON, "holder_name"), name) {
+				t.Errorf("the ticket is %s, %v, want that %s has it", r.JSON, err, name)
+			}
+		}
+		k.agrees(t, ticketDBs...)
+	}
+}
+
+// A name that a laptop gave to a ticket which had none goes like any other.
+func TestANameThatATicketWasGivenOnlyAtALaptopGoesToo(t *testing.T) {
+	k := late(t)
+	defer closed(t, k.Store)
+	k.ticket = kvtest.Create(t, k.Store, record.Ticket, fmt.Sprintf(`{"event_id":1,"code":"BLANK","person_id":%d}`, k.person))
+	k.pulls(t)
+	patched(t, k.pair.venue, record.Ticket, k.ticket, lateEdit)
+	k.erase(t)
+	k.tells(t)
+	k.pushes(t)
+	k.pulls(t)
+	k.agrees(t, ticketDBs...)
+	if r, err := k.Retrieve(kv.Operator(), target(record.Ticket, k.ticket)); err != nil || member(r.JSON, "holder_name") != "null" {
+		t.Errorf("the ticket is %s, %v, want no name", r.JSON, err)
+	}
+	k.venueLacksTraces(t)
+}
+
+// another is a second laptop of the church.
+func (k *known) another(t testing.TB) joined {
+	t.Helper()
+	k.pair = joined{centre: k.Store, venue: kvtest.Open(t)}
+	if err := kv.SetLeaf(k.pair.venue); err != nil {
+		t.Fatal(err)
+	}
+	k.enrols(t, kv.Level{Name: kv.ChurchOf, IDs: []int64{1}})
+	return k.pair
+}
+
+// two are two laptops of the church, which have what the centre has.
+func (k *known) two(t testing.TB) (first, second joined) {
+	t.Helper()
+	first = k.pair
+	second = k.another(t)
+	for _, k.pair = range []joined{first, second} {
+		k.pair.sync(t)
+		k.pulls(t)
+	}
+	return first, second
+}
+
+// Two laptops that wrote of one ticket agree with the centre, whichever comes first.
+func TestTwoLaptopsLoseTheNamesThatBothWrote(t *testing.T) {
+	k := late(t)
+	defer closed(t, k.Store)
+	first, second := k.two(t)
+	for _, k.pair = range []joined{first, second} {
+		patched(t, k.pair.venue, record.Ticket, k.ticket, lateEdit)
+	}
+	k.erase(t)
+	for range 2 {
+		for _, k.pair = range []joined{first, second} {
+			k.tells(t)
+			k.pushes(t)
+			k.pulls(t)
+		}
+	}
+	for _, k.pair = range []joined{first, second} {
+		k.agrees(t, ticketDBs...)
+		k.venueLacksTraces(t)
+	}
+}
+
+// What a tombstone brings along of an edit that it has ended tells staff of no name that was erased.
+func TestWhatADeletionBringsAlongHasNoErasedNames(t *testing.T) {
+	k := knowing(t)
+	lost := fmt.Appendf(nil, `{"lost":{"event_id":1,"code":"KEEP","email":"zaca@example.org","person_id":%d}}`, k.person)
+	k.erase(t)
+	for _, w := range []struct {
+		name string
+		kv.DocWrite
+	}{
+		{"event-1-holders", kv.DocWrite{ID: record.Holder.DocID(record.Int(k.ticket)), Path: chain("ba"), Deleted: true, Body: lost}},
+		{"church-1", kv.DocWrite{ID: record.Person.DocID(record.Int(k.person)), Path: chain("ba"), Deleted: true, Body: []byte(`{"lost":{"full_name":"Zulmira","church_id":1}}`)}},
+	} {
+		if err := push(t, opens(t, k.Store, k.pair.p, w.name), w.DocWrite); err != nil {
+			t.Errorf("push of %s = %v", w.ID, err)
+		}
+	}
+	healthy(t, k.Store)
+	k.compacted(t)
+	if found := traced(t, k.dir); found != nil {
+		t.Errorf("after: %v", found)
+	}
+}

@@ -1,0 +1,103 @@
+package record
+
+import (
+	"encoding/hex"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/oklog/ulid/v2"
+)
+
+// Misfits are the fields whose stored value is of no such type as the table says: a reply that shows it would break the contract.
+// null is of every type: Missing and Complete see to it. How long, how large or which of a choice's texts a value is does not matter,
+// of which another version may allow more.
+func (d *Doc) Misfits() (names []string) {
+	for _, i := range d.Kind.sorted {
+		f, v := &d.Kind.Fields[i], d.values[i]
+		if !isNull(v) && !fits(f.Type, v) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// fits tells whether a stored value, not null, is one of a type.
+func fits(t Type, v jsontext.Value) bool {
+	switch t := t.(type) {
+	case Anything:
+		return true
+	case Text, Phone, Choice, Email, URL, Photo:
+		return v.Kind() == '"'
+	case Bool:
+		return v.Kind() == 't' || v.Kind() == 'f'
+	case Integer, Counted:
+		_, ok := exact(v)
+		return ok
+	case Ref:
+		n, ok := exact(v)
+		return ok && n > 0
+	case Money:
+		return isAmount(v)
+	case Double:
+		_, fault := t.parse(v, nil)
+		return v.Kind() == '0' && fault == ""
+	case Date:
+		_, ok := ParseDate(Unquote(v))
+		return ok
+	case DateTime:
+		return isMoment(Unquote(v))
+	case Hash:
+		text := Unquote(v)
+		_, err := hex.DecodeString(text)
+		return err == nil && len(text) == t.digits()
+	case ULID:
+		text := Unquote(v)
+		u, err := ulid.ParseStrict(text)
+		return err == nil && u.String() == text
+	}
+	return fitsNested(t, v)
+}
+
+// fitsNested is fits for what holds values.
+func fitsNested(t Type, v jsontext.Value) bool {
+	each := Type(nil)
+	switch t := t.(type) {
+	case Object:
+		return v.Kind() == '{'
+	case Objects:
+		each = Object(t)
+	case Texts:
+		each = Text{}
+	case Refs:
+		each = Ref(t)
+	}
+	ok := each != nil && v.Kind() == '['
+	elements(v, func(e jsontext.Value) { ok = ok && fits(each, e) })
+	return ok
+}
+
+// exact reads an integer that every JSON client holds exactly.
+func exact(v jsontext.Value) (n int64, ok bool) {
+	if v.Kind() != '0' || strings.Trim(string(v), "-0123456789") != "" {
+		return 0, false
+	}
+	n = integerOf(v)
+	return n, -MaxID <= n && n <= MaxID
+}
+
+// amountText is an amount as it is stored.
+var amountText = regexp.MustCompile(`^"-?[0-9]{1,16}\.[0-9]{2}"$`)
+
+// isAmount tells an amount whose cents are an exact integer.
+func isAmount(v jsontext.Value) bool {
+	n := cents(v)
+	return amountText.Match(v) && -MaxID <= n && n <= MaxID
+}
+
+// isMoment tells a date-time as it is stored: in UTC, with seconds.
+func isMoment(text string) bool {
+	_, ok := ParseDateTime(text, time.UTC)
+	return ok && len(text) >= len("2006-01-02T15:04:05Z") && text[10] == 'T' && strings.HasSuffix(text, "Z")
+}

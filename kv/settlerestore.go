@@ -1,0 +1,165 @@
+package kv
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/record"
+)
+
+// restoreEdit makes a deleted record again, as the edit has it.
+func (o *op) restoreEdit(p Principal, k *record.Kind, id record.ID, d *record.Doc) error {
+	st, err := o.loadAny(k, id)
+	if err != nil {
+		return err
+	}
+	if st == nil || !st.deleted {
+		return &Conflict{Reason: "the record is there again"}
+	}
+	if err := mayCreate(p, erasedAs(k)); err != nil {
+		return err
+	}
+	is, err := listedEdit(k, d)
+	if err != nil {
+		return err
+	}
+	if is == nil {
+		return &Conflict{Reason: "the conflict does not hold the record"}
+	}
+	if erasedAs(k) == record.Ticket {
+		return o.restoreTicket(p, id, d, is)
+	}
+	if err := o.makeAgain(p, st, is); err != nil {
+		return err
+	}
+	if k == record.Person {
+		return o.rehome(id)
+	}
+	return nil
+}
+
+// listedEdit is the whole record that a conflict holds; nil: it holds none.
+func listedEdit(k *record.Kind, d *record.Doc) (*record.Doc, error) {
+	other := d.Value("other")
+	if d.Text("field") != "" || other.Kind() != jsontext.KindBeginObject {
+		return nil, nil
+	}
+	return k.Decode(record.Body{Shown: other[1 : len(other)-1]})
+}
+
+// makeAgain makes a deleted record again.
+func (o *op) makeAgain(p Principal, st *stored, is *record.Doc) error {
+	if err := o.mayStand(p, is.Kind, st.id, is); err != nil {
+		return err
+	}
+	_, err := o.write(change{kind: is.Kind, id: st.id, before: st, is: is, author: p.key})
+	return err
+}
+
+// restoreTicket makes a ticket again of which an edit of one part is listed: a ticket is made as a whole. Its other parts are what the
+// same laptop has made of them, if that is listed too, or what they were when they were deleted.
+func (o *op) restoreTicket(p Principal, id record.ID, d, is *record.Doc) error {
+	for _, k := range ticketParts {
+		st, err := o.loadAny(k, id)
+		if err != nil {
+			return err
+		}
+		if st != nil && !st.deleted {
+			continue
+		}
+		part := is
+		if k != is.Kind {
+			if part, err = o.lastPart(p, k, id, d); err != nil {
+				return err
+			}
+		}
+		if st == nil || part == nil {
+			return &Conflict{Reason: "a ticket is made as a whole, and a part of this one is not held any more"}
+		}
+		if err := o.makeAgain(p, st, part); err != nil {
+			return err
+		}
+	}
+	for _, f := range partsFollowing {
+		if err := o.followPart(f, id); err != nil {
+			return err
+		}
+	}
+	return o.settleTicket(id)
+}
+
+// lastPart is what a deleted part of a ticket is restored as, beside the edit of another part that a conflict lists. What is listed of
+// it comes off the list. nil: nothing is held.
+func (o *op) lastPart(p Principal, k *record.Kind, id record.ID, beside *record.Doc) (*record.Doc, error) {
+	ids, err := o.lookup(record.Conflict, "record_id", k.FormatID(id))
+	if err != nil {
+		return nil, err
+	}
+	for _, listed := range ids {
+		st, d, err := o.matter(p, record.Conflict, listed)
+		if err != nil {
+			return nil, err
+		}
+		if st == nil || d.Text("kind") != k.Name || d.Text("node") != beside.Text("node") || !d.IsNull("winner") {
+			continue
+		}
+		is, err := listedEdit(k, d)
+		if err != nil {
+			return nil, err
+		}
+		if is != nil {
+			_, err = o.write(change{kind: record.Conflict, id: listed, before: st, was: d, author: p.key})
+			return is, err
+		}
+	}
+	return o.beforeDeletion(k, id)
+}
+
+// beforeDeletion is what a deleted record was; nil where that is not held.
+func (o *op) beforeDeletion(k *record.Kind, id record.ID) (*record.Doc, error) {
+	st, err := o.loadAny(k, id)
+	if err != nil || st == nil {
+		return nil, err
+	}
+	t, err := o.tree(k, st)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range slices.Backward(t.Nodes()) {
+		if n.Deleted && !n.Ended && !t.Find(n.Parent).Deleted { // what ended is a branch, and not the record
+			return o.keptDoc(k, id, n.Parent)
+		}
+	}
+	return nil, nil
+}
+
+// mayStand answers nil where a record may be made as it is: what it refers to is there and p's, and nothing else has what it is known
+// by.
+func (o *op) mayStand(p Principal, k *record.Kind, id record.ID, is *record.Doc) error {
+	if ownedByChurch(k) && is.IsNull("church_id") {
+		if err := p.CheckWhole(); err != nil {
+			return err
+		}
+	}
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		to, ok := record.ByName(refersTo(f))
+		if !ok {
+			continue
+		}
+		for _, n := range append(is.Ints(f.Name), is.Int(f.Name)) {
+			if n == 0 {
+				continue
+			}
+			ok, err := o.mayPoint(p, erasedAs(k), record.Pointer{Field: f.Name, Kind: to, ID: record.Int(n)})
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return &Conflict{Reason: "what the record refers to is not there", Field: f.Name}
+			}
+		}
+	}
+	return o.unique(k, id, is)
+}

@@ -1,0 +1,138 @@
+package kv_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// shorn is a store that holds a ticket without some of its records, as if they had been handed over: code "a", holder "Ana Souza".
+func shorn(t *testing.T, parts ...record.ScopeSort) (s *kv.Store, event, ticket int64) {
+	t.Helper()
+	s = kvtest.Open(t)
+	event = newEvent(t, s, "")
+	ticket = newTicket(t, s, event, "a", `,"holder_name":"Ana Souza","email":"a@example.org"`)
+	for _, sort := range parts {
+		name := record.Scope{Sort: sort, ID: event}.String()
+		upto, err := s.Held(kv.Operator(), name)
+		if err == nil {
+			err = s.Release(kv.Operator(), name, upto)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, event, ticket
+}
+
+// shown is a ticket as its writer sees it.
+func shown(t *testing.T, s *kv.Store, ticket int64) string {
+	t.Helper()
+	r, err := s.Retrieve(kv.Operator(), target(record.Ticket, ticket))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(r.JSON)
+}
+
+// TestALaptopTakesNothingForWhatItLacks: what belongs to a part of a ticket that only the centre has is refused, whole, and names the
+// centre; all else changes as ever.
+func TestALaptopTakesNothingForWhatItLacks(t *testing.T) {
+	holders, names := record.ScopeEventHolders, record.ScopeEventNames
+	for _, c := range []struct {
+		lacks []record.ScopeSort
+		patch string
+		want  string
+	}{
+		{[]record.ScopeSort{holders}, `{"email":"b@example.org"}`, "forbidden"},
+		{[]record.ScopeSort{holders}, `{"type":"Adult","phone":"11 944442222"}`, "forbidden"},
+		{[]record.ScopeSort{holders}, `{"person_id":null}`, "forbidden"},
+		{[]record.ScopeSort{holders}, `{"code":"b"}`, "forbidden"},
+		{[]record.ScopeSort{holders}, `{"event_id":2}`, "forbidden"},
+		{[]record.ScopeSort{holders}, `{"type":"Adult","state":"blocked","event_id":1,"code":"a"}`, "ok"},
+		{[]record.ScopeSort{holders}, `{"holder_name":"Eva Lima"}`, "ok"},
+		{[]record.ScopeSort{holders, names}, `{"holder_name":"Eva Lima"}`, "forbidden"},
+		{[]record.ScopeSort{holders, names}, `{"type":"Adult"}`, "ok"},
+		{nil, `{"holder_name":"Eva Lima","email":"b@example.org","phone":"11 944442222","code":"b"}`, "ok"},
+	} {
+		t.Run(fmt.Sprintf("%d %s", len(c.lacks), c.patch), func(t *testing.T) {
+			s, _, ticket := shorn(t, c.lacks...)
+			newEvent(t, s, "")
+			if err := kv.SetLeaf(s); err != nil {
+				t.Fatal(err)
+			}
+			before := shown(t, s, ticket)
+			_, err := s.Update(kv.Operator(), target(record.Ticket, ticket), kvtest.Parse(t, record.Ticket, c.patch, false))
+			if kindOf(err) != c.want || err != nil && !strings.Contains(err.Error(), "at the centre") {
+				t.Errorf("Update = %v, want %s", err, c.want)
+			}
+			if after := shown(t, s, ticket); (after == before) != (err != nil) {
+				t.Errorf("with the answer %v the ticket went from %s to %s", err, before, after)
+			}
+			healthy(t, s)
+		})
+	}
+}
+
+// TestALaptopRejectsRowsOfWhatItLacks: a row says why; one that says nothing of what is not here is no change.
+func TestALaptopRejectsRowsOfWhatItLacks(t *testing.T) {
+	s, event, _ := shorn(t, record.ScopeEventHolders)
+	if err := kv.SetLeaf(s); err != nil {
+		t.Fatal(err)
+	}
+	row := func(more string) kv.Row {
+		return kv.Row{Kind: record.Ticket, Patch: kvtest.Parse(t, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"a"%s}`, event, more), true)}
+	}
+	got, err := s.Upsert(kv.Operator(), []kv.Row{row(`,"email":"b@example.org"`), row(`,"holder_name":"Ana Souza"`)}, false)
+	if err != nil || got[0].Fate != kv.Rejected || !errors.Is(got[0].Err, kv.ErrForbidden) || got[1].Fate != kv.Unchanged {
+		t.Errorf("Upsert = %+v, %v, want the first rejected as forbidden and the second unchanged", got, err)
+	}
+}
+
+// TestALaptopDeletesNoTicketInPart: the private half would stay at the centre, where nobody sees it any more.
+func TestALaptopDeletesNoTicketInPart(t *testing.T) {
+	for _, c := range []struct {
+		leaf  bool
+		lacks []record.ScopeSort
+		want  string
+	}{
+		{true, []record.ScopeSort{record.ScopeEventHolders}, "forbidden"},
+		{true, nil, "ok"},
+		{false, []record.ScopeSort{record.ScopeEventHolders}, "ok"},
+	} {
+		s, _, ticket := shorn(t, c.lacks...)
+		if c.leaf {
+			if err := kv.SetLeaf(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Delete(kv.Operator(), target(record.Ticket, ticket)); kindOf(err) != c.want {
+			t.Errorf("Delete where %d parts lack = %v, want %s", len(c.lacks), err, c.want)
+		}
+		healthy(t, s)
+	}
+}
+
+// TestTheCentreCompletesATicket: what a laptop has never brought of it staff write themselves, and nothing of it is lost.
+func TestTheCentreCompletesATicket(t *testing.T) {
+	s, event, ticket := shorn(t, record.ScopeEventHolders, record.ScopeEventNames)
+	before := shown(t, s, ticket)
+	patched(t, s, record.Ticket, ticket, `{"person_id":null,"email":null,"holder_name":null}`)
+	if after := shown(t, s, ticket); member([]byte(after), "email") != "null" || member([]byte(before), "code") != "null" {
+		t.Errorf("emptied, the ticket is %s", after)
+	}
+	patched(t, s, record.Ticket, ticket, `{"email":"b@example.org","holder_name":"Eva Lima"}`)
+	patched(t, s, record.Ticket, ticket, `{"code":"a","phone":"11 944442222"}`)
+	got := []byte(shown(t, s, ticket))
+	for field, want := range map[string]string{"event_id": fmt.Sprint(event), "code": `"a"`, "email": `"b@example.org"`, "holder_name": `"Eva Lima"`, "label": `"Eva L."`, "phone": `"11 944442222"`} {
+		if v := member(got, field); v != want {
+			t.Errorf("%s = %s, want %s", field, v, want)
+		}
+	}
+	healthy(t, s)
+}
