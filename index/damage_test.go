@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"doorward/index"
@@ -41,6 +42,28 @@ func flip(at float64) func([]byte) []byte {
 
 // built is a store whose index lies on disk in several segments, with deleted documents, and both closed.
 func built(t *testing.T) (dir string) {
+	t.Helper()
+	for range 20 { // a busy machine may merge all segments into one before the index is closed
+		if dir = build(t); len(segments(t, dir)) > 1 {
+			return dir
+		}
+	}
+	t.Fatal("the index never has several segments")
+	return ""
+}
+
+// segments are the segments' files of an index below a folder.
+func segments(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	for _, path := range files(t, dir) {
+		if strings.HasSuffix(path, ".zap") {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+func build(t *testing.T) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "data")
 	s, err := kv.Open(kv.Config{Dir: dir})

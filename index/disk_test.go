@@ -13,18 +13,24 @@ import (
 	"doorward/kv/record"
 )
 
+// onDisk is a congregation with its index on a disk of which left tells how much room there is.
+func onDisk(t *testing.T) (s *kv.Store, x *index.Index, registry *prometheus.Registry, left *atomic.Int64) {
+	t.Helper()
+	left = &atomic.Int64{}
+	left.Store(1 << 40)
+	registry = prometheus.NewRegistry()
+	dir := built(t)
+	s = kvtest.OpenConfig(t, kv.Config{Dir: dir, Free: func() (int64, error) { return left.Load(), nil }})
+	x = opened(t, s, index.Config{Dir: dir, Registerer: registry})
+	caughtUp(t, s, x)
+	return s, x, registry, left
+}
+
 // TestAnIndexWaitsWhileTheDiskIsNearlyFull changes records meanwhile: searches that ask the store find them, and the index has
 // them once there is room.
 func TestAnIndexWaitsWhileTheDiskIsNearlyFull(t *testing.T) {
 	t.Parallel()
-	var left atomic.Int64
-	left.Store(1 << 40)
-	free := func() (int64, error) { return left.Load(), nil }
-	registry := prometheus.NewRegistry()
-	dir := built(t)
-	s := kvtest.OpenConfig(t, kv.Config{Dir: dir, Free: free})
-	x := opened(t, s, index.Config{Dir: dir, Registerer: registry})
-	caughtUp(t, s, x)
+	s, x, registry, left := onDisk(t)
 	left.Store(1<<30 - 1)
 	before := s.Seq()
 	id := kvtest.Create(t, s, record.Person, `{"full_name":"Rita Tardia","church_id":1}`)
@@ -48,18 +54,25 @@ func pausedIs(t *testing.T, r *prometheus.Registry, want float64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for {
-		families, err := r.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range families {
-			if f.GetName() == "doorward_index_paused" && f.GetMetric()[0].GetGauge().GetValue() == want {
-				return
-			}
-		}
+	for gauge(t, r, "doorward_index_paused") != want {
 		if ctx.Err() != nil {
 			t.Fatalf("doorward_index_paused is not %v", want)
 		}
 	}
+}
+
+// gauge is what a registry says of a gauge or a counter.
+func gauge(t *testing.T, r *prometheus.Registry, name string) float64 {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue() + f.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	t.Fatalf("there is no %s", name)
+	return 0
 }

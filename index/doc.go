@@ -37,4 +37,8 @@
 //
 // A segment is never changed: what is deleted or replaced is marked, and its words stay in the file. Some time after
 // (Config.Sweep), all segments are written anew as one and the old files removed.
+//
+// What the store releases, because another store keeps it, leaves no row in the log. Where the store says that it has released
+// something, and where an index is opened, the documents whose records are no longer there are deleted. A record without its
+// document is damage.
 package index

@@ -30,6 +30,20 @@ func (x *Index) Swept(ctx context.Context) error {
 	}
 }
 
+// Come waits until an index has gone through its chores once more and has a number of documents, or ctx ends.
+func (x *Index) Come(ctx context.Context, documents int) error {
+	for {
+		select {
+		case <-x.rounds.hear():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if x.Status().Documents == documents {
+			return nil
+		}
+	}
+}
+
 // Forge writes a cursor of a store into the index in a folder, and takes a person out of it, behind its back; 0 = nobody.
 func Forge(dir string, s *kv.Store, seq uint64, without int64) error {
 	e, err := openEngine(dir, false)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +20,7 @@ type follower struct {
 	sources   map[*record.Kind]*source
 	kinds     []*record.Kind
 	saved     uint64        // the cursor that the engine has
+	released  uint64        // how often the store had released something when last no document was without its record
 	at        atomic.Uint64 // the last row looked at
 	documents atomic.Int64
 	paused    atomic.Bool // the disk is nearly full: it follows no further
@@ -35,7 +35,7 @@ const (
 )
 
 func newFollower(e *engine, s *kv.Store, from []source) *follower {
-	f := &follower{engine: e, store: s, sources: map[*record.Kind]*source{}}
+	f := &follower{engine: e, store: s, sources: map[*record.Kind]*source{}, released: s.Releases()}
 	for i := range from {
 		f.sources[from[i].kind] = &from[i]
 		f.kinds = append(f.kinds, from[i].kind)
@@ -113,52 +113,6 @@ func (f *follower) count() error {
 	n, err := f.engine.count(f.kinds)
 	f.documents.Store(n)
 	return err
-}
-
-// compare holds the documents against the store's records: errBroken where they are not the same ones. What has changed since
-// the log was read is left out.
-func (f *follower) compare() error {
-	have, err := f.engine.documentIDs()
-	if err != nil {
-		return err
-	}
-	var want []string
-	for _, k := range f.kinds {
-		ids, err := f.store.IDs(kv.Operator(), k)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			want = append(want, documentID(k, id))
-		}
-	}
-	changed, err := f.changed()
-	if err != nil {
-		return err
-	}
-	isNew := func(id string) bool { return changed[id] }
-	have, want = slices.DeleteFunc(have, isNew), slices.DeleteFunc(want, isNew)
-	slices.Sort(have)
-	slices.Sort(want)
-	if !slices.Equal(have, want) {
-		return fmt.Errorf("%w: it holds %d records instead of %d, or others", errBroken, len(have), len(want))
-	}
-	return nil
-}
-
-// changed are the documents of records that have changed since the log was read.
-func (f *follower) changed() (map[string]bool, error) {
-	changed := map[string]bool{}
-	for at := f.at.Load(); ; {
-		page, upto, err := f.store.Replay(kv.Operator(), at, batchRows, f.kinds...)
-		for _, r := range page {
-			changed[documentID(r.Kind, r.ID)] = true
-		}
-		if err != nil || upto == at {
-			return changed, err
-		}
-		at = upto
-	}
 }
 
 // live follows the log as it grows, until ctx ends or something is wrong.

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"doorward/index"
@@ -90,15 +89,10 @@ func empty(t *testing.T, dir string) {
 // swap gives two segments each other's names.
 func swap(t *testing.T, dir string) {
 	t.Helper()
-	var segments []string
-	for _, path := range files(t, dir) {
-		if strings.HasSuffix(path, ".zap") {
-			segments = append(segments, path)
-		}
-	}
-	rename(t, dir, segments[0], "kept")
-	rename(t, dir, segments[1], segments[0])
-	rename(t, dir, "kept", segments[1])
+	all := segments(t, dir)
+	rename(t, dir, all[0], "kept")
+	rename(t, dir, all[1], all[0])
+	rename(t, dir, "kept", all[1])
 }
 
 func TestAnOlderIndexGoesOnFromWhereItWas(t *testing.T) {

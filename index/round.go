@@ -51,6 +51,9 @@ func (x *Index) round(ctx context.Context, asked []*request) (ready bool, err er
 	defer cancel()
 	return true, f.live(ctx, x.rounds.tell, func() error {
 		x.metrics.success.SetToCurrentTime()
+		if err := guarded(f.forget); err != nil {
+			return err
+		}
 		return k.chore(within, &helpers)
 	})
 }

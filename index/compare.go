@@ -1,0 +1,107 @@
+package index
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	bleve "github.com/blevesearch/bleve_index_api"
+
+	"doorward/kv"
+)
+
+// unknown is how often a store had released something where nobody has looked for what it has released.
+const unknown = math.MaxUint64
+
+// compare holds the documents against the store's records: errBroken where one is missing or there twice. What has changed since the
+// log was read is left out. A document without its record is none of these: the log says nothing of what the store releases, and the
+// last process may have ended before it was forgotten.
+func (f *follower) compare() error {
+	released := f.store.Releases()
+	have, want, err := f.both()
+	if err != nil {
+		return err
+	}
+	changed, err := f.changed()
+	if err != nil {
+		return err
+	}
+	missing := slices.DeleteFunc(lacking(want, have), func(id string) bool { return changed[id] })
+	if twice := len(have) - len(slices.Compact(slices.Clone(have))); len(missing)+twice > 0 {
+		return fmt.Errorf("%w: it lacks %d of %d records, and holds %d twice", errBroken, len(missing), len(want), twice)
+	}
+	if f.released = released; len(lacking(have, want)) > 0 {
+		f.released = unknown
+	}
+	return nil
+}
+
+// forget deletes the documents whose records the store has released since it was last looked. While the disk is nearly full they wait.
+func (f *follower) forget() error {
+	released := f.store.Releases()
+	if released == f.released || f.store.Room(kv.Imports) != nil {
+		return nil
+	}
+	have, want, err := f.both()
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(lacking(have, want), batchRows) {
+		b := bleve.NewBatch()
+		for _, id := range some {
+			b.Delete(id)
+		}
+		if err := f.engine.write(b); err != nil {
+			return err
+		}
+	}
+	f.released = released
+	return f.count()
+}
+
+// both are the ids of the documents and then of the store's records, each sorted: what the store has got back meanwhile is in both.
+func (f *follower) both() (have, want []string, err error) {
+	if have, err = f.engine.documentIDs(); err != nil {
+		return nil, nil, err
+	}
+	for _, k := range f.kinds {
+		ids, err := f.store.IDs(kv.Operator(), k)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, id := range ids {
+			want = append(want, documentID(k, id))
+		}
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	return have, want, nil
+}
+
+// lacking are the ids of one sorted list that another does not have.
+func lacking(ids, other []string) (out []string) {
+	for _, id := range ids {
+		for len(other) > 0 && other[0] < id {
+			other = other[1:]
+		}
+		if len(other) == 0 || other[0] != id {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// changed are the documents of records that have changed since the log was read.
+func (f *follower) changed() (map[string]bool, error) {
+	changed := map[string]bool{}
+	for at := f.at.Load(); ; {
+		page, upto, err := f.store.Replay(kv.Operator(), at, batchRows, f.kinds...)
+		for _, r := range page {
+			changed[documentID(r.Kind, r.ID)] = true
+		}
+		if err != nil || upto == at {
+			return changed, err
+		}
+		at = upto
+	}
+}
