@@ -22,7 +22,7 @@ func (s *Store) conceal(e *eraser) {
 		return
 	}
 	c := &concealed{persons: setOf(persons)}
-	if past, err := e.keptOf(record.Holder); err == nil { // what is damaged is counted where it is read
+	if past, err := e.heldOnce(); err == nil { // what is damaged is counted where it is read
 		c.past = setOf(past)
 	}
 	err := s.view(func(v *sight) error {

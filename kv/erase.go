@@ -267,7 +267,7 @@ func (e *eraser) finish(absent []ledgerLine) error {
 	for _, l := range absent {
 		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, true) }})
 	}
-	if err := e.enterFirst(); err != nil {
+	if err := errors.Join(e.enterFirst(), e.forgetHeld()); err != nil {
 		return err
 	}
 	for _, k := range []*record.Kind{record.Ticket, record.Membership, record.Person} {

@@ -45,9 +45,9 @@ func (e *eraser) extend() (more bool, err error) {
 	return len(e.all[record.Ticket])+len(e.all[record.Membership])+len(e.past) > before, nil
 }
 
-// extendPast finds the tickets that were the person's once, by the bodies that are kept and by what staff were to look at.
+// extendPast finds the tickets that were the person's once, also by what staff were to look at.
 func (e *eraser) extendPast() error {
-	past, err := e.keptOf(record.Holder)
+	past, err := e.heldOnce()
 	if err != nil {
 		return err
 	}

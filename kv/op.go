@@ -103,6 +103,7 @@ func (o *op) place(k *record.Kind, before, next *stored) {
 	}
 	if before != nil {
 		c.from = before.mark()
+		o.noteFormer(k, before, next)
 	}
 	o.changed = append(o.changed, c)
 }

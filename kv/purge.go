@@ -34,6 +34,11 @@ func (o *op) purge(k *record.Kind, st *stored) error {
 	for _, key := range kept {
 		o.delete(bodyBucket, key)
 	}
+	if k == record.Holder {
+		if err := o.forgetFormer(st.id); err != nil {
+			return err
+		}
+	}
 	o.delete(kindBucket(k), slices.Clone(at[1:]))
 	o.after = append(o.after, func() { o.store.releases.Add(1) })
 	o.changed = append(o.changed, listChange{kind: k, id: st.id, was: !st.deleted, wasHome: st.home(k), wasIn: issued(k, st.body), from: st.mark()})

@@ -126,6 +126,9 @@ func (w *verifier) row(v *sight, b bucket, key, value []byte) error {
 		return v.verifyLease(key, value)
 	case b == twinBucket:
 		return v.verifyTwin(key, value)
+	case b == formerBucket:
+		_, _, err := cutFormer(key)
+		return err
 	case b == readsBucket:
 		_, err := parseReads(key, value)
 		return err

@@ -1,0 +1,82 @@
+package kv
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"doorward/kv/record"
+)
+
+// Whose a ticket was says its private half alone, and forgets it sooner than the other parts, which change less often, forget the names
+// that stood beside it. So a row is kept of whoever held it once, until that person is erased.
+
+// formerKey names such a row: ticket 8, person 8.
+func formerKey(ticket record.ID, person int64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, uint64(ticket.Int())), uint64(person))
+}
+
+func cutFormer(key []byte) (ticket, person record.ID, err error) {
+	if len(key) != 16 {
+		return ticket, person, ErrCorrupt
+	}
+	return record.Int(int64(binary.BigEndian.Uint64(key))), record.Int(int64(binary.BigEndian.Uint64(key[8:]))), nil
+}
+
+// noteFormer notes whom a ticket has been taken from.
+func (o *op) noteFormer(k *record.Kind, before, next *stored) {
+	if k != record.Holder || before.deleted {
+		return
+	}
+	was := intOf(before.body.Member("person_id"))
+	if was != 0 && (next.deleted || intOf(next.body.Member("person_id")) != was) {
+		o.put(formerBucket, formerKey(next.id, was), nil)
+	}
+}
+
+// forgetFormer forgets who held a ticket once.
+func (o *op) forgetFormer(ticket record.ID) error {
+	keys, err := o.firstKeys(formerBucket, formerKey(ticket, 0)[:8], maxKept)
+	for _, key := range keys {
+		o.delete(formerBucket, key)
+	}
+	return err
+}
+
+// former are the rows of the persons that are erased.
+func (e *eraser) former() (keys [][]byte, err error) {
+	err = e.store.eachRow(formerBucket, nil, func(_ *sight, key, _ []byte) error {
+		_, person, err := cutFormer(key)
+		if err == nil && slices.Contains(e.all[record.Person], person) {
+			keys = append(keys, slices.Clone(key))
+		}
+		return err
+	})
+	return keys, err
+}
+
+// heldOnce are the tickets that the persons held once: by the rows, and by the bodies that are kept, of losing branches too.
+func (e *eraser) heldOnce() ([]record.ID, error) {
+	tickets, err := e.keptOf(record.Holder)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := e.former()
+	for _, key := range keys {
+		ticket, _, _ := cutFormer(key) // it was read before
+		tickets = append(tickets, ticket)
+	}
+	return tickets, err
+}
+
+// forgetHeld takes the persons' rows away.
+func (e *eraser) forgetHeld() error {
+	keys, err := e.former()
+	var steps []step
+	for _, key := range keys {
+		steps = append(steps, step{run: func(o *op) error {
+			o.delete(formerBucket, key)
+			return nil
+		}})
+	}
+	return errorsOr(err, func() error { return e.do(steps) })
+}
