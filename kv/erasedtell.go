@@ -47,7 +47,7 @@ func (s *Store) Erasures(p Principal, since uint64) (all []Erasure, upto uint64,
 		}
 		names := v.exchanged(&e)
 		all = slices.DeleteFunc(all, func(l Erasure) bool {
-			ok, failed := v.concerns(names, l.Kind, ids[l.Hash])
+			ok, failed := v.concerns(p, names, l.Kind, ids[l.Hash])
 			err = orErr(err, failed)
 			return !ok
 		})
@@ -146,28 +146,55 @@ func (s *Store) erasedIDs(all []Erasure) (map[erasedHash]record.ID, error) {
 	return ids, nil
 }
 
-// concerns tells whether a record is, was, or may have been in one of some databases.
-func (v *sight) concerns(names []Exchanged, k *record.Kind, id record.ID) (bool, error) {
-	if id.IsZero() {
+// concerns tells whether a record is, was, or may have been in one of some databases, or in one of an event which the laptop may hold
+// still though it has none of those any more.
+func (v *sight) concerns(p Principal, names []Exchanged, k *record.Kind, id record.ID) (bool, error) {
+	among := func(name string) bool {
+		return slices.ContainsFunc(names, func(db Exchanged) bool { return db.Name == name })
+	}
+	if id.IsZero() || among(mirror) {
 		return true, nil
 	}
 	st, err := v.loadAny(k, id)
 	if err != nil || st == nil {
 		return st == nil, err
 	}
-	for _, db := range names {
-		scope, ok := record.ParseScope(db.Name)
-		if !ok || st.in(scope) {
-			return true, nil // the mirror has all
+	scopes, err := v.everIn(k, st)
+	if err != nil {
+		return false, err
+	}
+	for _, s := range scopes {
+		if among(s.String()) {
+			return true, nil
 		}
-		if left, err := v.get(leftBucket, leftKey(k, id, scope)); err != nil || left != nil {
-			return true, err
+		if !s.Sort.OfEvent() {
+			continue
+		}
+		if had, err := v.hadEvent(p, s.ID); err != nil || had {
+			return had, err
 		}
 	}
 	return false, nil
 }
 
-// TakeErasures erases what a laptop's centre has told of (Erasures); it goes on after this returns. *Forbidden.
+// everIn are the scopes that a record is in, and those that it has left.
+func (v *sight) everIn(k *record.Kind, st *stored) (scopes []record.Scope, err error) {
+	for _, s := range st.scopes {
+		if s.Sort != 0 {
+			scopes = append(scopes, s)
+		}
+	}
+	of := treeKey(k, st.id)
+	err = v.scan(leftBucket, of, nil, func(key, _ []byte) (bool, error) {
+		s, _, err := cutScope(key[len(of):])
+		scopes = append(scopes, s)
+		return err == nil, err
+	})
+	return scopes, err
+}
+
+// TakeErasures erases what a laptop's centre has told of (Erasures), before the laptop brings anything of it. What cannot be finished now
+// is tried again by itself. *Forbidden.
 func (s *Store) TakeErasures(p Principal, all []Erasure) error {
 	if err := p.CheckWhole(); err != nil {
 		return err
@@ -181,5 +208,9 @@ func (s *Store) TakeErasures(p Principal, all []Erasure) error {
 			}})
 		}
 	}
-	return (&eraser{store: s}).do(steps)
+	if err := (&eraser{store: s}).do(steps); err != nil || len(steps) == 0 {
+		return err
+	}
+	s.eraseBegun() // what fails is logged, and hidden until it is done
+	return nil
 }

@@ -2,7 +2,9 @@ package kv_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"doorward/kv"
@@ -72,14 +74,22 @@ func TestALaptopThatIsGivenNothingMoreKeepsNoErasedName(t *testing.T) {
 			patched(t, k.Store, record.Ticket, k.ticket, fmt.Sprintf(`{"holder_name":%q}`, next))
 			k.pulls(t)
 		}
+		var whole atomic.Bool // the cause is gone
+		kv.StopErasing(k.pair.venue, func(string) error {
+			if whole.Load() {
+				return nil
+			}
+			return os.ErrDeadlineExceeded
+		})
 		k.hears(t)
-		finish := kv.BeginErasures(t, k.pair.venue)
+		if k.pair.venue.ErasuresUnfinished() == 0 {
+			t.Fatal("the erasure does not fail")
+		}
 		if all := leavesOf(t, k.pair.venue, "event-1-names"); next != "" && !strings.Contains(all[record.HolderName.DocID(record.Int(k.ticket))], next) {
 			t.Errorf("while the names are being erased a reader sees %v, want %s", all, next)
 		}
-		if !finish() {
-			t.Error("the erasure is not finished")
-		}
+		whole.Store(true)
+		kv.AwaitErasures(t, k.pair.venue)
 		r, err := k.pair.venue.Retrieve(kv.Operator(), target(record.Ticket, k.ticket))
 		if name := member(r.JSON, "holder_name"); err != nil || name != map[string]string{"": "null", "Ana Lua": `"Ana Lua"`}[next] {
 			t.Errorf("the holder is %s, %v, want %q", name, err, next)

@@ -67,12 +67,20 @@ func (s *Store) followErasures(ctx context.Context) {
 			patience = min(2*patience, retryLate)
 		}
 		done = s.erasures.told.Load()
-		if begun, err := s.begunErasures(); err != nil {
-			s.erasures.failed(s.log, 1, err)
-		} else if s.finishErasures(begun) {
+		if s.eraseBegun() {
 			patience = retrySoon
 		}
 	}
+}
+
+// eraseBegun carries out what is to be erased, and tells whether nothing is left to do.
+func (s *Store) eraseBegun() (finished bool) {
+	begun, err := s.begunErasures()
+	if err != nil {
+		s.erasures.failed(s.log, 1, err)
+		return false
+	}
+	return s.finishErasures(begun)
 }
 
 // failed notes and tells that so many records are not erased.
