@@ -211,6 +211,6 @@ func (s *Store) TakeErasures(p Principal, all []Erasure) error {
 	if err := (&eraser{store: s}).do(steps); err != nil || len(steps) == 0 {
 		return err
 	}
-	s.eraseBegun() // what fails is logged, and hidden until it is done
+	s.eraseBegun() // what fails is logged, hidden, and tried again
 	return nil
 }

@@ -40,7 +40,7 @@ func late(t testing.TB) *known {
 }
 
 // enrols enrols the laptop by a code, as the centre tells nobody else of erasures.
-func (k *known) enrols(t testing.TB, l kv.Level) {
+func (k *known) enrols(t testing.TB, l kv.Level) kv.Credential {
 	t.Helper()
 	_, code, _, err := k.Enrol(kv.Operator(), kv.Enrolment{Name: "late", Level: l, Venue: kv.Venue{Names: true}})
 	if err != nil {
@@ -51,6 +51,7 @@ func (k *known) enrols(t testing.TB, l kv.Level) {
 		t.Fatal(err)
 	}
 	k.pair.p = loggedIn(t, k.Store, c.Key)
+	return c
 }
 
 // tells has the laptop hear of all erasures and carry them out.

@@ -47,3 +47,56 @@ func TestWhoHadATicketLongAgoLeavesNoBytes(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoWasErasedIsGoneAfterTheJoin: a store that was given records before it joined was told of erasures when it did not know yet by
+// what key they are named.
+func TestWhoWasErasedIsGoneAfterTheJoin(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		file bool // which tells of no erasures
+	}{{"from an address", false}, {"from a file", true}} {
+		t.Run(test.name, func(t *testing.T) {
+			k := knowing(t)
+			defer closed(t, k.Store)
+			k.pair.venue = kvtest.Open(t)
+			if err := k.pair.venue.Join(kv.Operator(), kv.Upstream{Node: k.Node()}, kv.Credential{Realm: k.Realm()}); err != nil {
+				t.Fatal(err)
+			}
+			k.copies(t, test.file)
+			k.erase(t)
+			k.copies(t, test.file)
+			c := k.enrols(t, kv.Level{Name: kv.ChurchOf, IDs: []int64{1}})
+			if err := k.pair.venue.Join(kv.Operator(), kv.Upstream{Node: k.Node(), Key: c.Key}, c); err != nil {
+				t.Fatal(err)
+			}
+			k.tells(t)
+			k.venueLacksTraces(t)
+			healthy(t, k.pair.venue)
+		})
+	}
+}
+
+// copies gives the laptop all records, as a file does or as an address does.
+func (k *known) copies(t testing.TB, file bool) {
+	t.Helper()
+	from, to := opens(t, k.Store, kv.Operator(), "records"), opens(t, k.pair.venue, kv.Operator(), "records")
+	page, _, err := from.Changes(kv.Feed{Limit: kv.DocPage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range page {
+		kind, _, _ := record.ParseDocID(c.ID)
+		if kind == record.APIKey || kind == record.Node || file && kind.System && kind != record.HolderName && kind != record.Holder {
+			continue
+		}
+		d, err := from.Read(c.ID, kv.Ask{Leaves: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range d.Revisions {
+			if err := push(t, to, kv.DocWrite{ID: d.ID, Path: d.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

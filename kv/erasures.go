@@ -109,6 +109,24 @@ func (o *op) applyErasure(k *record.Kind, hash erasedHash, first map[*record.Kin
 	})
 }
 
+// eraseAnew notes of all erasures that they are still to be carried out: by another key they are about other records.
+func (o *op) eraseAnew() error {
+	rows := map[erasedHash]*erased{}
+	err := o.scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
+		e, err := parseErased(row)
+		if err != nil || len(key) != codeHashSize {
+			return false, orCorrupt(err)
+		}
+		rows[erasedHash(key)] = e
+		return true, nil
+	})
+	for hash, e := range rows {
+		e.done = 0
+		o.put(erasedBucket, hash[:], e.encode())
+	}
+	return err
+}
+
 // newEraser is one that has nothing to do yet, and what the ledger says.
 func (s *Store) newEraser() (*eraser, []ledgerLine, error) {
 	e := &eraser{store: s, dir: s.erasures.dir, known: map[erasedHash]string{}, all: map[*record.Kind][]record.ID{}}

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,7 +61,7 @@ func (s *Store) Join(p Principal, u Upstream, c Credential) error {
 	if err := p.CheckWhole(); err != nil {
 		return err
 	}
-	return s.do(false, func(o *op) error {
+	err := s.do(false, func(o *op) error {
 		f := s.identity.family.Load()
 		if c.Realm != f.realm {
 			if err := o.enterRealm(); err != nil {
@@ -70,11 +71,20 @@ func (s *Store) Join(p Principal, u Upstream, c Credential) error {
 		if len(c.CodeKey) == 0 {
 			c.CodeKey = f.codeKey
 		}
+		if !bytes.Equal(c.CodeKey, f.codeKey) {
+			if err := o.eraseAnew(); err != nil {
+				return err
+			}
+		}
 		o.putFamily(&family{c.Realm, c.CodeKey})
 		o.put(metaBucket, centreKey, []byte(u.Node))
 		o.after = append(o.after, func() { s.centre.Store(&u.Node) })
 		return o.putUpstream(u)
 	})
+	if err == nil && s.erasures.any.Load() {
+		s.eraseBegun() // what fails is logged, hidden, and tried again
+	}
+	return err
 }
 
 // MayJoin answers whether Join would take the store into a realm.
