@@ -154,7 +154,6 @@ func TestALaptopLosesTheNamesThatItWroteBeforeItHeardOfTheErasure(t *testing.T) 
 		{"one edit, told and pulled before the push", 0, steps{tell, pull, push, pull}},
 		{"one edit, pulled and told before the push", 0, steps{pull, tell, push, pull}},
 		{"pushed again before the pull", 2, steps{push, again, push, tell, pull}},
-		{"pushed again once it is told", 2, steps{tell, push, again, push, pull}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -126,9 +126,15 @@ func (o *op) endLosers(t *record.Tree) error {
 }
 
 // forgetTicket takes away what a ticket was before. With e the parts of a laptop that were not made since its names were erased, as far
-// as it was told which were, have none any more: their revision stays, for the centre makes those without names, which come by
-// themselves unless it gives nothing to this laptop. With none another holder has the ticket now.
+// as it was told which were, have none any more. With none another holder has the ticket now.
 func (o *op) forgetTicket(id record.ID, e *erased) error {
+	passedOn := false
+	if e != nil {
+		var err error
+		if passedOn, err = o.passedOnHere(id, e); err != nil {
+			return err
+		}
+	}
 	for _, k := range ticketParts {
 		st, err := o.loadAny(k, id)
 		if err != nil {
@@ -137,6 +143,14 @@ func (o *op) forgetTicket(id record.ID, e *erased) error {
 		if st == nil {
 			continue
 		}
+		if e != nil && !st.deleted {
+			if stands, err := o.stand(k, st, e, passedOn); err != nil || stands {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		}
 		if err := o.forgetPast(k, st, e); err != nil {
 			return err
 		}
@@ -144,8 +158,7 @@ func (o *op) forgetTicket(id record.ID, e *erased) error {
 	return nil
 }
 
-// forgetPast takes away the bodies of a part's other revisions. At a laptop those of losing branches stay, for the centre may not have
-// them.
+// forgetPast takes away the bodies of a part's other revisions. The part itself stays the revision that it is, be it without names.
 func (o *op) forgetPast(k *record.Kind, st *stored, e *erased) error {
 	t, err := o.tree(k, st)
 	if err != nil {
@@ -158,19 +171,7 @@ func (o *op) forgetPast(k *record.Kind, st *stored, e *erased) error {
 		}
 	}
 	if o.store.isLeaf() {
-		losers, err := o.losersWithoutNames(k, st.id, &t, e)
-		if err != nil {
-			return err
-		}
-		if err := o.become(k, st, &t, is, st.updatedBy); err != nil || len(losers) == 0 {
-			return err
-		}
-		for _, loser := range losers {
-			t.Hold(loser.revision, true)
-			o.keepBody(k, loser)
-		}
-		o.put(treeBucket, treeKey(k, st.id), t.Append(nil))
-		return nil
+		return o.forgetAt(k, st, &t, e, is)
 	}
 	if !st.deleted {
 		if err := o.endLosers(&t); err != nil {
@@ -178,35 +179,6 @@ func (o *op) forgetPast(k *record.Kind, st *stored, e *erased) error {
 		}
 	}
 	return o.become(k, st, &t, is, st.updatedBy)
-}
-
-// withoutNames is a body of a part as it stays: where it was not made since the names were erased, as far as that is known, it has none.
-func (o *op) withoutNames(k *record.Kind, st *stored, t *record.Tree, e *erased) (*record.Doc, error) {
-	d, err := st.decode(k)
-	if err == nil && e != nil && len(e.first) > 0 && !e.knows(k, t.Path(st.revision), t) {
-		d = d.Erased()
-	}
-	return d, err
-}
-
-// losersWithoutNames are the kept bodies of losing branches as they stay.
-func (o *op) losersWithoutNames(k *record.Kind, id record.ID, t *record.Tree, e *erased) (losers []*stored, err error) {
-	for _, leaf := range t.Conflicts() {
-		loser, err := o.keptBody(k, id, leaf.Revision)
-		if err != nil {
-			return nil, err
-		}
-		if loser == nil {
-			continue
-		}
-		d, err := o.withoutNames(k, loser, t, e)
-		if err != nil {
-			return nil, err
-		}
-		loser.version, loser.foreign, loser.body = k.Version, true, d.Encode()
-		losers = append(losers, loser)
-	}
-	return losers, nil
 }
 
 // become makes a record what its tree says, and keeps no other body than the winner's, which is is; nil where it is deleted.

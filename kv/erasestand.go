@@ -1,0 +1,161 @@
+package kv
+
+import (
+	"slices"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/record"
+)
+
+// A laptop that is told of an erasure does to a ticket what its centre did, and lets what it made itself stand upon that: the centre knows
+// then that whatever names come were given since, or to somebody else. Which of its revisions the centre's first one without names was
+// made of it finds out by making that anew, for its name follows from what it says.
+
+// footing is the centre's first revision without names of a part of a ticket, and what was made here of what that was made of.
+type footing struct {
+	tree   record.Tree
+	first  *stored
+	bare   *record.Doc       // of first
+	is     *record.Doc       // the part as it is
+	mine   []record.Revision // made here of what first was made of, newest first
+	fields []string          // that those changed
+}
+
+// footing answers nil where the first one was made of nothing that is here, and where the part stands upon it already.
+func (o *op) footing(k *record.Kind, st *stored, e *erased) (*footing, error) {
+	t, err := o.tree(k, st)
+	if err != nil || e.knows(k, t.Path(st.revision), &t) {
+		return nil, err
+	}
+	s := &footing{tree: t}
+	if s.is, err = st.decode(k); err != nil {
+		return nil, err
+	}
+	was := s.is
+	for i, rev := range t.Path(st.revision) {
+		if i > 0 {
+			if was, err = o.keptDoc(k, st.id, rev); err != nil || was == nil {
+				return nil, err
+			}
+		}
+		s.bare = was.Erased()
+		first := record.Next(rev, false, s.bare.Canonical())
+		if slices.Contains(e.first[k], first) {
+			s.first = &stored{id: st.id, header: header{version: k.Version, revision: first}, body: s.bare.Encode()}
+			return s, nil
+		}
+		n := t.Find(rev)
+		if n.Node != (ulid.ULID{}) || n.At == 0 {
+			return nil, nil // others have made it: they do not stand upon what was made here
+		}
+		s.mine, s.fields = append(s.mine, rev), append(s.fields, n.Fields...)
+	}
+	return nil, nil
+}
+
+// passedOnHere tells a ticket that was taken from who is erased by what was made here since.
+func (o *op) passedOnHere(ticket record.ID, e *erased) (bool, error) {
+	st, err := o.load(record.Holder, ticket)
+	if err != nil || st == nil {
+		return false, err
+	}
+	s, err := o.footing(record.Holder, st, e)
+	if err != nil || s == nil || !slices.Contains(s.fields, "person_id") {
+		return false, err
+	}
+	of, err := o.namesErased(record.Holder, s.is)
+	return !of, err
+}
+
+// stand lets a part stand upon the first one without names: with the names that were given here to another holder, and no others. It
+// tells whether it could.
+func (o *op) stand(k *record.Kind, st *stored, e *erased, passedOn bool) (bool, error) {
+	s, err := o.footing(k, st, e)
+	if err != nil || s == nil {
+		return false, err
+	}
+	next := s.is.Erased()
+	for i := range k.Fields {
+		if f := &k.Fields[i]; passedOn && f.Flags.Has(record.Personal) && slices.Contains(s.fields, f.Name) {
+			next.Set(f.Name, s.is.Value(f.Name))
+		}
+	}
+	t, path := s.tree, s.tree.Path(st.revision)[len(s.mine):]
+	if len(s.mine) > 0 {
+		t.Prune(st.revision, func(n record.TreeNode) bool { return !slices.Contains(s.mine, n.Revision) })
+	}
+	centre, _ := ulid.ParseStrict(o.store.Centre())
+	rev, node := s.first.revision, record.TreeNode{Held: true, Node: centre}
+	path = append([]record.Revision{rev}, path...)
+	if _, err := t.Graft(path, node); err != nil {
+		return false, err
+	}
+	fields := next.Differs(s.bare)
+	if len(fields) > 0 {
+		rev = record.Next(rev, false, next.Canonical())
+		if _, err := t.Graft(append([]record.Revision{rev}, path...), record.TreeNode{Held: true, At: o.stamp, Key: st.updatedBy, Fields: fields}); err != nil {
+			return false, err
+		}
+	}
+	if t.Winner().Revision != rev {
+		return false, nil // another branch would win, which has names
+	}
+	o.keepBody(k, s.first) // the centre may refuse what stands upon it
+	return true, o.forgetAt(k, st, &t, e, next)
+}
+
+// forgetAt is forgetPast at a laptop: the bodies of losing branches stay, for the centre may not have them, and those of first revisions
+// without names, for it may refuse what stands upon them.
+func (o *op) forgetAt(k *record.Kind, st *stored, t *record.Tree, e *erased, is *record.Doc) error {
+	kept, err := o.keptWithoutNames(k, st.id, t, e)
+	if err != nil {
+		return err
+	}
+	if err := o.become(k, st, t, is, st.updatedBy); err != nil || len(kept) == 0 {
+		return err
+	}
+	for _, other := range kept {
+		t.Hold(other.revision, true)
+		o.keepBody(k, other)
+	}
+	o.put(treeBucket, treeKey(k, st.id), t.Append(nil))
+	return nil
+}
+
+// withoutNames is a body of a part as it stays: where it was not made since the names were erased, as far as that is known, it has none.
+func (o *op) withoutNames(k *record.Kind, st *stored, t *record.Tree, e *erased) (*record.Doc, error) {
+	d, err := st.decode(k)
+	if err == nil && e != nil && len(e.first) > 0 && !e.knows(k, t.Path(st.revision), t) {
+		d = d.Erased()
+	}
+	return d, err
+}
+
+// keptWithoutNames are the kept bodies that stay, as they stay.
+func (o *op) keptWithoutNames(k *record.Kind, id record.ID, t *record.Tree, e *erased) (all []*stored, err error) {
+	var revs []record.Revision
+	for _, leaf := range t.Conflicts() {
+		revs = append(revs, leaf.Revision)
+	}
+	if e != nil {
+		revs = append(revs, e.first[k]...)
+	}
+	winner := t.Winner().Revision
+	for _, rev := range slices.Compact(slices.SortedFunc(slices.Values(revs), record.Revision.Compare)) {
+		kept, err := o.keptBody(k, id, rev)
+		if err != nil {
+			return nil, err
+		}
+		if kept == nil || rev == winner {
+			continue
+		}
+		d, err := o.withoutNames(k, kept, t, e)
+		if err != nil {
+			return nil, err
+		}
+		kept.version, kept.foreign, kept.body = k.Version, true, d.Encode()
+		all = append(all, kept)
+	}
+	return all, nil
+}
