@@ -37,6 +37,7 @@ type erased struct {
 	kind  *record.Kind
 	done  int64 // microseconds since 1970; 0 = not yet
 	first map[*record.Kind][]record.Revision
+	again bool // whose ticket it was since is erased too: nothing counts as made since. It is not stored
 }
 
 func (e *erased) encode() []byte {
@@ -59,6 +60,9 @@ func (v *sight) standsOn(e *erased, k *record.Kind, st *stored) (bool, error) {
 // may know more of where the path comes from. Where the tree has forgotten so much that the oldest revision that it knows there is
 // younger than all that were the first, it was.
 func (e *erased) knows(k *record.Kind, path []record.Revision, tree *record.Tree) bool {
+	if e.again {
+		return false
+	}
 	first := e.first[k]
 	isFirst := func(rev record.Revision) bool { return slices.Contains(first, rev) }
 	if len(first) == 0 || slices.ContainsFunc(path, isFirst) {
@@ -150,10 +154,13 @@ func (o *op) expunge(a *arrival) error {
 	if of && a.kind == record.Membership {
 		return refused(wasErased)
 	}
-	if of {
-		o.applyErasure(record.Ticket, o.store.hashErased(a.kind, a.id), nil) // its other parts do not say whose they are
-	}
 	e, err := o.erased(a.kind, a.id)
+	if err == nil && of { // its other parts do not say whose they are
+		err = o.eraseTicket(a, e)
+	}
+	if err == nil && e == nil {
+		e, err = o.erased(a.kind, a.id)
+	}
 	if err == nil && e != nil && !o.store.isLeaf() && (of || !e.knows(a.kind, a.path, &a.tree)) {
 		a.doc, a.late = a.doc.Erased(), true
 	}

@@ -126,7 +126,7 @@ func (o *op) forgetAt(k *record.Kind, st *stored, t *record.Tree, e *erased, is 
 // withoutNames is a body of a part as it stays: where it was not made since the names were erased, as far as that is known, it has none.
 func (o *op) withoutNames(k *record.Kind, st *stored, t *record.Tree, e *erased) (*record.Doc, error) {
 	d, err := st.decode(k)
-	if err == nil && e != nil && len(e.first) > 0 && !e.knows(k, t.Path(st.revision), t) {
+	if err == nil && e != nil && (e.again || len(e.first) > 0) && !e.knows(k, t.Path(st.revision), t) {
 		d = d.Erased()
 	}
 	return d, err

@@ -122,3 +122,45 @@ func TestALaptopGivesWayToTheRevisionWithoutNames(t *testing.T) {
 	k.agrees(t, "event-1")
 	healthy(t, k.pair.venue)
 }
+
+// Who was given the ticket is erased as well: nothing stays of either.
+func TestATicketThatALaptopPassedOnToWhoIsErasedTooHasNoName(t *testing.T) {
+	tell, push, pull := (*known).tells, func(k *known, t testing.TB) { k.pushes(t) }, (*known).pulls
+	for _, test := range []struct {
+		name  string
+		told  bool // of the first before it passes the ticket on
+		steps []func(*known, testing.TB)
+	}{
+		{"before it was told", false, []func(*known, testing.TB){tell, (*known).venueLacksTraces, push, pull}},
+		{"once it was told", true, []func(*known, testing.TB){tell, (*known).venueLacksTraces, push, pull}},
+		{"and brought before it is told of the second", true, []func(*known, testing.TB){push, tell, pull}},
+		{"and brought without being told of the second", true, []func(*known, testing.TB){push, pull, tell}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			k := late(t)
+			next := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Zulmira Next","church_id":1}`)
+			k.pair.sync(t)
+			k.pulls(t)
+			pass := func() {
+				patched(t, k.pair.venue, record.Ticket, k.ticket, fmt.Sprintf(`{"holder_name":"Zulmira Next","email":"zulmira@example.org","person_id":%d}`, next))
+			}
+			if !test.told {
+				pass()
+			}
+			k.erase(t)
+			k.tells(t)
+			if test.told {
+				pass()
+			}
+			erased(t, k.Store, next)
+			for _, step := range test.steps {
+				step(k, t)
+			}
+			kv.AwaitErasures(t, k.Store) // the centre finds out by what is brought
+			k.tells(t)
+			k.pulls(t)
+			k.leavesOnly(t, "")
+		})
+	}
+}

@@ -24,12 +24,18 @@ func (o *op) obliterate(k *record.Kind, id record.ID, author int64) error {
 // unname empties the Personal fields of a ticket's parts, and takes away the bodies of all revisions before.
 func (o *op) unname(id record.ID, author int64) error {
 	e, err := o.erased(record.Ticket, id)
-	if err != nil || e == nil || o.store.isLeaf() {
+	if err != nil || e == nil {
 		return errorsOr(err, func() error { return o.forgetTicket(id, e) })
 	}
-	if again, err := o.passedOnToErased(e, id); err != nil {
+	again, err := o.passedOnToErased(e, id)
+	if err != nil {
 		return err
-	} else if again {
+	}
+	if o.store.isLeaf() {
+		e.again = again
+		return o.forgetTicket(id, e)
+	}
+	if again {
 		e.first = map[*record.Kind][]record.Revision{} // what stands on those may name the second holder
 	}
 	hash := o.store.hashErased(record.Ticket, id)

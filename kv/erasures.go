@@ -109,6 +109,20 @@ func (o *op) applyErasure(k *record.Kind, hash erasedHash, first map[*record.Kin
 	})
 }
 
+// eraseTicket has a ticket erased that an arrival gives to somebody who is erased. e is what was erased of it before, when somebody else
+// had it; nil: nothing. Where the arrival was made since, the names that stand beside it were too.
+func (o *op) eraseTicket(a *arrival, e *erased) error {
+	hash := o.store.hashErased(a.kind, a.id)
+	if e != nil && e.knows(a.kind, a.path, &a.tree) && !o.store.isLeaf() {
+		if err := o.noteErased(ledgerLine{kind: record.Ticket, hash: hash, at: o.now}, 0, false); err != nil {
+			return err
+		}
+		o.put(erasedBucket, hash[:], (&erased{kind: record.Ticket}).encode())
+	}
+	o.applyErasure(record.Ticket, hash, nil)
+	return nil
+}
+
 // eraseAnew notes of all erasures that they are still to be carried out: by another key they are about other records.
 func (o *op) eraseAnew() error {
 	rows := map[erasedHash]*erased{}
