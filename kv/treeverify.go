@@ -35,6 +35,13 @@ func (v *sight) verifyReplica(b bucket, key, value []byte) error {
 
 // verifyTree checks that a record is what its tree says, and that the bodies which the tree holds are there.
 func (v *sight) verifyTree(k *record.Kind, st *stored) error {
+	row, err := v.get(treeBucket, treeKey(k, st.id))
+	if err != nil {
+		return err
+	}
+	if row == nil && !st.branched {
+		return nil // its tree is what the record says itself
+	}
 	t, err := v.tree(k, st)
 	if err != nil {
 		return err
@@ -82,8 +89,12 @@ func (v *sight) verifyKept(k *record.Kind, st *stored, rest []byte) error {
 	return nil
 }
 
-// verifyScopes checks that a record has its row in the log of each of its scopes.
-func (v *sight) verifyScopes(k *record.Kind, st *stored) error {
+// verifyLogs checks that a record has its row in the log, and in that of each of its scopes.
+func (v *sight) verifyLogs(k *record.Kind, st *stored) error {
+	row, err := v.get(logBucket, seqKey(st.seq))
+	if err != nil || row == nil {
+		return errors.Join(err, fmt.Errorf("record %s has no row in the log", k.FormatID(st.id)))
+	}
 	for _, s := range st.scopes {
 		if s.Sort == 0 {
 			continue

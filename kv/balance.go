@@ -1,0 +1,61 @@
+package kv
+
+import (
+	"hash/maphash"
+
+	"doorward/kv/record"
+)
+
+// balance holds the rows that records must have in other buckets against those that are there, without looking for any: each is a number
+// drawn by its hash, added where a record wants it and taken off where it is met. Where all are there, and no others, nothing is left;
+// else something is, but once in 2^64 times.
+type balance struct {
+	hash maphash.Hash
+	left uint64
+	log  []byte // reused
+	key  []byte // reused
+}
+
+// even tells that the rows which were met are those which were wanted.
+func (a *balance) even() bool { return a.left == 0 }
+
+// counts tells whether a row is one of those that records want, so that nothing else need be known of it.
+func (a *balance) counts(b bucket, key, value []byte) bool {
+	switch b {
+	case lookupBucket, codeBucket, logBucket:
+		return true
+	case admissionBucket:
+		return key[0] != byDouble
+	case scopeLogBucket:
+		return len(value) > 1 && value[0] != opaqueKind && value[1]&rowRemoved == 0
+	}
+	return false
+}
+
+// want says that a row must be there.
+func (a *balance) want(b bucket, key, value []byte) { a.left += a.number(b, key, value) }
+
+// met says that a row is there.
+func (a *balance) met(b bucket, key, value []byte) { a.left -= a.number(b, key, value) }
+
+// wantLogs says that a record must have its row in the log, and in that of each of its scopes.
+func (a *balance) wantLogs(k *record.Kind, st *stored) {
+	a.log = appendLog(a.log[:0], k, st, 0)
+	a.want(logBucket, seqKey(st.seq), a.log)
+	for _, s := range st.scopes {
+		if s.Sort != 0 {
+			a.key = scopeSeqKey(a.key[:0], s, st.seq)
+			a.want(scopeLogBucket, a.key, a.log)
+		}
+	}
+}
+
+// number is what stands for a row. Keys of one length, or that say their own, need nothing between them and their values: others here
+// have no value.
+func (a *balance) number(b bucket, key, value []byte) uint64 {
+	a.hash.Reset()
+	_ = a.hash.WriteByte(byte(b)) // it never fails
+	_, _ = a.hash.Write(key)
+	_, _ = a.hash.Write(value)
+	return a.hash.Sum64()
+}
