@@ -121,7 +121,7 @@ func traced(t testing.TB, dir string) (found []string) {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		text = bytes.ToLower(text)
+		text = kvtest.Lower(text)
 		for _, trace := range traces {
 			if bytes.Contains(text, []byte(strings.ToLower(trace))) {
 				found = append(found, trace+" in "+e.Name())
