@@ -263,7 +263,7 @@ func (f *feed) wait() (over bool, err error) {
 				return true, err
 			}
 			return f.rest(), nil
-		case <-f.server.ended:
+		case <-f.server.closing.ended:
 			return true, nil
 		case <-tick.C:
 			if f.heartbeat == 0 {
@@ -289,7 +289,7 @@ func (f *feed) rest() (over bool) {
 		return false
 	case <-f.request.Context().Done():
 		return true
-	case <-f.server.ended:
+	case <-f.server.closing.ended:
 		return true
 	}
 }

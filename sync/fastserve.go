@@ -64,10 +64,7 @@ func (c *call) beginLines() *stream {
 	}
 	h.Set("Content-Encoding", "zstd")
 	s := c.beginAs(linesMedia, http.StatusOK, unpacked)
-	if c.request.Method != http.MethodHead {
-		s.zip = packLines(patientWriter{c})
-		s.buf.Reset(s.zip)
-	}
+	s.pack(&c.server.packers.lines)
 	return s
 }
 

@@ -26,7 +26,7 @@ func awaitKeys(c *call) error {
 	defer stop()
 	go func() {
 		select {
-		case <-c.server.ended:
+		case <-c.server.closing.ended:
 			stop()
 		case <-ctx.Done():
 		}

@@ -41,11 +41,19 @@ type Server struct {
 	mux     *chi.Mux
 	metrics *metrics
 	secret  [32]byte // signs the cookies of sessions, which end with the process
-	ended   chan struct{}
-	closing sync.Once // of ended
+	closing closing
 	tasks   *tasks
 	clients [3]*http.Client // by Reach
+	packers *packers
 }
+
+// closing tells, once, that a server ends.
+type closing struct {
+	once  sync.Once
+	ended chan struct{}
+}
+
+func (c *closing) close() { c.once.Do(func() { close(c.ended) }) }
 
 // New makes a server. It fails where the registry holds other metrics of the same names.
 func New(c Config) (*Server, error) {
@@ -65,7 +73,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sync: metrics: %w", err)
 	}
-	s := &Server{config: c, metrics: m, ended: make(chan struct{}), tasks: newTasks()}
+	s := &Server{config: c, metrics: m, closing: closing{ended: make(chan struct{})}, tasks: newTasks(), packers: newPackers()}
 	for reach := range s.clients {
 		s.clients[reach] = NewClient(Reach(reach))
 	}
@@ -77,7 +85,7 @@ func New(c Config) (*Server, error) {
 // Close ends the feeds that are open, each with its last line, and the replications that were ordered here, whose next run goes on
 // where they were. It returns once they have ended.
 func (s *Server) Close() {
-	s.closing.Do(func() { close(s.ended) })
+	s.closing.close()
 	s.tasks.close()
 	for _, c := range s.clients {
 		c.CloseIdleConnections()

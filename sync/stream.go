@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,7 +18,8 @@ import (
 type stream struct {
 	call *call
 	buf  *bufio.Writer
-	zip  packer // nil: not compressed
+	zip  packer     // nil: not compressed
+	free *sync.Pool // where zip goes in the end
 	err  error
 }
 
@@ -26,6 +28,33 @@ type packer interface {
 	io.Writer
 	Flush() error
 	Close() error
+	Reset(w io.Writer)
+}
+
+// packers are those that no answer has at present: a new one takes a megabyte, more than most answers.
+type packers struct {
+	gzip  sync.Pool
+	lines sync.Pool
+}
+
+func newPackers() *packers {
+	p := &packers{}
+	p.gzip.New = func() any {
+		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a level that there is
+		return z
+	}
+	p.lines.New = func() any { return packLines(nil) }
+	return p
+}
+
+// pack has what is gathered from now on compressed. An answer to HEAD has nothing to compress.
+func (s *stream) pack(free *sync.Pool) {
+	if s.call.request.Method == http.MethodHead {
+		return
+	}
+	s.zip, s.free = free.Get().(packer), free
+	s.zip.Reset(patientWriter{s.call})
+	s.buf.Reset(s.zip)
 }
 
 // streamBuffer is what is gathered before it goes out.
@@ -66,22 +95,19 @@ func (c *call) beginAs(media string, status int, p packing) *stream {
 	h := c.Header()
 	h.Set("Content-Type", media)
 	h.Set("Cache-Control", "must-revalidate")
-	s := &stream{call: c}
-	out := io.Writer(patientWriter{c})
+	s := &stream{call: c, buf: bufio.NewWriterSize(patientWriter{c}, streamBuffer)}
+	if c.request.Method == http.MethodHead {
+		s.buf.Reset(io.Discard)
+	}
 	if p {
 		h.Add("Vary", "Accept-Encoding")
 		if takesGzip(c.request.Header.Get("Accept-Encoding")) {
 			h.Set("Content-Encoding", "gzip")
-			s.zip, _ = gzip.NewWriterLevel(out, gzip.BestSpeed) // a level that there is
-			out = s.zip
+			s.pack(&c.server.packers.gzip)
 		}
 	}
-	s.buf = bufio.NewWriterSize(out, streamBuffer)
 	c.began = true
 	c.WriteHeader(status)
-	if c.request.Method == http.MethodHead {
-		s.buf, s.zip = bufio.NewWriter(io.Discard), nil
-	}
 	return s
 }
 
@@ -139,6 +165,9 @@ func (s *stream) end() error {
 	s.keep(0, s.buf.Flush())
 	if s.zip != nil {
 		s.keep(0, s.zip.Close())
+		s.zip.Reset(nil)
+		s.free.Put(s.zip)
+		s.zip = nil
 	}
 	return s.err
 }
