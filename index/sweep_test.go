@@ -26,7 +26,7 @@ func holds(t *testing.T, dir, word string) (found bool) {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		found = found || bytes.Contains(bytes.ToLower(data), []byte(word)) || filepath.Ext(path) == ".zap" && packs(t, path, word)
+		found = found || bytes.Contains(kvtest.Lower(data), []byte(word)) || filepath.Ext(path) == ".zap" && packs(t, path, word)
 		return err
 	})
 	if err != nil {
