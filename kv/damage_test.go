@@ -113,10 +113,45 @@ func TestADoorIsToldOfDamageNotThatThereIsNothing(t *testing.T) {
 	}
 }
 
+// TestALogEndsNotBeforeADamagedKey damages the key of the last row of a database's log, so that it seems to be another's: what was last
+// before is not the end.
+func TestALogEndsNotBeforeADamagedKey(t *testing.T) {
+	dir := folder(t)
+	s := reopenable(t, kv.Config{Dir: dir})
+	newTicket(t, s, newEvent(t, s, ""), "FIRST", "")
+	closed(t, s)
+	keys := keysOf(t, dir, "scope_log")
+	last := keys[len(keys)-1]
+	bad := bytes.Clone(last)
+	bad[1] ^= 0x40 // of the scope's id
+	rewrite(t, dir, func(file []byte) []byte { return bytes.ReplaceAll(file, last, bad) })
+	s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	db, err := s.Database(kv.Operator(), record.Scope{Sort: record.ScopeSort(last[0]), ID: int64(last[1])}.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := db.Info(); !errors.Is(err, kv.ErrCorrupt) {
+		t.Errorf("Info = %+v, %v, want ErrCorrupt", info, err)
+	}
+}
+
 // misplaced flips a bit in the middle of each of a bucket's keys, wherever the file has them.
 func misplaced(t *testing.T, dir, bucket string, bit byte) {
 	t.Helper()
-	var keys [][]byte
+	keys := keysOf(t, dir, bucket)
+	rewrite(t, dir, func(file []byte) []byte {
+		for _, key := range keys {
+			bad := bytes.Clone(key)
+			bad[len(bad)/3] ^= bit
+			file = bytes.ReplaceAll(file, key, bad)
+		}
+		return file
+	})
+}
+
+// keysOf are a bucket's keys in the file of a folder.
+func keysOf(t *testing.T, dir, bucket string) (keys [][]byte) {
+	t.Helper()
 	db, err := bbolt.Open(kv.Path(dir), 0o600, &bbolt.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
@@ -127,16 +162,20 @@ func misplaced(t *testing.T, dir, bucket string, bit byte) {
 			return nil
 		})
 	})
-	file, failed := os.ReadFile(kv.Path(dir))
-	if err := errors.Join(err, failed, db.Close()); err != nil {
+	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range keys {
-		bad := bytes.Clone(key)
-		bad[len(bad)/3] ^= bit
-		file = bytes.ReplaceAll(file, key, bad)
+	return keys
+}
+
+// rewrite changes bytes of a folder's file.
+func rewrite(t *testing.T, dir string, change func([]byte) []byte) {
+	t.Helper()
+	file, err := os.ReadFile(kv.Path(dir))
+	if err == nil {
+		err = os.WriteFile(kv.Path(dir), change(file), 0o600)
 	}
-	if err := os.WriteFile(kv.Path(dir), file, 0o600); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 }

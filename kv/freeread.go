@@ -71,13 +71,15 @@ func (v *sight) walk(b bucket, down bool, prefix, from []byte, fn func(key, valu
 	if key == nil {
 		key, sealed = c.Last()
 	}
-	for ; key != nil && bytes.Compare(key, prefix) >= 0; key, sealed = c.Prev() {
-		if bytes.Compare(key, from) > 0 || !bytes.HasPrefix(key, prefix) {
-			continue
-		}
-		value, err := unseal(b, key, sealed)
-		if err != nil {
+	for ; key != nil; key, sealed = c.Prev() {
+		value, err := unseal(b, key, sealed) // also on either side: the key of a row that seems to be another's may be damaged
+		switch {
+		case err != nil:
 			return err
+		case bytes.Compare(key, prefix) < 0:
+			return nil
+		case bytes.Compare(key, from) > 0 || !bytes.HasPrefix(key, prefix):
+			continue
 		}
 		if more, err := fn(key, value); err != nil || !more {
 			return err
