@@ -3,7 +3,7 @@ package kv
 import "io"
 
 // gentleBytes is how much of a large file lies unsynced at most: a door's commit may have to wait for so much on the disk.
-const gentleBytes = 4 << 20
+const gentleBytes = 1 << 20
 
 // Gently writes a large file beside a store that is written: it is synced piece by piece, for a commit's sync waits for all that the
 // disk has been given before. What was written last is left to the caller to sync.

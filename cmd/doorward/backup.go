@@ -140,17 +140,14 @@ func (c *control) copyInto(ctx context.Context, folder string) (made manifest, e
 	return made, nil
 }
 
-// ship writes a file and its manifest to where they are wanted. Meanwhile no manifest lies beside the file that it does not
+// ship brings a file, which is not needed any more, and its manifest to where they are wanted. Meanwhile no manifest lies beside the file that it does not
 // speak of.
 func ship(ctx context.Context, from, to string, made *manifest) error {
 	if err := os.Remove(manifestName(to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	err := writeFile(to, func(w io.Writer) (err error) {
-		made.SHA256, err = copyFile(ctx, w, from)
-		return err
-	})
-	if err != nil {
+	var err error
+	if made.SHA256, err = shipFile(ctx, from, to); err != nil {
 		return err
 	}
 	if info, err := os.Stat(to); err != nil || !info.Mode().IsRegular() {
@@ -164,6 +161,21 @@ func ship(ctx context.Context, from, to string, made *manifest) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
+}
+
+// shipFile has a copy where it is wanted, and answers its SHA-256. Only to another disk it is copied once more.
+func shipFile(ctx context.Context, from, to string) (sum string, err error) {
+	if sum, err = copyFile(ctx, io.Discard, from); err != nil {
+		return "", err
+	}
+	if moved, err := moveFile(from, to); moved || err != nil {
+		return sum, err
+	}
+	err = writeFile(to, func(w io.Writer) (err error) {
+		sum, err = copyFile(ctx, w, from)
+		return err
+	})
+	return sum, err
 }
 
 // copyFile writes what a file holds until ctx ends, and answers its SHA-256.

@@ -15,19 +15,43 @@ import (
 // writeFile makes a file that is whole or not there, and replaces one that is there: a temporary name, fsync, rename, fsync of
 // the folder. What is no file, as a pipe, is written to. Errors name the file as the caller does.
 func writeFile(name string, write func(io.Writer) error) error {
-	real := name
-	if info, err := os.Stat(name); err == nil {
-		switch {
-		case info.IsDir():
-			return fmt.Errorf("%s is a folder", name)
-		case !info.Mode().IsRegular():
-			return writeInto(name, write)
-		}
-		if real, err = filepath.EvalSymlinks(name); err != nil {
-			return err
-		}
+	real, err := fileAt(name)
+	switch {
+	case err != nil:
+		return err
+	case real == "":
+		return writeInto(name, write)
 	}
 	return named(name, replaceFile(real, write))
+}
+
+// fileAt is the name of the file that a name leads to or is to become; "" for what is there and no file, as a pipe.
+func fileAt(name string) (real string, err error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return name, nil // it is to be made
+	case info.IsDir():
+		return "", fmt.Errorf("%s is a folder", name)
+	case !info.Mode().IsRegular():
+		return "", nil
+	}
+	return filepath.EvalSymlinks(name)
+}
+
+// moveFile gives a synced file another name, in the place of what has it. moved is false where that wants a copy: on another disk,
+// or for what is no file.
+func moveFile(from, to string) (moved bool, err error) {
+	real, err := fileAt(to)
+	if err != nil || real == "" {
+		return false, err
+	}
+	crash.At(crash.BeforeFile)
+	if os.Rename(from, real) != nil {
+		return false, nil // whatever is the matter, copying tells
+	}
+	crash.At(crash.AfterFile)
+	return true, named(to, syncFolder(filepath.Dir(real)))
 }
 
 // notOwn refuses a file that a store keeps for itself. A backup of that name has a manifest beside it.

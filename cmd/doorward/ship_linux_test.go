@@ -1,0 +1,50 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestACopyIsShippedToAnyDisk: to a name beside it, through a link, and to a disk of its own, in the place of what is there.
+func TestACopyIsShippedToAnyDisk(t *testing.T) {
+	memory, err := os.MkdirTemp("/dev/shm", "doorward-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(memory); err != nil {
+			t.Error(err)
+		}
+	})
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(filepath.Join(memory, "linked.db"), link); err != nil {
+		t.Fatal(err)
+	}
+	for to, lands := range map[string]string{
+		filepath.Join(t.TempDir(), "here.db"): "",
+		filepath.Join(memory, "there.db"):     "",
+		link:                                  filepath.Join(memory, "linked.db"),
+	} {
+		if lands == "" {
+			lands = to
+		}
+		from := filepath.Join(t.TempDir(), "copy.db")
+		for name, text := range map[string]string{from: "the copy", lands: "an older one"} {
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sum, err := shipFile(t.Context(), from, to)
+		want := sha256.Sum256([]byte("the copy"))
+		if err != nil || sum != hex.EncodeToString(want[:]) {
+			t.Errorf("shipFile = %q, %v", sum, err)
+		}
+		info, err := os.Lstat(lands)
+		if text, failed := os.ReadFile(lands); err != nil || failed != nil || string(text) != "the copy" || info.Mode() != 0o600 {
+			t.Errorf("%s = %q, %v, %v, %v", lands, text, info.Mode(), err, failed)
+		}
+	}
+}
