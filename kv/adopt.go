@@ -158,7 +158,7 @@ func (o *op) chooseBody(ad *adoption) error {
 // keepLosers keeps the bodies of the revision that was the record's, and of those that have come and are not. A laptop keeps nothing
 // of what a ticket was: nobody tells it who had the ticket once, and only the root merges.
 func (o *op) keepLosers(ad *adoption) error {
-	if o.store.isLeaf() && erasedAs(ad.kind) == record.Ticket {
+	if ad.tree.Len() > 1 && o.store.isLeaf() && erasedAs(ad.kind) == record.Ticket {
 		leaves := ad.tree.Leaves()
 		for _, n := range ad.tree.Nodes() {
 			isLeaf := slices.ContainsFunc(leaves, func(l record.TreeNode) bool { return l.Revision == n.Revision })

@@ -37,6 +37,7 @@
 //	twin          k 1, kind 1, keyed hash of a key 16, id 8      -
 //	              i 1, kind 1, id 8, id merged into it 8         -
 //	reads         minute 8, api key 8, kind 1                    records uv
+//	former        ticket 8, person 8                             -
 //	body          kind 1, id, generation 8, hash 16              foreign 1, table version 1, length of shown uv, shown, hidden
 //	lookup        kind 1, field name, 0, value, id               -
 //	code          e(xact) or n(ormal) 1, code hash 16, event 8,  -
@@ -112,8 +113,9 @@
 //
 // Who is erased gets an empty tombstone on every leaf, and no body of any revision stays, neither of the person nor of what named
 // the person; tickets stay valid without a name, and what a laptop that had not heard of it makes of one gets a revision without names
-// put upon it. A laptop that is told which revisions were the first without names empties in place what stands on none of them, for it
-// may be given nothing more. A file beside the store says what was erased, by keyed hashes (ledger.go): no restore replaces it, and what
+// put upon it. A laptop that is told which revisions were the first without names puts what it made itself upon those, where it can make
+// them anew (erasestand.go), and empties in place what stands on none of them, for it may be given nothing more. Of whom a ticket was taken
+// from a row is kept, so that names beside which nothing says whose they are can be found (former.go). A file beside the store says what was erased, by keyed hashes (ledger.go): no restore replaces it, and what
 // it says is done before anybody is served. What cannot be, as on a full disk, is shown to nobody until it is done (concealed.go).
 // Compacting takes the bytes out of the file's free pages.
 //
