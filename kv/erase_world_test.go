@@ -69,6 +69,16 @@ func (k *known) once(t testing.TB, kind *record.Kind, body string) int64 {
 	return r.ID.Int()
 }
 
+// meets has the centre enrol a new laptop.
+func (k *known) meets(t testing.TB, of kv.Level) {
+	t.Helper()
+	k.pair = joined{centre: k.Store, venue: kvtest.Open(t)}
+	if err := kv.SetLeaf(k.pair.venue); err != nil {
+		t.Fatal(err)
+	}
+	k.enrols(t, of)
+}
+
 // branch has a laptop and the centre change one field, which leaves a loser, its body and a conflict.
 func (k *known) branch(t testing.TB) {
 	t.Helper()

@@ -165,11 +165,7 @@ func TestAnErasureIsToldOnceItIsDone(t *testing.T) {
 func TestALaptopKeepsNothingOfWhomATicketPassedOn(t *testing.T) {
 	k := knowing(t)
 	defer closed(t, k.Store)
-	k.pair = joined{centre: k.Store, venue: kvtest.Open(t)}
-	if err := kv.SetLeaf(k.pair.venue); err != nil {
-		t.Fatal(err)
-	}
-	k.enrols(t, kv.Level{Name: kv.EventOf, IDs: []int64{1}})
+	k.meets(t, kv.Level{Name: kv.EventOf, IDs: []int64{1}})
 	pulls := func() {
 		for _, name := range ticketDBs[:2] {
 			replicated(t, opens(t, k.Store, k.pair.p, name), k.Node(), opens(t, k.pair.venue, kv.Operator(), name))

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"doorward/kv"
-	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
 
@@ -17,11 +16,7 @@ import (
 func TestALaptopOfTheEventTakesBackTheNamesThatAreRefused(t *testing.T) {
 	k := knowing(t)
 	defer closed(t, k.Store)
-	k.pair = joined{centre: k.Store, venue: kvtest.Open(t)}
-	if err := kv.SetLeaf(k.pair.venue); err != nil {
-		t.Fatal(err)
-	}
-	k.enrols(t, kv.Level{Name: kv.EventOf, IDs: []int64{1}})
+	k.meets(t, kv.Level{Name: kv.EventOf, IDs: []int64{1}})
 	names := ticketDBs[:2]
 	exchange := func(push bool) {
 		for i, name := range names {

@@ -226,11 +226,7 @@ func TestANameThatATicketWasGivenOnlyAtALaptopGoesToo(t *testing.T) {
 // another is a second laptop of the church.
 func (k *known) another(t testing.TB) joined {
 	t.Helper()
-	k.pair = joined{centre: k.Store, venue: kvtest.Open(t)}
-	if err := kv.SetLeaf(k.pair.venue); err != nil {
-		t.Fatal(err)
-	}
-	k.enrols(t, kv.Level{Name: kv.ChurchOf, IDs: []int64{1}})
+	k.meets(t, kv.Level{Name: kv.ChurchOf, IDs: []int64{1}})
 	return k.pair
 }
 

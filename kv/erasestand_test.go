@@ -101,11 +101,7 @@ func TestATicketThatALaptopPassedOnStaysWithWhoHasIt(t *testing.T) {
 func TestALaptopGivesWayToTheRevisionWithoutNames(t *testing.T) {
 	k := knowing(t)
 	defer closed(t, k.Store)
-	k.pair = joined{centre: k.Store, venue: kvtest.Open(t)}
-	if err := kv.SetLeaf(k.pair.venue); err != nil {
-		t.Fatal(err)
-	}
-	k.enrols(t, kv.Level{Name: kv.EventOf, IDs: []int64{1}})
+	k.meets(t, kv.Level{Name: kv.EventOf, IDs: []int64{1}})
 	here, there := opens(t, k.pair.venue, kv.Operator(), "event-1"), opens(t, k.Store, k.pair.p, "event-1")
 	replicated(t, there, k.Node(), here)
 	patched(t, k.pair.venue, record.Ticket, k.ticket, `{"order":"A7"}`)

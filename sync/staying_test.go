@@ -44,7 +44,7 @@ func TestAnEventThatIsOverWaitsForTheCentresDisk(t *testing.T) {
 	}
 	d.full(1)
 	venues, err := w.centre.Venues(kv.Operator())
-	if here := pushLag(t, d.registry); here == 0 || err != nil || venues[0].Contact.Backlog != int(here) {
+	if here := lagOf(t, d.registry, "push"); here == 0 || err != nil || venues[0].Contact.Backlog != int(here) {
 		t.Errorf("the laptop is %v changes behind, and the centre knows of %+v, %v; want both to know of the ticket", here, venues, err)
 	}
 
@@ -54,7 +54,7 @@ func TestAnEventThatIsOverWaitsForTheCentresDisk(t *testing.T) {
 	w.tells("were dropped")
 	d.full(0)
 	w.arrives(w.centre, walkIn)
-	if n, lag := w.holds(w.laptop), pushLag(t, d.registry); n != 0 || lag != 0 {
+	if n, lag := w.holds(w.laptop), lagOf(t, d.registry, "push"); n != 0 || lag != 0 {
 		t.Errorf("the laptop has %d documents of an event that is over, and is %v changes behind", n, lag)
 	}
 }
@@ -77,28 +77,9 @@ func TestWhatAChurchKeepsOfAnEventIsNotBehind(t *testing.T) {
 	if _, err := w.laptop.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(event)}, patch); err != nil {
 		t.Fatal(err)
 	}
-	for late := time.Now().Add(20 * time.Second); pushLag(t, registry) != 0; runtime.Gosched() {
+	for late := time.Now().Add(20 * time.Second); lagOf(t, registry, "push") != 0; runtime.Gosched() {
 		if time.Now().After(late) {
-			t.Fatalf("the laptop is %v changes behind for good", pushLag(t, registry))
+			t.Fatalf("the laptop is %v changes behind for good", lagOf(t, registry, "push"))
 		}
 	}
-}
-
-// pushLag is how many changes a laptop says that its centre lacks.
-func pushLag(t testing.TB, r prometheus.Gatherer) (n float64) {
-	t.Helper()
-	all, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range all {
-		for _, m := range family.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if family.GetName() == "doorward_peer_lag_changes" && l.GetValue() == "push" {
-					n += m.GetGauge().GetValue()
-				}
-			}
-		}
-	}
-	return n
 }
