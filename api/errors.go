@@ -187,13 +187,13 @@ func (x *exchange) fail(err error) {
 }
 
 // explain finds an error's answer to this exchange. The cause of an internal one goes to the log, here and nowhere else: a client
-// learns nothing of this machine. Who owns it is told instead, for a folder or a disk that fails is his to mend.
+// learns nothing of this machine. Who owns it is told instead, for a folder, a disk or a file that fails is his to mend.
 func (x *exchange) explain(err error) problem {
 	p := explain(err)
 	switch {
 	case p.status != http.StatusInternalServerError:
-	case x.owner && p == unknown:
-		p.message = sentence(strings.ReplaceAll(err.Error(), "\n", "; ")) // joined errors stand on lines of their own
+	case x.owner:
+		p.message = sentence(strings.ReplaceAll(x.store().Blamed(err).Error(), "\n", "; ")) // joined errors stand on lines of their own
 	default:
 		x.log(err)
 		p.details = struct {

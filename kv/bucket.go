@@ -1,6 +1,11 @@
 package kv
 
-import "doorward/kv/record"
+import (
+	"bytes"
+	"slices"
+
+	"doorward/kv/record"
+)
 
 // bucket names one of the file's buckets. Its number goes into every checksum, so a row that strays into another bucket
 // is noticed; numbers are never reused.
@@ -56,6 +61,12 @@ func nameBuckets() (names [numBuckets][]byte) {
 		names[kindBucket(k)] = []byte("kind:" + k.Name)
 	}
 	return names
+}
+
+// bucketNamed finds a bucket by its name in the file; one that a later version has made is not known.
+func bucketNamed(name []byte) (b bucket, known bool) {
+	at := slices.IndexFunc(bucketNames[:], func(n []byte) bool { return bytes.Equal(n, name) })
+	return bucket(max(0, at)), at >= 0
 }
 
 // kindBucket holds a kind's records.

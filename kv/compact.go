@@ -58,7 +58,7 @@ func (c *compacting) end() {
 // Compact writes the store's file anew, without the pages that are free: what was deleted or erased before has no bytes left in it.
 // The store is read and written meanwhile. Its rows are copied out of a View, then those that were written since, again and again;
 // only the last few are carried over while writers wait, and then the new file takes the old one's name. At no moment is there no
-// store, or half of one. *Forbidden.
+// store, or half of one. Where a row is damaged the old file stays, with what can be read of it: *BadFile. *Forbidden.
 func (s *Store) Compact(ctx context.Context, p Principal) (c Compacted, err error) {
 	if err := p.mayRule(); err != nil {
 		return c, err
@@ -78,7 +78,7 @@ func (s *Store) Compact(ctx context.Context, p Principal) (c Compacted, err erro
 		err = errors.Join(err, old.Close()) // which waits for those who read it still
 	}
 	if err != nil {
-		return c, fmt.Errorf("compact: %w", err)
+		return c, fmt.Errorf("compact: %w", s.Blamed(err))
 	}
 	c.Bytes = sizeOf(Path(s.dir))
 	s.log.Info("the store is compacted", slog.Int64("before", c.Before), slog.Int64("bytes", c.Bytes), slog.Duration("took", time.Since(start)))
@@ -146,8 +146,9 @@ func (s *Store) copyAll(ctx context.Context, old *boltFile, next *bbolt.DB) (err
 	})
 }
 
-// copyBucket copies a bucket, a few megabytes in one transaction.
+// copyBucket copies a bucket, a few megabytes in one transaction, and checks each of its rows.
 func copyBucket(ctx context.Context, next *bbolt.DB, name []byte, from *bbolt.Bucket) error {
+	at, known := bucketNamed(name)
 	c := from.Cursor()
 	key, value := c.First()
 	for more := true; more; more = key != nil {
@@ -161,6 +162,9 @@ func copyBucket(ctx context.Context, next *bbolt.DB, name []byte, from *bbolt.Bu
 			}
 			to.FillPercent = tailFill
 			for n := 0; key != nil && n < compactTx; key, value = c.Next() {
+				if _, err := unseal(at, key, value); known && err != nil {
+					return err
+				}
 				if err := to.Put(key, value); err != nil {
 					return err
 				}

@@ -192,3 +192,36 @@ func TestOlderFiles(t *testing.T) {
 		t.Errorf("OlderFiles of long ago = %q, %v, want what is in the folder", files, err)
 	}
 }
+
+// TestDamageIsNotCompacted: a row that fails its checksum is no row to take along, and the file that has it stays.
+func TestDamageIsNotCompacted(t *testing.T) {
+	dir := folder(t)
+	s := reopenable(t, kv.Config{Dir: dir})
+	id := newTicket(t, s, newEvent(t, s, ""), "USED", "")
+	if err := s.NoteBackup(kv.Operator(), filepath.Join(dir, "monday.db")); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, s)
+	misplaced(t, dir, "code", 0x01)
+	s = reopenable(t, kv.Config{Dir: dir})
+	before, err := os.Stat(kv.Path(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Compact(t.Context(), kv.Operator())
+	bad := (*kv.BadFile)(nil)
+	if !errors.As(err, &bad) || bad.Path != kv.Path(dir) || !strings.Contains(bad.Reason, "bucket code") || !strings.Contains(bad.Backup, "monday.db") {
+		t.Errorf("Compact of a damaged store = %v, want the file, the bucket and the backup", err)
+	}
+	if now, err := os.Stat(kv.Path(dir)); err != nil || !os.SameFile(before, now) {
+		t.Errorf("Compact of a damaged store puts another in its place: %v", err)
+	}
+	if _, err := s.Retrieve(kv.Operator(), target(record.Ticket, id)); err != nil {
+		t.Errorf("Retrieve after it = %v", err)
+	}
+	kvtest.Create(t, s, record.Church, `{"name":"North"}`)
+	closed(t, s)
+	if left, err := filepath.Glob(filepath.Join(dir, "compact*")); err != nil || left != nil {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

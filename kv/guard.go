@@ -42,7 +42,7 @@ func (b *BadFile) Error() string {
 // Is makes a BadFile an ErrCorrupt.
 func (b *BadFile) Is(target error) bool { return target == ErrCorrupt }
 
-// blamed is an error of opening a store, by the name of the file that is the cause and the newest backup of what is in it.
+// blamed is an error of a store, by the name of the file that is the cause and the newest backup of what is in it.
 func blamed(c Config, err error) error {
 	var bad *BadFile
 	switch {
@@ -57,6 +57,9 @@ func blamed(c Config, err error) error {
 	bad.Backup = NewestBackup(c.Dir, c.Zone)
 	return bad
 }
+
+// Blamed is an error that the store answered, for whoever owns its file: damage comes as a *BadFile.
+func (s *Store) Blamed(err error) error { return blamed(Config{Dir: s.dir, Zone: s.zone}, err) }
 
 // brokenBy is what a panic says of the file that was being read. bbolt's own words may hold keys, which are nobody's to read.
 func brokenBy(found any) error {

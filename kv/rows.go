@@ -71,7 +71,7 @@ func checksum(b bucket, key, value []byte) uint32 {
 func unseal(b bucket, key, sealed []byte) ([]byte, error) {
 	n := len(sealed) - checksumSize
 	if n < 0 || binary.BigEndian.Uint32(sealed[n:]) != checksum(b, key, sealed[:n]) {
-		return nil, fmt.Errorf("%w: bucket %d", ErrCorrupt, b)
+		return nil, fmt.Errorf("%w: bucket %s", ErrCorrupt, bucketNames[b])
 	}
 	return sealed[:n:n], nil
 }
@@ -133,7 +133,9 @@ func checkBefore(c *bbolt.Cursor, b bucket, from []byte) (first bool, err error)
 	return false, checkNeighbour(b, before, sealed)
 }
 
-func outOfOrder(b bucket) error { return fmt.Errorf("%w: bucket %d is out of order", ErrCorrupt, b) }
+func outOfOrder(b bucket) error {
+	return fmt.Errorf("%w: bucket %s is out of order", ErrCorrupt, bucketNames[b])
+}
 
 // put sets a value; both slices are copied.
 func (r rows) put(b bucket, key, value []byte) { r.over.put(b, key, value) }

@@ -58,7 +58,7 @@ func (m *Main) backup(ctx context.Context, set *settings, file string) (made man
 	}
 	err = m.onCopy(ctx, set, func(dir string, of manifest) error {
 		if err := m.verifyCopy(ctx, startIdle, dir); err != nil {
-			return fmt.Errorf("the store cannot be backed up as it is: %w", err)
+			return set.blamed(fmt.Errorf("the file %s cannot be backed up as it is: %w", kv.Path(set.data), err))
 		}
 		made = of
 		made.File = filepath.Base(file)

@@ -45,10 +45,7 @@ func (m *Main) verify(ctx context.Context, o opening) (answer json.RawMessage, e
 		_ = conn.Close() // it only showed that somebody answers
 		err = m.onCopy(ctx, o.settings, func(dir string, _ manifest) (err error) {
 			if answer, err = m.verifyInChild(ctx, startIdle, []string{"verify", "--data", dir}); err != nil {
-				err = fmt.Errorf("a copy of the file %s: %w", kv.Path(o.data), err)
-				if known := kv.NewestBackup(o.data, o.zone); known != "" {
-					err = fmt.Errorf("%w; %s", err, known)
-				}
+				err = o.blamed(fmt.Errorf("a copy of the file %s: %w", kv.Path(o.data), err))
 			}
 			return err
 		})
@@ -58,6 +55,15 @@ func (m *Main) verify(ctx context.Context, o opening) (answer json.RawMessage, e
 		return nil, err
 	}
 	return m.verifyInChild(ctx, (*exec.Cmd).Start, m.Args)
+}
+
+// blamed is what is wrong with a copy of the store, with the newest backup that can help.
+func (s *settings) blamed(err error) error {
+	known := kv.NewestBackup(s.data, s.zone)
+	if known == "" || errors.Is(err, errStopped) {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, known)
 }
 
 // relay copies the handler's answer to standard output.
