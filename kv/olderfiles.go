@@ -22,8 +22,7 @@ type backup struct {
 	path string
 }
 
-// newestName is the file beside the store that tells of its newest backup, for when the store's own file cannot: a line as in
-// the meta row.
+// newestName is the file beside the store that tells of its backups, for when the store's own file cannot: lines as in the meta row.
 const newestName = "doorward.backup"
 
 func (b backup) append(dst []byte) []byte { return fmt.Appendf(dst, "%d %q\n", b.at, b.path) }
@@ -36,27 +35,56 @@ func parseBackup(line string) (b backup, ok bool) {
 	return backup{n, path}, failed == nil && bad == nil
 }
 
-// NewestBackup says where the newest backup of a folder's store lies, in one sentence; "" = none is known. Whether it is still there
-// is for who reads it to look: it may lie on a disk that is in a drawer.
-func NewestBackup(dir string, zone *time.Location) string {
-	line, err := os.ReadFile(filepath.Join(dir, newestName))
-	if err != nil {
-		return ""
-	}
-	b, ok := parseBackup(string(line))
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("the newest backup known is %s, of %s", b.path, time.UnixMicro(b.at).In(zone).Format(time.DateTime))
+// isThere tells a backup whose file lies where it was made. Another may lie on a disk that is in a drawer.
+func (b backup) isThere() bool {
+	info, err := os.Stat(b.path)
+	return err == nil && info.Mode().IsRegular()
 }
 
-// writeNewest has the file beside the store tell of a backup.
+// with is what is remembered once a backup was made: lines, of which none is about a file that the backup has replaced.
+func (b backup) with(all []backup) (row []byte) {
+	all = slices.DeleteFunc(all, func(a backup) bool { return a.path == b.path })
+	for _, a := range append(all[max(0, len(all)+1-keptBackups):], b) {
+		row = a.append(row)
+	}
+	return row
+}
+
+// NewestBackup says where the newest backup of a folder's store lies, and where that is not there, which is the newest that is; "" =
+// none is known.
+func NewestBackup(dir string, zone *time.Location) (text string) {
+	for _, b := range slices.Backward(backupsBeside(dir)) {
+		name := fmt.Sprintf("%s, of %s", b.path, time.UnixMicro(b.at).In(zone).Format(time.DateTime))
+		switch there := b.isThere(); {
+		case there && text == "":
+			return "the newest backup known is " + name
+		case there:
+			return text + "; the newest that is there is " + name
+		case text == "":
+			text = "the newest backup known, " + name + ", is not there now"
+		}
+	}
+	return text
+}
+
+// backupsBeside are the backups that the file beside a folder's store tells of, oldest first.
+func backupsBeside(dir string) (all []backup) {
+	text, _ := os.ReadFile(filepath.Join(dir, newestName)) // what cannot be read tells of none
+	for line := range strings.Lines(string(text)) {
+		if b, ok := parseBackup(line); ok {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// writeNewest has the file beside the store tell of a backup too.
 func (s *Store) writeNewest(b backup) error {
 	f, err := os.CreateTemp(s.dir, ".doorward-*")
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b.append(nil))
+	_, err = f.Write(b.with(backupsBeside(s.dir)))
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), filepath.Join(s.dir, newestName))
 	}
@@ -80,13 +108,7 @@ func (s *Store) NoteBackup(p Principal, path string) error {
 		if err != nil {
 			return err
 		}
-		all = slices.DeleteFunc(all, func(b backup) bool { return b.path == path })
-		all = append(all, backup{o.now.UnixMicro(), path})
-		var row []byte
-		for _, b := range all[max(0, len(all)-keptBackups):] {
-			row = b.append(row)
-		}
-		o.put(metaBucket, backupsKey, row)
+		o.put(metaBucket, backupsKey, backup{o.now.UnixMicro(), path}.with(all))
 		return nil
 	})
 }

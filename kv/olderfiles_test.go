@@ -1,0 +1,65 @@
+package kv_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"doorward/kv"
+)
+
+// The files that hold what was erased are named, as far as they are known and there.
+func TestOlderFiles(t *testing.T) {
+	dir := folder(t)
+	s := reopenable(t, kv.Config{Dir: dir})
+	defer closed(t, s)
+	var want []string
+	for _, name := range []string{filepath.Join(dir, "doorward-20260101T000000Z.db"), filepath.Join(t.TempDir(), `my "backup".db`), kv.Path(filepath.Join(dir, "backup-1"))} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, name)
+	}
+	for _, name := range []string{want[1], want[1], filepath.Join(dir, "gone.db")} {
+		if err := s.NoteBackup(kv.Operator(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := s.OlderFiles(kv.Operator(), time.Now().Add(time.Minute))
+	if err != nil || len(files) != 3 || files[0] == files[1] || files[1] == files[2] {
+		t.Errorf("OlderFiles = %q, %v, want %q", files, err, want)
+	}
+	if files, err := s.OlderFiles(kv.Operator(), time.Unix(0, 0)); err != nil || len(files) != 2 {
+		t.Errorf("OlderFiles of long ago = %q, %v, want what is in the folder", files, err)
+	}
+}
+
+// TestAHundredBackupsAreKnown: the file beside the store tells of as many as the store itself, the newest of them, and of each once.
+func TestAHundredBackupsAreKnown(t *testing.T) {
+	dir, shelf := folder(t), t.TempDir()
+	s := reopenable(t, kv.Config{Dir: dir})
+	defer closed(t, s)
+	for i := range 105 {
+		for range 2 {
+			if err := s.NoteBackup(kv.Operator(), filepath.Join(shelf, fmt.Sprintf("%d.db", i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, known := range []string{"4.db", "5.db"} { // the last that is forgotten, the first that is not
+		oldest := filepath.Join(shelf, known)
+		if err := os.WriteFile(oldest, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said := kv.NewestBackup(dir, time.UTC)
+		if !strings.Contains(said, filepath.Join(shelf, "104.db")) || strings.Contains(said, oldest) != (known == "5.db") {
+			t.Errorf("NewestBackup with only %s there = %q", known, said)
+		}
+	}
+}
