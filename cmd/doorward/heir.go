@@ -75,8 +75,8 @@ func (h *heir) succeed(dir string, log *slog.Logger) bool {
 	return true
 }
 
-// beside answers what concerns the heir, and leaves everything else to the store's control handler.
-func (h *heir) beside(control http.Handler) http.Handler {
+// beside answers what concerns the heir of a store, and leaves everything else to the store's control handler.
+func (h *heir) beside(store *kv.Store, control http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", control)
 	mux.HandleFunc("GET "+restorePath, func(w http.ResponseWriter, _ *http.Request) {
@@ -85,11 +85,17 @@ func (h *heir) beside(control http.Handler) http.Handler {
 		_ = json.NewEncoder(w).Encode(h.last) // who is gone does not ask
 	})
 	mux.HandleFunc("POST "+restorePath, func(w http.ResponseWriter, r *http.Request) {
-		folder := r.URL.Query().Get("folder")
-		if !heirFolder.MatchString(folder) || !h.await(folder) {
-			w.WriteHeader(http.StatusConflict)
-			_ = json.NewEncoder(w).Encode(failure{problem{Message: "another restore is under way"}}) // who is gone is not told
+		var refused error
+		switch folder := r.URL.Query().Get("folder"); {
+		case errors.Is(store.MayJoin(r.URL.Query().Get("realm")), kv.ErrOtherRealm):
+			refused = errOtherRealm
+		case !heirFolder.MatchString(folder) || !h.await(folder):
+			refused = errors.New("another restore is under way")
+		default:
+			return
 		}
+		w.WriteHeader(http.StatusConflict)
+		_ = json.NewEncoder(w).Encode(failure{problem{Message: refused.Error()}}) // who is gone is not told
 	})
 	return mux
 }

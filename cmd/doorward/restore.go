@@ -89,22 +89,46 @@ func (m *Main) restore(ctx context.Context, set *settings, file string) (done re
 	if done, err = m.beginAgain(set, dir); err != nil {
 		return restored{}, fmt.Errorf("%s: %w", file, err)
 	}
-	done.Kept, err = m.putInPlace(ctx, set.data, dir)
+	done.Kept, err = m.putInPlace(ctx, set, dir, done.Realm)
 	return done, err
 }
 
 // putInPlace has a server that runs take up the restored store, or does it where none runs.
-func (m *Main) putInPlace(ctx context.Context, data, dir string) (kept string, err error) {
+func (m *Main) putInPlace(ctx context.Context, set *settings, dir, realm string) (kept string, err error) {
+	data := set.data
 	if conn, err := dialSocket(ctx, data); err == nil {
 		_ = conn.Close() // it only showed that somebody answers
-		q := url.Values{"folder": {filepath.Base(dir)}}
+		q := url.Values{"folder": {filepath.Base(dir)}, "realm": {realm}}
 		return m.bequeath(ctx, data, request{method: http.MethodPost, path: restorePath, query: q})
+	}
+	if err := givesWay(set, realm); err != nil {
+		return "", err
 	}
 	kept, err = kv.Replace(data, kv.Path(dir), time.Now(), m.logger(slog.LevelWarn))
 	if errors.Is(err, kv.ErrInUse) {
 		err = fmt.Errorf("another doorward is at work on the folder %s; try again when it is done", data)
 	}
 	return kept, err
+}
+
+// errOtherRealm is why a store gives way to no backup: its ids, its erasures and its laptops would be taken for those of another.
+var errOtherRealm = errors.New("the backup is of another congregation than the one in the folder, which stays; restore it into an empty folder")
+
+// givesWay refuses to replace records of another congregation than a restored store's. What cannot be read, which may be why it is
+// replaced, gives way.
+func givesWay(set *settings, realm string) error {
+	if !hasStore(set.data) {
+		return nil
+	}
+	store, err := kv.Open(kv.Config{Dir: set.data, Aside: true})
+	if err != nil {
+		return nil
+	}
+	err = store.MayJoin(realm)
+	if failed := store.Close(); errors.Is(err, kv.ErrOtherRealm) {
+		return errors.Join(errOtherRealm, failed)
+	}
+	return nil
 }
 
 func exists(path string) bool {
@@ -120,6 +144,9 @@ func mayFetch(set *settings, file string) error {
 		return named(file, err)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is no regular file, and so no backup", file)
+	}
+	if info, err := os.Stat(manifestName(file)); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file, and so no manifest of a backup", manifestName(file))
 	}
 	return set.roomBeside("a copy of the backup", info.Size())
 }
@@ -154,7 +181,7 @@ func readManifest(file string) (*manifest, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, named(manifestName(file), err)
 	}
 	made := &manifest{}
 	if err := json.Unmarshal(text, made); err != nil || made.SHA256 == "" {

@@ -111,7 +111,7 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	}()
 	f.answer(server, peers)
 	address := f.listeners[0].Addr().String()
-	f.add(socket, &http.Server{Handler: controlling(peers, joins(store, keeper.venue.Wake, s.heir.beside(server.Control())))})
+	f.add(socket, &http.Server{Handler: controlling(peers, joins(store, keeper.venue.Wake, s.heir.beside(store, server.Control())))})
 	defer compactInTime(ctx, store, log)()
 	log.Info("serving", "address", address, "version", s.api.Version)
 	if !s.again {
