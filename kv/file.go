@@ -75,6 +75,9 @@ func openFile(dir string) (*bbolt.DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	if info.Mode().Perm()&0o077 != 0 && info.Mode().IsRegular() {
+		_ = os.Chmod(path, 0o600) // where it cannot be, the folder keeps others out
+	}
 	if err := guardFile(path); err != nil {
 		return nil, err
 	}

@@ -225,3 +225,18 @@ func TestDamagedKeyLocksOutNobodyElse(t *testing.T) {
 		}
 	}
 }
+
+// TestAFileThatOthersMayReadIsClosedToThem before anything is read, as one is that was copied there by hand.
+func TestAFileThatOthersMayReadIsClosedToThem(t *testing.T) {
+	dir := folder(t)
+	closed(t, reopenable(t, kv.Config{Dir: dir}))
+	if err := errors.Join(os.Chmod(kv.Path(dir), 0o644), os.Truncate(kv.Path(dir), 20_000)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, kv.ErrCorrupt) {
+		t.Errorf("Open of a file that was cut short = %v, want ErrCorrupt", err)
+	}
+	if info, err := os.Stat(kv.Path(dir)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v, %v, want 0600", info.Mode(), err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"time"
@@ -51,11 +52,26 @@ func blamed(c Config, err error) error {
 		bad = &BadFile{Path: Path(c.Dir), Reason: fmt.Sprintf("is damaged: %v", err)}
 	case errors.Is(err, ErrNewerFormat):
 		return fmt.Errorf("the file %s: %w", Path(c.Dir), err)
+	case errors.Is(err, fs.ErrPermission):
+		return barred(err)
 	default:
 		return err
 	}
 	bad.Backup = NewestBackup(c.Dir, c.Zone)
 	return bad
+}
+
+// barred is an error of a file that this process may not use as it must.
+func barred(err error) error {
+	var path *fs.PathError
+	if !errors.As(err, &path) {
+		return err
+	}
+	wants := "whoever runs doorward must be able to read and write it"
+	if info, err := os.Stat(path.Path); err == nil {
+		wants += fmt.Sprintf(", and its mode is %04o", info.Mode().Perm())
+	}
+	return fmt.Errorf("the file %s: %w: %s", path.Path, path.Err, wants)
 }
 
 // Blamed is an error that the store answered, for whoever owns its file: damage comes as a *BadFile.

@@ -127,7 +127,7 @@ func TestABadFileEndsInOneClearMessage(t *testing.T) {
 		})
 	}
 	t.Run("open elsewhere", func(t *testing.T) { base.copied(t).refusesInUse(t) })
-	t.Run("not readable", func(t *testing.T) { base.copied(t).refusesUnreadable(t) })
+	t.Run("not permitted", func(t *testing.T) { base.copied(t).refusesBarred(t) })
 	if _, err := os.Stat(backup + "2"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that cannot be opened was backed up: %v", err)
 	}
@@ -153,18 +153,34 @@ func (p *program) refusesInUse(t *testing.T) {
 	}
 }
 
-// refusesUnreadable: the file may not be read.
-func (p *program) refusesUnreadable(t *testing.T) {
-	if err := os.Chmod(kv.Path(p.dir), 0); err != nil {
-		t.Fatal(err)
-	}
-	for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"verify"}, {"backup", "monday.db"}, {"compact"}} {
-		cmd := p.asked(command...)
-		if os.Geteuid() == 0 { // who may read everything
-			p.asNobody(t, cmd)
-		}
-		if said := p.refused(t, cmd); !strings.Contains(said, kv.Path(p.dir)+": permission denied") {
-			t.Errorf("%s said %q", command[0], said)
+// refusesBarred: the file or its folder may not be read, or not be written.
+func (p *program) refusesBarred(t *testing.T) {
+	file, folder := kv.Path(p.dir), p.dir
+	for _, barred := range []struct {
+		path string
+		mode fs.FileMode
+		want string
+	}{
+		{file, 0, "the file " + file + ": permission denied: whoever runs doorward must be able to read and write it, and its mode is 0000\n"},
+		{file, 0o400, "the file " + file + ": permission denied: whoever runs doorward must be able to read and write it, and its mode is 0400\n"},
+		{folder, 0o500, "doorward: the folder " + folder + ": permission denied: its mode is 0500; use: chmod 700 " + folder + "\n"},
+		{folder, 0, "doorward: the folder " + folder + ": permission denied: its mode is 0000; use: chmod 700 " + folder + "\n"},
+	} {
+		for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"verify"}, {"backup", "monday.db"}, {"compact"}, {"export"}, {"keys", "list"}} {
+			cmd := p.asked(command...)
+			if os.Geteuid() == 0 { // who may read everything
+				p.asNobody(t, cmd)
+			}
+			if err := os.Chmod(barred.path, barred.mode); err != nil {
+				t.Fatal(err)
+			}
+			said := p.refused(t, cmd)
+			if err := errors.Join(os.Chmod(folder, 0o700), os.Chmod(file, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(said, barred.want) {
+				t.Errorf("%s with %s of mode %04o said %q, want %q", command[0], barred.path, barred.mode, said, barred.want)
+			}
 		}
 	}
 }
@@ -173,7 +189,7 @@ func (p *program) refusesUnreadable(t *testing.T) {
 func (p *program) copied(t *testing.T) *program {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "d")
-	if err := errors.Join(os.CopyFS(dir, os.DirFS(p.dir)), os.Chmod(dir, 0o700)); err != nil {
+	if err := errors.Join(os.CopyFS(dir, os.DirFS(p.dir)), os.Chmod(dir, 0o700), os.Chmod(kv.Path(dir), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return &program{TB: t, path: p.path, dir: dir}

@@ -13,20 +13,24 @@ import (
 // folderMode is the folder's: nobody but its owner may look into it.
 const folderMode = 0o700
 
-// checkFolder refuses a folder of another user, with the command to use instead, and closes one of ours to everybody else.
+// checkFolder refuses a folder of another user, or one that is closed to ourselves, with the command to use instead, and closes one of
+// ours to everybody else.
 func (m *Main) checkFolder(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return usageError{fmt.Errorf("--data: %w", err)}
+		return usageError{fmt.Errorf("--data %w", named(dir, err))}
 	case !info.IsDir():
 		return usageError{fmt.Errorf("--data %s: that is no folder", dir)}
 	}
 	if owner, ok := foreign(info); ok {
 		return usageError{fmt.Errorf("the folder %s belongs to user %s; use: sudo -u %s %s %s",
 			dir, owner, shell([]string{owner}), shell([]string{m.Name}), shell(m.Args))}
+	}
+	if closed(info) {
+		return fmt.Errorf("the folder %s: permission denied: its mode is %04o; use: chmod 700 %s", dir, info.Mode().Perm(), shell([]string{dir}))
 	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil

@@ -15,5 +15,8 @@ func sameDisk(one, other string) bool {
 	return errA == nil && errB == nil && strings.EqualFold(filepath.VolumeName(a), filepath.VolumeName(b))
 }
 
+// closed: what a mode says of a folder holds only for its name there.
+func closed(fs.FileInfo) bool { return false }
+
 // foreign: other systems guard a folder by its access list alone.
 func foreign(fs.FileInfo) (owner string, ok bool) { return "", false }

@@ -16,6 +16,11 @@ func sameDisk(one, other string) bool {
 	return syscall.Stat(one, &a) == nil && syscall.Stat(other, &b) == nil && a.Dev == b.Dev
 }
 
+// closed tells a folder of ours that we may not use.
+func closed(info fs.FileInfo) bool {
+	return os.Geteuid() != 0 && info.Mode().Perm()&folderMode != folderMode
+}
+
 // foreign tells a folder of another user, and whose it is.
 func foreign(info fs.FileInfo) (owner string, ok bool) {
 	stat, is := info.Sys().(*syscall.Stat_t)
