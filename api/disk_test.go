@@ -2,10 +2,12 @@ package api_test
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"doorward/api"
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
@@ -73,6 +75,33 @@ func TestAFullDiskHidesNoAnswer(t *testing.T) {
 	w.status(w.do("PATCH", person, `{"full_name":"Bia Lima"}`), 507)
 	w.status(w.do("POST", "/v1/people/", `{"gender":"zz"}`, invalid), 400)
 	w.status(w.do("POST", "/v1/people/", body), 507)
+}
+
+// TestAnErasureThatFindsNoRoomIsSaidToBeNoted: whoever asks for it need not ask again.
+func TestAnErasureThatFindsNoRoomIsSaidToBeNoted(t *testing.T) {
+	var left atomic.Int64
+	left.Store(1 << 40)
+	store := kvtest.OpenConfig(t, kv.Config{Free: func() (int64, error) { return left.Load(), nil }})
+	server, err := api.New(api.Config{Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := kvtest.Create(t, store, record.Person, `{"full_name":"Ana Souza"}`)
+	left.Store(0)
+	for _, erasure := range []struct {
+		id     int64
+		status int
+		want   string
+	}{
+		{id, 507, "need 16.0 MiB free, and 0.0 MiB are; the erasure is noted and carried out as soon as it can be, and nobody is shown the person until then."},
+		{id + 1, 404, "Not found."}, // of somebody else nothing is noted
+	} {
+		w := httptest.NewRecorder()
+		server.Control().ServeHTTP(w, httptest.NewRequest("POST", fmt.Sprintf("/control/erase?id=%d", erasure.id), nil))
+		if w.Code != erasure.status || !strings.Contains(w.Body.String(), erasure.want) {
+			t.Errorf("erasing %d on a full disk = %d %s, want %d and %q", erasure.id, w.Code, w.Body, erasure.status, erasure.want)
+		}
+	}
 }
 
 // TestReadyzTellsOfWhatCouldNotBeErased until it is; the server is of use meanwhile.

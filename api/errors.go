@@ -121,13 +121,17 @@ func forbiddenText(f *kv.Forbidden) string {
 	return sentence(f.Reason)
 }
 
-// fullText is what finds no room on the disk, without what wraps it.
+// fullText is what finds no room on the disk, without what wraps it, but that it is noted.
 func fullText(err error) string {
 	var full *kv.DiskFull
-	if errors.As(err, &full) {
-		err = full
+	if !errors.As(err, &full) {
+		return sentence(err.Error())
 	}
-	return sentence(err.Error())
+	text := full.Error()
+	if errors.Is(err, kv.ErrErasureNoted) {
+		text += "; " + kv.ErrErasureNoted.Error()
+	}
+	return sentence(text)
 }
 
 // permissionDetails says what was wanting: a permission or a level.

@@ -2,6 +2,7 @@ package kv_test
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -176,8 +177,8 @@ func TestAnErasureThatFailsHidesThePersonAtOnce(t *testing.T) {
 			}
 			return nil
 		})
-		if _, err := k.Erase(kv.Operator(), record.Person, record.Int(k.person)); err == nil {
-			t.Fatal("the erasure does not fail")
+		if _, err := k.Erase(kv.Operator(), record.Person, record.Int(k.person)); !errors.Is(err, kv.ErrErasureNoted) || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("the erasure = %v, want that it is noted, and the cause", err)
 		}
 		if k.ErasuresUnfinished() == 0 {
 			t.Error("no erasure is unfinished")
@@ -230,5 +231,19 @@ func TestDamageElsewhereKeepsNoStoreShut(t *testing.T) {
 			wantHidden(t, string(pageOf(t, k.Store, kind).Results))
 		}
 		closed(t, k.Store)
+	}
+}
+
+// TestAnErasureThatIsNotNotedIsNotSaidToBe: the ledger that it must stand in first cannot be written.
+func TestAnErasureThatIsNotNotedIsNotSaidToBe(t *testing.T) {
+	dir := folder(t)
+	s := reopenable(t, kv.Config{Dir: dir})
+	defer closed(t, s)
+	id := kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
+	if err := os.Mkdir(filepath.Join(dir, kv.LedgerName), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Erase(kv.Operator(), record.Person, record.Int(id)); err == nil || errors.Is(err, kv.ErrErasureNoted) {
+		t.Errorf("Erase = %v, want an error, and not that it is noted", err)
 	}
 }

@@ -42,8 +42,11 @@ type eraser struct {
 	found Erased
 }
 
+// ErrErasureNoted is why an erasure that has failed need not be asked for again.
+var ErrErasureNoted = errors.New("the erasure is noted and carried out as soon as it can be, and nobody is shown the person until then")
+
 // Erase erases a person for good: it cannot come back by a replica, an import or a backup. *Forbidden, ErrNotFound for who was never
-// there. Erasing again finds what has come since.
+// there. Erasing again finds what has come since. What could only be noted, as on a full disk, is ErrErasureNoted besides its cause.
 func (s *Store) Erase(p Principal, k *record.Kind, id record.ID) (Erased, error) {
 	if err := p.mayRule(); err != nil {
 		return Erased{}, err
@@ -72,8 +75,12 @@ func (s *Store) Erase(p Principal, k *record.Kind, id record.ID) (Erased, error)
 		}
 		return found, nil
 	}
-	if begun, failed := s.begunErasures(); failed != nil || len(begun.pending) > 0 {
+	begun, failed := s.begunErasures()
+	if failed != nil || len(begun.pending) > 0 {
 		s.erasures.failed(s.log, len(begun.pending), errorsOr(failed, func() error { return err }))
+	}
+	if hash := s.hashErased(k, id); slices.ContainsFunc(begun.pending, func(l ledgerLine) bool { return l.hash == hash }) {
+		return found, fmt.Errorf("%w: %w", ErrErasureNoted, err)
 	}
 	return found, fmt.Errorf("erase: %w", err)
 }
