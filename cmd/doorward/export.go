@@ -34,10 +34,7 @@ func (m *Main) exportCommand(set *settings) *cobra.Command {
 				}
 				return write(m.Stdout)
 			}
-			if onDiskOf(set.data, args[0]) {
-				return writeFile(args[0], func(w io.Writer) error { return write(&besideStore{w, set}) })
-			}
-			return writeFile(args[0], write)
+			return set.writeBeside(args[0], write)
 		})
 	}
 	return cmd
@@ -69,16 +66,27 @@ func export(ctx context.Context, c *control, kind string, w io.Writer) error {
 	return nil
 }
 
+// writeBeside is writeFile for what comes out of a store: where the file lies on the same disk, a server's doors keep their room.
+func (s *settings) writeBeside(name string, write func(io.Writer) error) error {
+	if !onDiskOf(s.data, name) {
+		return writeFile(name, write)
+	}
+	if err := s.roomBeside("an export", 0); err != nil {
+		return err
+	}
+	return writeFile(name, func(w io.Writer) error { return write(&besideStore{w, s}) })
+}
+
 // besideStore writes to the store's own disk, and ends before a server's doors lack room there.
 type besideStore struct {
 	io.Writer
 	set *settings
 }
 
-// Write writes, or answers a *kv.DiskFull.
+// Write writes, or says what room is wanted. That is no kv.ErrDiskFull, for nobody is to try the same again behind what is written.
 func (s *besideStore) Write(b []byte) (int, error) {
 	if err := s.set.roomBeside("an export", int64(len(b))); err != nil {
-		return 0, err
+		return 0, errors.New(err.Error())
 	}
 	return s.Writer.Write(b)
 }

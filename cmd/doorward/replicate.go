@@ -186,7 +186,7 @@ func (j joined) copy(ctx context.Context, c *copying) (out sync.Outcome, err err
 		return out, err
 	}
 	head.Since = job.Since
-	return j.target.write(ctx, head, job)
+	return j.write(ctx, head, job)
 }
 
 // quoted is a sequence as JSON has it.

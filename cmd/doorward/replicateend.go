@@ -23,6 +23,7 @@ type endOfCopy struct {
 	name    string           // of the database that an address names
 	file    string           // "" for a folder or an address
 	changes *sync.FileSource // of a file that is read
+	set     *settings        // of a folder
 	line    *control         // to a folder's store
 	closing func() error     // of a file
 }
@@ -58,7 +59,12 @@ func (m *Main) folderEnd(ctx context.Context, c *copying, dir string, target boo
 	if err != nil {
 		return nil, err
 	}
-	e := &endOfCopy{base: "http://doorward/sync", line: line}
+	if line.fresh != nil { // nobody waits for room that a store which was made for this has never had
+		if err := line.fresh.store.Room(kv.Imports); err != nil {
+			return nil, errors.Join(err, line.giveUp())
+		}
+	}
+	e := &endOfCopy{base: "http://doorward/sync", set: &set, line: line}
 	e.config = sync.ThereConfig{Client: line.client, Plain: c.plain}
 	return e, nil
 }
@@ -140,9 +146,13 @@ func (e *endOfCopy) open(name string, create bool) (*sync.There, error) {
 	return sync.NewThere(conf)
 }
 
-// write writes what a job copies into the file, which is whole or not there.
-func (e *endOfCopy) write(ctx context.Context, head sync.Head, job sync.Job) (out sync.Outcome, err error) {
-	err = writeFile(e.file, func(w io.Writer) error {
+// write writes what a job copies into the target's file, which is whole or not there.
+func (j joined) write(ctx context.Context, head sync.Head, job sync.Job) (out sync.Outcome, err error) {
+	put := writeFile
+	if j.source.set != nil {
+		put = j.source.set.writeBeside
+	}
+	err = put(j.target.file, func(w io.Writer) error {
 		t, err := sync.NewFileTarget(w, head)
 		if err != nil {
 			return err
