@@ -27,7 +27,7 @@ type arrival struct {
 	via     record.Scope      // of the database that it came through; zero: the mirror
 	before  *stored           // the record as it is; nil: new
 	unseen  bool              // whoever brings it cannot know that there is a record
-	guest   bool              // a laptop brings it that may bring only what it has made itself
+	guest   ulid.ULID         // the laptop that brings it, where it may bring only what it has made itself
 	tree    record.Tree       // before the arrival
 }
 

@@ -113,3 +113,42 @@ func TestARestoredCentreIsToldWhatItHadKnown(t *testing.T) {
 	}
 	healthy(t, c.centre)
 }
+
+// A laptop has heard of a ticket's new name, or of its label, and not of both when the centre is restored to before. What it brings
+// back agrees with what the centre has beside it, and with the rest where that comes later.
+func TestHalfOfANameThatARestoredCentreIsBroughtBack(t *testing.T) {
+	for _, level := range []string{"church:1", "event:1"} {
+		for _, heard := range []string{"event-1", "event-1-names"} {
+			c := newPair(t)
+			kv.ShareCodeKey(t, c.centre, c.venue)
+			id := newTicket(t, c.centre, 1, "CODE", `,"holder_name":"Ana Souza","phone":"11 987654321"`)
+			c.p = enrolled(t, c.centre, level, kv.Venue{Node: c.venue.Node(), Names: true})
+			hears := func(name string) {
+				t.Helper()
+				replicated(t, opens(t, c.centre, kv.Operator(), name), c.centre.Node(), opens(t, c.venue, kv.Operator(), name))
+			}
+			hears("event-1")
+			hears("event-1-names")
+			whole := c.centre
+			relapsed(t, &c, func() {
+				patched(t, c.centre, record.Ticket, id, `{"holder_name":"Eva Ferreira"}`)
+				hears(heard)
+			})
+			want := map[string]string{"event-1": "Ana Souza", "event-1-names": "Eva Ferreira"}[heard]
+			for _, holds := range []string{want, "Eva Ferreira"} {
+				for _, name := range []string{"event-1", "event-1-names"} {
+					if refused := pushed(t, c, name); refused != nil {
+						t.Errorf("%s is refused %v", level, refused)
+					}
+				}
+				if name, _ := agrees(t, c.centre, id); name != holds {
+					t.Errorf("%s has heard of %s: the name is %s, want %s", level, heard, name, holds)
+				}
+				for _, name := range []string{"event-1", "event-1-names"} { // as another laptop has heard
+					replicated(t, opens(t, whole, kv.Operator(), name), whole.Node(), opens(t, c.venue, kv.Operator(), name))
+				}
+			}
+			healthy(t, c.centre)
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package kv
 
-import "doorward/kv/record"
+import (
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/record"
+)
 
 // A ticket's three records are merged each by itself, so the label could be that of one side's name beside the name of the other. The
 // root sees to it that they agree (record.Doc.FollowPart): its own revision, made of what there is alone, goes to all others.
@@ -32,15 +36,19 @@ func (o *op) followParts(ad *adoption) error {
 
 // isDue tells whether the part that follows is to agree at once with what has come. With a name it is: what its writer made of the label
 // was merged before, or comes as the same revision. A label waits for its name, which mostly comes next, unless that was here and has
-// lost. A guest brings either itself, as long as it may.
+// lost. A guest brings either itself, as long as it may. A store that was restored waits for nothing: what has come may be made upon
+// what it has lost, and nobody have the rest of that.
 func (o *op) isDue(ad *adoption, f following) (bool, error) {
 	switch {
 	case ad.mixed:
 		return true, nil
-	case ad.guest:
+	case ad.guest != ulid.ULID{}:
 		return o.isPartly(ad, f)
 	case ad.kind == f.of:
 		return true, nil
+	}
+	if recovers, err := o.recovers(); err != nil || recovers {
+		return recovers, err
 	}
 	return o.isPast(f, ad.id)
 }
@@ -56,7 +64,7 @@ func (o *op) isPartly(ad *adoption, f following) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if !isOnlyOf(&t, ad.node.Node) {
+		if !isOnlyOf(&t, ad.guest) {
 			return true, nil
 		}
 	}

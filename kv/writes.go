@@ -173,7 +173,9 @@ func (a *arrival) isOwn(o *op, p Principal) error {
 	if err != nil {
 		return err
 	}
-	a.guest = guest
+	if guest {
+		a.guest, _ = ulid.ParseStrict(p.node.Node) // a key's node is one
+	}
 	var reason string
 	switch {
 	case a.kind.Fact && a.doc.Text("node") != p.node.Node:
