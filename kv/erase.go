@@ -187,14 +187,15 @@ func (o *op) noteErased(l ledgerLine, key int64, done bool) error {
 	if err != nil {
 		return err
 	}
-	e := &erased{kind: l.kind, first: l.first}
+	e := newErased(l.kind)
 	if row != nil {
 		if e, err = parseErased(row); err != nil {
 			return err
 		}
 	}
+	more := e.learn(l)
 	again := e.done != 0 && !done
-	if row == nil || done || again {
+	if row == nil || done || again || more {
 		if e.done = 0; done {
 			e.done = o.now.UnixMicro()
 		}

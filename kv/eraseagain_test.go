@@ -204,3 +204,64 @@ func TestTheNextHolderIsHiddenWhileBeingErased(t *testing.T) {
 	}
 	kv.StopErasing(k.Store, nil)
 }
+
+// TestARestoredCentreErasesATwiceErasedTicketTwice: the first erasure alone would let in the name that was given after it.
+func TestARestoredCentreErasesATwiceErasedTicketTwice(t *testing.T) {
+	for _, named := range []bool{false, true} { // in the backup
+		for _, heard := range []bool{false, true} { // by the laptop
+			t.Run(fmt.Sprintf("named %v, heard %v", named, heard), func(t *testing.T) {
+				k := late(t)
+				defer func() { closed(t, k.Store) }()
+				k.twiceErased(t, named, heard)
+				k.holderAt(t, k.Store, "")
+				k.pushes(t)
+				k.holderAt(t, k.Store, "")
+				k.pulls(t)
+				k.tells(t)
+				k.holderAt(t, k.pair.venue, "")
+				k.agrees(t, ticketDBs...)
+				k.venueLacksTraces(t)
+				patched(t, k.pair.venue, record.Ticket, k.ticket, `{"holder_name":"Ana Lua"}`)
+				k.pushes(t)
+				k.holderAt(t, k.Store, "Ana Lua")
+				healthy(t, k.Store)
+				healthy(t, k.pair.venue)
+			})
+		}
+	}
+}
+
+// twiceErased restores the centre to a backup from before the ticket's next holder was erased too, or from before there was one. The
+// laptop was told of the first erasure alone.
+func (k *known) twiceErased(t testing.TB, named, heard bool) {
+	t.Helper()
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	keep := func() {
+		if _, err := k.CopyTo(kv.Operator(), backup); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep()
+	k.pulls(t)
+	k.erase(t)
+	k.pulls(t)
+	k.tells(t)
+	patched(t, k.Store, record.Ticket, k.ticket, `{"holder_name":"Zulmira Next"}`)
+	if named {
+		backup += "2"
+		keep()
+	}
+	if heard {
+		k.pulls(t)
+	}
+	next := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Zulmira Next","church_id":1}`)
+	patched(t, k.Store, record.Ticket, k.ticket, fmt.Sprintf(`{"person_id":%d}`, next))
+	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(next)); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, k.Store)
+	if _, err := kv.Replace(k.dir, backup, sunday, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	k.Store = reopenable(t, kv.Config{Dir: k.dir})
+}

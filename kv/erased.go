@@ -2,8 +2,6 @@ package kv
 
 import (
 	"context"
-	"encoding/binary"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,71 +26,6 @@ type erasures struct {
 	unfinished atomic.Int64              // what could not be erased the last time
 	idsMu      sync.Mutex                // guards ids
 	ids        map[erasedHash]record.ID  // what was erased, as far as somebody has asked; the zero id is not here
-}
-
-// erased is the row of an erased record: kind 1, done 8, n × (kind of the part 1, generation 8, hash 16). Of a ticket, which stays,
-// it has the revisions of its parts that are the first without a name: one that took the names away, and one upon each that came
-// later from who did not know of that. Whatever stands on one of them was made since.
-type erased struct {
-	kind  *record.Kind
-	done  int64 // microseconds since 1970; 0 = not yet
-	first map[*record.Kind][]record.Revision
-	again bool // whose ticket it was since is erased too: nothing counts as made since. It is not stored
-}
-
-func (e *erased) encode() []byte {
-	row := binary.BigEndian.AppendUint64([]byte{e.kind.Number}, uint64(e.done))
-	for _, k := range ticketParts {
-		for _, rev := range e.first[k] {
-			row = appendRevision(append(row, k.Number), rev)
-		}
-	}
-	return row
-}
-
-// standsOn tells whether a part of a ticket, as it is, was made since the names were erased.
-func (v *sight) standsOn(e *erased, k *record.Kind, st *stored) (bool, error) {
-	t, err := v.tree(k, st)
-	return err == nil && e.knows(k, t.Path(st.revision), &t), err
-}
-
-// knows tells whether a revision of a part was made since the names were erased. path is newest first, and tree that of the part, which
-// may know more of where the path comes from. Where the tree has forgotten so much that the oldest revision that it knows there is
-// younger than all that were the first, it was.
-func (e *erased) knows(k *record.Kind, path []record.Revision, tree *record.Tree) bool {
-	if e.again {
-		return false
-	}
-	first := e.first[k]
-	isFirst := func(rev record.Revision) bool { return slices.Contains(first, rev) }
-	if len(first) == 0 || slices.ContainsFunc(path, isFirst) {
-		return len(first) > 0
-	}
-	at := slices.IndexFunc(path, tree.Has)
-	if at < 0 {
-		return false
-	}
-	known := tree.Path(path[at])
-	oldest := known[len(known)-1].Generation
-	later := func(rev record.Revision) bool { return rev.Generation >= oldest }
-	return slices.ContainsFunc(known, isFirst) || !slices.ContainsFunc(first, later)
-}
-
-func parseErased(row []byte) (e *erased, err error) {
-	c := cutter{rest: row}
-	e = &erased{first: map[*record.Kind][]record.Revision{}}
-	e.kind, _ = record.ByNumber(c.byte())
-	e.done = int64(c.uint64())
-	for len(c.rest) > 0 {
-		k, _ := record.ByNumber(c.byte())
-		rev := record.Revision{Generation: c.uint64()}
-		copy(rev.Hash[:], c.bytes(16))
-		e.first[k] = append(e.first[k], rev)
-	}
-	if c.short || e.kind == nil {
-		return nil, ErrCorrupt
-	}
-	return e, nil
 }
 
 // erasedAs is the kind under which a record is erased: a ticket's parts are the ticket.

@@ -36,7 +36,7 @@ func (o *op) unname(id record.ID, author int64) error {
 		return o.forgetTicket(id, e)
 	}
 	if again {
-		e.first = map[*record.Kind][]record.Revision{} // what stands on those may name the second holder
+		e.retire() // what stands on those may name the second holder
 	}
 	hash := o.store.hashErased(record.Ticket, id)
 	for _, k := range ticketParts {
@@ -52,7 +52,7 @@ func (o *op) unname(id record.ID, author int64) error {
 		} else if since {
 			continue // it may name somebody else by now
 		}
-		first, err := o.unnamePart(k, st, author)
+		first, err := o.unnamePart(e, st, k, author)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (o *op) passedOnToErased(e *erased, id record.ID) (bool, error) {
 
 // unnamePart answers the first revision without a name: a new one also where there was none, for what somebody parted makes of the
 // one before may have a name.
-func (o *op) unnamePart(k *record.Kind, st *stored, author int64) (rev record.Revision, err error) {
+func (o *op) unnamePart(e *erased, st *stored, k *record.Kind, author int64) (rev record.Revision, err error) {
 	t, err := o.tree(k, st)
 	if err != nil || st.deleted {
 		return st.revision, errorsOr(err, func() error { return o.become(k, st, &t, nil, author) })
@@ -87,9 +87,10 @@ func (o *op) unnamePart(k *record.Kind, st *stored, author int64) (rev record.Re
 		return rev, err
 	}
 	is := was.Erased()
-	rev = record.Next(st.revision, false, is.Canonical())
+	path := e.nameless(is, st.revision)
+	rev = path[0]
 	node := record.TreeNode{Held: true, At: o.stamp, Key: author, Fields: is.Differs(was)}
-	if _, err := t.Graft(append([]record.Revision{rev}, t.Path(st.revision)...), node); err != nil {
+	if _, err := t.Graft(append(path, t.Path(st.revision)...), node); err != nil {
 		return rev, err
 	}
 	if err := o.endLosers(&t); err != nil {
@@ -107,8 +108,9 @@ func (o *op) unnameLate(ad *adoption) error {
 		return orCorrupt(err)
 	}
 	came := ad.path[0]
-	rev := record.Next(came, false, ad.doc.Canonical())
-	if err := ad.graft(rev, came, record.TreeNode{Held: true, At: o.stamp}); err != nil {
+	path := e.nameless(ad.doc, came)
+	rev := path[0]
+	if _, err := ad.tree.Graft(append(path, ad.tree.Path(came)...), record.TreeNode{Held: true, At: o.stamp}); err != nil {
 		return err
 	}
 	ad.tree.Hold(came, false)

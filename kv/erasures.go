@@ -117,7 +117,9 @@ func (o *op) eraseTicket(a *arrival, e *erased) error {
 		if err := o.noteErased(ledgerLine{kind: record.Ticket, hash: hash, at: o.now}, 0, false); err != nil {
 			return err
 		}
-		o.put(erasedBucket, hash[:], (&erased{kind: record.Ticket}).encode())
+		e.retire()
+		e.done = 0
+		o.put(erasedBucket, hash[:], e.encode())
 	}
 	o.applyErasure(record.Ticket, hash, nil)
 	return nil
@@ -234,16 +236,21 @@ func (b begun) complete() error {
 
 // pendingErasures are those of the ledger that the store does not know, and those that it has not finished; all are the store's own.
 func (s *Store) pendingErasures(lines []ledgerLine) (pending, all []ledgerLine, err error) {
-	seen := map[erasedHash]bool{}
+	seen, last := map[erasedHash]bool{}, map[erasedHash]ledgerLine{}
+	for _, l := range lines {
+		last[l.hash] = l
+	}
 	err = s.view(func(v *sight) error {
 		return v.scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
 			e, err := parseErased(row)
 			if err != nil || len(key) != codeHashSize {
 				return false, orCorrupt(err)
 			}
-			l := ledgerLine{e.kind, erasedHash(key), s.clock(), e.first}
+			l := ledgerLine{kind: e.kind, hash: erasedHash(key), at: s.clock()}
+			more := !s.isLeaf() && e.learn(last[l.hash]) // a laptop is told by its centre
+			l.first, l.past = e.first, e.past
 			all, seen[l.hash] = append(all, l), true
-			if e.done == 0 {
+			if e.done == 0 || more {
 				pending = append(pending, l)
 			}
 			return true, nil

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,19 @@ type ledgerLine struct {
 	hash  erasedHash
 	at    time.Time
 	first map[*record.Kind][]record.Revision // of a ticket; nil: none are known
+	past  map[*record.Kind][]record.Revision // those of earlier lines that this one does not have any more
+}
+
+// follows notes what an earlier line of the same record says that this one does not.
+func (l *ledgerLine) follows(earlier ledgerLine) {
+	l.past = map[*record.Kind][]record.Revision{}
+	for _, k := range ticketParts {
+		for _, rev := range append(slices.Clone(earlier.past[k]), earlier.first[k]...) {
+			if !slices.Contains(l.first[k], rev) {
+				l.past[k] = append(l.past[k], rev)
+			}
+		}
+	}
 }
 
 // firstText is what a line says of first revisions.
@@ -105,6 +119,7 @@ func (s *Store) readLedger(dir string) (lines []ledgerLine, err error) {
 	if err != nil {
 		return nil, err
 	}
+	last := map[erasedHash]ledgerLine{}
 	for line := range bytes.Lines(text) {
 		whole, ended := bytes.CutSuffix(line, []byte("\n"))
 		l, ok := parseLedgerLine(string(whole), s.Realm())
@@ -112,6 +127,8 @@ func (s *Store) readLedger(dir string) (lines []ledgerLine, err error) {
 		case !ok && ended && len(whole) > 0:
 			s.log.Error("a line of the ledger of erasures is damaged: who it is about may be in a restored backup", slog.String("file", ledgerName))
 		case ok && l.kind != nil:
+			l.follows(last[l.hash])
+			last[l.hash] = l
 			lines = append(lines, l)
 		}
 	}
