@@ -132,7 +132,7 @@ func (e *eraser) begin(k *record.Kind, ids []record.ID) error {
 	for _, l := range lines {
 		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, false) }})
 	}
-	return errors.Join(e.do(steps), e.stop("noted "+k.Name))
+	return errors.Join(e.store.doEach(steps), e.stop("noted "+k.Name))
 }
 
 // enterFirst writes the tickets' first revisions without names into the ledger: a backup that is restored does not have them, and who
@@ -225,21 +225,6 @@ func (o *op) noteErased(l ledgerLine, key int64, done bool) error {
 	return err
 }
 
-// do runs steps in operations of bounded size.
-func (e *eraser) do(steps []step) error {
-	for part := range slices.Chunk(steps, MaxRows) {
-		if err := e.store.doAll(part); err != nil {
-			return err
-		}
-		for i := range part {
-			if part[i].err != nil {
-				return part[i].err
-			}
-		}
-	}
-	return nil
-}
-
 // run erases what was begun. Whoever refers to the person meanwhile is found in the next round; once the person is gone nobody can.
 func (e *eraser) run() error {
 	for round := 0; ; round++ {
@@ -259,7 +244,7 @@ func (e *eraser) run() error {
 		for _, id := range e.all[k] {
 			steps = append(steps, step{run: func(o *op) error { return o.obliterate(k, id, e.key) }})
 		}
-		if err := errors.Join(e.do(steps), e.stop("gone "+k.Name)); err != nil {
+		if err := errors.Join(e.store.doEach(steps), e.stop("gone "+k.Name)); err != nil {
 			return err
 		}
 	}
@@ -285,7 +270,7 @@ func (e *eraser) finish(absent []ledgerLine) error {
 		}
 	}
 	e.found.Tickets, e.found.Memberships = len(e.all[record.Ticket]), len(e.all[record.Membership])
-	if err := e.do(steps); err != nil {
+	if err := e.store.doEach(steps); err != nil {
 		return err
 	}
 	e.store.log.Info("an erasure is done; compacting is due within a day", slog.Int("records", len(steps)))

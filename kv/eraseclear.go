@@ -16,7 +16,7 @@ func (e *eraser) clear() error {
 	for _, id := range e.past {
 		steps = append(steps, step{run: func(o *op) error { return o.forgetTicket(id, nil) }})
 	}
-	if err := errors.Join(e.do(steps), e.stop("unnamed")); err != nil {
+	if err := errors.Join(e.store.doEach(steps), e.stop("unnamed")); err != nil {
 		return err
 	}
 	if err := errors.Join(e.clearListed(record.Conflict, &e.found.Conflicts), e.clearListed(record.Refusal, &e.found.Refusals), e.stop("listed")); err != nil {
@@ -38,7 +38,7 @@ func (e *eraser) clearListed(k *record.Kind, n *int) error {
 	for _, id := range ids {
 		steps = append(steps, step{run: func(o *op) error { return o.obliterate(k, id, e.key) }})
 	}
-	return errors.Join(err, e.do(steps))
+	return errors.Join(err, e.store.doEach(steps))
 }
 
 // clearAnswers deletes kept answers that show what is erased.
@@ -60,7 +60,7 @@ func (e *eraser) clearAnswers() error {
 			return nil
 		}})
 	}
-	return errors.Join(err, e.do(steps))
+	return errors.Join(err, e.store.doEach(steps))
 }
 
 // erasePage is how many rows an eraser looks at in one View.

@@ -208,7 +208,7 @@ func (s *Store) TakeErasures(p Principal, all []Erasure) error {
 			}})
 		}
 	}
-	if err := (&eraser{store: s}).do(steps); err != nil || len(steps) == 0 {
+	if err := s.doEach(steps); err != nil || len(steps) == 0 {
 		return err
 	}
 	s.eraseBegun() // what fails is logged, hidden, and tried again

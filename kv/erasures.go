@@ -223,7 +223,7 @@ func (b begun) complete() error {
 	for _, l := range b.pending {
 		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, 0, false) }})
 	}
-	if err := b.do(steps); err != nil {
+	if err := b.store.doEach(steps); err != nil {
 		return err
 	}
 	if len(b.absent) < len(b.pending) {

@@ -78,5 +78,5 @@ func (e *eraser) forgetHeld() error {
 			return nil
 		}})
 	}
-	return errorsOr(err, func() error { return e.do(steps) })
+	return errorsOr(err, func() error { return e.store.doEach(steps) })
 }

@@ -13,21 +13,11 @@ func (s *Store) GiveWay(p Principal, lacking []Revs) error {
 	if err := p.CheckWhole(); err != nil || !s.isLeaf() {
 		return err
 	}
-	for some := range slices.Chunk(lacking, MaxRows) {
-		steps := make([]step, len(some))
-		for i, r := range some {
-			steps[i].run = func(o *op) error { return o.giveWay(r) }
-		}
-		if err := s.doAll(steps); err != nil {
-			return err
-		}
-		for i := range steps {
-			if err := steps[i].err; err != nil {
-				return err
-			}
-		}
+	steps := make([]step, len(lacking))
+	for i, r := range lacking {
+		steps[i].run = func(o *op) error { return o.giveWay(r) }
 	}
-	return nil
+	return s.doEach(steps)
 }
 
 func (o *op) giveWay(r Revs) error {

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -172,4 +173,19 @@ func (s *Store) doAll(steps []step) error {
 		return ErrStopped
 	}
 	return <-j.done
+}
+
+// doEach hands steps to the writer in operations of bounded size, up to the first that fails.
+func (s *Store) doEach(steps []step) error {
+	for part := range slices.Chunk(steps, MaxRows) {
+		if err := s.doAll(part); err != nil {
+			return err
+		}
+		for i := range part {
+			if part[i].err != nil {
+				return part[i].err
+			}
+		}
+	}
+	return nil
 }
