@@ -241,3 +241,12 @@ func (s *Store) noteCorrupt(err error) {
 	s.metrics.corrupt.Inc()
 	s.log.Error("a stored value fails its checksum", "cause", err)
 }
+
+// unlessCorrupt is noteCorrupt for who goes on without what is damaged.
+func (s *Store) unlessCorrupt(err error) error {
+	if errors.Is(err, ErrCorrupt) {
+		s.noteCorrupt(err)
+		return nil
+	}
+	return err
+}

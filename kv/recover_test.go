@@ -152,3 +152,43 @@ func TestHalfOfANameThatARestoredCentreIsBroughtBack(t *testing.T) {
 		}
 	}
 }
+
+// A laptop has brought a ticket's new label, and not the name, and goes on from a backup of before. What nobody has any more is not
+// waited for; and if it does come, it counts.
+func TestHalfOfANameOfALaptopThatWasRestored(t *testing.T) {
+	for _, level := range []string{"church:1", "event:1"} {
+		c := newPair(t)
+		kv.ShareCodeKey(t, c.centre, c.venue)
+		c.p = enrolled(t, c.centre, level, kv.Venue{Node: c.venue.Node(), Names: true})
+		c.exchange(t, "event-1")
+		id := newTicket(t, c.venue, 1, "CODE", `,"holder_name":"Ana Souza","phone":"11 987654321"`)
+		for _, name := range ticketDBs {
+			pushed(t, c, name)
+		}
+		session := ""
+		meets := func(before string) {
+			t.Helper()
+			session = ulid.Make().String()
+			if _, err := c.centre.SeenSession(c.venue.Node(), session, []string{before}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		meets(ulid.Make().String())
+		patched(t, c.venue, record.Ticket, id, `{"holder_name":"Eva Ferreira"}`)
+		pushed(t, c, "event-1")
+		brought := kv.TreeOf(t, c.centre, record.Ticket, id)
+		meets(session)
+		if tree := kv.TreeOf(t, c.centre, record.Ticket, id); tree.Len() != brought.Len() {
+			t.Errorf("%s: the centre does not wait for the name", level)
+		}
+		meets(ulid.Make().String())
+		if name, _ := agrees(t, c.centre, id); name != "Ana Souza" {
+			t.Errorf("%s: the name is %s", level, name)
+		}
+		pushed(t, c, "event-1-names")
+		if name, _ := agrees(t, c.centre, id); name != "Eva Ferreira" {
+			t.Errorf("%s: the name is %s", level, name)
+		}
+		healthy(t, c.centre)
+	}
+}

@@ -107,6 +107,9 @@ func (s *Store) SeenSession(node, id string, before []string) (clone bool, err e
 		}
 	}
 	key := []byte("sessions/" + node)
+	if err := s.settleReturned(node, key, chain[len(chain)-1]); err != nil {
+		return false, err
+	}
 	err = s.do(false, func(o *op) error {
 		row, err := o.get(metaBucket, key)
 		if err != nil {
@@ -124,6 +127,24 @@ func (s *Store) SeenSession(node, id string, before []string) (clone bool, err e
 		return nil
 	})
 	return clone, err
+}
+
+// settleReturned settles what waits for a node that goes on in another epoch than before: it may have lost what it had not brought yet.
+func (s *Store) settleReturned(node string, key []byte, root string) error {
+	var returned bool
+	err := s.do(false, func(o *op) error { // a store that is stopped says so
+		row, err := o.get(metaBucket, key)
+		if err != nil {
+			return err
+		}
+		seen, err := parseSightings(row)
+		returned = len(seen) > 0 && !slices.ContainsFunc(seen, func(g sighting) bool { return g.id == root || g.predecessor == root })
+		return err
+	})
+	if err != nil || !returned {
+		return err
+	}
+	return s.followAllOf(ulid.MustParse(node)) // it was read before
 }
 
 // hear adds to what is remembered a meeting with the first of a chain of sessions.

@@ -1,6 +1,8 @@
 package kv
 
 import (
+	"slices"
+
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
@@ -95,6 +97,31 @@ func (o *op) isPast(f following, id record.ID) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// followAllOf gives all parts that a node has changed what follows from the others. What is damaged hinders none of the rest.
+func (s *Store) followAllOf(node ulid.ULID) error {
+	if s.isLeaf() {
+		return nil
+	}
+	var steps []step
+	for _, f := range partsFollowing {
+		err := s.eachRow(treeBucket, []byte{f.part.Number}, func(v *sight, key, _ []byte) error {
+			_, id, _, err := cutRecord(key)
+			if err != nil {
+				return s.unlessCorrupt(err)
+			}
+			t, err := v.tree(f.part, &stored{id: id})
+			if slices.ContainsFunc(t.Nodes(), func(n record.TreeNode) bool { return n.Node == node }) {
+				steps = append(steps, step{run: func(o *op) error { return s.unlessCorrupt(o.followPart(f, id)) }})
+			}
+			return s.unlessCorrupt(err)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return s.doEach(steps)
 }
 
 // followPart gives a part what follows from another, if both are here.
