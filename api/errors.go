@@ -66,6 +66,7 @@ var answers = []struct {
 	{errMediaType, problem{415, "UNSUPPORTED_MEDIA_TYPE", "The request's body must be application/json.", nil}},
 	{errImportType, problem{415, "UNSUPPORTED_MEDIA_TYPE", "The request's body must be the file itself: text/csv, application/x-ndjson, the type of .xlsx workbooks, or application/octet-stream.", nil}},
 	{errTooLarge, problem{413, "PAYLOAD_TOO_LARGE", "The request's body is too large.", nil}},
+	{kv.ErrTooLarge, problem{413, "PAYLOAD_TOO_LARGE", "The record would be larger than 1 MiB.", nil}},
 	{errUnreadable, problem{400, "INVALID_REQUEST", "The request's body could not be read.", nil}},
 }
 

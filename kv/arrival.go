@@ -13,6 +13,14 @@ import (
 // maxRecordDoc is how many bytes a record's document may have.
 const maxRecordDoc = 1 << 20
 
+// fitting answers ErrTooLarge for a record that was written and that no other store would take: then nothing is.
+func fitting(st *stored, err error) (*stored, error) {
+	if err == nil && len("{,}")+len(st.body.Shown)+len(st.body.Hidden) > maxRecordDoc {
+		return nil, ErrTooLarge
+	}
+	return st, err
+}
+
 // arrival is a revision of a record that somebody has made elsewhere, or in another way than by a patch.
 type arrival struct {
 	kind    *record.Kind

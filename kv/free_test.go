@@ -235,7 +235,7 @@ func second[T any](_ T, err error) error { return err }
 func TestDocumentsThatAreNone(t *testing.T) {
 	t.Parallel()
 	s := withNotes(t)
-	deep := strings.Repeat(`{"a":`, 300) + `1` + strings.Repeat(`}`, 300)
+	deep := strings.Repeat(`{"a":`, 1_001) + `1` + strings.Repeat(`}`, 1_001)
 	for _, c := range []struct {
 		name string
 		in   kv.DocWrite

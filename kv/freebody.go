@@ -21,7 +21,7 @@ const MaxDoc = 8 << 20
 // maxDocID is how many bytes a document's id may have; maxDocDepth how deep its values may lie in one another.
 const (
 	maxDocID    = 1024
-	maxDocDepth = 200
+	maxDocDepth = 1000 // as of a request's body: what was taken there goes to every other store
 )
 
 // Attachment is what a document says of bytes that belong to it.

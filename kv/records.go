@@ -213,7 +213,7 @@ func (o *op) add(p Principal, k *record.Kind, n newRecord) (*stored, error) {
 			return nil, err
 		}
 	}
-	return o.write(change{kind: k, id: n.id, before: n.tombstone, is: n.doc, author: p.key, made: &n.made})
+	return fitting(o.write(change{kind: k, id: n.id, before: n.tombstone, is: n.doc, author: p.key, made: &n.made}))
 }
 
 // update lays a patch over one record, or over a ticket's three.
@@ -244,7 +244,7 @@ func (o *op) amend(p Principal, k *record.Kind, before *stored, fn func(*record.
 			return nil, err
 		}
 	}
-	next, err := o.write(change{kind: k, id: before.id, before: before, was: was, is: is, author: p.key})
+	next, err := fitting(o.write(change{kind: k, id: before.id, before: before, was: was, is: is, author: p.key}))
 	if err == nil && k == record.Person && next.home(k) != before.home(k) {
 		err = o.rehome(before.id)
 	}

@@ -18,8 +18,8 @@ import (
 const (
 	maxBody  = 64 << 20
 	maxRatio = 100
-	ratioOff = 1 << 20                 // what may be held whatever the ratio
 	maxValue = kv.MaxDoc + kv.MaxDoc/2 // of one value: white space and escapes may still go
+	ratioOff = maxValue                // what may be held whatever the ratio: one document, be it a single letter a million times
 )
 
 // body is a request's body as it was meant: decompressed, limited, never slower than patience.

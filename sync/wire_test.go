@@ -39,7 +39,7 @@ func TestBodiesMayBeCompressedBothWays(t *testing.T) {
 	}
 	s.want(400, "POST", "/notes/_bulk_docs", "no gzip", "Content-Encoding", "gzip")
 	s.want(415, "POST", "/notes/_bulk_docs", "x", "Content-Encoding", "br")
-	bomb := zipped(`{"docs":[{"_id":"x","a":"` + strings.Repeat("a", 4<<20) + `"}]}`)
+	bomb := zipped(`{"docs":[{"_id":"x","a":"` + strings.Repeat("a", 20<<20) + `"}]}`)
 	s.want(413, "POST", "/notes/_bulk_docs", bomb, "Content-Encoding", "gzip")
 	s.want(413, "POST", "/notes/_bulk_docs", `{"docs":[{"a":"`+strings.Repeat("a", 64<<20)+`"}]}`)
 	s.want(404, "GET", "/notes/x", "")
