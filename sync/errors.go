@@ -66,6 +66,7 @@ var answers = []struct {
 	{kv.ErrConflict, problem{409, "conflict", "Document update conflict."}},
 	{errStub, problem{412, "missing_stub", "A stub of an attachment that is not there."}},
 	{kv.ErrNoBlob, problem{412, "missing_stub", "A stub of an attachment that is not there."}},
+	{errLength, problem{400, "bad_request", "An attachment is not as long as its document says."}},
 	{errDigest, problem{400, "content_md5_mismatch", "An attachment is not what its digest says."}},
 	{errMember, problem{400, "doc_validation", "Bad special document member."}},
 	{errNoRevision, problem{400, "bad_request", "If new_edits is false, a well-formed _rev must be included in the document."}},

@@ -89,6 +89,9 @@ func (c *call) readFollowing(d *incoming, in *multipart.Part) error {
 	} else if p.digest != "" && p.digest != p.Digest() {
 		d.refuse(errDigest)
 	}
+	if p.said > 0 && p.said != p.Length {
+		d.refuse(errLength)
+	}
 	p.follows = false
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 type part struct {
 	kv.Attachment
 	digest  string // as the document says it; "" where it does not
+	said    int64  // how long it is, as the document says it; 0 where it does not
 	packed  bool   // the bytes come compressed: the digest is of these
 	stub    bool   // the server has the bytes
 	follows bool   // the bytes come after the document
@@ -67,6 +68,8 @@ func (p *part) read(name string, v jsontext.Value) {
 		_ = json.Unmarshal(v, &p.Type)
 	case "digest":
 		_ = json.Unmarshal(v, &p.digest)
+	case "length":
+		_ = json.Unmarshal(v, &p.said)
 	case "revpos":
 		_ = json.Unmarshal(v, &p.RevPos)
 	case "encoding":

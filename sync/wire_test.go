@@ -145,7 +145,7 @@ func TestADocumentAndItsAttachmentsInOneBody(t *testing.T) {
 		name   string
 		status int
 		parts  []string
-	}{{"nothing follows", 412, nil}, {"one is missing", 412, []string{"aaa"}}, {"one is another", 400, []string{"xxx", "bbb"}}, {"one too many", 400, []string{"aaa", "bbb", "ccc"}}} {
+	}{{"nothing follows", 412, nil}, {"one is missing", 412, []string{"aaa"}}, {"one is another", 400, []string{"xxx", "bbb"}}, {"one is short", 400, []string{"aaa", "bb"}}, {"one too many", 400, []string{"aaa", "bbb", "ccc"}}} {
 		body, media := related(t, doc, true, c.parts...)
 		if a := s.do("PUT", "/notes/doc?new_edits=false", body, "Content-Type", media); a.status != c.status {
 			t.Errorf("%s: %d %s, want %d", c.name, a.status, a.body, c.status)
