@@ -4,7 +4,7 @@ import { assert, local, remote, some } from './peer.mjs';
 const from = local();
 await from.bulkDocs(some(250));
 let deep = 1;
-for (let i = 0; i < 300; i++) deep = { deep };
+for (let i = 0; i < 1100; i++) deep = { deep };
 await from.put({ _id: 'doc00100x', deep });
 const denied = [];
 let sent = 0;
