@@ -38,7 +38,7 @@ const (
 	erasedBucket                   // keyed hash of a record's id → how far its erasure is
 	twinBucket                     // what merged records were known by; what they were merged into
 	readsBucket                    // minute, api key, kind → how many records of people it was shown
-	formerBucket                   // ticket, person who held it once → nothing
+	formerBucket                   // ticket, person who held it once → since when no more
 	namedBuckets                   // how many the above are
 )
 

@@ -30,14 +30,14 @@
 //	tree          kind 1, id                                     record.Tree
 //	opaque        scope, document of an unknown kind             sequence 8, flags 1, record.Tree
 //	opaque_body   scope, document, 0, generation 8, hash 16      canonical JSON
-//	erased        keyed hash of an erased record's id 16         kind 1, done 8, of a ticket n × (kind 1, generation 8, hash 16)
+//	erased        keyed hash of an erased record's id 16         kind 1, done 8, of a ticket n × (kind 1, generation 8, hash 16), see erasedrow.go
 //	lease         given g 1, kind 1, from 8                      to 8, api key uv, 0 = forgotten; epoch
 //	              taken t 1, kind 1, from 8                      to 8, next 8
 //	              last taken l 1, kind 1                         to 8
 //	twin          k 1, kind 1, keyed hash of a key 16, id 8      -
 //	              i 1, kind 1, id 8, id merged into it 8         -
 //	reads         minute 8, api key 8, kind 1                    records uv
-//	former        ticket 8, person 8                             -
+//	former        ticket 8, person 8                             since when no more 8, none: it is not known
 //	body          kind 1, id, generation 8, hash 16              foreign 1, table version 1, length of shown uv, shown, hidden
 //	lookup        kind 1, field name, 0, value, id               -
 //	code          e(xact) or n(ormal) 1, code hash 16, event 8,  -

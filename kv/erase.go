@@ -195,6 +195,8 @@ func (o *op) noteErased(l ledgerLine, key int64, done bool) error {
 	}
 	more := e.learn(l)
 	again := e.done != 0 && !done
+	more = more || e.kept
+	e.kept = false
 	if row == nil || done || again || more {
 		if e.done = 0; done {
 			e.done = o.now.UnixMicro()

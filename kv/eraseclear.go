@@ -14,7 +14,9 @@ func (e *eraser) clear() error {
 		steps = append(steps, step{run: func(o *op) error { return o.unname(id, e.key) }})
 	}
 	for _, id := range e.past {
-		steps = append(steps, step{run: func(o *op) error { return o.forgetTicket(id, nil) }})
+		steps = append(steps, step{run: func(o *op) error {
+			return errors.Join(o.noteSince(id, e.all[record.Person]), o.forgetTicket(id, nil))
+		}})
 	}
 	if err := errors.Join(e.store.doEach(steps), e.stop("unnamed")); err != nil {
 		return err

@@ -95,7 +95,27 @@ func (o *op) expunge(a *arrival) error {
 		e, err = o.erased(a.kind, a.id)
 	}
 	if err == nil && e != nil && !o.store.isLeaf() && (of || !e.knows(a.kind, a.path, &a.tree)) {
-		a.doc, a.late = a.doc.Erased(), true
+		err = o.nameLate(a, e)
+	}
+	return err
+}
+
+// nameLate takes out of an arrival the names that were erased. Where another holder has the ticket by now it says what that one is called:
+// it is no other than what is there, and nobody need choose.
+func (o *op) nameLate(a *arrival, e *erased) error {
+	a.doc, a.late = a.doc.Erased(), true
+	if a.before == nil || a.before.deleted {
+		return nil
+	}
+	since, err := o.standsOn(e, a.kind, a.before)
+	if err != nil || !since {
+		return err
+	}
+	is, err := a.before.decode(a.kind)
+	for i := range a.kind.Fields {
+		if f := &a.kind.Fields[i]; err == nil && f.Flags.Has(record.Personal) {
+			a.doc.Set(f.Name, is.Value(f.Name))
+		}
 	}
 	return err
 }
@@ -170,7 +190,7 @@ func (s *Store) ErasuresDue() (n int, since time.Time, err error) {
 			if err != nil {
 				return false, err
 			}
-			if e.done != 0 && e.done <= compacted {
+			if e.kept || e.done != 0 && e.done <= compacted {
 				return true, nil
 			}
 			n++

@@ -10,17 +10,23 @@ import (
 // erased is the row of an erased record: kind 1, done 8, n × (kind of the part 1, generation 8, hash 16). Of a ticket, which stays,
 // it has the revisions of its parts that are the first without a name: one that took the names away, and one upon each that came
 // later from who did not know of that. Whatever stands on one of them was made since. Those of which the kind has its first bit set
-// were such, until whoever had the ticket since was erased too.
+// were such, until whoever had the ticket since was erased too. Where the kind of the whole row has that bit the ticket itself is not
+// erased: it was passed on before its holder was, and what was made for that one alone goes.
 type erased struct {
 	kind  *record.Kind
 	done  int64 // microseconds since 1970; 0 = not yet
 	first map[*record.Kind][]record.Revision
 	past  map[*record.Kind][]record.Revision
+	kept  bool // the ticket is not erased, for another holder has it
 	again bool // whose ticket it was since is erased too: nothing counts as made since. It is not stored
 }
 
 func (e *erased) encode() []byte {
-	row := binary.BigEndian.AppendUint64([]byte{e.kind.Number}, uint64(e.done))
+	kind := e.kind.Number
+	if e.kept {
+		kind |= pastBit
+	}
+	row := binary.BigEndian.AppendUint64([]byte{kind}, uint64(e.done))
 	for _, k := range ticketParts {
 		for _, rev := range e.first[k] {
 			row = appendRevision(append(row, k.Number), rev)
@@ -40,6 +46,28 @@ func (e *erased) retire() {
 		e.past[k] = append(e.past[k], e.first[k]...)
 	}
 	clear(e.first)
+}
+
+// begins has what stands on the oldest revision of a part that was made since a moment count as made since, and nothing else: on the one that
+// there is, where all are older.
+func (e *erased) begins(k *record.Kind, t *record.Tree, since int64) {
+	path := t.Path(t.Winner().Revision)
+	first := path[0]
+	for _, rev := range path {
+		n := t.Find(rev)
+		if n.At != 0 && n.At < since {
+			break
+		}
+		if n.At != 0 {
+			first = rev
+		}
+	}
+	for _, rev := range e.first[k] {
+		if rev != first {
+			e.past[k] = append(e.past[k], rev)
+		}
+	}
+	e.first[k] = []record.Revision{first}
 }
 
 // learn takes over what the ledger says of first revisions, and tells whether that is more than the row did. A store that was restored
@@ -104,8 +132,10 @@ func newErased(k *record.Kind) *erased {
 
 func parseErased(row []byte) (e *erased, err error) {
 	c := cutter{rest: row}
-	k, _ := record.ByNumber(c.byte())
+	kind := c.byte()
+	k, _ := record.ByNumber(kind &^ pastBit)
 	e = newErased(k)
+	e.kept = kind&pastBit != 0
 	e.done = int64(c.uint64())
 	for len(c.rest) > 0 {
 		part := c.byte()

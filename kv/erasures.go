@@ -118,7 +118,7 @@ func (o *op) eraseTicket(a *arrival, e *erased) error {
 			return err
 		}
 		e.retire()
-		e.done = 0
+		e.done, e.kept = 0, false
 		o.put(erasedBucket, hash[:], e.encode())
 	}
 	o.applyErasure(record.Ticket, hash, nil)
@@ -245,6 +245,9 @@ func (s *Store) pendingErasures(lines []ledgerLine) (pending, all []ledgerLine, 
 			e, err := parseErased(row)
 			if err != nil || len(key) != codeHashSize {
 				return false, orCorrupt(err)
+			}
+			if e.kept {
+				return true, nil
 			}
 			l := ledgerLine{kind: e.kind, hash: erasedHash(key), at: s.clock()}
 			more := !s.isLeaf() && e.learn(last[l.hash]) // a laptop is told by its centre

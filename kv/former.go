@@ -8,7 +8,7 @@ import (
 )
 
 // Whose a ticket was says its private half alone, and forgets it sooner than the other parts, which change less often, forget the names
-// that stood beside it. So a row is kept of whoever held it once, until that person is erased.
+// that stood beside it. So a row is kept of whoever held it once, and since when no more, until that person is erased.
 
 // formerKey names such a row: ticket 8, person 8.
 func formerKey(ticket record.ID, person int64) []byte {
@@ -29,8 +29,51 @@ func (o *op) noteFormer(k *record.Kind, before, next *stored) {
 	}
 	was := intOf(before.body.Member("person_id"))
 	if was != 0 && (next.deleted || intOf(next.body.Member("person_id")) != was) {
-		o.put(formerBucket, formerKey(next.id, was), nil)
+		t, err := o.tree(k, next)
+		o.store.noteCorrupt(err)
+		o.put(formerBucket, formerKey(next.id, was), binary.BigEndian.AppendUint64(nil, uint64(t.Find(next.revision).At)))
 	}
+}
+
+// noteSince notes which revisions of a ticket's parts were the first of the next holder's time. What does not stand on them was made when
+// the ticket was a person's who is erased, and may name that person whenever it comes. A laptop lets its centre judge that.
+func (o *op) noteSince(ticket record.ID, persons []record.ID) error {
+	since := uint64(0)
+	for _, person := range persons {
+		row, err := o.get(formerBucket, formerKey(ticket, person.Int()))
+		if err != nil {
+			return err
+		}
+		if len(row) == 8 {
+			since = max(since, binary.BigEndian.Uint64(row))
+			o.put(formerBucket, formerKey(ticket, person.Int()), nil) // what comes from now on may have been written later, and in the old time
+		}
+	}
+	if since == 0 || o.store.isLeaf() {
+		return nil
+	}
+	e, err := o.erased(record.Ticket, ticket)
+	if err != nil {
+		return err
+	}
+	if e == nil {
+		e = newErased(record.Ticket)
+		e.done, e.kept = o.now.UnixMicro(), true
+	}
+	for _, k := range ticketParts {
+		st, err := o.loadAny(k, ticket)
+		if err != nil || st == nil {
+			return err
+		}
+		t, err := o.tree(k, st)
+		if err != nil {
+			return err
+		}
+		e.begins(k, &t, int64(since))
+	}
+	hash := o.store.hashErased(record.Ticket, ticket)
+	o.put(erasedBucket, hash[:], e.encode())
+	return nil
 }
 
 // forgetFormer forgets who held a ticket once.
