@@ -267,39 +267,3 @@ func (s *Store) pendingErasures(lines []ledgerLine) (pending, all []ledgerLine, 
 	}
 	return pending, all, err
 }
-
-// identify finds the records that are to be erased by their hashes, and answers the hashes of those that are not here. A ticket is here
-// where any part of it is: a laptop brings them in any order.
-func (e *eraser) identify(pending []ledgerLine) (absent []ledgerLine, err error) {
-	wanted := map[erasedHash]bool{}
-	sought := map[*record.Kind]int{}
-	for _, l := range pending {
-		if !wanted[l.hash] {
-			wanted[l.hash] = true
-			sought[l.kind]++
-		}
-	}
-	for _, k := range [...]*record.Kind{record.Person, record.Membership, record.Ticket, record.HolderName, record.Holder} {
-		as := erasedAs(k)
-		if sought[as] == 0 {
-			continue
-		}
-		err := e.keys(kindBucket(k), func(key []byte) {
-			id, ok := k.KeyID(key)
-			if hash := e.store.hashErased(k, id); ok && wanted[hash] {
-				e.all[as] = append(e.all[as], id)
-				delete(wanted, hash)
-				sought[as]--
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	for _, l := range pending {
-		if wanted[l.hash] {
-			absent = append(absent, l)
-		}
-	}
-	return absent, nil
-}
