@@ -24,8 +24,6 @@ type erasures struct {
 	running    sync.WaitGroup
 	concealed  atomic.Pointer[concealed] // nil: nothing
 	unfinished atomic.Int64              // what could not be erased the last time
-	idsMu      sync.Mutex                // guards ids
-	ids        map[erasedHash]record.ID  // what was erased, as far as somebody has asked; the zero id is not here
 }
 
 // erasedAs is the kind under which a record is erased: a ticket's parts are the ticket.
