@@ -25,7 +25,7 @@ func (s *canonicalScan) take(c byte) bool {
 }
 
 func (s *canonicalScan) value(depth int) bool {
-	if len(s.rest) == 0 || depth >= maxDocDepth {
+	if len(s.rest) == 0 || depth >= MaxDocDepth {
 		return false
 	}
 	switch s.rest[0] {

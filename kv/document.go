@@ -123,6 +123,7 @@ type DocWrite struct {
 	Body        []byte       // an object without members that begin with "_"; nil: an empty one. Nobody may write to it afterwards
 	Attachments []Attachment // all it has: Name, Type, SHA256, RevPos
 	Author      Author       // of a replicated revision of a record, as far as its server tells
+	Wrong       error        // what is known to be wrong with it: it is refused. nil: nothing
 	canonical   []byte
 	opened      *opened // of a record, by who has read it already; nil: nobody has
 }
@@ -136,7 +137,7 @@ type Author struct {
 }
 
 // DocResult is what became of a DocWrite: its revision, or ErrNotFound (no such database), *Conflict, *Forbidden, ErrDocument,
-// ErrTooLarge, ErrNoBlob.
+// ErrTooLarge, ErrNoBlob, its Wrong.
 type DocResult struct {
 	Revision record.Revision
 	Err      error

@@ -18,11 +18,12 @@ import (
 // MaxDoc is how many bytes the canonical JSON of a free document may have.
 const MaxDoc = 8 << 20
 
-// maxDocID is how many bytes a document's id may have; maxDocDepth how deep its values may lie in one another.
-const (
-	maxDocID    = 1024
-	maxDocDepth = 1000 // as of a request's body: what was taken there goes to every other store
-)
+// MaxDocDepth is how deep a document's values may lie in one another, as of a request's body: what was taken there goes to every
+// other store.
+const MaxDocDepth = 1000
+
+// maxDocID is how many bytes a document's id may have.
+const maxDocID = 1024
 
 // Attachment is what a document says of bytes that belong to it.
 type Attachment struct {
@@ -82,7 +83,7 @@ func makeCanonical(body []byte) ([]byte, error) {
 // appendCanonicalDoc appends the decoder's next value.
 func appendCanonicalDoc(dst []byte, dec *jsontext.Decoder) ([]byte, error) {
 	switch kind := dec.PeekKind(); {
-	case dec.StackDepth() > maxDocDepth:
+	case dec.StackDepth() > MaxDocDepth:
 		return nil, fmt.Errorf("%w: too deep", ErrDocument)
 	case kind == '{':
 		return appendCanonicalObject(dst, dec)

@@ -19,6 +19,9 @@ const (
 
 // prepareDoc checks what a document is without looking at the store.
 func prepareDoc(in DocWrite) (*DocWrite, error) {
+	if in.Wrong != nil {
+		return nil, in.Wrong
+	}
 	if err := checkDocID(in.ID); err != nil {
 		return nil, err
 	}

@@ -10,21 +10,27 @@ import (
 	"doorward/kv/record"
 )
 
-// keepRefused keeps for staff, whole, the documents of records that were refused (design.md §5): a client of the protocol skips
-// them for ever. One that comes again is kept once.
+// keepRefused keeps for staff the documents of records that were refused (design.md §5): a client of the protocol skips them for ever.
+// One that comes again is kept once. One that is no document of a record at all is only named.
 func (db *Database) keepRefused(p Principal, writes []DocWrite, results []DocResult) error {
 	var steps []step
 	for i := range results {
 		var f *Forbidden
-		if !errors.As(results[i].Err, &f) {
+		in, err := &writes[i], results[i].Err
+		whole := errors.As(err, &f)
+		switch {
+		case whole:
+			if in, err = prepareDoc(writes[i]); err != nil {
+				return err // it was prepared before
+			}
+		case in.Path != nil && (in.Wrong != nil || errors.Is(err, ErrDocument) || errors.Is(err, ErrTooLarge)):
+			in, f = in.named(), refused(err.Error()).(*Forbidden)
+		default:
 			continue
 		}
-		in, err := prepareDoc(writes[i])
-		if err != nil {
-			return err // it was prepared before
-		}
-		steps = append(steps, step{run: func(o *op) (err error) {
-			results[i].Kept, err = o.keepRefusal(p, db.name, in, f)
+		steps = append(steps, step{run: func(o *op) error {
+			kept, err := o.keepRefusal(p, db.name, in, f)
+			results[i].Kept = kept && whole
 			return err
 		}})
 	}
@@ -53,7 +59,7 @@ func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) (ke
 		}
 		if e, err := o.erased(k, id); err != nil {
 			return false, err
-		} else if e != nil {
+		} else if e != nil && in.canonical != nil {
 			in = in.withoutNames(k)
 		}
 	}
@@ -82,6 +88,21 @@ func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) (ke
 	d.Set("at", record.Time(o.now))
 	_, err = o.write(change{kind: record.Refusal, id: id, is: d})
 	return ok && err == nil, err
+}
+
+// named is a document's name, and nothing of what it says.
+func (in *DocWrite) named() *DocWrite {
+	only := &DocWrite{ID: in.ID[:min(len(in.ID), maxDocID)]}
+	if len(in.Path) > 0 && in.Path[0] != (record.Revision{}) {
+		only.Path = in.Path[:1]
+	}
+	return only
+}
+
+// nameOf is named of a refused document.
+func nameOf(doc record.Body) *DocWrite {
+	rev, _ := record.ParseRevision(record.Unquote(doc.Member("_rev"))) // zero where it has none
+	return (&DocWrite{ID: record.Unquote(doc.Member("_id")), Path: []record.Revision{rev}}).named()
 }
 
 // withoutNames is a document of a kind without what is personal in it, as far as it can be read at all.

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"bytes"
 	"slices"
 
 	"doorward/kv/record"
@@ -20,6 +21,9 @@ func (o *op) applyRefused(p Principal, d *record.Doc) error {
 	body := record.Body{Shown: whole[1 : len(whole)-1]}
 	if string(body.Member("_deleted")) == "true" {
 		return o.deleteAs(p, erasedAs(k), id)
+	}
+	if bytes.Equal(whole, wholeDoc(nameOf(body))) {
+		return &Conflict{Reason: "the refusal names the document, and holds nothing of what it said"}
 	}
 	st, err := o.loadAny(k, id)
 	if err != nil {

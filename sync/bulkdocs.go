@@ -46,6 +46,7 @@ func (c *call) readBatch() (*bulk, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.values.from = &shallow{from: c.values.from}
 	b, given := &bulk{}, false
 	err = eachMember(dec, func(name string) error {
 		switch name {
@@ -71,28 +72,17 @@ func (c *call) readBatch() (*bulk, error) {
 
 // store stores some of a batch's documents and answers what became of each.
 func (b *bulk) store(c *call, docs []*incoming) ([]kv.DocResult, error) {
-	writes := make([]kv.DocWrite, 0, len(docs))
-	results := make([]kv.DocResult, len(docs))
-	at := make([]int, 0, len(docs))
+	writes := make([]kv.DocWrite, len(docs))
 	for i, d := range docs {
 		if d.id == "" && !b.replicated {
 			d.id = newID()
 		}
-		w, err := c.write(d, b.replicated)
-		if err != nil {
-			results[i].Err = err
-			continue
+		var err error
+		if writes[i], err = c.write(d, b.replicated); err != nil {
+			return nil, err
 		}
-		writes, at = append(writes, w), append(at, i)
 	}
-	stored, err := c.db.Write(writes)
-	if err != nil {
-		return nil, err
-	}
-	for i, r := range stored {
-		results[at[i]] = r
-	}
-	return results, nil
+	return c.db.Write(writes)
 }
 
 // line writes what became of one document. Of what was replicated only what was not taken is told.

@@ -101,7 +101,7 @@ func (c *call) named(q *query) (record.Revision, error) {
 func (c *call) store(d *incoming, replicated bool) error {
 	w, err := c.write(d, replicated)
 	if err != nil {
-		return c.refused(err)
+		return err
 	}
 	rev, err := c.writeOne(w)
 	if err != nil {

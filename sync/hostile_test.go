@@ -1,11 +1,16 @@
 package sync_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
 	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
 )
 
 // TestHalfARequestChangesNothing cuts requests off in the middle.
@@ -96,4 +101,45 @@ func TestADocumentBranchesNotForEver(t *testing.T) {
 		t.Errorf("PUT = %s", a.body)
 	}
 	s.want(200, "GET", "/notes/b", "")
+}
+
+// TestADocumentThatIsNoneIsRefusedAlone: whatever is wrong with one document of a push, the others are taken, and staff find that it was
+// refused. There is nothing in such a refusal that could be applied.
+func TestADocumentThatIsNoneIsRefusedAlone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	kvtest.Create(t, s.store, record.Church, `{"name":"North"}`)
+	id := kvtest.Create(t, s.store, record.Person, `{"full_name":"Ana Souza","church_id":1}`)
+	rev := `"1-` + strings.Repeat("0", 31)
+	person := record.Person.DocID(record.Int(id))
+	docs := []string{
+		`{"_id":"` + person + `","_rev":` + rev + `1","full_name":"Deep","church_id":1,"x":` + strings.Repeat(`[`, 12_000) + `"]{"` + strings.Repeat(`]`, 12_000) + `}`,
+		`{"_id":"` + person + `","_rev":` + rev + `2","full_name":"Once","full_name":"Twice","church_id":1}`,
+		`{"_id":"` + person + `","_rev":` + rev + `3","full_name":"no ` + "\xff" + ` UTF-8","church_id":1}`,
+		`{"_id":"` + person + `","_rev":` + rev + `4","_strange":1,"full_name":"A member of CouchDB's"}`,
+		`{"_id":"` + person + `","_rev":"first","full_name":"No revision"}`,
+		`{"full_name":"No name"}`,
+		`5`,
+		fmt.Sprintf(`{"_id":"%s","_rev":%s5","full_name":"Bia","church_id":1}`, record.Person.DocID(record.Int(record.FirstDrawn)), rev),
+	}
+	push := `{"new_edits":false,"docs":[` + strings.Join(docs, ",") + `]}`
+	for range 2 { // what comes again is kept once
+		a := s.want(201, "POST", "/church-1/_bulk_docs", push)
+		if n := strings.Count(a.body, `"error":"forbidden"`); n != len(docs)-1 {
+			t.Errorf("_bulk_docs = %s, want all but one forbidden", a.body)
+		}
+	}
+	s.want(200, "GET", "/church-1/"+record.Person.DocID(record.Int(record.FirstDrawn)), "")
+	page, err := s.store.Matters(kv.Operator(), kv.MatterQuery{Kind: record.Refusal, Limit: 100})
+	if err != nil || len(page.Replies) < 5 {
+		t.Fatalf("staff find %d refusals, %v; want those that have a name", len(page.Replies), err)
+	}
+	for _, r := range page.Replies {
+		if err := s.store.ResolveRefusal(kv.Operator(), r.ID, true); !errors.Is(err, kv.ErrConflict) {
+			t.Errorf("applying %s = %v, want ErrConflict", r.JSON, err)
+		}
+	}
+	if r, err := s.store.Retrieve(kv.Operator(), kv.Target{Surface: record.V1, Kind: record.Person, ID: record.Int(id)}); err != nil || !strings.Contains(string(r.JSON), `"full_name":"Ana Souza"`) {
+		t.Errorf("the person is %s, %v", r.JSON, err)
+	}
 }

@@ -3,6 +3,7 @@ package sync
 import (
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"doorward/kv"
@@ -130,25 +131,26 @@ func (d *incoming) revisions(v jsontext.Value) error {
 	return nil
 }
 
-// write is the document as the store takes it: as a new edit of its revision, or as it was replicated.
-func (c *call) write(d *incoming, replicated bool) (kv.DocWrite, error) {
-	if d.err == nil && d.strange {
-		d.err = errRevision
+// write is the document as the store takes it: as a new edit of its revision, or as it was replicated. What is wrong with it is in it.
+func (c *call) write(d *incoming, replicated bool) (w kv.DocWrite, err error) {
+	w = kv.DocWrite{ID: d.id, Parent: d.rev, Deleted: d.deleted, Body: d.body, Wrong: d.err}
+	if w.Wrong == nil && d.strange {
+		w.Wrong = errRevision
 	}
-	if d.err != nil {
-		return kv.DocWrite{}, d.err
-	}
-	w := kv.DocWrite{ID: d.id, Parent: d.rev, Deleted: d.deleted, Body: d.body}
 	if replicated {
 		if w.Path = d.path; w.Path == nil || d.rev != (record.Revision{}) && w.Path[0] != d.rev {
 			w.Path = []record.Revision{d.rev}
 		}
-		if w.Path[0] == (record.Revision{}) {
-			return w, errNoRevision
+		if w.Wrong == nil && w.Path[0] == (record.Revision{}) {
+			w.Wrong = errNoRevision
 		}
 		w.Parent = record.Revision{}
 	}
-	var err error
-	w.Attachments, err = c.resolve(d, w.Path)
+	if w.Wrong != nil {
+		return w, nil
+	}
+	if w.Attachments, err = c.resolve(d, w.Path); errors.Is(err, errStub) {
+		w.Wrong, err = err, nil
+	}
 	return w, err
 }
