@@ -8,6 +8,28 @@ import (
 
 // HeldEvents are the events of which the store holds more than the event itself: tickets, their names or holders, or facts. *Forbidden.
 func (s *Store) HeldEvents(p Principal) (ids []int64, err error) {
+	held, err := s.held(p, record.ScopeSort.OfEvent)
+	for _, scope := range held {
+		ids = append(ids, scope.ID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), err
+}
+
+// Holdings are the databases of churches and events of which the store holds more than events themselves, by name. *Forbidden.
+func (s *Store) Holdings(p Principal) (names []string, err error) {
+	held, err := s.held(p, func(sort record.ScopeSort) bool {
+		return sort.OfEvent() || sort == record.ScopeChurch || sort == record.ScopeChurchFinance
+	})
+	for _, scope := range held {
+		names = append(names, scope.String())
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// held are the scopes of some sorts that have records besides events themselves: an event is in its church, too.
+func (s *Store) held(p Principal, such func(record.ScopeSort) bool) (all []record.Scope, err error) {
 	if err := p.CheckWhole(); err != nil {
 		return nil, err
 	}
@@ -17,41 +39,47 @@ func (s *Store) HeldEvents(p Principal) (ids []int64, err error) {
 				continue
 			}
 			for _, c := range chunk.counts {
-				holds, err := v.holdsMore(c)
+				if c.live+c.deleted == 0 || !such(c.scope.Sort) {
+					continue
+				}
+				holds, err := v.holdsMore(c.scope)
 				if err != nil {
 					return err
 				}
 				if holds {
-					ids = append(ids, c.scope.ID)
+					all = append(all, c.scope)
 				}
 			}
 		}
 		return nil
 	})
-	slices.Sort(ids)
-	return slices.Compact(ids), err
+	return all, err
 }
 
-// holdsMore tells that a scope of an event has records besides the event itself, which its church has too.
-func (v *sight) holdsMore(c scopeCount) (bool, error) {
-	n := c.live + c.deleted
-	if !c.scope.Sort.OfEvent() || n != 1 || c.scope.Sort != record.ScopeEvent {
-		return c.scope.Sort.OfEvent() && n > 0, nil
-	}
-	st, err := v.loadAny(record.Event, record.Int(c.scope.ID))
-	return err == nil && (st == nil || !st.in(c.scope)), err
+// holdsMore tells that a scope has records besides events themselves.
+func (v *sight) holdsMore(s record.Scope) (holds bool, err error) {
+	prefix := appendScope(nil, s)
+	err = v.scan(scopeLogBucket, prefix, nil, func(key, row []byte) (bool, error) {
+		c, err := parseScopeLog(0, row)
+		holds = err == nil && !c.removed && c.Kind != record.Event
+		return err == nil && !holds, err
+	})
+	return holds, err
 }
 
-// Departed are the databases of those events that the laptop of a key holds though they have left its churches, as if they were over:
-// it drops them once this store has what it made of them, be it for staff. A mirror keeps all it has, and only brings its facts.
+// Departed are the databases of those events that the laptop of a key holds though they have left its churches, or it was enrolled for them
+// before, as if they were over: it drops them once this store has what it made of them, be it for staff. A mirror keeps all it has, and only brings its facts.
 // ErrNotFound for a key of another class.
 func (s *Store) Departed(p Principal, held []int64) (all []Exchanged, err error) {
 	err = s.view(func(v *sight) error {
 		e, err := v.venueOf(p)
-		if err != nil || e.Level.Name == EventOf {
+		if err != nil {
 			return err
 		}
 		known := v.eventsOf(&e)
+		if e.Level.Name == EventOf {
+			known = e.Level.IDs
+		}
 		for _, id := range held {
 			if slices.Contains(known, id) {
 				continue

@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -27,23 +26,6 @@ var ErrCode = errors.New("the code is wrong, was used before, or is older than a
 
 // ErrEnrolled is a good code that is brought under a name which the bringer has not shown to be its own.
 var ErrEnrolled = errors.New("the folder is a copy of the centre's or of an enrolled laptop's, or has lost its key: revoke that laptop at the centre first")
-
-// Joiner is a laptop that brings a code.
-type Joiner struct {
-	Node   string            // its ULID
-	Secret [sha256.Size]byte // the hash of the secret that it has drawn
-	Proof  []byte            // Prove, where it has a key of the centre's already
-}
-
-// Prove is what only who knows the secret of a key can say, of this code and this new secret alone. It tells nobody the secret: the
-// address may be another centre's than the key is of.
-func (j Joiner) Prove(code, secret string) []byte { return j.prove(code, HashSecret(secret)) }
-
-func (j Joiner) prove(code string, hash [sha256.Size]byte) []byte {
-	mac := hmac.New(sha256.New, hash[:])
-	mac.Write(append(append(codeHashText(code), j.Node...), j.Secret[:]...))
-	return mac.Sum(nil)
-}
 
 // Enrolment is what a laptop is let in for.
 type Enrolment struct {
@@ -150,7 +132,7 @@ type Credential struct {
 	Ends    time.Time
 }
 
-// Exchange gives a laptop a key for its code: ErrCode, ErrEnrolled. The same laptop may bring the same code and hash again, as when
+// Exchange gives a laptop a key for its code: ErrCode, ErrEnrolled, *HoldsMore. The same laptop may bring the same code and hash again, as when
 // the first answer was lost. Whose name is enrolled already proves that it has the present key, or that one is revoked: a name is
 // all that facts and changes are known by.
 func (s *Store) Exchange(code string, j Joiner) (c Credential, err error) {
@@ -173,7 +155,7 @@ func (s *Store) Exchange(code string, j Joiner) (c Credential, err error) {
 		if err := o.retire(code, j); err != nil {
 			return err
 		}
-		if c, err = o.exchange(st, k, j.Secret); err == nil {
+		if c, err = o.exchange(st, k, j); err == nil {
 			o.after = append(o.after, s.reloadLogins)
 		}
 		return err
@@ -238,51 +220,14 @@ func (o *op) keyOf(d *record.Doc, node string) (k Key, err error) {
 	return k, err
 }
 
-// retire ends what a laptop was enrolled for before, if it is that laptop: it has one key. This store's own name is no laptop's.
-func (o *op) retire(code string, j Joiner) error {
-	if j.Node == o.store.Node() {
-		return ErrEnrolled
-	}
-	for _, id := range o.idsOf(record.Node) {
-		st, err := o.load(record.Node, id)
-		if err != nil {
-			return err
-		}
-		d, err := st.decode(record.Node)
-		if err != nil {
-			return err
-		}
-		if _, revoked := timeOf(d.Value("revoked_at")); d.Text("node") != j.Node || revoked {
-			continue
-		}
-		if err := errorsOr(o.isProven(d, code, j), func() error { return o.endVenue(Operator(), st, d) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// isProven answers nil where a laptop that was enrolled before has shown that it has its key.
-func (o *op) isProven(d *record.Doc, code string, j Joiner) error {
-	key, err := o.load(record.APIKey, record.Int(d.Int("key_id")))
-	if err != nil || key == nil {
-		return err
-	}
-	_, hash, err := key.key()
-	if err == nil && !hmac.Equal(j.Proof, j.prove(code, hash)) {
-		err = ErrEnrolled
-	}
-	return err
-}
-
 // exchange makes the key.
-func (o *op) exchange(st *stored, k Key, secret [sha256.Size]byte) (c Credential, err error) {
+func (o *op) exchange(st *stored, k Key, j Joiner) (c Credential, err error) {
 	id, _, err := o.vacant(record.APIKey, record.ID{})
 	if err != nil {
 		return c, err
 	}
 	k.ID = id.Int()
-	if _, err := o.add(Operator(), record.APIKey, newRecord{id: id, made: finish(Operator(), k.doc(secret), o.moment())}); err != nil {
+	if _, err := o.add(Operator(), record.APIKey, newRecord{id: id, made: finish(Operator(), k.doc(j.Secret), o.moment())}); err != nil {
 		return c, err
 	}
 	_, err = o.amend(Operator(), record.Node, st, func(d *record.Doc) {
@@ -290,6 +235,9 @@ func (o *op) exchange(st *stored, k Key, secret [sha256.Size]byte) (c Credential
 		d.Set("key_id", record.Number(k.ID))
 		d.Set("joined_at", record.Time(o.now))
 	})
+	if err == nil {
+		err = o.givesAll(Principal{key: k.ID, level: k.Level, node: k.Node}, j.Holds)
+	}
 	return o.credential(st.id.Int(), k), err
 }
 

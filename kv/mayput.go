@@ -50,36 +50,40 @@ func (v *sight) mayPutInEvent(p Principal, k *record.Kind, event int64) (bool, e
 	return v.hasAlong(p, k, event)
 }
 
-// hasAlong tells a kind that laptops write at an event, and a laptop that was enrolled for that one besides its church.
+// hasAlong tells a kind that laptops write at an event, and a laptop that was enrolled for that one besides its church, or before.
 func (v *sight) hasAlong(p Principal, k *record.Kind, event int64) (bool, error) {
-	if !p.isNode() || !writeRules[k].event {
+	if !writeRules[k].event {
 		return false, nil
 	}
-	e, err := v.venueOf(p)
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
-	return slices.Contains(e.Events, event), err
+	return v.anyEnrolment(p, func(e *Enrolled) (bool, error) {
+		return slices.Contains(e.Events, event) || e.Level.Name == EventOf && slices.Contains(e.Level.IDs, event), nil
+	})
 }
 
 // hadEvent tells an event that is or was of one of a laptop's churches, or which it was enrolled for: moved and deleted ones too.
 func (v *sight) hadEvent(p Principal, event int64) (bool, error) {
-	if !p.isNode() || p.level.Name != ChurchOf {
-		return false, nil
+	had, err := v.anyEnrolment(p, func(e *Enrolled) (bool, error) { return v.wasOf(e.Level, event) })
+	if err != nil || had {
+		return had, err
 	}
+	return v.hasAlong(p, record.Ticket, event)
+}
+
+// wasOf tells an event that is or was of one of a level's churches.
+func (v *sight) wasOf(l Level, event int64) (bool, error) {
 	id := record.Int(event)
 	st, err := v.loadAny(record.Event, id)
-	if err != nil || st == nil {
+	if err != nil || st == nil || l.Name != ChurchOf {
 		return false, err
 	}
-	for _, church := range p.level.IDs {
+	for _, church := range l.IDs {
 		s := record.Scope{Sort: record.ScopeChurch, ID: church}
 		left, err := v.get(leftBucket, leftKey(record.Event, id, s))
 		if err != nil || left != nil || st.in(s) {
 			return err == nil, err
 		}
 	}
-	return v.hasAlong(p, record.Ticket, event)
+	return false, nil
 }
 
 // isGuest tells that p writes an arrival as a laptop of an event does: only what it has made itself. That is so where the record is, too.

@@ -26,6 +26,8 @@ type joining struct {
 	Realm  string `json:"realm"`
 	Vacant bool   `json:"vacant"`          // it has no records, and may take another realm over
 	Proof  []byte `json:"proof,omitempty"` // that it has the key which it had before
+
+	Holds []string `json:"holds,omitempty"` // the databases of churches and events of which it has something
 }
 
 // joined is what it is given. It is the one answer that holds the key which codes are hashed with.
@@ -53,7 +55,7 @@ func enrol(c *call) error {
 	if in.Realm != store.Realm() && !in.Vacant {
 		return kv.ErrOtherRealm
 	}
-	cred, err := store.Exchange(in.Code, kv.Joiner{Node: in.Node, Secret: hash, Proof: in.Proof})
+	cred, err := store.Exchange(in.Code, kv.Joiner{Node: in.Node, Secret: hash, Proof: in.Proof, Holds: in.Holds})
 	if errors.Is(err, kv.ErrCode) {
 		var slow interface{ RetryAfter() time.Duration }
 		if _, e := c.server.config.Gate.Login(c.request, "enrolment", ""); errors.As(e, &slow) {
@@ -167,7 +169,10 @@ func introduce(store *kv.Store, code, secret string) (in joining, err error) {
 	if joined {
 		j.Proof = j.Prove(code, before.Secret)
 	}
-	return joining{Code: code, Node: j.Node, Secret: hex.EncodeToString(j.Secret[:]), Realm: store.Realm(), Vacant: store.MayJoin("") == nil, Proof: j.Proof}, err
+	if err == nil {
+		j.Holds, err = store.Holdings(kv.Operator())
+	}
+	return joining{Code: code, Node: j.Node, Secret: hex.EncodeToString(j.Secret[:]), Realm: store.Realm(), Vacant: store.MayJoin("") == nil, Proof: j.Proof, Holds: j.Holds}, err
 }
 
 // ErrNoCode is an address to join that has no code.
@@ -183,6 +188,7 @@ func bring(ctx context.Context, t *There, in joining, out *joined) (err error) {
 			return e
 		}
 	}
+	var no *refusal
 	switch {
 	case is(err, http.StatusForbidden):
 		return kv.ErrCode
@@ -190,6 +196,8 @@ func bring(ctx context.Context, t *There, in joining, out *joined) (err error) {
 		return kv.ErrOtherRealm
 	case is(err, http.StatusPreconditionFailed):
 		return kv.ErrEnrolled
+	case is(err, http.StatusUnprocessableEntity) && errors.As(err, &no):
+		return errors.New(no.reason)
 	case is(err, http.StatusNotFound):
 		return errors.New("there is no Doorward at the address")
 	}

@@ -102,7 +102,10 @@ func explain(err error) problem {
 	var slow interface{ RetryAfter() time.Duration }
 	var peer *refusal
 	var wrong *LineError
+	var more *kv.HoldsMore
 	switch {
+	case errors.As(err, &more):
+		return problem{422, "holds_more", more.Error()}
 	case errors.As(err, &wrong):
 		return problem{400, "bad_request", wrong.Error()}
 	case errors.As(err, &peer) && peer.status == http.StatusNotFound:

@@ -1,0 +1,94 @@
+package kv
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"doorward/kv/record"
+)
+
+// HoldsMore is a folder that holds databases which its code does not give, as one that replicate has filled: no erasure, no end of an
+// event and no revocation would ever take them out of it again.
+type HoldsMore struct{ Databases []string }
+
+func (h *HoldsMore) Error() string {
+	return "the folder holds more than its code gives (" + strings.Join(h.Databases, ", ") + "): join with a new folder, or by a code that gives these too"
+}
+
+// givesAll answers a *HoldsMore for a laptop that brings databases of churches and events which are none of its own. What is not known
+// here, or deleted, is nobody's: a centre that was restored may be brought it by the laptop.
+func (o *op) givesAll(p Principal, holds []string) error {
+	e, err := o.venueOf(p)
+	if err != nil {
+		return err
+	}
+	given := o.exchanged(&e)
+	var more []string
+	for _, name := range holds {
+		if slices.ContainsFunc(given, func(db Exchanged) bool { return db.Name == name || db.Name == mirror }) {
+			continue
+		}
+		foreign, err := o.isForeign(p, name)
+		if err != nil {
+			return err
+		}
+		if foreign {
+			more = append(more, name)
+		}
+	}
+	if len(more) > 0 {
+		return &HoldsMore{more}
+	}
+	return nil
+}
+
+// isForeign tells a database of a church or an event that is there, but for one of an event that the laptop had and drops.
+func (o *op) isForeign(p Principal, name string) (bool, error) {
+	k := record.Church
+	scope, _ := record.ParseScope(name)
+	if scope.Sort.OfEvent() {
+		k = record.Event
+	}
+	st, err := o.load(k, record.Int(scope.ID))
+	if err != nil || st == nil || k == record.Church {
+		return st != nil, err
+	}
+	had, err := o.hadEvent(p, scope.ID)
+	return !had, err
+}
+
+// anyEnrolment calls fn with the enrolment of a laptop's key, and with those before that ended as the next began, until it answers true:
+// what the laptop made for them it may hand over still. One that staff has revoked ended for good.
+func (v *sight) anyEnrolment(p Principal, fn func(*Enrolled) (bool, error)) (bool, error) {
+	if !p.isNode() {
+		return false, nil
+	}
+	e, err := v.venueOf(p)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	for at := &e; err == nil && at != nil; at, err = v.enrolledBefore(at) {
+		if is, err := fn(at); err != nil || is {
+			return is, err
+		}
+	}
+	return false, err
+}
+
+// enrolledBefore is the enrolment that ended as one of the same laptop began; nil: there is none.
+func (v *sight) enrolledBefore(e *Enrolled) (*Enrolled, error) {
+	for _, id := range v.idsOf(record.Node) {
+		st, err := v.load(record.Node, id)
+		if err != nil || st == nil {
+			return nil, err
+		}
+		began, _ := timeOf(st.body.Member("joined_at")) // null: not at all
+		ended, ok := timeOf(st.body.Member("revoked_at"))
+		if ok && ended.Equal(e.Joined) && began.Before(ended) && record.Unquote(st.body.Member("node")) == e.Venue.Node {
+			was, err := v.enrolled(id)
+			return &was, err
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,63 @@
+package kv
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+
+	"doorward/kv/record"
+)
+
+// Joiner is a laptop that brings a code.
+type Joiner struct {
+	Node   string            // its ULID
+	Secret [sha256.Size]byte // the hash of the secret that it has drawn
+	Proof  []byte            // Prove, where it has a key of the centre's already
+	Holds  []string          // its Holdings
+}
+
+// Prove is what only who knows the secret of a key can say, of this code and this new secret alone. It tells nobody the secret: the
+// address may be another centre's than the key is of.
+func (j Joiner) Prove(code, secret string) []byte { return j.prove(code, HashSecret(secret)) }
+
+func (j Joiner) prove(code string, hash [sha256.Size]byte) []byte {
+	mac := hmac.New(sha256.New, hash[:])
+	mac.Write(append(append(codeHashText(code), j.Node...), j.Secret[:]...))
+	return mac.Sum(nil)
+}
+
+// retire ends what a laptop was enrolled for before, if it is that laptop: it has one key. This store's own name is no laptop's.
+func (o *op) retire(code string, j Joiner) error {
+	if j.Node == o.store.Node() {
+		return ErrEnrolled
+	}
+	for _, id := range o.idsOf(record.Node) {
+		st, err := o.load(record.Node, id)
+		if err != nil {
+			return err
+		}
+		d, err := st.decode(record.Node)
+		if err != nil {
+			return err
+		}
+		if _, revoked := timeOf(d.Value("revoked_at")); d.Text("node") != j.Node || revoked {
+			continue
+		}
+		if err := errorsOr(o.isProven(d, code, j), func() error { return o.endVenue(Operator(), st, d) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isProven answers nil where a laptop that was enrolled before has shown that it has its key.
+func (o *op) isProven(d *record.Doc, code string, j Joiner) error {
+	key, err := o.load(record.APIKey, record.Int(d.Int("key_id")))
+	if err != nil || key == nil {
+		return err
+	}
+	_, hash, err := key.key()
+	if err == nil && !hmac.Equal(j.Proof, j.prove(code, hash)) {
+		err = ErrEnrolled
+	}
+	return err
+}
