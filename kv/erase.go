@@ -130,7 +130,7 @@ func (e *eraser) begin(k *record.Kind, ids []record.ID) error {
 	}
 	var steps []step
 	for _, l := range lines {
-		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, false) }})
+		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, 0) }})
 	}
 	return errors.Join(e.store.doEach(steps), e.stop("noted "+k.Name))
 }
@@ -179,9 +179,12 @@ func (e *eraser) enter(lines []ledgerLine) error {
 	return e.store.appendLedger(e.dir, lines)
 }
 
-// noteErased writes what replicas are told of an erasure, and that it goes on here, or is done. A ticket whose next holder is erased too
+// nothingHeld is when an erasure was done of what was not here: it has left no bytes to compact.
+const nothingHeld = 1
+
+// noteErased writes what replicas are told of an erasure, and when it was done here, in microseconds; 0 = it goes on. A ticket whose next holder is erased too
 // is told of again.
-func (o *op) noteErased(l ledgerLine, key int64, done bool) error {
+func (o *op) noteErased(l ledgerLine, key, done int64) error {
 	o.store.erasures.any.Store(true)
 	row, err := o.get(erasedBucket, l.hash[:])
 	if err != nil {
@@ -194,13 +197,11 @@ func (o *op) noteErased(l ledgerLine, key int64, done bool) error {
 		}
 	}
 	more := e.learn(l)
-	again := e.done != 0 && !done
+	again := e.done != 0 && done == 0
 	more = more || e.kept
 	e.kept = false
-	if row == nil || done || again || more {
-		if e.done = 0; done {
-			e.done = o.now.UnixMicro()
-		}
+	if row == nil || done != 0 || again || more {
+		e.done = done
 		o.put(erasedBucket, l.hash[:], e.encode())
 	}
 	if o.store.isLeaf() {
@@ -260,7 +261,7 @@ func (e *eraser) run() error {
 func (e *eraser) finish(absent []ledgerLine) error {
 	var steps []step
 	for _, l := range absent {
-		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, true) }})
+		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, nothingHeld) }})
 	}
 	if err := errors.Join(e.enterFirst(), e.forgetHeld()); err != nil {
 		return err
@@ -268,7 +269,7 @@ func (e *eraser) finish(absent []ledgerLine) error {
 	for _, k := range []*record.Kind{record.Ticket, record.Membership, record.Person} {
 		for _, id := range e.all[k] {
 			l := e.line(k, id)
-			steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, true) }})
+			steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, o.now.UnixMicro()) }})
 		}
 	}
 	e.found.Tickets, e.found.Memberships = len(e.all[record.Ticket]), len(e.all[record.Membership])

@@ -188,7 +188,7 @@ func (s *Store) ErasuresDue() (n int, since time.Time, err error) {
 			if err != nil {
 				return false, err
 			}
-			if e.kept || e.done != 0 && e.done <= compacted {
+			if e.kept || e.done == nothingHeld || e.done != 0 && e.done <= compacted {
 				return true, nil
 			}
 			n++

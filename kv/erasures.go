@@ -114,7 +114,7 @@ func (o *op) applyErasure(k *record.Kind, hash erasedHash, first map[*record.Kin
 func (o *op) eraseTicket(a *arrival, e *erased) error {
 	hash := o.store.hashErased(a.kind, a.id)
 	if e != nil && e.knows(a.kind, a.path, &a.tree) && !o.store.isLeaf() {
-		if err := o.noteErased(ledgerLine{kind: record.Ticket, hash: hash, at: o.now}, 0, false); err != nil {
+		if err := o.noteErased(ledgerLine{kind: record.Ticket, hash: hash, at: o.now}, 0, 0); err != nil {
 			return err
 		}
 		e.retire()
@@ -221,7 +221,7 @@ func (b begun) complete() error {
 	}
 	var steps []step
 	for _, l := range b.pending {
-		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, 0, false) }})
+		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, 0, 0) }})
 	}
 	if err := b.store.doEach(steps); err != nil {
 		return err
