@@ -2,7 +2,6 @@ package kv
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -155,19 +154,10 @@ func (o *op) chooseBody(ad *adoption) error {
 	return err
 }
 
-// keepLosers keeps the bodies of the revision that was the record's, and of those that have come and are not. A laptop keeps nothing
-// of what a ticket was: nobody tells it who had the ticket once, and only the root merges.
+// keepLosers keeps the bodies of the revision that was the record's, and of those that have come and are not.
 func (o *op) keepLosers(ad *adoption) error {
-	if ad.tree.Len() > 1 && o.store.isLeaf() && erasedAs(ad.kind) == record.Ticket {
-		leaves := ad.tree.Leaves()
-		for _, n := range ad.tree.Nodes() {
-			isLeaf := slices.ContainsFunc(leaves, func(l record.TreeNode) bool { return l.Revision == n.Revision })
-			if !n.Held || n.Deleted || isLeaf || n.Revision == ad.next.revision || ad.fresh[n.Revision] != nil {
-				continue
-			}
-			ad.tree.Hold(n.Revision, false)
-			o.delete(bodyBucket, bodyKey(ad.kind, ad.id, n.Revision))
-		}
+	if err := o.keepLess(ad); err != nil {
+		return err
 	}
 	if b := ad.before; b != nil && b.revision != ad.next.revision && ad.tree.Find(b.revision).Held {
 		o.keepBody(ad.kind, b)

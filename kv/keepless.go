@@ -1,0 +1,44 @@
+package kv
+
+import (
+	"slices"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/record"
+)
+
+// keepLess takes away what a laptop or a copy does not keep, for only the root merges and gives back what was deleted: of a record that
+// was deleted elsewhere all that the deletion stands on, for whoever it was about may have been erased there, and of a ticket all that it
+// was, for nobody tells who had it once. The leaves stay: nobody else may have those that were made here.
+func (o *op) keepLess(ad *adoption) error {
+	if !o.store.isLeaf() {
+		return nil
+	}
+	var ended []record.Revision
+	if n := ad.tree.Find(ad.path[0]); n.Deleted && (n.At == 0 || n.Node != (ulid.ULID{})) {
+		ended = ad.tree.Path(n.Revision)
+	}
+	ofTicket, leaves := erasedAs(ad.kind) == record.Ticket, ad.tree.Leaves()
+	released := false
+	for _, n := range ad.tree.Nodes() {
+		isLeaf := slices.ContainsFunc(leaves, func(l record.TreeNode) bool { return l.Revision == n.Revision })
+		isOver := slices.Contains(ended, n.Revision)
+		if !n.Held || n.Deleted || isLeaf || ad.fresh[n.Revision] != nil || !isOver && !ofTicket {
+			continue
+		}
+		ad.tree.Hold(n.Revision, false)
+		o.delete(bodyBucket, bodyKey(ad.kind, ad.id, n.Revision))
+		released = released || isOver || ad.losesNames()
+	}
+	if !released {
+		return nil
+	}
+	return o.noteReleased()
+}
+
+// losesNames tells that the record named somebody and names nobody any more.
+func (ad *adoption) losesNames() bool {
+	names := func(d *record.Doc) bool { return len(d.Differs(d.Erased())) > 0 }
+	return ad.was != nil && ad.is != nil && names(ad.was) && !names(ad.is)
+}
