@@ -261,7 +261,12 @@ func (e *eraser) run() error {
 func (e *eraser) finish(absent []ledgerLine) error {
 	var steps []step
 	for _, l := range absent {
-		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, nothingHeld) }})
+		steps = append(steps, step{run: func(o *op) error {
+			if o.store.isUnkeyed() { // it may have been here
+				return o.noteErased(l, e.key, o.now.UnixMicro())
+			}
+			return o.noteErased(l, e.key, nothingHeld)
+		}})
 	}
 	if err := errors.Join(e.enterFirst(), e.forgetHeld()); err != nil {
 		return err

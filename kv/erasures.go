@@ -60,6 +60,9 @@ func (s *Store) followErasures(ctx context.Context) {
 		cancel()
 		switch {
 		case ctx.Err() != nil:
+			if s.erasures.told.Load() != done { // a command that has copied is not there any more to be asked
+				s.eraseBegun()
+			}
 			return
 		case !failed && s.erasures.told.Load() == done:
 			continue // somebody's erasure has failed just now

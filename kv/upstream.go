@@ -32,6 +32,7 @@ type Upstream struct {
 	Chosen   bool      `json:"chosen,omitempty"`  // of its churches' events the laptop takes along only those that were named
 	Revoked  bool      `json:"revoked,omitempty"` // it takes nothing from here but facts
 	Erased   string    `json:"erased,omitempty"`  // its sequence up to which it has told what was erased
+	Unkeyed  bool      `json:"unkeyed,omitempty"` // the key that the realm hashes with is not known here
 }
 
 var upstreamKey = []byte("upstream") // in meta: an Upstream as JSON
@@ -63,6 +64,7 @@ func (s *Store) Join(p Principal, u Upstream, c Credential) error {
 	}
 	err := s.do(false, func(o *op) error {
 		f := s.identity.family.Load()
+		u.Unkeyed = len(c.CodeKey) == 0 && (c.Realm != f.realm || s.isUnkeyed())
 		if c.Realm != f.realm {
 			if err := o.enterRealm(); err != nil {
 				return err
@@ -85,6 +87,21 @@ func (s *Store) Join(p Principal, u Upstream, c Credential) error {
 		s.eraseBegun() // what fails is logged, hidden, and tried again
 	}
 	return err
+}
+
+// isUnkeyed tells a store that was filled by a file: it does not know whom an erasure is about until it joins.
+func (s *Store) isUnkeyed() bool { return s.joined.Load().Unkeyed }
+
+// CodeKey is the key that the realm hashes codes and what was erased with, for the operator alone: who copies all records to another
+// folder copies it too. *Forbidden.
+func (s *Store) CodeKey(p Principal) ([]byte, error) {
+	switch {
+	case !p.operator:
+		return nil, &Forbidden{CurrentScopes: []string{}, Reason: "the key that codes are hashed with is given to laptops that are enrolled, and to no other key"}
+	case s.isUnkeyed():
+		return nil, nil
+	}
+	return bytes.Clone(s.identity.family.Load().codeKey), nil
 }
 
 // MayJoin answers whether Join would take the store into a realm.

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -55,6 +56,9 @@ func showDatabase(c *call) error {
 		h.Set(fastHeader, fastVersion)
 		h.Set(realmHeader, store.Realm())
 		h.Set(epochHeader, store.Epoch())
+		if codes, err := store.CodeKey(c.caller); err == nil && info.Name == "records" {
+			h.Set(codesHeader, hex.EncodeToString(codes))
+		}
 	}
 	return c.reply(http.StatusOK, struct {
 		Name    string `json:"db_name"`

@@ -19,6 +19,7 @@ const (
 	realmHeader = "Doorward-Realm"
 	nodeHeader  = "Doorward-Node"
 	epochHeader = "Doorward-Epoch"
+	codesHeader = "Doorward-Code-Key" // to the operator alone
 )
 
 // maxWindow is how much memory a peer's compression may ask for.

@@ -29,7 +29,7 @@ func sendLines(c *call) error {
 	if upto == nil {
 		upto = h.sequence(0)
 	}
-	_, _ = s.Write(appendJSON(nil, Head{lineFormat, store.Realm(), store.Node(), store.Epoch(), c.db.Name(), since})) // the stream keeps its error
+	_, _ = s.Write(appendJSON(nil, Head{Format: lineFormat, Realm: store.Realm(), Node: store.Node(), Epoch: store.Epoch(), DB: c.db.Name(), Since: since})) // the stream keeps its error
 	var b []byte
 	err := h.feed(c.request.Context(), wish{since: since}, func(page *batch) error {
 		b = b[:0]

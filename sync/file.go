@@ -22,7 +22,8 @@ var (
 var errOfSystem = &kv.Forbidden{CurrentScopes: []string{}, Reason: "the server alone writes this kind; no file brings it"}
 
 // FileTarget writes changes to a file, their attachments' bytes too. It keeps no checkpoint: all that it is given is new to it. What
-// only servers write themselves stays out: whoever finds the file learns of no keys, and FileSource would not take it.
+// only servers write themselves stays out: whoever finds the file learns of no keys, and FileSource would not take it. But what was
+// erased is told: it tells nobody whom it is about who does not have the realm's key, and nobody else can make one up.
 type FileTarget struct {
 	head  Head
 	z     *zstd.Encoder
@@ -62,7 +63,7 @@ func (t *FileTarget) keep(context.Context, string, checkpoint) error { return ni
 func (t *FileTarget) missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
 	missing := make([]kv.MissingRevs, 0, len(offers))
 	for _, o := range offers {
-		if !OfRecords(t.head.DB) || !isOfSystem(o.ID) {
+		if !OfRecords(t.head.DB) || !isOfSystem(o.ID) || isErasure(o.ID) {
 			missing = append(missing, kv.MissingRevs{ID: o.ID, Missing: o.Revisions})
 		}
 	}
@@ -133,7 +134,7 @@ func (s *FileSource) keep(context.Context, string, checkpoint) error { return ni
 func (s *FileSource) feed(_ context.Context, w wish, fn func(*batch) error) error {
 	g := newGathering(fn)
 	last, err := readLines(s.lines, func(l *line) error {
-		if x := l.replica; x != nil && w.records && isOfSystem(x.id) {
+		if x := l.replica; x != nil && w.records && isOfSystem(x.id) && !isErasure(x.id) {
 			g.batch.denied = append(g.batch.denied, x.deny(errOfSystem))
 			l.replica = nil
 		} else if x != nil && len(x.parts) > 0 {

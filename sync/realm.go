@@ -61,6 +61,12 @@ func isOfSystem(id string) bool {
 	return ok && k.System && k != record.HolderName && k != record.Holder
 }
 
+// isErasure tells the id of what says that a record was erased.
+func isErasure(id string) bool {
+	k, _, ok := record.ParseDocID(id)
+	return ok && k == record.Erasure
+}
+
 // sameRealm answers nil unless records would go from one realm to another.
 func sameRealm(ctx context.Context, ends ...any) error {
 	var heads []Head

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -108,6 +109,7 @@ func (t *There) open(ctx context.Context) error {
 	t.fast = !t.plain && resp.Header.Get(fastHeader) != ""
 	t.head = Head{Format: lineFormat, DB: t.db.Path[strings.LastIndex(t.db.Path, "/")+1:]}
 	t.head.Realm, t.head.Node, t.head.Epoch = resp.Header.Get(realmHeader), resp.Header.Get(nodeHeader), resp.Header.Get(epochHeader)
+	t.head.CodeKey, _ = hex.DecodeString(resp.Header.Get(codesHeader)) // one that cannot be read is none
 	if err := drain(resp); err != nil {
 		return err
 	}

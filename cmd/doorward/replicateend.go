@@ -170,6 +170,9 @@ func (j joined) write(ctx context.Context, head sync.Head, job sync.Job) (out sy
 // it joins one: two stores that mint the same ids could never be brought together again.
 func (e *endOfCopy) takeUp(ctx context.Context, source *endOfCopy, names []string) error {
 	at := slices.IndexFunc(names, sync.OfRecords)
+	if all := slices.Index(names, "records"); all >= 0 {
+		at = all
+	}
 	if at < 0 || e.line == nil || e.line.fresh == nil {
 		return nil
 	}
@@ -177,7 +180,7 @@ func (e *endOfCopy) takeUp(ctx context.Context, source *endOfCopy, names []strin
 	if err != nil || head.Realm == "" { // of a server that is none of ours
 		return err
 	}
-	return e.line.fresh.store.Join(kv.Operator(), kv.Upstream{Node: head.Node}, kv.Credential{Realm: head.Realm})
+	return e.line.fresh.store.Join(kv.Operator(), kv.Upstream{Node: head.Node}, kv.Credential{Realm: head.Realm, CodeKey: head.CodeKey})
 }
 
 // head tells whose database of a name this is.
