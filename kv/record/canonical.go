@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -64,28 +63,42 @@ var passing = sync.Pool{New: func() any { return &Doc{} }}
 
 // canonicalWithExtra is Canonical where unknown fields stand among the known.
 func (d *Doc) canonicalWithExtra() []byte {
-	members := make([]Member, 0, len(d.Kind.sorted)+len(d.extra))
+	members := make([]namedValue, 0, len(d.Kind.sorted)+len(d.extra))
 	for _, i := range d.Kind.sorted {
-		members = append(members, Member{d.Kind.Fields[i].Name, d.values[i]})
+		members = append(members, namedValue{[]byte(d.Kind.Fields[i].Name), d.values[i]})
 	}
 	for _, m := range d.extra {
-		if name := Unquote([]byte(m.Name)); !strings.HasPrefix(name, "_") {
-			members = append(members, Member{name, m.Value})
+		if name := unquoted([]byte(m.Name)); !bytes.HasPrefix(name, []byte("_")) {
+			members = append(members, namedValue{name, m.Value})
 		}
 	}
 	return appendSorted(nil, members)
 }
 
+// namedValue is a member whose name is said in plain.
+type namedValue struct {
+	name  []byte
+	value jsontext.Value
+}
+
+// unquoted is Unquote of a name, which it shares where it can.
+func unquoted(name []byte) []byte {
+	if bytes.IndexByte(name, '\\') < 0 {
+		return name[1 : len(name)-1]
+	}
+	return []byte(Unquote(name))
+}
+
 // appendSorted appends an object of members, sorted.
-func appendSorted(dst []byte, members []Member) []byte {
-	slices.SortStableFunc(members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+func appendSorted(dst []byte, members []namedValue) []byte {
+	slices.SortStableFunc(members, func(a, b namedValue) int { return bytes.Compare(a.name, b.name) })
 	dst = append(dst, '{')
 	for n, m := range members {
 		if n > 0 {
 			dst = append(dst, ',')
 		}
-		dst, _ = jsontext.AppendQuote(dst, m.Name)
-		dst = appendCanonical(append(dst, ':'), m.Value)
+		dst, _ = jsontext.AppendQuote(dst, m.name)
+		dst = appendCanonical(append(dst, ':'), m.value)
 	}
 	return append(dst, '}')
 }
@@ -96,14 +109,14 @@ func appendCanonical(dst []byte, v jsontext.Value) []byte {
 	case len(v) == 0:
 		return append(dst, "null"...)
 	case v[0] == '{' && bytes.IndexByte(v, ',') >= 0, v[0] == '{' && bytes.IndexByte(v, '\\') >= 0:
-		run := v[1 : len(v)-1]
-		var members []Member
+		var few [8]namedValue // most objects have no more
+		members, run := few[:0], v[1:len(v)-1]
 		for i := 0; i < len(run); {
 			name, value, after, ok := member(run, i)
 			if !ok {
 				return append(dst, v...)
 			}
-			members = append(members, Member{Unquote(name), value})
+			members = append(members, namedValue{unquoted(name), value})
 			i = after
 		}
 		return appendSorted(dst, members)

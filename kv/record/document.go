@@ -60,34 +60,43 @@ func (d *Doc) read(b Body) error {
 		order[0] = d.Kind.sorted // a canonical one
 	}
 	for n, run := range [2][]byte{b.Shown, b.Hidden} {
-		for i := 0; i < len(run); {
-			name, v, after, ok := member(run, i)
-			if !ok {
-				return ErrBody
-			}
-			order[n] = d.keep(name, v, order[n])
-			i = after
+		if !d.readRun(run, order[n]) {
+			return ErrBody
 		}
 	}
 	d.fill()
 	return nil
 }
 
-// keep puts a stored member where it belongs: mostly to the first of the fields that are expected, of which it answers the rest.
-func (d *Doc) keep(quoted []byte, v jsontext.Value, expected []int) []int {
-	if len(expected) > 0 {
-		if label := d.Kind.labels[expected[0]]; string(quoted) == string(label[:len(label)-1]) {
-			d.values[expected[0]] = v
-			return expected[1:]
+// readRun takes in a run of members: mostly the fields that are expected, in that order.
+func (d *Doc) readRun(run []byte, expected []int) bool {
+	for i := 0; i < len(run); {
+		if len(expected) > 0 {
+			field := expected[0]
+			label := d.Kind.labels[field]
+			if v, after, ok := labelled(run, i, label); ok {
+				d.values[field], expected, i = v, expected[1:], after
+				continue
+			}
 		}
+		name, v, after, ok := member(run, i)
+		if !ok {
+			return false
+		}
+		d.keep(name, v)
+		i = after
 	}
+	return true
+}
+
+// keep puts a stored member where it belongs.
+func (d *Doc) keep(quoted []byte, v jsontext.Value) {
 	i, ok := d.Kind.names[string(quoted[1:len(quoted)-1])]
 	if ok && d.Kind.Fields[i].Stored() {
 		d.values[i] = v
-		return expected
+		return
 	}
 	d.extra = append(d.extra, Member{string(quoted), v})
-	return expected
 }
 
 // Encode closes the document into its two runs.

@@ -18,20 +18,20 @@ func (t Object) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, strin
 	return t.fill(compact(v)), ""
 }
 
-// fill adds the keys that an object lacks.
+// fill is an object with the keys that it lacks; one that lacks none is its own answer.
 func (t Object) fill(v jsontext.Value) jsontext.Value {
 	run := Body{Shown: v[1 : len(v)-1]}
-	out := append(jsontext.Value{'{'}, run.Shown...)
+	out := v
 	for _, key := range t.Keys {
 		if run.Member(key) != nil {
 			continue
 		}
-		if len(out) > 1 {
+		if out = out[: len(out)-1 : len(out)-1]; len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, Quote(key)...), ':'), "null"...)
+		out = append(append(append(out, Quote(key)...), ':'), "null}"...)
 	}
-	return append(out, '}')
+	return out
 }
 
 func (t Object) schema(d Direction) map[string]any {

@@ -93,14 +93,28 @@ func member(run []byte, i int) (name []byte, v jsontext.Value, after int, ok boo
 		return nil, nil, 0, false
 	}
 	colon := skipString(run, i)
-	if colon+1 >= len(run) || run[colon] != ':' {
+	if colon >= len(run) || run[colon] != ':' {
 		return nil, nil, 0, false
 	}
-	end := skipValue(run, colon+1)
-	if end == colon+1 || end < len(run) && run[end] != ',' {
-		return nil, nil, 0, false
+	v, after, ok = valueAt(run, colon+1)
+	return run[i:colon:colon], v, after, ok
+}
+
+// labelled is member for one that is known by what stands before its value.
+func labelled(run []byte, i int, label string) (v jsontext.Value, after int, ok bool) {
+	if end := i + len(label); end < len(run) && string(run[i:end]) == label {
+		return valueAt(run, end)
 	}
-	return run[i:colon:colon], jsontext.Value(run[colon+1 : end : end]), end + 1, true
+	return nil, 0, false
+}
+
+// valueAt reads the value that begins at run[i], and where the next member does.
+func valueAt(run []byte, i int) (v jsontext.Value, after int, ok bool) {
+	end := skipValue(run, i)
+	if end == i || end < len(run) && run[end] != ',' {
+		return nil, 0, false
+	}
+	return jsontext.Value(run[i:end:end]), end + 1, true
 }
 
 // skipString is where the string that begins at run[i] has ended.

@@ -49,7 +49,8 @@ const leastNode = 1 + 1 + 16
 func (t *Tree) Append(dst []byte) []byte {
 	var tables treeTables
 	var last TreeNode
-	var nodes []byte
+	var room [256]byte
+	nodes := room[:0]
 	for i := range t.nodes {
 		n := &t.nodes[i]
 		bits, distance := t.bits(i)
@@ -96,7 +97,6 @@ func (t *Tree) bits(i int) (bits byte, distance int) {
 type treeTables struct {
 	nodes  []ulid.ULID
 	fields []string
-	places map[any]uint64
 }
 
 // node is the place of a node's ULID, from 1 on; 0 for this store.
@@ -104,25 +104,19 @@ func (s *treeTables) node(id ulid.ULID) uint64 {
 	if (id == ulid.ULID{}) {
 		return 0
 	}
-	return s.place(id, len(s.nodes), func() { s.nodes = append(s.nodes, id) }) + 1
+	return placeIn(&s.nodes, id) + 1
 }
 
-func (s *treeTables) field(name string) uint64 {
-	return s.place(name, len(s.fields), func() { s.fields = append(s.fields, name) })
-}
+func (s *treeTables) field(name string) uint64 { return placeIn(&s.fields, name) }
 
-// place is where a text stands, which is next where it is new.
-func (s *treeTables) place(text any, next int, add func()) uint64 {
-	at, known := s.places[text]
-	if known {
-		return at
+// placeIn is where a text stands in a table, which is its end where it is new.
+func placeIn[T comparable](table *[]T, text T) uint64 {
+	at := slices.Index(*table, text)
+	if at < 0 {
+		at = len(*table)
+		*table = append(*table, text)
 	}
-	if s.places == nil {
-		s.places = map[any]uint64{}
-	}
-	s.places[text] = uint64(next)
-	add()
-	return uint64(next)
+	return uint64(at)
 }
 
 func (s *treeTables) append(dst []byte) []byte {
