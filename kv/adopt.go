@@ -14,15 +14,17 @@ type adoption struct {
 	*arrival
 	fresh map[record.Revision]*fresh // bodies that have just come or been made
 	next  *stored
-	was   *record.Doc // before, if it was live
-	is    *record.Doc // nil: deleted
-	mixed bool        // several leaves have become one
+	was   *record.Doc  // before, if it was live
+	is    *record.Doc  // nil: deleted
+	found readyLookups // what is will be found by
+	mixed bool         // several leaves have become one
 }
 
 // fresh is a body that is not stored yet.
 type fresh struct {
 	doc     *record.Doc
-	body    record.Body // of doc
+	body    record.Body  // of doc
+	ready   readyLookups // of doc
 	foreign bool
 }
 
@@ -77,7 +79,7 @@ func (o *op) adoption(a *arrival) (*adoption, error) {
 			return nil, err
 		}
 	case a.doc != nil:
-		ad.fresh[a.path[0]] = &fresh{a.doc, a.body, a.foreign}
+		ad.fresh[a.path[0]] = &fresh{a.doc, a.body, a.ready, a.foreign}
 	}
 	if a.before != nil && !a.before.deleted {
 		var err error
@@ -117,7 +119,7 @@ func (o *op) carryOut(ad *adoption) error {
 	if err := o.welcome(ad.kind, ad.before, ad.next); err != nil {
 		return err
 	}
-	o.moveLookups(change{kind: ad.kind, id: ad.id, before: ad.before, was: ad.was, is: ad.is}, ad.next.updatedAt)
+	o.moveLookups(change{kind: ad.kind, id: ad.id, before: ad.before, was: ad.was, is: ad.is, ready: ad.found}, ad.next.updatedAt)
 	o.place(ad.kind, ad.before, ad.next)
 	if ad.next.deleted {
 		o.noteMerged(ad.kind, ad.id, &ad.tree)
@@ -137,7 +139,7 @@ func (o *op) chooseBody(ad *adoption) error {
 		return nil
 	}
 	if f := ad.fresh[next.revision]; f != nil {
-		ad.is, next.foreign, next.body = f.doc, f.foreign, f.body
+		ad.is, ad.found, next.foreign, next.body = f.doc, f.ready, f.foreign, f.body
 		return nil
 	}
 	kept := before

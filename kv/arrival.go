@@ -30,6 +30,7 @@ type arrival struct {
 	doc     *record.Doc       // nil: it deletes the record
 	body    record.Body       // of doc
 	lost    *record.Doc       // of a deletion: an edit that ended with it; nil: none
+	ready   readyLookups      // of doc
 	foreign bool              // the revision is not made of the body
 	late    bool              // it was made before the names were erased that doc does not have any more
 	via     record.Scope      // of the database that it came through; zero: the mirror
@@ -177,7 +178,7 @@ func (a *arrival) read(in *DocWrite) (err error) {
 	if in.opened == nil {
 		in.open(a.kind)
 	}
-	a.doc, a.body, a.foreign = in.opened.doc, in.opened.body, in.opened.foreign
+	a.doc, a.body, a.ready, a.foreign = in.opened.doc, in.opened.body, in.opened.ready, in.opened.foreign
 	return in.opened.err
 }
 
@@ -193,7 +194,9 @@ func (a *arrival) flag(word string) {
 }
 
 // remake gives the revision another body than it came with.
-func (a *arrival) remake(d *record.Doc) { a.doc, a.body, a.foreign = d, d.Encode(), true }
+func (a *arrival) remake(d *record.Doc) {
+	a.doc, a.body, a.ready, a.foreign = d, d.Encode(), nil, true
+}
 
 // isKnown tells a revision that the record has already.
 func (a *arrival) isKnown() bool { return a.tree.Has(a.path[0]) }

@@ -2,8 +2,29 @@ package kv
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"unicode/utf8"
 )
+
+// Canonical is a document's body that is known to be canonical.
+type Canonical struct{ text []byte }
+
+// Bytes are the body's. Nobody may write to them.
+func (c Canonical) Bytes() []byte { return c.text }
+
+// CutCanonical takes an object's members, and the brace behind them, off the front of a text: its last ones, which stand behind others
+// that are no part of a body. The body shares nothing with the text. Of members that are not canonical, or that take a closer look,
+// ok is false.
+func CutCanonical(text []byte) (body Canonical, rest []byte, ok bool) {
+	s := canonicalScan{rest: text}
+	if !s.members(0) {
+		return body, text, false
+	}
+	size := len(text) - len(s.rest)
+	body.text = append(append(make([]byte, 0, 1+size), '{'), text[:size]...)
+	return body, s.rest, len(body.text) <= MaxDoc
+}
 
 // isCanonical tells an object that is canonical already, as those of our own stores are: it says no of everything that takes a
 // closer look.
@@ -71,19 +92,41 @@ func (s *canonicalScan) text() (text []byte, ok bool) {
 	if !s.take('"') {
 		return nil, false
 	}
-	ascii := true
-	for i, c := range s.rest {
-		switch {
+	end, seen := 0, uint64(0) // seen has the bits of all bytes looked at
+	for end+8 <= len(s.rest) {
+		eight := binary.LittleEndian.Uint64(s.rest[end:])
+		seen |= eight
+		at := endsText(eight)
+		end += at
+		if at < 8 {
+			break
+		}
+	}
+	for ; end < len(s.rest); end++ {
+		switch c := s.rest[end]; {
 		case c == '"':
-			text, s.rest = s.rest[:i], s.rest[i+1:]
-			return text, ascii || utf8.Valid(text)
+			text, s.rest = s.rest[:end], s.rest[end+1:]
+			return text, seen&nonASCII == 0 || utf8.Valid(text)
 		case c < ' ' || c == '\\' || c == 0x7f:
 			return nil, false
-		case c >= utf8.RuneSelf:
-			ascii = false
+		default:
+			seen |= uint64(c)
 		}
 	}
 	return nil, false
+}
+
+// nonASCII are the bits that no byte of ASCII has.
+const nonASCII = 0x8080808080808080
+
+// endsText is the place, among eight bytes of which the first is the lowest, of the first that no string holds as it is; 8 where there
+// is none.
+func endsText(eight uint64) int {
+	const ones = 0x0101010101010101
+	quote, slash, del := eight^'"'*ones, eight^'\\'*ones, eight^0x7f*ones
+	// What borrows from a byte marks a lower one, too: the lowest mark is right.
+	marks := (eight-' '*ones)&^eight | (quote-ones)&^quote | (slash-ones)&^slash | (del-ones)&^del
+	return bits.TrailingZeros64(marks&nonASCII) / 8
 }
 
 func (s *canonicalScan) array(depth int) bool {
@@ -105,6 +148,11 @@ func (s *canonicalScan) array(depth int) bool {
 // object takes members in order; none of the outermost begins with "_".
 func (s *canonicalScan) object(depth int) bool {
 	s.take('{')
+	return s.members(depth)
+}
+
+// members takes those of an object, and its end.
+func (s *canonicalScan) members(depth int) bool {
 	if s.take('}') {
 		return true
 	}

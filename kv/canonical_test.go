@@ -2,6 +2,7 @@ package kv_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,21 @@ func TestBodiesOfRecordsAreCanonicalAtOnce(t *testing.T) {
 	for _, text := range []string{`{"email":null,"full_name":"José da Silva","is_active":true,"roles":[1,2],"x":-7}`, `{}`} {
 		if !kv.IsCanonical([]byte(text)) {
 			t.Errorf("%s was not seen to be canonical", text)
+		}
+	}
+}
+
+// TestEveryByteOfATextIsLookedAt: wherever it stands in one.
+func TestEveryByteOfATextIsLookedAt(t *testing.T) {
+	for c := range 256 {
+		for at := range 20 {
+			name := []byte(strings.Repeat("é", at%3) + strings.Repeat("a", 20))
+			name[len(name)-1-at] = byte(c)
+			text := slices.Concat([]byte(`{"`), name, []byte(`":1}`))
+			want := c >= ' ' && c < 0x7f && c != '"' && c != '\\'
+			if got := kv.IsCanonical(text); got != want {
+				t.Errorf("IsCanonical(%q) = %v, want %v", text, got, want)
+			}
 		}
 	}
 }

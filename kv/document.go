@@ -124,6 +124,7 @@ type DocWrite struct {
 	Attachments []Attachment // all it has: Name, Type, SHA256, RevPos
 	Author      Author       // of a replicated revision of a record, as far as its server tells
 	Wrong       error        // what is known to be wrong with it: it is refused. nil: nothing
+	Canonical   Canonical    // instead of Body: one that is known to be canonical
 	canonical   []byte
 	opened      *opened // of a record, by who has read it already; nil: nobody has
 }

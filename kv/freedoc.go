@@ -25,11 +25,16 @@ func prepareDoc(in DocWrite) (*DocWrite, error) {
 	if err := checkDocID(in.ID); err != nil {
 		return nil, err
 	}
-	if in.Body == nil {
-		in.Body = []byte("{}")
-	}
 	var err error
-	if in.canonical, err = canonicalDoc(in.Body); err != nil {
+	switch {
+	case in.Canonical.text != nil:
+		in.canonical = in.Canonical.text
+	case in.Body == nil:
+		in.canonical = []byte("{}")
+	default:
+		in.canonical, err = canonicalDoc(in.Body)
+	}
+	if err != nil {
 		return nil, err
 	}
 	in.Attachments = slices.Clone(in.Attachments)

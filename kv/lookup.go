@@ -108,6 +108,21 @@ func lookupKeys(k *record.Kind, id record.ID, d *record.Doc, stamp int64) [][]by
 	return keys
 }
 
+// readyLookups are the lookup rows of a record that were made before its stamp was known; nil where they were not.
+type readyLookups [][]byte
+
+// under is the rows under a stamp.
+func (r readyLookups) under(k *record.Kind, stamp int64) [][]byte {
+	var buf [16]byte
+	prefix := lookupPrefix(buf[:0], k, updatedAt)
+	for _, key := range r {
+		if bytes.HasPrefix(key, prefix) {
+			appendNumber(key[:len(prefix)], stamp)
+		}
+	}
+	return r
+}
+
 // lookup answers the ids of the records that hold a value, sorted.
 func (v *sight) lookup(k *record.Kind, field string, value any) ([]record.ID, error) {
 	var buf [64]byte

@@ -29,12 +29,13 @@ type op struct {
 type change struct {
 	kind   *record.Kind
 	id     record.ID
-	before *stored     // nil: new
-	was    *record.Doc // of before, if it is live
-	is     *record.Doc // nil: deleted
-	author int64       // api key, 0 = none
-	into   int64       // of one that is deleted: the record that it was the same thing as; 0 = none
-	made   *made       // of a new one, what is made of it already; nil = nothing
+	before *stored      // nil: new
+	was    *record.Doc  // of before, if it is live
+	is     *record.Doc  // nil: deleted
+	author int64        // api key, 0 = none
+	into   int64        // of one that is deleted: the record that it was the same thing as; 0 = none
+	made   *made        // of a new one, what is made of it already; nil = nothing
+	ready  readyLookups // of is
 }
 
 // write stores a change: record, revision, lookups and log rows. It answers the record as it is stored now.
@@ -114,7 +115,7 @@ func (o *op) moveLookups(c change, stamp int64) {
 	if c.was != nil {
 		old = lookupKeys(c.kind, c.id, c.was, c.before.updatedAt)
 	}
-	if c.is != nil {
+	if now = c.ready.under(c.kind, stamp); now == nil {
 		now = lookupKeys(c.kind, c.id, c.is, stamp)
 	}
 	moveRows(o.rows, lookupBucket, old, now)

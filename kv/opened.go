@@ -10,14 +10,19 @@ import (
 type opened struct {
 	doc     *record.Doc
 	body    record.Body // of doc
-	foreign bool        // the revision is not made of the body
+	ready   readyLookups
+	foreign bool // the revision is not made of the body
 	err     error
 }
 
 // openRecord opens the document of a record; one that is none, or that deletes the record, is left as it is.
 func (in *DocWrite) openRecord() {
-	if k, _, ok := record.ParseDocID(in.ID); ok && !in.Deleted {
-		in.open(k)
+	k, id, ok := record.ParseDocID(in.ID)
+	if !ok || in.Deleted {
+		return
+	}
+	if in.open(k); in.opened.err == nil && !k.Fact {
+		in.opened.ready = lookupKeys(k, id, in.opened.doc, 0)
 	}
 }
 

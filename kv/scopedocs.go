@@ -24,10 +24,10 @@ type scopeDocs struct {
 // scopeDocs finds a database of records by its name; nil for any other name. Those of the operator's alone need not hold
 // anything yet.
 func (v *sight) scopeDocs(name string) *scopeDocs {
-	if !ofRecords(name) {
+	scope, ok := record.ParseScope(name)
+	if !ok && name != mirror {
 		return nil
 	}
-	scope, _ := record.ParseScope(name) // the mirror has none
 	return &scopeDocs{v: v, name: name, scope: scope}
 }
 
