@@ -43,7 +43,7 @@ func (h *Here) store100(ctx context.Context, rows []*replica) (denied []Denial, 
 	writes := make([]kv.DocWrite, 0, len(rows))
 	at := make([]*replica, 0, len(rows))
 	for _, x := range rows {
-		w := kv.DocWrite{ID: x.id, Path: x.path, Deleted: x.deleted, Body: x.body, Author: x.author.known()}
+		w := kv.DocWrite{ID: x.id, Path: x.path, Deleted: x.deleted, Body: x.body, Canonical: x.canonical, Author: x.author.known()}
 		err := h.attach(ctx, x, &w)
 		if forGood(err) {
 			denied = append(denied, x.deny(err))

@@ -1,6 +1,8 @@
 package sync
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -22,26 +24,57 @@ var errUnmarked = errors.New("too many lines without a mark")
 
 // lines reads lines, counts them, and compares that with what marks and the last line say.
 type lines struct {
-	from  io.Reader
-	broke error // of from, if reading it has failed
+	from  *bufio.Reader
+	held  []byte // what has been read and nobody has had yet: a line, or a part of one that is long
+	ended error  // of from
 	dec   *jsontext.Decoder
 	line  int // the number of the latest
 	count int // of revisions, and of what has left
 }
 
+// lineBuffer holds most lines whole.
+const lineBuffer = 64 << 10
+
 func newLines(from io.Reader) *lines {
-	s := &lines{from: from}
+	s := &lines{from: bufio.NewReaderSize(from, lineBuffer)}
 	s.dec = newDecoder(s)
 	return s
 }
 
-// Read reads for the decoder.
+// Read reads for the decoder, which is given no more than the line that it reads.
 func (s *lines) Read(p []byte) (int, error) {
-	n, err := s.from.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		s.broke = err
+	if len(s.held) == 0 {
+		s.hold()
 	}
-	return n, err
+	n := copy(p, s.held)
+	s.held = s.held[n:]
+	if n == 0 {
+		return 0, s.ended
+	}
+	return n, nil
+}
+
+// hold reads up to the end of a line, as far as there is room for.
+func (s *lines) hold() {
+	if s.ended != nil {
+		return
+	}
+	var err error
+	if s.held, err = s.from.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
+		s.ended = err
+	}
+}
+
+// cut cuts the line that comes next, where it is one that can be cut and the decoder has nothing of it.
+func (s *lines) cut() (l line, ok bool) {
+	if len(s.held)+len(bytes.TrimSpace(s.dec.UnreadBuffer())) > 0 {
+		return l, false
+	}
+	s.hold()
+	if l, ok = cutLine(s.held); ok {
+		s.held = nil
+	}
+	return l, ok
 }
 
 // each calls fn with each line of a revision, of what has left, and each mark that is right, and answers the last line: *LineError
@@ -65,7 +98,10 @@ func (s *lines) each(fn func(*line) error) (last foot, err error) {
 
 func (s *lines) next() (l line, err error) {
 	s.line++
-	l, err = readLine(s.dec)
+	l, ok := s.cut()
+	if !ok {
+		l, err = readLine(s.dec)
+	}
 	switch {
 	case err != nil && s.isCut(err):
 		return l, err
@@ -99,7 +135,7 @@ func (s *lines) end() error {
 
 // isCut tells that there was no more to read, from what was wrong.
 func (s *lines) isCut(err error) bool {
-	return s.broke != nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return s.ended != nil && !errors.Is(s.ended, io.EOF) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func (s *lines) wrong(reason string) error { return &LineError{s.line, reason} }

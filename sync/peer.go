@@ -61,15 +61,16 @@ type batch struct {
 
 // replica is one revision of a document on its way.
 type replica struct {
-	id      string
-	path    []record.Revision // it and those before, newest first
-	deleted bool
-	body    []byte // without the members that begin with "_"
-	parts   []part
-	author  author
-	scopes  []string
-	seq     sequence          // of its change, where a feed carries it
-	held    []record.Revision // of the target's revisions those that may come before
+	id        string
+	path      []record.Revision // it and those before, newest first
+	deleted   bool
+	body      []byte       // without the members that begin with "_"
+	canonical kv.Canonical // body, where that has been found out
+	parts     []part
+	author    author
+	scopes    []string
+	seq       sequence          // of its change, where a feed carries it
+	held      []record.Revision // of the target's revisions those that may come before
 	// content writes the bytes of an attachment.
 	content func(ctx context.Context, p *part, w io.Writer) error
 }
