@@ -29,6 +29,9 @@ func (e *eraser) extend() (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if tickets, err = e.giveToOthers(tickets); err != nil {
+		return false, err
+	}
 	if err := e.begin(record.Ticket, tickets); err != nil {
 		return false, err
 	}
@@ -43,6 +46,24 @@ func (e *eraser) extend() (more bool, err error) {
 		return false, err
 	}
 	return len(e.all[record.Ticket])+len(e.all[record.Membership])+len(e.past) > before, nil
+}
+
+// giveToOthers gives the tickets away that a conflict says are somebody else's as well, and answers the rest.
+func (e *eraser) giveToOthers(tickets []record.ID) (rest []record.ID, err error) {
+	if e.store.isLeaf() {
+		return tickets, nil
+	}
+	var steps []step
+	for _, id := range tickets {
+		steps = append(steps, step{run: func(o *op) error {
+			given, err := o.giveToOther(id, e.all[record.Person])
+			if err == nil && !given {
+				rest = append(rest, id)
+			}
+			return err
+		}})
+	}
+	return rest, e.store.doEach(steps)
 }
 
 // extendPast finds the tickets that were the person's once, also by what staff were to look at.

@@ -136,10 +136,13 @@ func (o *op) endLosers(t *record.Tree) error {
 // forgetTicket takes away what a ticket was before. With e the parts of a laptop that were not made since its names were erased, as far
 // as it was told which were, have none any more. With none another holder has the ticket now.
 func (o *op) forgetTicket(id record.ID, e *erased) error {
-	passedOn := false
+	passedOn, since := false, int64(0)
 	if e != nil {
 		var err error
 		if passedOn, err = o.passedOnHere(id, e); err != nil {
+			return err
+		}
+		if since, err = o.givenHere(id, e); err != nil {
 			return err
 		}
 	}
@@ -152,10 +155,14 @@ func (o *op) forgetTicket(id record.ID, e *erased) error {
 			continue
 		}
 		if e != nil && !st.deleted {
-			if stands, err := o.stand(k, st, e, passedOn); err != nil || stands {
-				if err != nil {
-					return err
-				}
+			stands, err := o.stand(k, st, e, passedOn)
+			if err == nil && !stands && since != 0 {
+				stands, err = o.standAnew(k, st, e, since)
+			}
+			if err != nil {
+				return err
+			}
+			if stands {
 				continue
 			}
 		}

@@ -81,10 +81,8 @@ func (o *op) restoreTicket(p Principal, id record.ID, d, is *record.Doc) error {
 			return err
 		}
 	}
-	for _, f := range partsFollowing {
-		if err := o.followPart(f, id); err != nil {
-			return err
-		}
+	if err := o.followAll(id); err != nil {
+		return err
 	}
 	return o.settleTicket(id)
 }

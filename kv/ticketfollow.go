@@ -21,6 +21,11 @@ func (o *op) followParts(ad *adoption) error {
 	if o.store.isLeaf() {
 		return nil
 	}
+	if ad.kind == record.Holder || ad.kind == record.HolderName && ad.mixed {
+		if err := o.agreeOnHolder(ad.id); err != nil {
+			return err
+		}
+	}
 	for _, f := range partsFollowing {
 		if ad.kind != f.part && ad.kind != f.of {
 			continue
@@ -122,6 +127,16 @@ func (s *Store) followAllOf(node ulid.ULID) error {
 		}
 	}
 	return s.doEach(steps)
+}
+
+// followAll gives a ticket's parts what follows from the others.
+func (o *op) followAll(ticket record.ID) error {
+	for _, f := range partsFollowing {
+		if err := o.followPart(f, ticket); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // followPart gives a part what follows from another, if both are here.

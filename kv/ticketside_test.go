@@ -1,0 +1,207 @@
+package kv_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// givenTwice is a ticket that the centre has given to one person and a laptop, cut off, to another.
+type givenTwice struct {
+	joined
+	ticket, centres, laptops int64
+}
+
+func (g *givenTwice) gives(t testing.TB, s *kv.Store, body string, args ...any) {
+	t.Helper()
+	if _, err := s.Update(kv.Operator(), target(record.Ticket, g.ticket), kvtest.Parse(t, record.TicketForm, fmt.Sprintf(body, args...), false)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newGivenTwice(t testing.TB) *givenTwice {
+	t.Helper()
+	g := &givenTwice{joined: atOneEvent(t)}
+	_, code, _, err := g.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "laptop", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Venue: kv.Venue{Names: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := g.centre.Exchange(code, kv.Joiner{Node: g.venue.Node(), Secret: kv.HashSecret("mine")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.p = loggedIn(t, g.centre, c.Key)
+	g.centres = kvtest.Create(t, g.centre, record.Person, `{"full_name":"Vera Centre","church_id":1}`)
+	g.laptops = kvtest.Create(t, g.centre, record.Person, `{"full_name":"Quim Laptop","church_id":1}`)
+	g.ticket = newTicket(t, g.centre, 1, "CODE", `,"holder_name":"Una First","email":"una@example.org"`)
+	g.exchange(t)
+	return g
+}
+
+// holderOf is whom a ticket names, and how.
+func (g *givenTwice) holderOf(t testing.TB, s *kv.Store) string {
+	t.Helper()
+	r, err := s.Retrieve(kv.Operator(), target(record.Ticket, g.ticket))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join([]string{member(r.JSON, "holder_name"), member(r.JSON, "email"), member(r.JSON, "phone"), member(r.JSON, "person_id"), member(r.JSON, "label")}, " ")
+}
+
+const toSomebody = `{"holder_name":%q,"email":%q,"phone":%q,"person_id":%d}`
+
+// Two sides have given a ticket to somebody: it is one's with all that was said of that one, and all of the other is listed. Whatever
+// comes first, and whoever wins a part.
+func TestATicketIsWhollyOneHolders(t *testing.T) {
+	reversed := slices.Clone(eventDatabases)
+	slices.Reverse(reversed)
+	for _, order := range [][]string{eventDatabases, reversed} {
+		for i := range 6 {
+			g := newGivenTwice(t)
+			g.giveTwice(t, i, order)
+			got, word := g.holderOf(t, g.centre), g.has(t)
+			if n := strings.Count(strings.ToLower(got), strings.ToLower(word)); n != 3 || strings.Contains(got, "911110001") != (word == "Vera") {
+				t.Errorf("the ticket is %s", got)
+			}
+			if at := g.holderOf(t, g.venue); at != got {
+				t.Errorf("the ticket is %s at the laptop, %s at the centre", at, got)
+			}
+			if other := map[string]string{"Vera": "quim@example.org", "Quim": "vera@example.org"}[word]; !listed(t, g.centre, other) {
+				t.Errorf("%s is not listed", other)
+			}
+			healthy(t, g.centre)
+			healthy(t, g.venue)
+		}
+	}
+}
+
+// One side corrects a name, and the other gives the ticket to somebody: the name is that one's.
+func TestACorrectedNameIsNotTheNextHolders(t *testing.T) {
+	reversed := slices.Clone(eventDatabases)
+	slices.Reverse(reversed)
+	for _, order := range [][]string{eventDatabases, reversed} {
+		for i := range 4 {
+			g := newGivenTwice(t)
+			g.gives(t, g.centre, `{"holder_name":%q}`, fmt.Sprintf("Una Corrected %d", i))
+			g.gives(t, g.venue, toSomebody, fmt.Sprintf("Quim Laptop %d", i), "quim@example.org", "11 922220002", g.laptops)
+			for range 3 {
+				g.exchange(t, order...)
+			}
+			if got := g.holderOf(t, g.centre); strings.Contains(got, "Una") || !strings.HasSuffix(got, `"Quim L."`) || !listed(t, g.centre, "Una Corrected") {
+				t.Errorf("the ticket is %s", got)
+			}
+		}
+	}
+}
+
+// Whichever of the two is erased: nothing of that one is left on the ticket or in a file, and the ticket is the other's with all that was
+// said of that one.
+func TestATicketOfTwoIsTheOthersWhenOneIsErased(t *testing.T) {
+	for _, erase := range []string{"Vera", "Quim"} {
+		for i := range 6 {
+			g := newGivenTwice(t)
+			g.giveTwice(t, i, eventDatabases)
+			person, other, mail := g.centres, "Quim", "quim@example.org"
+			if erase == "Quim" {
+				person, other, mail = g.laptops, "Vera", "vera@example.org"
+			}
+			was := g.has(t)
+			erased(t, g.centre, person)
+			for range 2 {
+				g.tellsErasures(t)
+				g.exchange(t)
+			}
+			for name, s := range map[string]*kv.Store{"centre": g.centre, "laptop": g.venue} {
+				if got := g.holderOf(t, s); strings.Contains(got, erase) || !strings.Contains(got, other+" ") || !strings.Contains(got, mail) {
+					t.Errorf("%s had it, %s is erased: the ticket is %s at the %s", was, erase, got, name)
+				}
+				healthy(t, s)
+				if b := compactedFile(t, s); strings.Contains(b, erase) || strings.Contains(b, strings.ToLower(erase)+"@") {
+					t.Errorf("%s had it, %s is erased: the file of the %s still has that", was, erase, name)
+				}
+			}
+		}
+	}
+}
+
+// The centre's holder is erased before the laptop is met, which has given the ticket to somebody else meanwhile: it is that one's.
+func TestATicketThatALaptopHasGivenIsNotErasedWithTheCentresHolder(t *testing.T) {
+	for i := range 3 {
+		g := newGivenTwice(t)
+		g.gives(t, g.centre, toSomebody, fmt.Sprintf("Vera Centre %d", i), "vera@example.org", "11 911110001", g.centres)
+		g.gives(t, g.venue, toSomebody, fmt.Sprintf("Quim Laptop %d", i), "quim@example.org", "11 922220002", g.laptops)
+		g.gives(t, g.venue, `{"type":"VIP"}`)
+		erased(t, g.centre, g.centres)
+		for range 3 {
+			g.tellsErasures(t)
+			g.exchange(t)
+		}
+		for name, s := range map[string]*kv.Store{"centre": g.centre, "laptop": g.venue} {
+			want := fmt.Sprintf(`"Quim Laptop %d" "quim@example.org" "11 922220002" %d "Quim L."`, i, g.laptops)
+			if got := g.holderOf(t, s); got != want {
+				t.Errorf("the ticket is %s at the %s, want %s", got, name, want)
+			}
+			healthy(t, s)
+			if b := compactedFile(t, s); strings.Contains(b, "Vera") || strings.Contains(b, "vera@") {
+				t.Errorf("the file of the %s has who was erased", name)
+			}
+		}
+	}
+}
+
+// giveTwice has both sides give the ticket to somebody, and then meet.
+func (g *givenTwice) giveTwice(t testing.TB, nth int, order []string) {
+	t.Helper()
+	g.gives(t, g.centre, toSomebody, fmt.Sprintf("Vera Centre %d", nth), "vera@example.org", "11 911110001", g.centres)
+	g.gives(t, g.venue, toSomebody, fmt.Sprintf("Quim Laptop %d", nth), "quim@example.org", "11 922220002", g.laptops)
+	for range 3 {
+		g.exchange(t, order...)
+	}
+}
+
+// has is who has the ticket.
+func (g *givenTwice) has(t testing.TB) string {
+	t.Helper()
+	if strings.Contains(g.holderOf(t, g.centre), fmt.Sprintf(" %d ", g.centres)) {
+		return "Vera"
+	}
+	return "Quim"
+}
+
+// listed tells a value that a conflict has as the other.
+func listed(t testing.TB, s *kv.Store, value string) bool {
+	t.Helper()
+	return slices.ContainsFunc(matters(t, s, kv.Operator(), record.Conflict), func(r kv.Reply) bool { return strings.Contains(member(r.JSON, "other"), value) })
+}
+
+// tellsErasures tells the laptop what the centre has erased.
+func (c joined) tellsErasures(t testing.TB) {
+	t.Helper()
+	all, _, err := c.centre.Erasures(c.p, 0)
+	if err == nil {
+		err = c.venue.TakeErasures(kv.Operator(), all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	kv.AwaitErasures(t, c.venue)
+}
+
+// compactedFile is a store's file without what was in its free pages.
+func compactedFile(t testing.TB, s *kv.Store) string {
+	t.Helper()
+	if _, err := s.Compact(t.Context(), kv.Operator()); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(kv.Path(s.Dir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
