@@ -16,10 +16,16 @@ func (o *op) keepLess(ad *adoption) error {
 		return nil
 	}
 	var ended []record.Revision
-	if n := ad.tree.Find(ad.path[0]); n.Deleted && (n.At == 0 || n.Node != (ulid.ULID{})) {
-		ended = ad.tree.Path(n.Revision)
+	if len(ad.path) > 0 { // a record that gives way has none
+		if n := ad.tree.Find(ad.path[0]); n.Deleted && (n.At == 0 || n.Node != (ulid.ULID{})) {
+			ended = ad.tree.Path(n.Revision)
+		}
 	}
-	ofTicket, leaves := erasedAs(ad.kind) == record.Ticket, ad.tree.Leaves()
+	ofTicket := erasedAs(ad.kind) == record.Ticket
+	if len(ended) == 0 && !ofTicket {
+		return nil
+	}
+	leaves := ad.tree.Leaves()
 	released := false
 	for _, n := range ad.tree.Nodes() {
 		isLeaf := slices.ContainsFunc(leaves, func(l record.TreeNode) bool { return l.Revision == n.Revision })
