@@ -2,11 +2,11 @@ package kv
 
 import "io"
 
-// gentleBytes is how much of a large file lies unsynced at most: a door's commit may have to wait for so much on the disk.
-const gentleBytes = 1 << 20
+// gentleBytes is how much of a large file the disk is given at once: a door's commit may have to wait for so much.
+const gentleBytes = 256 << 10
 
-// Gently writes a large file beside a store that is written: it is synced piece by piece, for a commit's sync waits for all that the
-// disk has been given before. What was written last is left to the caller to sync.
+// Gently writes a large file beside a store that is written: the disk is given it piece by piece, for a commit's sync waits for all that
+// the disk was given before. None of that makes it durable: the caller syncs it at the end.
 func Gently(f SyncWriter) io.Writer { return &gentle{file: f} }
 
 // SyncWriter is what Gently writes: an *os.File.
@@ -16,16 +16,18 @@ type SyncWriter interface {
 }
 
 type gentle struct {
-	file     SyncWriter
-	unsynced int
+	file   SyncWriter
+	pushed int64 // bytes that the disk has
+	held   int   // bytes that it has not
 }
 
-// Write writes, and syncs where enough has come together.
+// Write writes, and has the disk take it where enough has come together.
 func (g *gentle) Write(b []byte) (n int, err error) {
 	n, err = g.file.Write(b)
-	if g.unsynced += n; err == nil && g.unsynced >= gentleBytes {
-		g.unsynced = 0
-		err = g.file.Sync()
+	if g.held += n; err != nil || g.held < gentleBytes {
+		return n, err
 	}
+	err = push(g.file, g.pushed, g.held)
+	g.pushed, g.held = g.pushed+int64(g.held), 0
 	return n, err
 }

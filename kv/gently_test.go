@@ -31,7 +31,7 @@ func TestALargeFileIsSyncedInPieces(t *testing.T) {
 			t.Fatalf("Write = %d, %v", n, err)
 		}
 	}
-	if f.bytes != 1000*piece || f.most > 4<<20+piece {
-		t.Errorf("of %d bytes %d lay unsynced, want 4 MiB at most", f.bytes, f.most)
+	if f.bytes != 1000*piece || f.most > 256<<10 {
+		t.Errorf("of %d bytes %d lay unsynced, want 256 KiB at most", f.bytes, f.most)
 	}
 }
