@@ -38,7 +38,8 @@ type eraser struct {
 	known map[erasedHash]string // what the ledger has, and what it says of first revisions
 	key   int64
 	all   map[*record.Kind][]record.ID // what is erased: persons, memberships, tickets
-	past  []record.ID                  // tickets that another holder has now: only what they were goes
+	past  []record.ID                  // tickets that another holder has now: what they were goes, and what is left of that
+	left  []record.ID                  // those of which something was left
 	found Erased
 }
 
@@ -277,7 +278,7 @@ func (e *eraser) finish(absent []ledgerLine) error {
 			steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, o.now.UnixMicro()) }})
 		}
 	}
-	e.found.Tickets, e.found.Memberships = len(e.all[record.Ticket]), len(e.all[record.Membership])
+	e.found.Tickets, e.found.Memberships = len(e.all[record.Ticket])+len(e.left), len(e.all[record.Membership])
 	if err := e.store.doEach(steps); err != nil {
 		return err
 	}

@@ -15,7 +15,12 @@ func (e *eraser) clear() error {
 	}
 	for _, id := range e.past {
 		steps = append(steps, step{run: func(o *op) error {
-			return errors.Join(o.noteSince(id, e.all[record.Person]), o.forgetTicket(id, nil))
+			l := &leftover{author: e.key}
+			err := o.noteSince(id, e.all[record.Person], l)
+			if l.emptied && !slices.Contains(e.left, id) {
+				e.left = append(e.left, id)
+			}
+			return errors.Join(err, o.forgetTicket(id, nil))
 		}})
 	}
 	if err := errors.Join(e.store.doEach(steps), e.stop("unnamed")); err != nil {

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -101,6 +102,9 @@ func (o *op) expunge(a *arrival) error {
 // nameLate takes out of an arrival the names that were erased. Where another holder has the ticket by now it says what that one is called:
 // it is no other than what is there, and nobody need choose.
 func (o *op) nameLate(a *arrival, e *erased) error {
+	if a.before != nil && !a.before.deleted && e.knowsHalf(a.kind, a.path, &a.tree) {
+		return o.nameHalf(a, e.half[a.kind])
+	}
 	a.doc, a.late = a.doc.Erased(), true
 	if a.before == nil || a.before.deleted {
 		return nil
@@ -116,6 +120,22 @@ func (o *op) nameLate(a *arrival, e *erased) error {
 		}
 	}
 	return err
+}
+
+// nameHalf takes out of an arrival what was emptied of its ticket since it was made, but what the next holder's own edit says of that.
+func (o *op) nameHalf(a *arrival, h half) error {
+	is, err := a.before.decode(a.kind)
+	if err != nil {
+		return err
+	}
+	d := a.doc.Clone()
+	for _, field := range h.fields {
+		if a.node.At < h.since || !slices.Contains(a.node.Fields, field) {
+			d.Set(field, is.Value(field))
+		}
+	}
+	a.doc, a.late = d, true // what it says wins over what was emptied
+	return nil
 }
 
 // expungeLost takes out of what a tombstone has brought along what was erased.

@@ -10,15 +10,25 @@ import (
 // erased is the row of an erased record: kind 1, done 8, n × (kind of the part 1, generation 8, hash 16). Of a ticket, which stays,
 // it has the revisions of its parts that are the first without a name: one that took the names away, and one upon each that came
 // later from who did not know of that. Whatever stands on one of them was made since. Those of which the kind has its first bit set
-// were such, until whoever had the ticket since was erased too. Where the kind of the whole row has that bit the ticket itself is not
-// erased: it was passed on before its holder was, and what was made for that one alone goes.
+// were such, until whoever had the ticket since was erased too. Where the kind has its second bit set the revision is what a half is
+// on, and since 8, length 1 and the name of one of its fields follow. Where the kind of the whole row has the first bit set the ticket
+// itself is not erased: it was passed on before its holder was, and what was made for that one alone goes.
 type erased struct {
 	kind  *record.Kind
 	done  int64 // microseconds since 1970; 0 = not yet
 	first map[*record.Kind][]record.Revision
 	past  map[*record.Kind][]record.Revision
+	half  map[*record.Kind]half
 	kept  bool // the ticket is not erased, for another holder has it
 	again bool // whose ticket it was since is erased too: nothing counts as made since. It is not stored
+}
+
+// half is what was emptied of a part of a ticket when somebody was erased who had the ticket once. What stands on the revision that was
+// the first since then, and not on the one that has emptied it, knew of the next holder and has what was emptied still.
+type half struct {
+	on     record.Revision
+	since  int64 // when the ticket was passed on, microseconds
+	fields []string
 }
 
 func (e *erased) encode() []byte {
@@ -34,11 +44,19 @@ func (e *erased) encode() []byte {
 		for _, rev := range e.past[k] {
 			row = appendRevision(append(row, k.Number|pastBit), rev)
 		}
+		for _, field := range e.half[k].fields {
+			row = appendRevision(append(row, k.Number|halfBit), e.half[k].on)
+			row = binary.BigEndian.AppendUint64(row, uint64(e.half[k].since))
+			row = append(append(row, byte(len(field))), field...)
+		}
 	}
 	return row
 }
 
-const pastBit = 0x80
+const (
+	pastBit = 0x80
+	halfBit = 0x40
+)
 
 // retire has what stands on the first revisions so far count as made before.
 func (e *erased) retire() {
@@ -46,21 +64,34 @@ func (e *erased) retire() {
 		e.past[k] = append(e.past[k], e.first[k]...)
 	}
 	clear(e.first)
+	clear(e.half)
 }
 
 // begins has what stands on the oldest revision of a part that was made since a moment count as made since, and nothing else: on the one that
-// there is, where all are older.
+// there is, where all are older. What was the first before stays that where it is later.
 func (e *erased) begins(k *record.Kind, t *record.Tree, since int64) {
 	path := t.Path(t.Winner().Revision)
-	first := path[0]
+	on, first := path[0], record.Revision{}
 	for _, rev := range path {
 		n := t.Find(rev)
 		if n.At != 0 && n.At < since {
 			break
 		}
 		if n.At != 0 {
+			on = rev
+		}
+		if first.Generation == 0 && slices.Contains(e.first[k], rev) {
 			first = rev
 		}
+	}
+	h, half := e.half[k]
+	switch {
+	case first.Generation == 0 || first == on:
+		first = on
+		delete(e.half, k)
+	case half && h.since < since:
+		h.on, h.since = on, since
+		e.half[k] = h
 	}
 	for _, rev := range e.first[k] {
 		if rev != first {
@@ -68,6 +99,17 @@ func (e *erased) begins(k *record.Kind, t *record.Tree, since int64) {
 		}
 	}
 	e.first[k] = []record.Revision{first}
+}
+
+// empties has a revision that has emptied fields of a part be the first one since a moment.
+func (e *erased) empties(k *record.Kind, rev record.Revision, since int64, fields []string) {
+	h, again := e.half[k]
+	if !again {
+		h.on = e.first[k][0] // by begins
+	}
+	h.since, h.fields = max(h.since, since), append(h.fields, fields...)
+	e.past[k] = append(e.past[k], e.first[k]...)
+	e.first[k], e.half[k] = []record.Revision{rev}, h
 }
 
 // learn takes over what the ledger says of first revisions, and tells whether that is more than the row did. A store that was restored
@@ -108,10 +150,16 @@ func (v *sight) standsOn(e *erased, k *record.Kind, st *stored) (bool, error) {
 // may know more of where the path comes from. Where the tree has forgotten so much that the oldest revision that it knows there is
 // younger than all that were the first, it was.
 func (e *erased) knows(k *record.Kind, path []record.Revision, tree *record.Tree) bool {
-	if e.again {
-		return false
-	}
-	first := e.first[k]
+	return !e.again && standOnOne(e.first[k], path, tree)
+}
+
+// knowsHalf tells whether a revision of a part was made since the ticket was passed on, and has what was emptied then.
+func (e *erased) knowsHalf(k *record.Kind, path []record.Revision, tree *record.Tree) bool {
+	return !e.again && len(e.half[k].fields) > 0 && !e.knows(k, path, tree) && standOnOne([]record.Revision{e.half[k].on}, path, tree)
+}
+
+// standOnOne tells whether a path leads to one of some revisions, as far as is known.
+func standOnOne(first, path []record.Revision, tree *record.Tree) bool {
 	isFirst := func(rev record.Revision) bool { return slices.Contains(first, rev) }
 	if len(first) == 0 || slices.ContainsFunc(path, isFirst) {
 		return len(first) > 0
@@ -127,7 +175,7 @@ func (e *erased) knows(k *record.Kind, path []record.Revision, tree *record.Tree
 }
 
 func newErased(k *record.Kind) *erased {
-	return &erased{kind: k, first: map[*record.Kind][]record.Revision{}, past: map[*record.Kind][]record.Revision{}}
+	return &erased{kind: k, first: map[*record.Kind][]record.Revision{}, past: map[*record.Kind][]record.Revision{}, half: map[*record.Kind]half{}}
 }
 
 func parseErased(row []byte) (e *erased, err error) {
@@ -139,12 +187,16 @@ func parseErased(row []byte) (e *erased, err error) {
 	e.done = int64(c.uint64())
 	for len(c.rest) > 0 {
 		part := c.byte()
-		k, _ := record.ByNumber(part &^ pastBit)
+		k, _ := record.ByNumber(part &^ (pastBit | halfBit))
 		rev := record.Revision{Generation: c.uint64()}
 		copy(rev.Hash[:], c.bytes(16))
-		if part&pastBit != 0 {
+		switch {
+		case part&halfBit != 0:
+			since := int64(c.uint64())
+			e.half[k] = half{rev, since, append(e.half[k].fields, string(c.bytes(int(c.byte()))))}
+		case part&pastBit != 0:
 			e.past[k] = append(e.past[k], rev)
-		} else {
+		default:
 			e.first[k] = append(e.first[k], rev)
 		}
 	}

@@ -60,6 +60,9 @@ func (e *eraser) giveToOthers(tickets []record.ID) (rest []record.ID, err error)
 			if err == nil && !given {
 				rest = append(rest, id)
 			}
+			if err == nil && given {
+				err = o.noteSince(id, e.all[record.Person], &leftover{none: true})
+			}
 			return err
 		}})
 	}

@@ -116,7 +116,7 @@ func (o *op) applyErasure(k *record.Kind, hash erasedHash, first map[*record.Kin
 // had it; nil: nothing. Where the arrival was made since, the names that stand beside it were too.
 func (o *op) eraseTicket(a *arrival, e *erased) error {
 	hash := o.store.hashErased(a.kind, a.id)
-	if e != nil && e.knows(a.kind, a.path, &a.tree) && !o.store.isLeaf() {
+	if e != nil && (e.knows(a.kind, a.path, &a.tree) || e.knowsHalf(a.kind, a.path, &a.tree)) && !o.store.isLeaf() {
 		if err := o.noteErased(ledgerLine{kind: record.Ticket, hash: hash, at: o.now}, 0, 0); err != nil {
 			return err
 		}

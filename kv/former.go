@@ -36,8 +36,9 @@ func (o *op) noteFormer(k *record.Kind, before, next *stored) {
 }
 
 // noteSince notes which revisions of a ticket's parts were the first of the next holder's time. What does not stand on them was made when
-// the ticket was a person's who is erased, and may name that person whenever it comes. A laptop lets its centre judge that.
-func (o *op) noteSince(ticket record.ID, persons []record.ID) error {
+// the ticket was a person's who is erased, and may name that person whenever it comes. What the ticket itself says still of that person
+// is emptied by a new revision. A laptop lets its centre judge that.
+func (o *op) noteSince(ticket record.ID, persons []record.ID, l *leftover) error {
 	since := uint64(0)
 	for _, person := range persons {
 		row, err := o.get(formerBucket, formerKey(ticket, person.Int()))
@@ -60,16 +61,15 @@ func (o *op) noteSince(ticket record.ID, persons []record.ID) error {
 		e = newErased(record.Ticket)
 		e.done, e.kept = o.now.UnixMicro(), true
 	}
-	for _, k := range ticketParts {
+	l.e, l.since = e, int64(since)
+	for _, k := range slices.Backward(ticketParts[:]) { // a name follows from the private half, a label from the name
 		st, err := o.loadAny(k, ticket)
-		if err != nil || st == nil {
-			return err
+		if err == nil && st != nil {
+			err = o.empty(l, k, st)
 		}
-		t, err := o.tree(k, st)
 		if err != nil {
 			return err
 		}
-		e.begins(k, &t, int64(since))
 	}
 	hash := o.store.hashErased(record.Ticket, ticket)
 	o.put(erasedBucket, hash[:], e.encode())
