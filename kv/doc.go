@@ -115,9 +115,9 @@
 // the person; tickets stay valid without a name, and what a laptop that had not heard of it makes of one gets a revision without names
 // put upon it. A laptop that is told which revisions were the first without names puts what it made itself upon those, where it can make
 // them anew (erasestand.go), and empties in place what stands on none of them, for it may be given nothing more. Of whom a ticket was taken
-// from a row is kept, so that names beside which nothing says whose they are can be found (former.go), and what is left of it goes (leftover.go). A file beside the store says what was
-// erased, by keyed hashes (ledger.go): no restore replaces it, and what
-// it says is done before anybody is served. What cannot be, as on a full disk, is shown to nobody until it is done (concealed.go).
+// from a row is kept, so that names beside which nothing says whose they are can be found (former.go), and what is left of that person
+// goes (leftover.go). A file beside the store says what was erased, by keyed hashes (ledger.go): no restore replaces it, and what it says
+// is done before anybody is served. What cannot be, as on a full disk, is shown to nobody until it is done (concealed.go).
 // Compacting takes the bytes out of the file's free pages.
 //
 // # Reading
