@@ -282,6 +282,8 @@ func (e *eraser) finish(absent []ledgerLine) error {
 	if err := e.store.doEach(steps); err != nil {
 		return err
 	}
+	e.store.erasures.done.Add(1)
+	e.store.rekeyed.ring()
 	e.store.log.Info("an erasure is done; compacting is due within a day", slog.Int("records", len(steps)))
 	return nil
 }

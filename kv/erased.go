@@ -21,6 +21,7 @@ type erasures struct {
 	stop       func(step string) error // of tests, which end the work there; nil = nobody
 	come       bell                    // rung when a peer has told of one
 	told       atomic.Uint64           // how often
+	done       atomic.Uint64           // how often any were finished since the start, which laptops are told of at once
 	close      context.CancelFunc
 	running    sync.WaitGroup
 	concealed  atomic.Pointer[concealed] // nil: nothing

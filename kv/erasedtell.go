@@ -102,7 +102,7 @@ func (s *Store) TakeErasures(p Principal, all []Erasure) error {
 	}
 	var steps []step
 	for _, l := range all {
-		if l.Kind == record.Person || l.Kind == record.Membership || l.Kind == record.Ticket {
+		if l.Kind != nil && isErasable(l.Kind) {
 			steps = append(steps, step{run: func(o *op) error {
 				o.applyErasure(l.Kind, l.Hash, l.First)
 				return nil

@@ -1,6 +1,8 @@
 package kv
 
 import (
+	"slices"
+
 	"doorward/kv/record"
 )
 
@@ -49,8 +51,11 @@ func (o *op) unname(id record.ID, author int64) error {
 		}
 		if since, err := o.standsOn(e, k, st); err != nil {
 			return err
-		} else if since {
-			continue // it may name somebody else by now
+		} else if since { // it may name somebody else by now
+			if err := o.forgetBefore(k, st, e); err != nil {
+				return err
+			}
+			continue
 		}
 		first, err := o.unnamePart(e, st, k, author)
 		if err != nil {
@@ -59,6 +64,29 @@ func (o *op) unname(id record.ID, author int64) error {
 		e.first[k] = append(e.first[k], first)
 	}
 	o.put(erasedBucket, hash[:], e.encode())
+	return nil
+}
+
+// forgetBefore takes away what a part of a ticket was, but for the first revisions without names: a restored store that was brought what was
+// made since has it still, and may have made of the two what has the name again.
+func (o *op) forgetBefore(k *record.Kind, st *stored, e *erased) error {
+	t, err := o.tree(k, st)
+	if err != nil {
+		return err
+	}
+	leaves, dropped := t.Leaves(), false
+	for _, n := range t.Nodes() {
+		isLeaf := slices.ContainsFunc(leaves, func(l record.TreeNode) bool { return l.Revision == n.Revision })
+		if !n.Held || n.Deleted || isLeaf || slices.Contains(e.first[k], n.Revision) {
+			continue
+		}
+		t.Hold(n.Revision, false)
+		o.delete(bodyBucket, bodyKey(k, st.id, n.Revision))
+		dropped = true
+	}
+	if dropped {
+		o.put(treeBucket, treeKey(k, st.id), t.Append(nil))
+	}
 	return nil
 }
 

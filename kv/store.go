@@ -52,7 +52,7 @@ type Store struct {
 	ended      chan struct{} // closed when the writer has
 	versions   atomic.Pointer[[]*lists]
 	logins     atomic.Pointer[map[string]login]
-	rekeyed    bell // rung when logins has changed
+	rekeyed    bell // rung when logins has changed, and when somebody was erased
 	seq        atomic.Uint64
 	centre     atomic.Pointer[string] // what merges for this store; "" or nil = it is the root
 	joined     atomic.Pointer[Upstream]

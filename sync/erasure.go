@@ -2,7 +2,11 @@ package sync
 
 import (
 	"cmp"
+	"context"
 	"encoding/hex"
+	"errors"
+	"net/http"
+	"slices"
 
 	"doorward/kv"
 	"doorward/kv/record"
@@ -89,4 +93,65 @@ func (x *visit) takeErasures() error {
 	}
 	x.upstream.Erased = x.greeting.Erased
 	return x.config.Store.NoteUpstream(x.upstream)
+}
+
+// known is what a laptop tells a centre that was restored of what was erased: POST /sync/_erased, with its key of class node.
+type known struct {
+	Erasures []erasure `json:"erasures,omitempty"`
+	Brought  bool      `json:"brought,omitzero"` // the laptop has brought all that it has: they can be carried out
+}
+
+// toldAtOnce is how many erasures one request tells of.
+const toldAtOnce = 2000
+
+// recallErasures erases again what a laptop knows was erased.
+func recallErasures(c *call) error {
+	if c.caller.Node() == "" {
+		return errNode
+	}
+	var in known
+	if err := c.readSmall(&in); err != nil {
+		return err
+	}
+	var all []kv.Erasure
+	for i := range in.Erasures {
+		e, err := in.Erasures[i].parse()
+		if err != nil {
+			return errShape
+		}
+		all = append(all, e)
+	}
+	if err := c.server.config.Store.RecallErasures(c.caller, all, in.Brought); err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, ok)
+}
+
+// tellErased tells a centre of another epoch than before what was erased, before it is brought or asked for anything: it may have been
+// restored to a backup from before that. One that was not, or is of a version that does not ask, has its own list. What tells it
+// afterwards that all was brought is brought; nil where it need not be told.
+func (x *visit) tellErased(ctx context.Context) (brought func() error, err error) {
+	all, err := x.config.Store.KnownErasures(kv.Operator())
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	t, err := x.database("_erased")
+	if err != nil {
+		return nil, err
+	}
+	for some := range slices.Chunk(all, toldAtOnce) {
+		var out known
+		for _, e := range some {
+			out.Erasures = append(out.Erasures, erasureOf(e))
+		}
+		err := t.ask(ctx, http.MethodPost, t.at(), out, nil)
+		var no *refusal
+		if errors.As(err, &no) && !transient(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return func() error { return t.ask(ctx, http.MethodPost, t.at(), known{Brought: true}, nil) }, nil
 }

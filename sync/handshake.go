@@ -156,16 +156,26 @@ func (x *visit) takeKeys(ctx context.Context) error {
 }
 
 // refill exchanges everything anew with a centre that is not what it was when it was last met: one that was restored from a backup
-// may lack what it had acknowledged, and may have again what had left a database since.
+// may lack what it had acknowledged, and may have again what had left a database or was erased since.
 func (x *visit) refill(ctx context.Context) error {
 	if x.upstream.Epoch == x.greeting.Epoch {
 		return x.learn()
 	}
 	if x.upstream.Epoch != "" {
-		for _, push := range []bool{true, false} {
-			if err := x.copyAnew(ctx, push); err != nil {
+		brought, err := x.tellErased(ctx)
+		if err != nil {
+			return err
+		}
+		if err := x.copyAnew(ctx, true); err != nil {
+			return err
+		}
+		if brought != nil {
+			if err := brought(); err != nil {
 				return err
 			}
+		}
+		if err := x.copyAnew(ctx, false); err != nil {
+			return err
 		}
 	}
 	x.upstream.Epoch = x.greeting.Epoch

@@ -32,6 +32,7 @@ func routes() []route {
 		{"POST", "/_hello", false, greet},
 		{"GET", "/_hello", false, awaitKeys},
 		{"POST", "/_lease", false, lease},
+		{"POST", "/_erased", false, recallErasures},
 		{"PUT", "/{db}", false, createDatabase},
 		{"DELETE", "/{db}", false, deleteDatabase},
 		{"GET", "/{db}", false, within(showDatabase)},

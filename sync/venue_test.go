@@ -27,6 +27,7 @@ type town struct {
 	later          atomic.Int64 // by how much the centre's clock was moved
 	log            lines        // of the laptop
 	hellos         atomic.Int64 // that came to the centre
+	serving        atomic.Pointer[sync.Server]
 }
 
 // lines are what a log says.
@@ -41,22 +42,31 @@ func newTown(t testing.TB) *town {
 	w := &town{TB: t, laptop: kvtest.Open(t), log: make(lines, 1000)}
 	w.centre = kvtest.OpenConfig(t, kv.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(w.later.Load())) }})
 	w.event = kvtest.Create(t, w.centre, record.Event, `{"name":"Sunday","start_datetime":"2030-01-01T19:00:00Z"}`)
-	server, err := sync.New(sync.Config{Store: w.centre, Version: "test", OverAfter: 72 * time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.serve()
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && r.URL.Path == "/sync/_hello" {
 			w.hellos.Add(1)
 		}
-		server.ServeHTTP(rw, r)
+		w.serving.Load().ServeHTTP(rw, r)
 	}))
 	t.Cleanup(func() {
-		server.Close()
+		w.serving.Load().Close()
 		s.Close()
 	})
 	w.url = s.URL
 	return w
+}
+
+// serve has the centre's address answer for the store that it has now.
+func (w *town) serve() {
+	w.Helper()
+	server, err := sync.New(sync.Config{Store: w.centre, Version: "test", OverAfter: 72 * time.Hour})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if before := w.serving.Swap(server); before != nil {
+		before.Close()
+	}
 }
 
 // join enrols the laptop and keeps it in step for as long as the test runs.
