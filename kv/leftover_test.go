@@ -34,14 +34,17 @@ func (k *known) ends(t testing.TB) {
 	}
 }
 
+// passedOn is a ticket that goes to somebody else.
+type passedOn struct {
+	name  string
+	edits []string // one after the other; %d is the next holder
+	left  int      // tickets of which something was left, besides the one that has the person still
+	want  []string
+}
+
 // TestWhatIsLeftOfAFormerHolderGoesWithThem: a ticket that was passed on says still of who had it what nobody has changed since.
 func TestWhatIsLeftOfAFormerHolderGoesWithThem(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		edits []string // one after the other; %d is the next holder
-		left  int      // tickets of which something was left, besides the one that has the person still
-		want  []string
-	}{
+	for _, test := range []passedOn{
 		{"name and person", []string{`{"holder_name":"Ana Lua","person_id":%d}`}, 1,
 			[]string{"holder_name", `"Ana Lua"`, "label", `"Ana L."`, "email", "null", "phone", "null"}},
 		{"the person alone", []string{`{"person_id":%d}`}, 1,
@@ -67,39 +70,44 @@ func TestWhatIsLeftOfAFormerHolderGoesWithThem(t *testing.T) {
 			}
 			t.Run(test.name+", at the "+at, func(t *testing.T) {
 				t.Parallel()
-				k := late(t)
-				next := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Ana Lua","church_id":1}`)
-				k.pair.sync(t)
-				k.pulls(t)
-				passes := k.Store
-				if at != "centre" {
-					passes = k.pair.venue
-				}
-				for _, edit := range test.edits {
-					patched(t, passes, record.Ticket, k.ticket, strings.ReplaceAll(edit, "%d", fmt.Sprint(next)))
-					if at == "laptop" {
-						k.pushes(t)
-					}
-				}
-				k.pushes(t)
-				k.pulls(t)
-				before := kv.TreeOf(t, k.Store, record.Ticket, k.ticket)
-				if found := k.erase(t); found.Tickets != test.left {
-					t.Errorf("Erase = %+v, want the names on %d tickets", found, test.left)
-				}
-				if after := kv.TreeOf(t, k.Store, record.Ticket, k.ticket); test.left == 0 && after.Winner().Revision != before.Winner().Revision {
-					t.Error("a ticket was changed of which nothing was left")
-				}
-				k.shows(t, k.Store, test.want...)
-				k.tells(t)
-				k.pulls(t)
-				k.shows(t, k.pair.venue, test.want...)
-				k.agrees(t, ticketDBs...)
-				k.venueLacksTraces(t)
-				k.ends(t)
+				test.erased(t, at)
 			})
 		}
 	}
+}
+
+// erased passes the ticket on, at the centre or at a laptop, and has who had it erased.
+func (p *passedOn) erased(t *testing.T, at string) {
+	k := late(t)
+	next := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Ana Lua","church_id":1}`)
+	k.pair.sync(t)
+	k.pulls(t)
+	passes := k.Store
+	if at != "centre" {
+		passes = k.pair.venue
+	}
+	for _, edit := range p.edits {
+		patched(t, passes, record.Ticket, k.ticket, strings.ReplaceAll(edit, "%d", fmt.Sprint(next)))
+		if at == "laptop" {
+			k.pushes(t)
+		}
+	}
+	k.pushes(t)
+	k.pulls(t)
+	before := kv.TreeOf(t, k.Store, record.Ticket, k.ticket)
+	if found := k.erase(t); found.Tickets != p.left {
+		t.Errorf("Erase = %+v, want the names on %d tickets", found, p.left)
+	}
+	if after := kv.TreeOf(t, k.Store, record.Ticket, k.ticket); p.left == 0 && after.Winner().Revision != before.Winner().Revision {
+		t.Error("a ticket was changed of which nothing was left")
+	}
+	k.shows(t, k.Store, p.want...)
+	k.tells(t)
+	k.pulls(t)
+	k.shows(t, k.pair.venue, p.want...)
+	k.agrees(t, ticketDBs...)
+	k.venueLacksTraces(t)
+	k.ends(t)
 }
 
 // TestDigitsGoWithTheirPhone: they are in a part of their own, by which a door finds a ticket.
