@@ -35,9 +35,9 @@ func (o *op) keepLess(ad *adoption) error {
 		}
 		ad.tree.Hold(n.Revision, false)
 		o.delete(bodyBucket, bodyKey(ad.kind, ad.id, n.Revision))
-		released = released || isOver || ad.losesNames()
+		released = true
 	}
-	if !released {
+	if !released || len(ended) == 0 && !ad.losesNames() {
 		return nil
 	}
 	return o.noteReleased()

@@ -75,11 +75,7 @@ func (o *op) listConflict(k *record.Kind, id record.ID, c record.Clash, by ulid.
 		d.Set("other", slices.Clone(c.Other))
 	}
 	d.Set("at", record.Time(o.now))
-	node := o.store.identity.node
-	if by != (ulid.ULID{}) {
-		node = by.String()
-	}
-	d.Set("node", record.Quote(node))
+	d.Set("node", record.Quote(o.nodeText(by)))
 	_, err := o.write(change{kind: record.Conflict, id: newFactID(o.now), is: d})
 	return err
 }

@@ -29,6 +29,15 @@ func (c *holderClash) field() string { return c.doc.Text("field") }
 // isBy tells that a node has written what does not stand.
 func (c *holderClash) isBy(o *op, node ulid.ULID) bool { return c.doc.Text("node") == o.nodeText(node) }
 
+// part is a part of a ticket as it is; nil where it is not here.
+func (o *op) part(k *record.Kind, ticket record.ID) (st *stored, is *record.Doc, err error) {
+	if st, err = o.load(k, ticket); err != nil || st == nil {
+		return nil, nil, err
+	}
+	is, err = st.decode(k)
+	return st, is, err
+}
+
 // nodeText is a node of a tree as conflicts name it.
 func (o *op) nodeText(node ulid.ULID) string {
 	if node == (ulid.ULID{}) {
@@ -48,8 +57,10 @@ func (o *op) holderClashes(ticket record.ID) (all []holderClash, err error) {
 		if c.doc, err = c.st.decode(record.Conflict); err != nil {
 			return nil, err
 		}
-		c.of, _ = record.ByName(c.doc.Text("kind"))
-		if f, known := c.of.Field(c.field()); known && slices.Contains(sidedParts[:], c.of) && f.Flags.Has(record.Personal) {
+		if c.of, _ = record.ByName(c.doc.Text("kind")); !slices.Contains(sidedParts[:], c.of) {
+			continue // of another record that has the number, or of a kind that this version does not know
+		}
+		if f, known := c.of.Field(c.field()); known && f.Flags.Has(record.Personal) {
 			all = append(all, c)
 		}
 	}
@@ -85,12 +96,8 @@ func (o *op) agreeOnHolder(ticket record.ID) error {
 	if err != nil || len(clashes) == 0 {
 		return err
 	}
-	st, err := o.load(record.Holder, ticket)
+	st, is, err := o.part(record.Holder, ticket)
 	if err != nil || st == nil {
-		return err
-	}
-	is, err := st.decode(record.Holder)
-	if err != nil {
 		return err
 	}
 	giver, known, err := o.writerOf(record.Holder, st, is, "person_id")
@@ -114,12 +121,8 @@ func (o *op) agreeOnHolder(ticket record.ID) error {
 
 // swap has a part say what the clashes about it list, and these list what it said.
 func (o *op) swap(k *record.Kind, ticket record.ID, clashes []holderClash) error {
-	st, err := o.load(k, ticket)
+	st, was, err := o.part(k, ticket)
 	if err != nil || st == nil {
-		return err
-	}
-	was, err := st.decode(k)
-	if err != nil {
 		return err
 	}
 	is := was.Clone()
@@ -178,12 +181,8 @@ func (o *op) giveToOther(ticket record.ID, erased []record.ID) (given bool, err 
 
 // takeSide has a part say of the holder what one side said: what the clashes list of it, and what stands if that side wrote it.
 func (o *op) takeSide(k *record.Kind, ticket record.ID, by string, clashes []holderClash) error {
-	st, err := o.load(k, ticket)
+	st, was, err := o.part(k, ticket)
 	if err != nil || st == nil {
-		return err
-	}
-	was, err := st.decode(k)
-	if err != nil {
 		return err
 	}
 	is := was.Erased()

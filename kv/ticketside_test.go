@@ -205,3 +205,18 @@ func compactedFile(t testing.TB, s *kv.Store) string {
 	}
 	return string(b)
 }
+
+// A conflict about a record of a kind that this version does not know, and of the ticket's number, is none of the ticket's.
+func TestAConflictOfALaterKindIsNoneOfTheTickets(t *testing.T) {
+	g := newGivenTwice(t)
+	later := kv.DocWrite{ID: "conflict:01J00000000000000000000000", Path: chain("a"),
+		Body: fmt.Appendf(nil, `{"kind":"later","record_id":"%d","field":"full_name","winner":"a","other":"b"}`, g.ticket)}
+	results, err := opens(t, g.centre, kv.Operator(), "records").Write([]kv.DocWrite{later})
+	if err != nil || results[0].Err != nil {
+		t.Fatalf("Write = %+v, %v", results, err)
+	}
+	g.giveTwice(t, 0, eventDatabases)
+	if got := g.holderOf(t, g.centre); !strings.Contains(got, g.has(t)) {
+		t.Errorf("the ticket is %s", got)
+	}
+}
