@@ -16,8 +16,12 @@ type balance struct {
 	key  []byte // reused
 }
 
-// even tells that the rows which were met are those which were wanted.
-func (a *balance) even() bool { return a.left == 0 }
+// newBalance makes one. Those that are to be summed up have one seed.
+func newBalance(seed maphash.Seed) *balance {
+	a := &balance{}
+	a.hash.SetSeed(seed)
+	return a
+}
 
 // counts tells whether a row is one of those that records want, so that nothing else need be known of it.
 func (a *balance) counts(b bucket, key, value []byte) bool {

@@ -3,6 +3,8 @@ package kv
 import (
 	"bytes"
 	"fmt"
+	"hash/maphash"
+	"runtime"
 
 	"doorward/kv/record"
 )
@@ -23,105 +25,36 @@ func (r *Report) damage(format string, args ...any) {
 	}
 }
 
-// verifyPage is how many rows Verify reads in one View.
-const verifyPage = 2000
-
-// verifier walks the store bucket by bucket, in pages, so that it holds no View for long. Each page judges its rows against
-// the state of its own View; rows that a writer moves meanwhile are right in whatever state they are met.
-type verifier struct {
-	store    *Store
-	report   Report
-	progress func(done, total int)
-	total    int
-	balance  *balance // nil = each row is held against what it leads to
+// add adds what was found elsewhere.
+func (r *Report) add(o Report) {
+	r.Rows, r.Records, r.Damaged = r.Rows+o.Rows, r.Records+o.Records, r.Damaged+o.Damaged
+	r.Damage = append(r.Damage, o.Damage[:min(len(o.Damage), maxDamage-len(r.Damage))]...)
 }
 
 // Verify reads the whole store: every checksum, every record against its lookups, its tree and its rows in the
 // logs and back, and what free databases hold. progress, if not nil, is told now and then how many of how many rows are done.
 //
-// First the rows that records must have are summed up against those that are there, which takes a quarter of the time. Only where the
-// sums differ is each of them looked for, to say which it is, or that a writer has moved it meanwhile.
+// First the rows that records must have are summed up against those that are there, on all processors, which takes a tenth of the time
+// of looking for each of them. That is only done where something is wrong, to say what it is, or that a writer has moved it meanwhile.
 func (s *Store) Verify(p Principal, progress func(done, total int)) (Report, error) {
 	if err := p.CheckWhole(); err != nil {
 		return Report{}, err
 	}
-	w := &verifier{store: s, progress: progress, balance: &balance{}}
-	if err := w.all(); err != nil || w.report.Damaged == 0 && w.balance.even() {
-		return w.report, err
+	total, err := s.countRows()
+	if err != nil {
+		return Report{}, err
 	}
-	w = &verifier{store: s, progress: progress}
-	err := w.all()
+	seed := maphash.MakeSeed()
+	w := &verifier{store: s, progress: progress, total: total, seed: &seed}
+	if err := w.all(runtime.GOMAXPROCS(0)); err == nil && w.report.Damaged == 0 && w.left == 0 {
+		return w.report, nil
+	}
+	w = &verifier{store: s, progress: progress, total: total}
+	err = w.walk() // here, and not beside: what a broken file does to its reader is the caller's to see
 	return w.report, err
 }
 
-// all walks every bucket.
-func (w *verifier) all() error {
-	if err := w.count(); err != nil {
-		return err
-	}
-	for b := range numBuckets {
-		if bucketNames[b] == nil {
-			continue
-		}
-		if err := w.walk(bucket(b)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *verifier) count() error {
-	return w.store.view(func(v *sight) error {
-		for b := range numBuckets {
-			if bucketNames[b] != nil {
-				w.total += v.in(bucket(b)).Stats().KeyN
-			}
-		}
-		return nil
-	})
-}
-
-// walk reads one bucket.
-func (w *verifier) walk(b bucket) error {
-	var next []byte
-	for more := true; more; {
-		err := w.store.view(func(v *sight) error {
-			v.bare = true
-			next, more = w.page(v, b, next)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if w.progress != nil {
-			w.progress(w.report.Rows, max(w.total, w.report.Rows))
-		}
-	}
-	return nil
-}
-
-// page reads some rows from a key on and answers where the next page begins.
-func (w *verifier) page(v *sight, b bucket, from []byte) (next []byte, more bool) {
-	c := v.in(b).Cursor()
-	n := 0
-	for key, sealed := c.Seek(from); key != nil; key, sealed = c.Next() {
-		if n++; n > verifyPage {
-			return bytes.Clone(key), true
-		}
-		w.report.Rows++
-		value, err := unseal(b, key, sealed)
-		if err != nil {
-			w.report.damage("bucket %s: a value fails its checksum", bucketNames[b])
-			continue
-		}
-		if err := w.row(v, b, key, value); err != nil {
-			w.report.damage("bucket %s: %v", bucketNames[b], err)
-		}
-	}
-	return nil, false
-}
-
-func (w *verifier) row(v *sight, b bucket, key, value []byte) error {
+func (w *walker) row(v *sight, b bucket, key, value []byte) error {
 	switch {
 	case w.balance != nil && w.balance.counts(b, key, value):
 		w.balance.met(b, key, value)
@@ -182,7 +115,7 @@ func (v *sight) verifyLog(key, value []byte) error {
 }
 
 // verifyRecord checks a record's body, its row in the log, its lookups, and that the lists of this View hold it.
-func (w *verifier) verifyRecord(v *sight, k *record.Kind, key, value []byte) (live bool, err error) {
+func (w *walker) verifyRecord(v *sight, k *record.Kind, key, value []byte) (live bool, err error) {
 	id, ok := k.KeyID(key)
 	st := &stored{id: id}
 	if err := st.parse(value); err != nil || !ok {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -57,12 +58,13 @@ func (m *Main) backup(ctx context.Context, set *settings, file string) (made man
 		return manifest{}, err
 	}
 	err = m.onCopy(ctx, set, func(dir string, of manifest) error {
-		if err := m.verifyCopy(ctx, startIdle, dir); err != nil {
-			return set.blamed(fmt.Errorf("the file %s cannot be backed up as it is: %w", kv.Path(set.data), err))
-		}
 		made = of
 		made.File = filepath.Base(file)
-		return ship(ctx, kv.Path(dir), file, &made)
+		var err error
+		if made.SHA256, err = m.checkAndSum(ctx, dir); err != nil {
+			return set.blamed(fmt.Errorf("the file %s cannot be backed up as it is: %w", kv.Path(set.data), err))
+		}
+		return ship(ctx, kv.Path(dir), file, made)
 	})
 	if err != nil {
 		return manifest{}, err
@@ -71,6 +73,14 @@ func (m *Main) backup(ctx context.Context, set *settings, file string) (made man
 		return made, err // what went into a pipe is nowhere to be found again
 	}
 	return made, m.noteBackup(ctx, set, file)
+}
+
+// checkAndSum checks a copy of the store, and meanwhile sums it up.
+func (m *Main) checkAndSum(ctx context.Context, dir string) (sum string, err error) {
+	checked := make(chan error, 1)
+	go func() { checked <- m.verifyCopy(ctx, startIdle, dir) }()
+	sum, err = copyFile(ctx, io.Discard, kv.Path(dir))
+	return sum, cmp.Or(<-checked, err)
 }
 
 // onCopy copies the store within its folder, and takes the copy away when do has ended.
@@ -142,12 +152,11 @@ func (c *control) copyInto(ctx context.Context, folder string) (made manifest, e
 
 // ship brings a file, which is not needed any more, and its manifest to where they are wanted. Meanwhile no manifest lies beside the file that it does not
 // speak of.
-func ship(ctx context.Context, from, to string, made *manifest) error {
+func ship(ctx context.Context, from, to string, made manifest) error {
 	if err := os.Remove(manifestName(to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	var err error
-	if made.SHA256, err = shipFile(ctx, from, to); err != nil {
+	if err := shipFile(ctx, from, to, made.SHA256); err != nil {
 		return err
 	}
 	if info, err := os.Stat(to); err != nil || !info.Mode().IsRegular() {
@@ -163,20 +172,21 @@ func ship(ctx context.Context, from, to string, made *manifest) error {
 	})
 }
 
-// shipFile has a copy where it is wanted, and answers its SHA-256. Only to another disk it is copied once more.
-func shipFile(ctx context.Context, from, to string) (sum string, err error) {
-	if sum, err = copyFile(ctx, io.Discard, from); err != nil {
-		return "", err
-	}
+// shipFile has a file with this SHA-256 where it is wanted. Only to another disk it is copied once more.
+func shipFile(ctx context.Context, from, to, sum string) error {
 	if moved, err := moveFile(from, to); moved || err != nil {
-		return sum, err
+		return err
 	}
-	err = writeFile(to, func(w io.Writer) (err error) {
-		sum, err = copyFile(ctx, w, from)
+	return writeFile(to, func(w io.Writer) error {
+		shipped, err := copyFile(ctx, w, from)
+		if err == nil && shipped != sum {
+			err = fmt.Errorf("%s: %w", from, errReadTwice)
+		}
 		return err
 	})
-	return sum, err
 }
+
+var errReadTwice = errors.New("it was read twice, and was not the same: is the disk sound?")
 
 // copyFile writes what a file holds until ctx ends, and answers its SHA-256.
 func copyFile(ctx context.Context, w io.Writer, from string) (sum string, err error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -37,14 +38,25 @@ func TestACopyIsShippedToAnyDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		sum, err := shipFile(t.Context(), from, to)
-		want := sha256.Sum256([]byte("the copy"))
-		if err != nil || sum != hex.EncodeToString(want[:]) {
-			t.Errorf("shipFile = %q, %v", sum, err)
+		sum := sha256.Sum256([]byte("the copy"))
+		if err := shipFile(t.Context(), from, to, hex.EncodeToString(sum[:])); err != nil {
+			t.Errorf("shipFile = %v", err)
 		}
 		info, err := os.Lstat(lands)
 		if text, failed := os.ReadFile(lands); err != nil || failed != nil || string(text) != "the copy" || info.Mode() != 0o600 {
 			t.Errorf("%s = %q, %v, %v, %v", lands, text, info.Mode(), err, failed)
 		}
+	}
+	torn := filepath.Join(t.TempDir(), "copy.db")
+	if err := os.WriteFile(torn, []byte("what the disk made of it"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte("the copy"))
+	to := filepath.Join(memory, "there.db")
+	if err := shipFile(t.Context(), torn, to, hex.EncodeToString(sum[:])); !errors.Is(err, errReadTwice) {
+		t.Errorf("shipFile of what is not what was checked = %v", err)
+	}
+	if text, err := os.ReadFile(to); err != nil || string(text) != "the copy" {
+		t.Errorf("afterwards the older one is %q, %v", text, err)
 	}
 }
