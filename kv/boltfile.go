@@ -2,6 +2,9 @@ package kv
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
@@ -11,7 +14,18 @@ import (
 // numbers by which lists are found go on.
 type boltFile struct {
 	*bbolt.DB
-	base int
+	base   int
+	itself os.FileInfo
+}
+
+// stands answers an error where the file that was opened lies at its path no more: it was moved, removed or replaced under us, and
+// whoever opens the store next will not find what is written to it.
+func (f *boltFile) stands(path string) error {
+	now, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, f.itself) {
+		return fmt.Errorf("%s is not the file that was opened: somebody has moved, removed or replaced it", path)
+	}
+	return nil // what cannot be looked at just now shows itself when it is written to
 }
 
 // number is a transaction's: each commit's is larger than all before it, whichever file it went into.

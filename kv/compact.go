@@ -225,23 +225,40 @@ func (s *Store) takeOver(old *boltFile, next *bbolt.DB, path string) error {
 	if err = errors.Join(err, tx.Rollback()); err != nil {
 		return err
 	}
+	folder, itself, err := s.placeOf(old, path)
+	if err != nil {
+		return err
+	}
 	crash.At(crash.BeforeCompacted)
 	if err := os.Rename(path, Path(s.dir)); err != nil {
-		return err
+		return errors.Join(err, folder.Close())
 	}
 	crash.At(crash.AfterCompacted)
 	s.writer.touched = nil
 	err = next.View(func(tx *bbolt.Tx) error {
-		f, present := &boltFile{DB: next}, s.current()
+		f, present := &boltFile{DB: next, itself: itself}, s.current()
 		f.base = present.tx + 1 - tx.ID()
 		s.publish(present.with(f.number(tx), s.writer.edits, nil))
 		s.file.Store(f)
 		return nil
 	})
-	if err = errors.Join(err, syncDir(s.dir)); err != nil { // nobody knows which of the two the disk holds
+	if err = errors.Join(err, folder.Sync(), folder.Close()); err != nil { // nobody knows which of the two the disk holds
 		s.writer.stop(err, &group{})
 	}
 	return err
+}
+
+// placeOf looks at the next file, at path, and whether the old one is still where the next is to be put. The folder is opened before
+// anything is renamed in it, for afterwards nothing but the disk may fail.
+func (s *Store) placeOf(old *boltFile, path string) (folder *os.File, next os.FileInfo, err error) {
+	if err = old.stands(Path(s.dir)); err != nil {
+		return nil, nil, err
+	}
+	if next, err = os.Stat(path); err != nil {
+		return nil, nil, err
+	}
+	folder, err = os.Open(s.dir)
+	return folder, next, err
 }
 
 // between has the writer run fn between two commits.

@@ -147,7 +147,7 @@ func MigrateAs(dir string, steps map[uint64]func(*bbolt.Tx) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(migrate(db, steps), db.Close())
+	return errors.Join(migrate(db.DB, steps), db.Close())
 }
 
 // FormatNumber is the format that this version writes.

@@ -57,7 +57,7 @@ func boltOptions(size int64) *bbolt.Options {
 }
 
 // openFile opens the folder's file, making folder and file if they are not there.
-func openFile(dir string) (*bbolt.DB, error) {
+func openFile(dir string) (*boltFile, error) {
 	if err := MakeFolder(dir); err != nil {
 		return nil, err
 	}
@@ -75,6 +75,9 @@ func openFile(dir string) (*bbolt.DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 {
+		return nil, fmt.Errorf("%s is a link to a file: make the whole folder a link instead, for a store keeps and replaces more than that file", path)
+	}
 	if info.Mode().Perm()&0o077 != 0 && info.Mode().IsRegular() {
 		_ = os.Chmod(path, 0o600) // where it cannot be, the folder keeps others out
 	}
@@ -91,7 +94,7 @@ func openFile(dir string) (*bbolt.DB, error) {
 	if now, err := os.Stat(path); err != nil || !os.SameFile(info, now) {
 		return nil, errors.Join(ErrInUse, err, db.Close()) // another file was put in its place meanwhile
 	}
-	return db, nil
+	return &boltFile{DB: db, itself: info}, nil
 }
 
 // MakeFolder makes a folder, and those above it, unless it is there. No power cut takes away what it made.

@@ -97,16 +97,16 @@ func open(c Config) (s *Store, err error) {
 			s, err = nil, brokenBy(found)
 		}
 	}()
-	db, err := openFile(c.Dir)
+	file, err := openFile(c.Dir)
 	if err != nil {
 		return nil, err
 	}
 	s = &Store{dir: filepath.Clean(c.Dir), disk: newDisk(c), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, limits: honest, ended: make(chan struct{})}
-	s.file.Store(&boltFile{DB: db})
+	s.file.Store(file)
 	s.compacting.closing, s.compacting.close = context.WithCancel(context.Background())
 	s.caches.New = func() any { return new(bucketCache) }
 	if err := s.start(c); err != nil {
-		_ = db.Close() // the first error is the one to tell
+		_ = file.Close() // the first error is the one to tell
 		return nil, err
 	}
 	_ = os.Remove(filepath.Join(c.Dir, compactName)) // of a compaction that did not end: nobody else has the store open
@@ -194,10 +194,13 @@ func (s *Store) Realm() string { return s.identity.family.Load().realm }
 // Node is this store's ULID.
 func (s *Store) Node() string { return s.identity.node }
 
-// Writable answers nil while the store takes check-ins, otherwise what stopped it for good, or a *DiskFull.
+// Writable answers nil while the store takes check-ins, otherwise what stopped it for good, or will at the next, or a *DiskFull.
 func (s *Store) Writable() error {
 	if cause := s.writer.stopped.Load(); cause != nil {
 		return cause.err
+	}
+	if err := s.file.Load().stands(Path(s.dir)); err != nil {
+		return err
 	}
 	return s.disk.room(Checkins)
 }

@@ -261,6 +261,9 @@ func (w *writer) commit(g *group) error {
 	if err := g.tx.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
+	if err := w.store.file.Load().stands(Path(w.store.dir)); err != nil {
+		return err
+	}
 	w.state = g.state
 	w.store.metrics.committed(len(g.jobs), time.Since(start))
 	w.store.seq.Store(g.state.seq)

@@ -1,0 +1,76 @@
+package kv_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// TestNothingIsTakenIntoAFileThatIsElsewhere: whoever starts the next server would not find it.
+func TestNothingIsTakenIntoAFileThatIsElsewhere(t *testing.T) {
+	for name, move := range map[string]func(path string) error{
+		"moved":   func(path string) error { return os.Rename(path, path+".old") },
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			return errors.Join(os.WriteFile(path+".other", []byte("another store"), 0o600), os.Rename(path+".other", path))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folder(t)
+			s, err := kv.Open(kv.Config{Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = s.Close() }() // which has nowhere to write the last counts to
+			kvtest.Create(t, s, record.Person, `{"full_name":"Ana"}`)
+			if err := s.Writable(); err != nil {
+				t.Fatalf("Writable = %v", err)
+			}
+			if err := move(kv.Path(dir)); err != nil {
+				t.Fatal(err)
+			}
+			want := func(what string, err error) {
+				t.Helper()
+				if err == nil || !strings.Contains(err.Error(), kv.Path(dir)+" is not the file that was opened") {
+					t.Errorf("%s = %v", what, err)
+				}
+			}
+			want("Writable", s.Writable())
+			before, _ := os.ReadFile(kv.Path(dir)) // what there is
+			_, err = s.Compact(t.Context(), kv.Operator())
+			want("Compact", err)
+			if after, _ := os.ReadFile(kv.Path(dir)); string(after) != string(before) {
+				t.Errorf("Compact made %d bytes of %d", len(after), len(before))
+			}
+			_, err = s.Create(kv.Operator(), kv.Target{Kind: record.Person}, kvtest.Parse(t, record.Person, `{"full_name":"Bia"}`, true))
+			want("Create", err)
+			if !errors.Is(err, kv.ErrStopped) {
+				t.Errorf("Create = %v, want ErrStopped", err)
+			}
+		})
+	}
+}
+
+// TestALinkToAFileIsNoStore: compacting would replace the link, and leave what was deleted at its end.
+func TestALinkToAFileIsNoStore(t *testing.T) {
+	dir, elsewhere := folder(t), filepath.Join(t.TempDir(), "large.db")
+	s := reopenable(t, kv.Config{Dir: dir})
+	closed(t, s)
+	if err := errors.Join(os.Rename(kv.Path(dir), elsewhere), os.Symlink(elsewhere, kv.Path(dir))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.Open(kv.Config{Dir: dir}); err == nil || !strings.Contains(err.Error(), "is a link to a file: make the whole folder a link") {
+		t.Errorf("Open = %v", err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := errors.Join(os.Remove(kv.Path(dir)), os.Rename(elsewhere, kv.Path(dir)), os.Symlink(dir, link)); err != nil {
+		t.Fatal(err)
+	}
+	healthy(t, kvtest.OpenConfig(t, kv.Config{Dir: link}))
+}
