@@ -85,10 +85,10 @@ func (h *heir) beside(store *kv.Store, control http.Handler) http.Handler {
 		_ = json.NewEncoder(w).Encode(h.last) // who is gone does not ask
 	})
 	mux.HandleFunc("POST "+restorePath, func(w http.ResponseWriter, r *http.Request) {
-		var refused error
-		switch folder := r.URL.Query().Get("folder"); {
-		case errors.Is(store.MayJoin(r.URL.Query().Get("realm")), kv.ErrOtherRealm):
-			refused = errOtherRealm
+		q := r.URL.Query()
+		refused := givesWay(store, restored{Realm: q.Get("realm"), Node: q.Get("node")})
+		switch folder := q.Get("folder"); {
+		case refused != nil:
 		case !heirFolder.MatchString(folder) || !h.await(folder):
 			refused = errors.New("another restore is under way")
 		default:

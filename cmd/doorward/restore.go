@@ -89,19 +89,19 @@ func (m *Main) restore(ctx context.Context, set *settings, file string) (done re
 	if done, err = m.beginAgain(set, dir); err != nil {
 		return restored{}, fmt.Errorf("%s: %w", file, err)
 	}
-	done.Kept, err = m.putInPlace(ctx, set, dir, done.Realm)
+	done.Kept, err = m.putInPlace(ctx, set, dir, done)
 	return done, err
 }
 
 // putInPlace has a server that runs take up the restored store, or does it where none runs.
-func (m *Main) putInPlace(ctx context.Context, set *settings, dir, realm string) (kept string, err error) {
+func (m *Main) putInPlace(ctx context.Context, set *settings, dir string, next restored) (kept string, err error) {
 	data := set.data
 	if conn, err := dialSocket(ctx, data); err == nil {
 		_ = conn.Close() // it only showed that somebody answers
-		q := url.Values{"folder": {filepath.Base(dir)}, "realm": {realm}}
+		q := url.Values{"folder": {filepath.Base(dir)}, "realm": {next.Realm}, "node": {next.Node}}
 		return m.bequeath(ctx, data, request{method: http.MethodPost, path: restorePath, query: q})
 	}
-	if err := givesWay(set, realm); err != nil {
+	if err := heldBack(set, next); err != nil {
 		return "", err
 	}
 	kept, err = kv.Replace(data, kv.Path(dir), time.Now(), m.logger(slog.LevelWarn))
@@ -111,12 +111,26 @@ func (m *Main) putInPlace(ctx context.Context, set *settings, dir, realm string)
 	return kept, err
 }
 
-// errOtherRealm is why a store gives way to no backup: its ids, its erasures and its laptops would be taken for those of another.
-var errOtherRealm = errors.New("the backup is of another congregation than the one in the folder, which stays; restore it into an empty folder")
+// Why a store gives way to no backup: its ids, its erasures and its laptops would be taken for those of another congregation, or its
+// keys and its records be missing, as a laptop has few of its centre's.
+var (
+	errOtherRealm = errors.New("the backup is of another congregation than the one in the folder, which stays; restore it into an empty folder")
+	errOtherNode  = errors.New("the backup is of another node of this congregation, as a laptop or its centre, than the one in the folder, which stays; restore it into an empty folder")
+)
 
-// givesWay refuses to replace records of another congregation than a restored store's. What cannot be read, which may be why it is
-// replaced, gives way.
-func givesWay(set *settings, realm string) error {
+// givesWay refuses to replace records of another congregation or node than a restored store's. Damage to them may be why they are replaced.
+func givesWay(store *kv.Store, next restored) error {
+	switch {
+	case next.Realm == store.Realm() && next.Node == store.Node(), !errors.Is(store.MayJoin(""), kv.ErrOtherRealm):
+		return nil
+	case next.Realm != store.Realm():
+		return errOtherRealm
+	}
+	return errOtherNode
+}
+
+// heldBack is givesWay for a folder's store that nobody serves. One that cannot be read gives way.
+func heldBack(set *settings, next restored) error {
 	if !hasStore(set.data) {
 		return nil
 	}
@@ -124,10 +138,10 @@ func givesWay(set *settings, realm string) error {
 	if err != nil {
 		return nil
 	}
-	err = store.MayJoin(realm)
-	if failed := store.Close(); errors.Is(err, kv.ErrOtherRealm) {
-		return errors.Join(errOtherRealm, failed)
+	if err := givesWay(store, next); err != nil {
+		return errors.Join(err, store.Close())
 	}
+	_ = store.Close() // what is wrong with it goes with it
 	return nil
 }
 
