@@ -21,7 +21,7 @@ import (
 //	POST /control/demo?size=s&seed=1                                         → progress, load.DemoReport
 //	GET  /control/verify                                                     → progress, {"rows","records","damaged","damage"}
 //	POST /control/reindex                                                    → progress, {"documents"}
-//	POST /control/backup?folder=backup-1                                     → {"realm","node","epoch","seq","at","bytes"}
+//	POST /control/backup?folder=.doorward-backup-1                           → {"realm","node","epoch","seq","at","bytes"}
 //	POST /control/backup/note?file=/mnt/backup.db
 //	POST /control/erase?id=5                                                 → {"id","tickets","memberships","conflicts","refusals","answers","free_databases","older_files"}
 //	GET  /control/olderfiles                                                 → {"older_files","uncompacted"}

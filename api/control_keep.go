@@ -24,13 +24,13 @@ type copied struct {
 }
 
 // copyFolder is a name that the command line gives to the folder of a copy.
-var copyFolder = regexp.MustCompile(`^backup-[0-9]+$`)
+var copyFolder = regexp.MustCompile(`^\.doorward-backup-[0-9]+$`)
 
 // controlBackup copies the store into a folder within its own, which whoever asks has made and takes away.
 func controlBackup(x *exchange, r *http.Request) error {
 	name := r.URL.Query().Get("folder")
 	if !copyFolder.MatchString(name) {
-		return fmt.Errorf("%w: folder: backup- and a number are wanted", load.ErrUsage)
+		return fmt.Errorf("%w: folder: .doorward-backup- and a number are wanted", load.ErrUsage)
 	}
 	c, err := x.store().CopyTo(x.caller, kv.Path(filepath.Join(x.store().Dir(), name)))
 	if err != nil {

@@ -42,7 +42,7 @@ func TestNewStoreIsItsOwnersAlone(t *testing.T) {
 // A crash while a store is made leaves a temporary file and no store; the next start makes one.
 func TestHalfMadeStoreIsNone(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "new-1.db"), []byte("half"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ".doorward-new-1.db"), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	healthy(t, kvtest.OpenConfig(t, kv.Config{Dir: dir}))

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -207,16 +206,6 @@ func (s *Store) Writable() error {
 
 // Path is the store's file in a folder.
 func Path(dir string) string { return filepath.Join(dir, "doorward.db") }
-
-// IsOwnFile tells a file that a store keeps for itself in its folder, or would: nothing else may be written there.
-func IsOwnFile(path string) bool {
-	if name := filepath.Base(path); name != filepath.Base(Path("")) && !slices.Contains(beside[:], name) {
-		return false
-	}
-	_, itself := os.Lstat(path)
-	_, store := os.Lstat(Path(filepath.Dir(path)))
-	return itself == nil || store == nil
-}
 
 // keptVersions is how many published lists are kept: a reader that has just opened its View needs the one of that View.
 const keptVersions = 8

@@ -93,7 +93,7 @@ func (m *Main) onCopy(ctx context.Context, set *settings, do func(dir string, of
 	}()
 	var of manifest
 	err = m.on(ctx, opening{settings: set}, func(c *control) (err error) {
-		if dir, err = os.MkdirTemp(set.data, "backup-"); err == nil {
+		if dir, err = os.MkdirTemp(set.data, ".doorward-backup-"); err == nil {
 			of, err = c.copyInto(ctx, filepath.Base(dir))
 		}
 		return err

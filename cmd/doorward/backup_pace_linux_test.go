@@ -63,7 +63,7 @@ func TestBackupsWhileDoorsAreBusy(t *testing.T) {
 	for _, m := range made {
 		m.isPrefix(t, final)
 	}
-	if left, err := filepath.Glob(filepath.Join(b.dir, "backup-*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(b.dir, ".doorward-backup-*")); err != nil || len(left) > 0 {
 		t.Errorf("backups leave %v, %v", left, err)
 	}
 	paces.judge(t, most)
@@ -131,7 +131,7 @@ func classesOf(dir string, done <-chan struct{}) (seen []string) {
 		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is a sound one
 		for _, name := range lines {
 			line, err := os.ReadFile(name) // an error: it has ended
-			if err != nil || !bytes.Contains(line, []byte(filepath.Join(dir, "backup-"))) {
+			if err != nil || !bytes.Contains(line, []byte(filepath.Join(dir, ".doorward-backup-"))) {
 				continue
 			}
 			threads, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "task", "*", "stat"))

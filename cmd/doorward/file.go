@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"doorward/kv"
 	"doorward/kv/crash"
@@ -54,17 +55,37 @@ func moveFile(from, to string) (moved bool, err error) {
 	return true, named(to, syncFolder(filepath.Dir(real)))
 }
 
-// notOwn refuses a file that a store keeps for itself. A backup of that name has a manifest beside it.
+// notOwn refuses a file whose name, or that of a folder which it lies in, is one that a store keeps for itself where it lies: it would
+// not stay. A backup that is named as a store has a manifest beside it.
 func notOwn(file string) error {
-	real, err := filepath.EvalSymlinks(file)
+	real, err := realPath(file)
 	if err != nil {
-		real = file // it is not there yet
+		return named(file, err)
 	}
-	if _, err := os.Stat(manifestName(real)); err == nil || !kv.IsOwnFile(real) {
-		return nil
+	for at := real; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if !kept(filepath.Base(at)) || !keepsStore(filepath.Dir(at)) {
+			continue
+		}
+		if at != real || at != kv.Path(filepath.Dir(at)) || !exists(manifestName(at)) {
+			return usageError{fmt.Errorf("%s is a store's own file", file)}
+		}
 	}
-	return usageError{fmt.Errorf("%s is a store's own file", file)}
+	return nil
 }
+
+// realPath is the whole path of a file without links. The file, and its folder, need not be there.
+func realPath(file string) (string, error) {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		return filepath.Abs(real)
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
+		file = filepath.Join(dir, filepath.Base(file))
+	}
+	return filepath.Abs(file)
+}
+
+// keepsStore tells a folder that has a store, or has had one.
+func keepsStore(dir string) bool { return hasStore(dir) || kv.Gone(dir, time.UTC) != nil }
 
 func writeInto(name string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)

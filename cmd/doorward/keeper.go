@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -81,8 +82,9 @@ func removeOwn(dir string, but []string) error {
 	entries, err := os.ReadDir(dir)
 	store := filepath.Base(kv.Path(dir))
 	for _, e := range entries {
-		if name := e.Name(); name != store && kept(name) && !slices.Contains(but, name) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
+		name, path := e.Name(), filepath.Join(dir, e.Name())
+		if name != store && (kept(name) || isHeir(path)) && !slices.Contains(but, name) {
+			err = errors.Join(err, os.RemoveAll(path))
 		}
 	}
 	if slices.Contains(but, store) {
@@ -93,29 +95,34 @@ func removeOwn(dir string, but []string) error {
 
 // kept tells a name that this program gives to what it keeps. Files of others stay.
 func kept(name string) bool {
-	for _, prefix := range []string{"doorward", "index", "erased.ledger", "control.sock", "new-", "backup-", "restore-", "compact.db", ".doorward-"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+	return kv.IsOwnName(name) || slices.Contains([]string{"index", "index.broken", socketName}, name)
 }
 
-// abandoned is how old a copy within the folder is that nobody works at any more.
+// isHeir tells a folder that a restore has made. One of somebody else has another name, or more in it than a store.
+func isHeir(path string) bool {
+	if info, err := os.Lstat(path); err != nil || !info.IsDir() || !heirFolder.MatchString(filepath.Base(path)) {
+		return false
+	}
+	entries, err := os.ReadDir(path)
+	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.Type().IsRegular() || !kv.IsOwnName(e.Name()) })
+}
+
+// abandoned is how old is within the folder what nobody works at any more.
 const abandoned = 24 * time.Hour
 
-// tidy removes what a backup or a restore that was cut short has left in a folder: whole copies of the store. A younger one may be at
-// work.
+// tidy removes what was cut short and has left in a folder: whole copies of the store. A younger one may be at work.
 func tidy(dir string, before time.Time, log *slog.Logger) {
-	for _, pattern := range []string{"backup-[0-9]*", "restore-[0-9]*", "new-[0-9]*.db"} {
-		left, _ := filepath.Glob(filepath.Join(dir, pattern)) // a folder whose name is a pattern keeps them
-		for _, path := range left {
-			if info, err := os.Lstat(path); err != nil || !info.ModTime().Before(before) {
-				continue
-			}
-			if err := os.RemoveAll(path); err != nil {
-				log.Warn("what was left of a backup or a restore cannot be removed", slog.Any("cause", err))
-			}
+	entries, _ := os.ReadDir(dir) // who serves it has told by now what is the matter
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !strings.HasPrefix(e.Name(), ".doorward-") && !isHeir(path) {
+			continue
+		}
+		if info, err := e.Info(); err != nil || !info.ModTime().Before(before) {
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
+			log.Warn("what was left of a backup or a restore cannot be removed", slog.Any("cause", err))
 		}
 	}
 }

@@ -4,46 +4,59 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
 
-// TestWhatACrashLeavesGoes: copies of the store that nobody works at any more go when a server starts, all of them with a wipe.
+// TestWhatACrashLeavesGoes: copies of the store that nobody works at any more go when a server starts, all of them with a wipe. What a
+// person has put there stays, whatever its name.
 func TestWhatACrashLeavesGoes(t *testing.T) {
+	const cut, atWork, heir = ".doorward-backup-12", ".doorward-backup-56", "restore-34"
 	dir := t.TempDir()
-	has := func(name string) bool {
-		_, err := os.Lstat(filepath.Join(dir, name))
-		return err == nil
+	for _, name := range []string{
+		cut + "/doorward.db", atWork + "/doorward.db", heir + "/doorward.db", heir + "/.doorward-5", "compact.db", ".doorward-7", "doorward-20260101T000000Z.db",
+		"backup-2026-11-20.db", "backup-20261120", "restore-20261120", "new-20261120.db", "doorward-monday.db", "indexed.txt",
+		"backup-12/doorward.db", "restore-56/doorward.db", "restore-56/why.txt", "restore-78/doorward.db/monday.db",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
 	}
 	old := time.Now().Add(-2 * abandoned)
-	for _, name := range []string{"backup-12", "restore-34", "backup-56", "backup-monday"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+	for _, e := range all {
+		if err := os.Chtimes(filepath.Join(dir, e.Name()), old, old); err != nil {
 			t.Fatal(err)
-		}
-		if name != "backup-56" {
-			if err := os.Chtimes(filepath.Join(dir, name), old, old); err != nil {
-				t.Fatal(err)
-			}
 		}
 	}
-	for _, name := range []string{"compact.db", ".doorward-7", "notes.txt"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.Chtimes(filepath.Join(dir, atWork), time.Now(), time.Now()); err != nil {
+		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
 	tidy(dir, time.Now().Add(-abandoned), log)
-	for name, want := range map[string]bool{"backup-12": false, "restore-34": false, "backup-56": true, "backup-monday": true, "compact.db": true} {
-		if has(name) != want {
-			t.Errorf("after a start: %s is there: %t, want %t", name, !want, want)
-		}
-	}
+	gone := []string{cut, heir, ".doorward-7"}
+	lacksOnly(t, "a start", dir, all, gone)
 	if err := wipe(dir, log); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{"backup-56": false, "compact.db": false, ".doorward-7": false, "notes.txt": true} {
-		if has(name) != want {
-			t.Errorf("after a wipe: %s is there: %t, want %t", name, !want, want)
+	lacksOnly(t, "a wipe", dir, all, append(gone, atWork, "compact.db", "doorward-20260101T000000Z.db"))
+}
+
+// lacksOnly wants all of a folder's names to be there but for those that are gone.
+func lacksOnly(t *testing.T, after, dir string, all []os.DirEntry, gone []string) {
+	t.Helper()
+	for _, e := range all {
+		_, err := os.Lstat(filepath.Join(dir, e.Name()))
+		if want := !slices.Contains(gone, e.Name()); (err == nil) != want {
+			t.Errorf("after %s: %s is there: %t, want %t", after, e.Name(), !want, want)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestVerifyOfAServedStoreDoesNotEndItsServer(t *testing.T) {
 		t.Fatalf("the server is gone: %v", err)
 	}
 	_ = resp.Body.Close() // that it answers is all
-	if left, err := filepath.Glob(filepath.Join(p.dir, "backup-*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(p.dir, ".doorward-backup-*")); err != nil || len(left) > 0 {
 		t.Errorf("verify leaves %v, %v", left, err)
 	}
 }
