@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,6 +123,12 @@ func (m *Main) checkTarget(dir, file string) error {
 		return err
 	}
 	target, err := os.Stat(file)
+	if err == nil && target.IsDir() {
+		return usageError{fmt.Errorf("%s is a folder", file)}
+	}
+	if info, err := os.Stat(manifestName(file)); err == nil && !info.Mode().IsRegular() {
+		return usageError{fmt.Errorf("%s is no regular file, and a backup's manifest would lie there", manifestName(file))}
+	}
 	if store, failed := os.Stat(kv.Path(dir)); err == nil && failed == nil && os.SameFile(store, target) {
 		return usageError{fmt.Errorf("%s is the store itself", file)}
 	}
@@ -148,70 +152,4 @@ func (c *control) copyInto(ctx context.Context, folder string) (made manifest, e
 		return manifest{}, fmt.Errorf("the server's answer: %w", err)
 	}
 	return made, nil
-}
-
-// ship brings a file, which is not needed any more, and its manifest to where they are wanted. Meanwhile no manifest lies beside the file that it does not
-// speak of.
-func ship(ctx context.Context, from, to string, made manifest) error {
-	if err := os.Remove(manifestName(to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := shipFile(ctx, from, to, made.SHA256); err != nil {
-		return err
-	}
-	if info, err := os.Stat(to); err != nil || !info.Mode().IsRegular() {
-		return err // a pipe has nothing beside it
-	}
-	text, err := json.MarshalIndent(made, "", "  ")
-	if err != nil {
-		return err
-	}
-	return writeFile(manifestName(to), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
-}
-
-// shipFile has a file with this SHA-256 where it is wanted. Only to another disk it is copied once more.
-func shipFile(ctx context.Context, from, to, sum string) error {
-	if moved, err := moveFile(from, to); moved || err != nil {
-		return err
-	}
-	return writeFile(to, func(w io.Writer) error {
-		shipped, err := copyFile(ctx, w, from)
-		if err == nil && shipped != sum {
-			err = fmt.Errorf("%s: %w", from, errReadTwice)
-		}
-		return err
-	})
-}
-
-var errReadTwice = errors.New("it was read twice, and was not the same: is the disk sound?")
-
-// copyFile writes what a file holds until ctx ends, and answers its SHA-256.
-func copyFile(ctx context.Context, w io.Writer, from string) (sum string, err error) {
-	f, err := os.Open(from)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	hash := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(w, hash), stoppable{ctx, f}); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
-}
-
-// stoppable is a reader that ends with its ctx.
-type stoppable struct {
-	ctx context.Context
-	io.Reader
-}
-
-// Read reads, or answers errStopped.
-func (e stoppable) Read(b []byte) (int, error) {
-	if e.ctx.Err() != nil {
-		return 0, errStopped
-	}
-	return e.Reader.Read(b)
 }

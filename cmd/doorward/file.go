@@ -40,21 +40,6 @@ func fileAt(name string) (real string, err error) {
 	return filepath.EvalSymlinks(name)
 }
 
-// moveFile gives a synced file another name, in the place of what has it. moved is false where that wants a copy: on another disk,
-// or for what is no file.
-func moveFile(from, to string) (moved bool, err error) {
-	real, err := fileAt(to)
-	if err != nil || real == "" {
-		return false, err
-	}
-	crash.At(crash.BeforeFile)
-	if os.Rename(from, real) != nil {
-		return false, nil // whatever is the matter, copying tells
-	}
-	crash.At(crash.AfterFile)
-	return true, named(to, syncFolder(filepath.Dir(real)))
-}
-
 // notOwn refuses a file whose name, or that of a folder which it lies in, is one that a store keeps for itself where it lies: it would
 // not stay. A backup that is named as a store has a manifest beside it.
 func notOwn(file string) error {
@@ -99,17 +84,20 @@ func writeInto(name string, write func(io.Writer) error) error {
 	return err
 }
 
-func replaceFile(name string, write func(io.Writer) error) (err error) {
-	dir := filepath.Dir(name)
-	tmp, err := os.CreateTemp(dir, ".doorward-*")
+func replaceFile(name string, write func(io.Writer) error) error {
+	tmp, err := prepareFile(filepath.Dir(name), write)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(tmp.Name()) // the first error is the one to tell
-		}
-	}()
+	return putFile(tmp, name)
+}
+
+// prepareFile makes a file, synced, under a temporary name in a folder.
+func prepareFile(dir string, write func(io.Writer) error) (name string, err error) {
+	tmp, err := os.CreateTemp(dir, ".doorward-*")
+	if err != nil {
+		return "", err
+	}
 	if err = write(kv.Gently(tmp)); err == nil {
 		err = tmp.Sync()
 	}
@@ -117,14 +105,21 @@ func replaceFile(name string, write func(io.Writer) error) (err error) {
 		err = e
 	}
 	if err != nil {
-		return err
+		_ = os.Remove(tmp.Name()) // the first error is the one to tell
+		return "", err
 	}
+	return tmp.Name(), nil
+}
+
+// putFile gives a file that was prepared its name, in the place of what has it, or takes it away.
+func putFile(tmp, name string) error {
 	crash.At(crash.BeforeFile)
-	if err = os.Rename(tmp.Name(), name); err != nil {
+	if err := os.Rename(tmp, name); err != nil {
+		_ = os.Remove(tmp) // the first error is the one to tell
 		return err
 	}
 	crash.At(crash.AfterFile)
-	return syncFolder(dir)
+	return syncFolder(filepath.Dir(name))
 }
 
 // syncFolder has a folder's names on the disk.
