@@ -59,26 +59,39 @@ func (m *Main) backup(ctx context.Context, set *settings, file string) (made man
 		made = of
 		made.File = filepath.Base(file)
 		var err error
-		if made.SHA256, err = m.checkAndSum(ctx, dir); err != nil {
-			return set.blamed(fmt.Errorf("the file %s cannot be backed up as it is: %w", kv.Path(set.data), err))
+		if made.SHA256, err = m.checkAndSum(ctx, set, dir); err != nil {
+			return err
 		}
 		return ship(ctx, kv.Path(dir), file, made)
 	})
+	if errors.Is(err, errStopped) {
+		err = fmt.Errorf("%w: no backup was made", err)
+	}
 	if err != nil {
 		return manifest{}, err
 	}
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 		return made, err // what went into a pipe is nowhere to be found again
 	}
-	return made, m.noteBackup(ctx, set, file)
+	if err := m.noteBackup(ctx, set, file); err != nil {
+		fmt.Fprintf(m.Stderr, "doorward: %s is made; only the store could not note where it lies, so that no erasure will name it: %v\n", file, err)
+	}
+	return made, nil
 }
 
 // checkAndSum checks a copy of the store, and meanwhile sums it up.
-func (m *Main) checkAndSum(ctx context.Context, dir string) (sum string, err error) {
+func (m *Main) checkAndSum(ctx context.Context, set *settings, dir string) (sum string, err error) {
 	checked := make(chan error, 1)
 	go func() { checked <- m.verifyCopy(ctx, startIdle, dir) }()
 	sum, err = copyFile(ctx, io.Discard, kv.Path(dir))
-	return sum, cmp.Or(<-checked, err)
+	err = cmp.Or(<-checked, err)
+	switch {
+	case ctx.Err() != nil:
+		return "", errStopped // which says nothing of the file
+	case err != nil:
+		return "", set.blamed(fmt.Errorf("the file %s cannot be backed up as it is: %w", kv.Path(set.data), err))
+	}
+	return sum, nil
 }
 
 // onCopy copies the store within its folder, and takes the copy away when do has ended.

@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestACopyIsShippedToAnyDisk: to a name beside it, through a link, and to a disk of its own, in the place of what is there.
@@ -91,5 +93,15 @@ func TestBackupsToOneNameTakeTurns(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(to), "*")); err != nil || len(left) != 2 {
 		t.Errorf("%v are there, %v, want the file and its manifest", left, err)
+	}
+}
+
+// TestAStoppedBackupBlamesNoFile: that a person ends a check says nothing of what was checked.
+func TestAStoppedBackupBlamesNoFile(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	set, m := &settings{data: t.TempDir(), zone: time.UTC}, &Main{Stderr: io.Discard}
+	if _, err := m.checkAndSum(ctx, set, t.TempDir()); err != errStopped {
+		t.Errorf("checkAndSum = %v, want only that it was stopped", err)
 	}
 }
