@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -24,8 +23,9 @@ type heir struct {
 	last   succession
 }
 
-// succession tells what became of the last heir.
+// succession tells what became of the last heir. A server that was started since knows of none.
 type succession struct {
+	Folder  string `json:"folder"` // the heir's
 	Pending bool   `json:"pending"`
 	Kept    string `json:"kept"`  // the file that was replaced
 	Error   string `json:"error"` // "" = none
@@ -44,7 +44,8 @@ func (m *Main) serveOn(ctx context.Context, s *serving) error {
 		s.heir.drains(end)
 		err := m.serve(served, s)
 		end()
-		if err != nil || ctx.Err() != nil || !s.heir.succeed(s.data, m.logger(slog.LevelInfo)) {
+		// A signal that comes while the server drains ends it after the store was replaced: both were asked for.
+		if err != nil || !s.heir.succeed(s.data, m.logger(slog.LevelInfo)) || ctx.Err() != nil {
 			return err
 		}
 		s.again = true
@@ -65,7 +66,7 @@ func (h *heir) succeed(dir string, log *slog.Logger) bool {
 		return false
 	}
 	kept, err := kv.Replace(dir, kv.Path(filepath.Join(dir, h.folder)), time.Now(), log)
-	h.folder, h.last = "", succession{Kept: kept}
+	h.folder, h.last = "", succession{Folder: h.folder, Kept: kept}
 	if err != nil {
 		h.last.Error = err.Error()
 		log.Error("the restored store could not take its place; the one before goes on", slog.Any("cause", err))
@@ -107,46 +108,7 @@ func (h *heir) await(folder string) bool {
 	if h.folder != "" {
 		return false
 	}
-	h.folder, h.last = folder, succession{Pending: true}
+	h.folder, h.last = folder, succession{Folder: folder, Pending: true}
 	h.drain()
 	return true
-}
-
-// bequeath has a server put a restored store in the place of its own, and waits until it serves that.
-func (m *Main) bequeath(ctx context.Context, dir string, ask request) (kept string, err error) {
-	c := m.viaSocket(dir)
-	defer func() { err = errors.Join(err, c.close()) }()
-	answer, err := c.send(ctx, ask)
-	if err != nil {
-		return "", err
-	}
-	if err := answer.Body.Close(); err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, 10*drain, errors.New("the server has not come back; its log says why"))
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
-		case <-tick.C:
-		}
-		if last, ok := c.succession(ctx); ok && !last.Pending {
-			if last.Error != "" {
-				return "", fmt.Errorf("the store before goes on: %s", last.Error)
-			}
-			return last.Kept, nil
-		}
-	}
-}
-
-// succession asks a server what became of the heir; ok is false while nobody answers.
-func (c *control) succession(ctx context.Context) (last succession, ok bool) {
-	answer, err := c.call(ctx, request{method: http.MethodGet, path: restorePath})
-	if err != nil {
-		return last, false
-	}
-	return last, json.Unmarshal(answer, &last) == nil
 }

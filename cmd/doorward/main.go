@@ -28,7 +28,7 @@ type Main struct {
 	Stderr io.Writer
 	Env    func(name string) (string, bool)
 	Ready  func(address string) // called once serve answers, with its real address; nil = nobody waits
-	Drain  time.Duration        // how long serve waits in the end for what has begun; 0 = 30 s
+	Drain  time.Duration        // how long serve waits in the end for what has begun; a third of it, restore for a silent server; 0 = 30 s
 }
 
 // The exit codes.

@@ -38,7 +38,12 @@ func (m *Main) restoreCommand(set *settings) *cobra.Command {
 			return err
 		}
 		done, err := m.restore(cmd.Context(), set, args[0])
-		if err != nil {
+		switch {
+		case errors.Is(err, errStopped) && hasStore(set.data):
+			return fmt.Errorf("%w; the store in the folder %s was not replaced", errStopped, set.data)
+		case errors.Is(err, errStopped):
+			return fmt.Errorf("%w; nothing was restored", errStopped)
+		case err != nil:
 			return err
 		}
 		if *asJSON {
@@ -99,7 +104,13 @@ func (m *Main) putInPlace(ctx context.Context, set *settings, dir string, next r
 	if conn, err := dialSocket(ctx, data); err == nil {
 		_ = conn.Close() // it only showed that somebody answers
 		q := url.Values{"folder": {filepath.Base(dir)}, "realm": {next.Realm}, "node": {next.Node}}
-		return m.bequeath(ctx, data, request{method: http.MethodPost, path: restorePath, query: q})
+		ask := request{method: http.MethodPost, path: restorePath, query: q}
+		if kept, err := m.bequeath(ctx, bequest{data: data, dir: dir}, ask); !errors.Is(err, errGone) {
+			return kept, err
+		}
+	}
+	if ctx.Err() != nil {
+		return "", errStopped // nobody was asked whether there is a server
 	}
 	if err := heldBack(set, next); err != nil {
 		return "", err
