@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,10 +118,12 @@ func (b *busyDoors) backup() madeBackup {
 // idleClass is SCHED_IDLE, as /proc tells it.
 const idleClass = "5"
 
-// classesOf watches the children that check a copy of a folder's store until it is done, and answers the classes of their threads.
+// classesOf watches the child that checks a copy of a folder's store until it is done, and answers the classes of its threads. It
+// looks for it seldom, for doors would wait for that too.
 func classesOf(dir string, done <-chan struct{}) (seen []string) {
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+	child := ""
 	for {
 		select {
 		case <-done:
@@ -128,22 +131,30 @@ func classesOf(dir string, done <-chan struct{}) (seen []string) {
 			return slices.Compact(seen)
 		case <-tick.C:
 		}
-		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is a sound one
-		for _, name := range lines {
-			line, err := os.ReadFile(name) // an error: it has ended
-			if err != nil || !bytes.Contains(line, []byte(filepath.Join(dir, ".doorward-backup-"))) {
-				continue
-			}
-			threads, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "task", "*", "stat"))
-			for _, thread := range threads {
-				stat, _ := os.ReadFile(thread)
-				_, rest, _ := bytes.Cut(stat, []byte(") "))
-				if fields := bytes.Fields(rest); len(fields) > 38 {
-					seen = append(seen, string(fields[38]))
-				}
+		if child == "" {
+			child = checking(dir)
+		}
+		threads, _ := filepath.Glob(filepath.Join("/proc", cmp.Or(child, "none"), "task", "*", "stat"))
+		for _, thread := range threads {
+			stat, _ := os.ReadFile(thread) // an error: it has ended
+			_, rest, _ := bytes.Cut(stat, []byte(") "))
+			if fields := bytes.Fields(rest); len(fields) > 38 {
+				seen = append(seen, string(fields[38]))
 			}
 		}
 	}
+}
+
+// checking is the process that checks a copy of a folder's store, "" where there is none.
+func checking(dir string) string {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is a sound one
+	slices.Reverse(lines)                             // it is a young one
+	for _, name := range lines {
+		if line, err := os.ReadFile(name); err == nil && bytes.Contains(line, []byte(filepath.Join(dir, ".doorward-backup-"))) {
+			return filepath.Base(filepath.Dir(name))
+		}
+	}
+	return ""
 }
 
 // look looks into a backup and deletes it.
