@@ -126,7 +126,7 @@ func (v *sight) backups() (all []backup, err error) {
 }
 
 // OlderFiles are the files known to this store that still hold what it held before a moment: the stores whose place another took,
-// backups, and copies in folders within its own, as one that was cut short leaves. They are the operator's to delete.
+// backups, and copies in folders within its own, as one that was cut short leaves, but for those at work. They are the operator's to delete.
 func (s *Store) OlderFiles(p Principal, before time.Time) (files []string, err error) {
 	if err := p.mayRule(); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (s *Store) OlderFiles(p Principal, before time.Time) (files []string, err e
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, found...)
+		files = append(files, slices.DeleteFunc(found, isAtWork)...)
 	}
 	err = s.view(func(v *sight) error {
 		made, err := v.backups()
@@ -150,6 +150,12 @@ func (s *Store) OlderFiles(p Principal, before time.Time) (files []string, err e
 	})
 	slices.Sort(files)
 	return slices.Compact(files), err
+}
+
+// isAtWork tells a copy that somebody works at, who takes it away.
+func isAtWork(file string) bool {
+	dir := filepath.Dir(file)
+	return strings.HasPrefix(filepath.Base(dir), CopyPrefix) && !Abandoned(dir)
 }
 
 // globQuoted is a path as a pattern that stands for nothing but itself.

@@ -40,6 +40,34 @@ func TestOlderFiles(t *testing.T) {
 	}
 }
 
+// TestACopyAtWorkIsNoOlderFile: it goes by itself. One that was left by who works no more is told of.
+func TestACopyAtWorkIsNoOlderFile(t *testing.T) {
+	dir := folder(t)
+	s := reopenable(t, kv.Config{Dir: dir})
+	defer closed(t, s)
+	old, copied := time.Now().Add(-48*time.Hour), filepath.Join(dir, kv.CopyPrefix+"1")
+	if err := os.Mkdir(copied, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(kv.Path(copied), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	free, err := kv.LockFolder(copied)
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := os.Chtimes(copied, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := s.OlderFiles(kv.Operator(), time.Now()); err != nil || len(files) > 0 {
+		t.Errorf("OlderFiles beside a copy at work = %q, %v", files, err)
+	}
+	free()
+	if files, err := s.OlderFiles(kv.Operator(), time.Now()); err != nil || len(files) != 1 {
+		t.Errorf("OlderFiles beside a copy that was left = %q, %v", files, err)
+	}
+}
+
 // TestAHundredBackupsAreKnown: the file beside the store tells of as many as the store itself, the newest of them, and of each once.
 func TestAHundredBackupsAreKnown(t *testing.T) {
 	dir, shelf := folder(t), t.TempDir()

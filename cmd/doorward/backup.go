@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
@@ -97,16 +98,23 @@ func (m *Main) checkAndSum(ctx context.Context, set *settings, dir string) (sum 
 // onCopy copies the store within its folder, and takes the copy away when do has ended.
 func (m *Main) onCopy(ctx context.Context, set *settings, do func(dir string, of manifest) error) (err error) {
 	var dir string
+	free := func() {}
 	defer func() {
+		free()
 		if dir != "" {
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}()
 	var of manifest
 	err = m.on(ctx, opening{settings: set}, func(c *control) (err error) {
-		if dir, err = os.MkdirTemp(set.data, ".doorward-backup-"); err == nil {
-			of, err = c.copyInto(ctx, filepath.Base(dir))
+		tidy(set.data, m.logger(slog.LevelWarn))
+		if dir, err = os.MkdirTemp(set.data, kv.CopyPrefix); err != nil {
+			return err
 		}
+		if locked, err := kv.LockFolder(dir); err == nil { // or its age tells that somebody works there
+			free = locked
+		}
+		of, err = c.copyInto(ctx, filepath.Base(dir))
 		return err
 	})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 type compacted struct {
 	Before int64    `json:"bytes_before"`
 	Bytes  int64    `json:"bytes"`
-	Older  []string `json:"older_files"`
+	Older  []string `json:"older_files"` // that hold what was erased
 }
 
 func (m *Main) compactCommand(set *settings) *cobra.Command {
@@ -62,6 +62,9 @@ func (m *Main) compact(ctx context.Context, set *settings) (done compacted, err 
 		}
 		if err := json.Unmarshal(answer, &done); err != nil {
 			return err
+		}
+		if held.Due == 0 {
+			done.Older = []string{} // nothing was erased that they hold still
 		}
 		if c.served || held.Due == 0 {
 			return nil

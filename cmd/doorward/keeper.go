@@ -107,24 +107,30 @@ func isHeir(path string) bool {
 	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.Type().IsRegular() || !kv.IsOwnName(e.Name()) })
 }
 
-// abandoned is how old is within the folder what nobody works at any more.
+// abandoned is how old is within the folder what nobody works at any more, where no lock tells.
 const abandoned = 24 * time.Hour
 
-// tidy removes what was cut short and has left in a folder: whole copies of the store. A younger one may be at work.
-func tidy(dir string, before time.Time, log *slog.Logger) {
-	entries, _ := os.ReadDir(dir) // who serves it has told by now what is the matter
+// tidy removes what was cut short and has left in a folder: whole copies of the store.
+func tidy(dir string, log *slog.Logger) {
+	entries, _ := os.ReadDir(dir) // who uses it is told what is the matter
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if !strings.HasPrefix(e.Name(), ".doorward-") && !isHeir(path) {
-			continue
-		}
-		if info, err := e.Info(); err != nil || !info.ModTime().Before(before) {
+		if !isLeft(path, e) {
 			continue
 		}
 		if err := os.RemoveAll(path); err != nil {
 			log.Warn("what was left of a backup or a restore cannot be removed", slog.Any("cause", err))
 		}
 	}
+}
+
+// isLeft tells what was made for a while, and is of no use to anybody any more.
+func isLeft(path string, e fs.DirEntry) bool {
+	if e.IsDir() && strings.HasPrefix(e.Name(), kv.CopyPrefix) {
+		return kv.Abandoned(path)
+	}
+	info, err := e.Info()
+	return err == nil && time.Since(info.ModTime()) > abandoned && (strings.HasPrefix(e.Name(), ".doorward-") || isHeir(path))
 }
 
 const joinPath = "/control/venue/join"

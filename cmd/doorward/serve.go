@@ -85,7 +85,7 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	tidy(s.data, time.Now().Add(-abandoned), log)
+	tidy(s.data, log)
 	s.api.Address = f.listeners[0].Addr().String()
 	s.api.Store, s.api.Version, s.api.Logger, s.api.Registry = store, versionText(), log, registry
 	end := joinIndex(&s.api, index.Config{Store: store, Dir: s.data, Logger: log, Registerer: registry})
