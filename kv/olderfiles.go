@@ -152,12 +152,6 @@ func (s *Store) OlderFiles(p Principal, before time.Time) (files []string, err e
 	return slices.Compact(files), err
 }
 
-// isAtWork tells a copy that somebody works at, who takes it away.
-func isAtWork(file string) bool {
-	dir := filepath.Dir(file)
-	return strings.HasPrefix(filepath.Base(dir), CopyPrefix) && !Abandoned(dir)
-}
-
 // globQuoted is a path as a pattern that stands for nothing but itself.
 func globQuoted(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)

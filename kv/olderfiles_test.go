@@ -1,9 +1,11 @@
 package kv_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,26 +47,25 @@ func TestACopyAtWorkIsNoOlderFile(t *testing.T) {
 	dir := folder(t)
 	s := reopenable(t, kv.Config{Dir: dir})
 	defer closed(t, s)
-	old, copied := time.Now().Add(-48*time.Hour), filepath.Join(dir, kv.CopyPrefix+"1")
-	if err := os.Mkdir(copied, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(kv.Path(copied), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	free, err := kv.LockFolder(copied)
+	copied, done, err := kv.MakeWorkFolder(dir, "backup")
 	if err != nil {
-		t.Skip(err)
-	}
-	if err := os.Chtimes(copied, old, old); err != nil {
 		t.Fatal(err)
 	}
-	if files, err := s.OlderFiles(kv.Operator(), time.Now()); err != nil || len(files) > 0 {
-		t.Errorf("OlderFiles beside a copy at work = %q, %v", files, err)
+	left := filepath.Join(dir, ".doorward-restore-1") // by a process that was killed
+	if err := os.Mkdir(left, 0o700); err != nil {
+		t.Fatal(err)
 	}
-	free()
-	if files, err := s.OlderFiles(kv.Operator(), time.Now()); err != nil || len(files) != 1 {
-		t.Errorf("OlderFiles beside a copy that was left = %q, %v", files, err)
+	old := time.Now().Add(-48 * time.Hour)
+	for _, folder := range []string{copied, left} {
+		if err := errors.Join(os.WriteFile(kv.Path(folder), nil, 0o600), os.Chtimes(folder, old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files, err := s.OlderFiles(kv.Operator(), time.Now()); err != nil || !slices.Equal(files, []string{kv.Path(left)}) {
+		t.Errorf("OlderFiles beside a copy at work and one that was left = %q, %v", files, err)
+	}
+	if err := done(); err != nil {
+		t.Error(err)
 	}
 }
 

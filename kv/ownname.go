@@ -10,9 +10,6 @@ import (
 // ownPrefix begins the names of what is made in a folder for a while: nobody gives such a name to a file of his own.
 const ownPrefix = ".doorward-"
 
-// CopyPrefix begins the names of the folders in which copies of a store are worked at, each locked meanwhile (LockFolder).
-const CopyPrefix = ownPrefix + "backup-"
-
 // replacedName is the name of a store whose place another took (Replace).
 var replacedName = regexp.MustCompile(`^doorward-[0-9]{8}T[0-9]{6}Z(-[0-9]+)?\.db$`)
 

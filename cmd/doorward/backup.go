@@ -98,22 +98,16 @@ func (m *Main) checkAndSum(ctx context.Context, set *settings, dir string) (sum 
 // onCopy copies the store within its folder, and takes the copy away when do has ended.
 func (m *Main) onCopy(ctx context.Context, set *settings, do func(dir string, of manifest) error) (err error) {
 	var dir string
-	free := func() {}
-	defer func() {
-		free()
-		if dir != "" {
-			err = errors.Join(err, os.RemoveAll(dir))
-		}
-	}()
+	done := func() error { return nil }
+	defer func() { err = errors.Join(err, done()) }()
 	var of manifest
 	err = m.on(ctx, opening{settings: set}, func(c *control) (err error) {
 		tidy(set.data, m.logger(slog.LevelWarn))
-		if dir, err = os.MkdirTemp(set.data, kv.CopyPrefix); err != nil {
+		made, away, err := kv.MakeWorkFolder(set.data, "backup")
+		if err != nil {
 			return err
 		}
-		if locked, err := kv.LockFolder(dir); err == nil { // or its age tells that somebody works there
-			free = locked
-		}
+		dir, done = made, away
 		of, err = c.copyInto(ctx, filepath.Base(dir))
 		return err
 	})

@@ -106,7 +106,7 @@ func heirOf(t *testing.T, m *Main, set *settings) (dir string, next restored) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if dir, err = os.MkdirTemp(set.data, "restore-"); err == nil {
+	if dir, _, err = kv.MakeWorkFolder(set.data, "restore"); err == nil {
 		_, err = store.CopyTo(kv.Operator(), kv.Path(dir))
 	}
 	if err := errors.Join(err, store.Close()); err != nil {

@@ -34,7 +34,7 @@ type succession struct {
 const restorePath = "/control/restore"
 
 // heirFolder is a name that restore gives to the folder of an heir.
-var heirFolder = regexp.MustCompile(`^restore-[0-9]+$`)
+var heirFolder = regexp.MustCompile(`^\.doorward-restore-[0-9]+$`)
 
 // serveOn serves a store, and each that takes its place.
 func (m *Main) serveOn(ctx context.Context, s *serving) error {

@@ -83,7 +83,7 @@ func removeOwn(dir string, but []string) error {
 	store := filepath.Base(kv.Path(dir))
 	for _, e := range entries {
 		name, path := e.Name(), filepath.Join(dir, e.Name())
-		if name != store && (kept(name) || isHeir(path)) && !slices.Contains(but, name) {
+		if name != store && kept(name) && !slices.Contains(but, name) {
 			err = errors.Join(err, os.RemoveAll(path))
 		}
 	}
@@ -96,15 +96,6 @@ func removeOwn(dir string, but []string) error {
 // kept tells a name that this program gives to what it keeps. Files of others stay.
 func kept(name string) bool {
 	return kv.IsOwnName(name) || slices.Contains([]string{"index", "index.broken", socketName}, name)
-}
-
-// isHeir tells a folder that a restore has made. One of somebody else has another name, or more in it than a store.
-func isHeir(path string) bool {
-	if info, err := os.Lstat(path); err != nil || !info.IsDir() || !heirFolder.MatchString(filepath.Base(path)) {
-		return false
-	}
-	entries, err := os.ReadDir(path)
-	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.Type().IsRegular() || !kv.IsOwnName(e.Name()) })
 }
 
 // abandoned is how old is within the folder what nobody works at any more, where no lock tells.
@@ -126,11 +117,14 @@ func tidy(dir string, log *slog.Logger) {
 
 // isLeft tells what was made for a while, and is of no use to anybody any more.
 func isLeft(path string, e fs.DirEntry) bool {
-	if e.IsDir() && strings.HasPrefix(e.Name(), kv.CopyPrefix) {
+	if !strings.HasPrefix(e.Name(), ".doorward-") {
+		return false
+	}
+	if e.IsDir() {
 		return kv.Abandoned(path)
 	}
 	info, err := e.Info()
-	return err == nil && time.Since(info.ModTime()) > abandoned && (strings.HasPrefix(e.Name(), ".doorward-") || isHeir(path))
+	return err == nil && time.Since(info.ModTime()) > abandoned
 }
 
 const joinPath = "/control/venue/join"

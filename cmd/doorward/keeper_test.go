@@ -13,12 +13,12 @@ import (
 // TestWhatACrashLeavesGoes: copies of the store that nobody works at any more go when a server or a backup begins, all of them with a wipe. What a
 // person has put there stays, whatever its name.
 func TestWhatACrashLeavesGoes(t *testing.T) {
-	const cut, young, heir = ".doorward-backup-12", ".doorward-backup-56", "restore-34"
+	const cut, young, heir = ".doorward-backup-12", ".doorward-backup-56", ".doorward-restore-34"
 	dir := t.TempDir()
 	for _, name := range []string{
 		cut + "/doorward.db", young + "/doorward.db", heir + "/doorward.db", heir + "/.doorward-5", "compact.db", ".doorward-7", "doorward-20260101T000000Z.db",
 		"backup-2026-11-20.db", "backup-20261120", "restore-20261120", "new-20261120.db", "doorward-monday.db", "indexed.txt",
-		"backup-12/doorward.db", "restore-56/doorward.db", "restore-56/why.txt", "restore-78/doorward.db/monday.db",
+		"backup-12/doorward.db", "restore-56/doorward.db", "restore-20261122/doorward.db",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

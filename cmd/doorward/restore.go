@@ -83,11 +83,12 @@ func (m *Main) restore(ctx context.Context, set *settings, file string) (done re
 	if err := mayFetch(set, file); err != nil {
 		return restored{}, err
 	}
-	dir, err := os.MkdirTemp(set.data, "restore-")
+	tidy(set.data, m.logger(slog.LevelWarn))
+	dir, away, err := kv.MakeWorkFolder(set.data, "restore")
 	if err != nil {
 		return restored{}, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, away()) }()
 	if err := m.fetch(ctx, file, dir); err != nil {
 		return restored{}, err
 	}

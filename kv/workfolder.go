@@ -1,0 +1,64 @@
+package kv
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// MakeWorkFolder makes a folder within a store's for a copy that is worked at, and done takes it away. It is locked meanwhile, so that it
+// can be told from what a process has left that was killed.
+func MakeWorkFolder(dir, purpose string) (path string, done func() error, err error) {
+	path, err = os.MkdirTemp(dir, ownPrefix+purpose+"-")
+	if err != nil {
+		return "", nil, err
+	}
+	free, err := lockFolder(path)
+	if err != nil {
+		free = func() {} // its age tells that somebody works there
+	}
+	return path, func() error {
+		free()
+		return os.RemoveAll(path)
+	}, nil
+}
+
+// lockFolder takes the lock of a folder until free is called or the process ends: as Lock.
+func lockFolder(dir string) (free func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := Lock(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { _ = f.Close() }, nil // it was only locked
+}
+
+// How old a work folder is in which nobody works any more: it is locked as soon as it is made, or there are no locks.
+const (
+	abandonedLocking   = time.Minute
+	abandonedUnlocking = 24 * time.Hour
+)
+
+// Abandoned tells whether nobody works any more in a work folder.
+func Abandoned(dir string) bool {
+	info, err := os.Lstat(dir)
+	if err != nil || time.Since(info.ModTime()) < abandonedLocking {
+		return false
+	}
+	free, err := lockFolder(dir)
+	if err == nil {
+		free()
+		return true
+	}
+	return !errors.Is(err, ErrInUse) && time.Since(info.ModTime()) >= abandonedUnlocking
+}
+
+// isAtWork tells a copy that somebody works at, who takes it away.
+func isAtWork(file string) bool {
+	dir := filepath.Dir(file)
+	return strings.HasPrefix(filepath.Base(dir), ownPrefix) && !Abandoned(dir)
+}
