@@ -170,6 +170,11 @@ func TestRefusalsAreWrittenOnceAMinute(t *testing.T) {
 	clock.Move(time.Minute)
 	refused("guess 99", "north", kv.UnknownCode)
 	refusals(66, "the next minute")
+	whole := kvtest.Login(t, s, "denomination", "*:*")
+	for _, event := range []int64{event, newEvent(t, s, "")} {
+		scanned(t, s, whole, kv.Attempt{Event: event, Code: "nobody's", Door: "gate"}, kv.UnknownCode)
+	}
+	refusals(68, "another event")
 	page := pageOf(t, s, record.Scan)
 	for _, id := range page.IDs {
 		text := record.Scan.FormatID(id)

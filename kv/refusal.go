@@ -22,6 +22,7 @@ type doorMemory struct {
 }
 
 type refusalKey struct {
+	event   int64
 	door    string
 	code    codeHash
 	outcome Outcome
@@ -77,7 +78,7 @@ func (o *op) refuse(a *attempt, f *fact, d Decision) (Decision, error) {
 			return d, err
 		}
 	}
-	if !o.doors.note(refusalKey{f.door, f.codeHash, d.Outcome}, a.p.key, o.now) {
+	if !o.doors.note(refusalKey{f.event, f.door, f.codeHash, d.Outcome}, a.p.key, o.now) {
 		return d, nil
 	}
 	o.putFact(record.Scan, a.p, f, func(draft *record.Draft) {
