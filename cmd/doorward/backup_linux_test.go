@@ -26,7 +26,8 @@ const busyUndos = 50
 // busyDoors are doors at which tickets are checked in and undone again, one after another.
 type busyDoors struct {
 	*program
-	tickets          int // of each door
+	tickets          int           // of each door
+	every            time.Duration // a door takes a ticket; 0 = without a pause
 	url, key, secret string
 	http             *http.Client
 	gate             sync.RWMutex // locked: doors wait
@@ -66,8 +67,13 @@ func newBusyDoors(t *testing.T, people, tickets int) *busyDoors {
 
 // stand checks the door's tickets in and undoes that until the doors close.
 func (b *busyDoors) stand(door int) {
+	due := time.Now().Add(b.every * time.Duration(door) / busyDoorCount) // not all at the same moment
 	for n := 0; !b.closed.Load() && !b.Failed(); n++ {
+		time.Sleep(time.Until(due))
 		b.checkIn(door, n)
+		if due = due.Add(b.every); b.every == 0 || due.Before(time.Now()) {
+			due = time.Now()
+		}
 	}
 }
 
@@ -144,6 +150,7 @@ func (b *busyDoors) acked() []string {
 type madeBackup struct {
 	dir    string
 	before int // check-ins were answered before it was begun
+	took   time.Duration
 	seq    uint64
 	facts  int
 	sum    uint64 // of them all

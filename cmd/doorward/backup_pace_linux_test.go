@@ -22,18 +22,44 @@ const (
 	slowdown      = 2.0                    // how many times as long a check-in may take beside backups, p99
 )
 
+// busyTrial is how doors are kept busy, in turns with and without backups beside them.
+type busyTrial struct {
+	people int
+	every  time.Duration // each door takes a ticket so often; 0 = without a pause
+	slice  time.Duration // of each turn
+	most   float64       // times p99 without
+	long   time.Duration // three turns at least
+}
+
 // TestBackupsWhileDoorsAreBusy: 64 doors check in and undo without a pause, in turns with and without backups beside them. Each backup
 // is sound, holds all that was answered before it was begun, and is exactly what the store held at one moment.
 //
 // What doors wait for backups is told from what they wait for this machine by comparing neighbours: p99 of each slice of time with
 // backups against the one before it, and of these ratios the median, so that a burst of other work in one slice decides nothing.
 func TestBackupsWhileDoorsAreBusy(t *testing.T) {
-	torture := kvtest.Tortured(t)
-	people, slice, most := 2_000, time.Second, 2.5*slowdown // in a second, one burst of other work on the disk is most of p99
-	if torture > 0 {
-		people, slice, most = 100_000, 10*time.Second, slowdown
+	trial := busyTrial{people: 2_000, slice: time.Second, most: 2.5 * slowdown} // in a second, one burst of other work on the disk is most of p99
+	if trial.long = kvtest.Tortured(t); trial.long > 0 {
+		trial.people, trial.slice, trial.most = 100_000, 10*time.Second, slowdown
 	}
-	b := newBusyDoors(t, people, int(torture/time.Second)*3+20)
+	trial.run(t)
+}
+
+// TestABackupIsMadeEveryTwoSeconds: 64 doors take three tickets a second each, faster than people walk by, and for a minute a backup is
+// begun every two seconds. Each is made by the time the next is due.
+func TestABackupIsMadeEveryTwoSeconds(t *testing.T) {
+	if kvtest.Tortured(t) == 0 {
+		t.Skip("a minute of a machine's own")
+	}
+	for i, m := range (busyTrial{people: 20_000, every: time.Second / 3, slice: 20 * time.Second, most: slowdown}).run(t) {
+		if m.took > backupEvery {
+			t.Errorf("backup %d took %v, want %v at most", i+1, m.took, backupEvery)
+		}
+	}
+}
+
+func (trial busyTrial) run(t *testing.T) (made []madeBackup) {
+	b := newBusyDoors(t, trial.people, int(trial.long/time.Second)*3+20)
+	b.every = trial.every
 	s := b.serve()
 	b.url = s.url
 	b.awaitIndex()
@@ -42,13 +68,12 @@ func TestBackupsWhileDoorsAreBusy(t *testing.T) {
 	for door := range busyDoorCount {
 		all.Go(func() { b.stand(door) })
 	}
-	b.slice(slice, nil) // until connections are open
-	var made []madeBackup
+	b.slice(trial.slice, nil) // until connections are open
 	var paces comparison
-	for until := time.Now().Add(torture); !t.Failed() && (len(paces.ratios) < 3 || time.Now().Before(until)); {
-		without := b.slice(slice, nil)
+	for until := time.Now().Add(trial.long); !t.Failed() && (len(paces.ratios) < 3 || time.Now().Before(until)); {
+		without := b.slice(trial.slice, nil)
 		var fresh []madeBackup
-		with := b.slice(slice, func() { fresh = append(fresh, b.backup()) })
+		with := b.slice(trial.slice, func() { fresh = append(fresh, b.backup()) })
 		paces.add(t, without, with)
 		for i := range fresh {
 			b.look(&fresh[i])
@@ -67,8 +92,9 @@ func TestBackupsWhileDoorsAreBusy(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(b.dir, ".doorward-backup-*")); err != nil || len(left) > 0 {
 		t.Errorf("backups leave %v, %v", left, err)
 	}
-	paces.judge(t, most)
-	t.Logf("torture: backups=%d requests=%d; %v", len(made), b.asked.Load(), &paces)
+	paces.judge(t, trial.most)
+	t.Logf("torture: backups=%d requests=%d (%v)", len(made), b.asked.Load(), &paces)
+	return made
 }
 
 // slice opens the doors for so long, and answers their pace. Backups are made one after another meanwhile, the last of them to its end.
@@ -106,12 +132,13 @@ func (b *busyDoors) backup() madeBackup {
 	begun := time.Now()
 	var of manifest
 	b.run(&of, "backup", kv.Path(m.dir))
+	took := time.Since(begun)
 	close(done)
 	if classes := <-seen; !slices.Equal(classes, []string{idleClass}) {
 		b.Errorf("a backup is checked by threads of the scheduler's classes %q, want %q", classes, idleClass)
 	}
-	m.seq = of.Seq
-	b.Logf("%d bytes in %v", of.Bytes, time.Since(begun))
+	m.seq, m.took = of.Seq, took
+	b.Logf("%d bytes in %v", of.Bytes, took)
 	return m
 }
 
