@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"regexp"
 	"time"
 
 	"doorward/api/load"
@@ -23,13 +22,10 @@ type copied struct {
 	Bytes int64     `json:"bytes"`
 }
 
-// copyFolder is a name that the command line gives to the folder of a copy.
-var copyFolder = regexp.MustCompile(`^\.doorward-backup-[0-9]+$`)
-
 // controlBackup copies the store into a folder within its own, which whoever asks has made and takes away.
 func controlBackup(x *exchange, r *http.Request) error {
 	name := r.URL.Query().Get("folder")
-	if !copyFolder.MatchString(name) {
+	if !kv.IsWorkFolder(name, "backup") {
 		return fmt.Errorf("%w: folder: .doorward-backup- and a number are wanted", load.ErrUsage)
 	}
 	c, err := x.store().CopyTo(x.caller, kv.Path(filepath.Join(x.store().Dir(), name)))

@@ -39,6 +39,19 @@ func late(t testing.TB) *known {
 	return k
 }
 
+// passing is late with who gets the ticket next, whom both sides know, and the side that gives it.
+func passing(t testing.TB, at string) (k *known, next int64, passes *kv.Store) {
+	t.Helper()
+	k = late(t)
+	next = kvtest.Create(t, k.Store, record.Person, `{"full_name":"Ana Lua","church_id":1}`)
+	k.pair.sync(t)
+	k.pulls(t)
+	if at == "centre" {
+		return k, next, k.Store
+	}
+	return k, next, k.pair.venue
+}
+
 // enrols enrols the laptop by a code, as the centre tells nobody else of erasures.
 func (k *known) enrols(t testing.TB, l kv.Level) kv.Credential {
 	t.Helper()

@@ -73,14 +73,7 @@ func TestWhatTheNextHolderHasChangedStays(t *testing.T) {
 	for _, at := range []string{"centre", "laptop", "laptop, that wrote more of it"} {
 		t.Run(at, func(t *testing.T) {
 			t.Parallel()
-			k := late(t)
-			next := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Ana Lua","church_id":1}`)
-			k.pair.sync(t)
-			k.pulls(t)
-			passes := k.Store
-			if at != "centre" {
-				passes = k.pair.venue
-			}
+			k, next, passes := passing(t, at)
 			patched(t, passes, record.Ticket, k.ticket, fmt.Sprintf(`{"holder_name":"Ana Lua","person_id":%d,"email":null,"phone":null}`, next))
 			if strings.HasSuffix(at, "more of it") {
 				patched(t, passes, record.Ticket, k.ticket, `{"holder_name":"Ana Lua Sol","email":"ana@example.org"}`)

@@ -121,7 +121,7 @@ func createFile(dir, path string) error {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(dir, ownPrefix+"new-*.db")
+	tmp, err := os.CreateTemp(dir, OwnPrefix+"new-*.db")
 	if err != nil {
 		return err
 	}

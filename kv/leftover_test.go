@@ -78,14 +78,7 @@ func TestWhatIsLeftOfAFormerHolderGoesWithThem(t *testing.T) {
 
 // erased passes the ticket on, at the centre or at a laptop, and has who had it erased.
 func (p *passedOn) erased(t *testing.T, at string) {
-	k := late(t)
-	next := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Ana Lua","church_id":1}`)
-	k.pair.sync(t)
-	k.pulls(t)
-	passes := k.Store
-	if at != "centre" {
-		passes = k.pair.venue
-	}
+	k, next, passes := passing(t, at)
 	for _, edit := range p.edits {
 		patched(t, passes, record.Ticket, k.ticket, strings.ReplaceAll(edit, "%d", fmt.Sprint(next)))
 		if at == "laptop" {

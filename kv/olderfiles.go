@@ -80,7 +80,7 @@ func backupsBeside(dir string) (all []backup) {
 
 // writeNewest has the file beside the store tell of a backup too.
 func (s *Store) writeNewest(b backup) error {
-	f, err := os.CreateTemp(s.dir, ownPrefix+"*")
+	f, err := os.CreateTemp(s.dir, OwnPrefix+"*")
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (r *Report) add(o Report) {
 // Verify reads the whole store: every checksum, every record against its lookups, its tree and its rows in the
 // logs and back, and what free databases hold. progress, if not nil, is told now and then how many of how many rows are done.
 //
-// First the rows that records must have are summed up against those that are there, on all processors, which takes a tenth of the time
+// First the rows that records must have are summed up against those that are there, on all processors, which is a quarter of the work
 // of looking for each of them. That is only done where something is wrong, to say what it is, or that a writer has moved it meanwhile.
 func (s *Store) Verify(p Principal, progress func(done, total int)) (Report, error) {
 	if err := p.CheckWhole(); err != nil {

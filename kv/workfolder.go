@@ -11,7 +11,7 @@ import (
 // MakeWorkFolder makes a folder within a store's for a copy that is worked at, and done takes it away. It is locked meanwhile, so that it
 // can be told from what a process has left that was killed.
 func MakeWorkFolder(dir, purpose string) (path string, done func() error, err error) {
-	path, err = os.MkdirTemp(dir, ownPrefix+purpose+"-")
+	path, err = os.MkdirTemp(dir, OwnPrefix+purpose+"-")
 	if err != nil {
 		return "", nil, err
 	}
@@ -23,6 +23,12 @@ func MakeWorkFolder(dir, purpose string) (path string, done func() error, err er
 		free()
 		return os.RemoveAll(path)
 	}, nil
+}
+
+// IsWorkFolder tells a name that MakeWorkFolder gives.
+func IsWorkFolder(name, purpose string) bool {
+	number, found := strings.CutPrefix(name, OwnPrefix+purpose+"-")
+	return found && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
 // lockFolder takes the lock of a folder until free is called or the process ends: as Lock.
@@ -60,5 +66,5 @@ func Abandoned(dir string) bool {
 // isAtWork tells a copy that somebody works at, who takes it away.
 func isAtWork(file string) bool {
 	dir := filepath.Dir(file)
-	return strings.HasPrefix(filepath.Base(dir), ownPrefix) && !Abandoned(dir)
+	return strings.HasPrefix(filepath.Base(dir), OwnPrefix) && !Abandoned(dir)
 }

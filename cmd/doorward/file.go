@@ -94,7 +94,7 @@ func replaceFile(name string, write func(io.Writer) error) error {
 
 // prepareFile makes a file, synced, under a temporary name in a folder.
 func prepareFile(dir string, write func(io.Writer) error) (name string, err error) {
-	tmp, err := os.CreateTemp(dir, ".doorward-*")
+	tmp, err := os.CreateTemp(dir, kv.OwnPrefix+"*")
 	if err != nil {
 		return "", err
 	}

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"os/signal"
 	"path/filepath"
-	"regexp"
 	"sync"
+	"syscall"
 	"time"
 
 	"doorward/kv"
@@ -33,11 +34,9 @@ type succession struct {
 
 const restorePath = "/control/restore"
 
-// heirFolder is a name that restore gives to the folder of an heir.
-var heirFolder = regexp.MustCompile(`^\.doorward-restore-[0-9]+$`)
-
 // serveOn serves a store, and each that takes its place.
 func (m *Main) serveOn(ctx context.Context, s *serving) error {
+	signal.Ignore(syscall.SIGPIPE) // doors outlive whoever read the log
 	s.heir = &heir{}
 	for {
 		served, end := context.WithCancel(ctx)
@@ -90,7 +89,7 @@ func (h *heir) beside(store *kv.Store, control http.Handler) http.Handler {
 		refused := givesWay(store, restored{Realm: q.Get("realm"), Node: q.Get("node")})
 		switch folder := q.Get("folder"); {
 		case refused != nil:
-		case !heirFolder.MatchString(folder) || !h.await(folder):
+		case !kv.IsWorkFolder(folder, "restore") || !h.await(folder):
 			refused = errors.New("another restore is under way")
 		default:
 			return

@@ -82,9 +82,8 @@ func removeOwn(dir string, but []string) error {
 	entries, err := os.ReadDir(dir)
 	store := filepath.Base(kv.Path(dir))
 	for _, e := range entries {
-		name, path := e.Name(), filepath.Join(dir, e.Name())
-		if name != store && kept(name) && !slices.Contains(but, name) {
-			err = errors.Join(err, os.RemoveAll(path))
+		if name := e.Name(); name != store && kept(name) && !slices.Contains(but, name) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
 		}
 	}
 	if slices.Contains(but, store) {
@@ -117,7 +116,7 @@ func tidy(dir string, log *slog.Logger) {
 
 // isLeft tells what was made for a while, and is of no use to anybody any more.
 func isLeft(path string, e fs.DirEntry) bool {
-	if !strings.HasPrefix(e.Name(), ".doorward-") {
+	if !strings.HasPrefix(e.Name(), kv.OwnPrefix) {
 		return false
 	}
 	if e.IsDir() {

@@ -9,11 +9,9 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"doorward/api"
@@ -71,7 +69,6 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	if os.Getenv("GOMEMLIMIT") == "" { // which the runtime has followed already
 		debug.SetMemoryLimit(frugal)
 	}
-	signal.Ignore(syscall.SIGPIPE) // doors outlive whoever read the log
 	log := m.logger(slog.LevelInfo)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -90,7 +90,7 @@ const turnPause = 50 * time.Millisecond
 // takeTurn waits until nobody else puts a backup into a folder, and keeps others from it until free is called. Where a system has no
 // locks nobody waits.
 func takeTurn(ctx context.Context, dir string) (free func(), err error) {
-	name := filepath.Join(dir, ".doorward-turn")
+	name := filepath.Join(dir, kv.OwnPrefix+"turn")
 	for ctx.Err() == nil {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
