@@ -34,8 +34,7 @@ type Erased struct {
 // bounded size; after a crash all of it is done again.
 type eraser struct {
 	store *Store
-	dir   string                // of the ledger; "" = none is kept there
-	known map[erasedHash]string // what the ledger has, and what it says of first revisions
+	ledger
 	key   int64
 	all   map[*record.Kind][]record.ID // what is erased: persons, memberships, tickets
 	past  []record.ID                  // tickets that another holder has now: what they were goes, and what is left of that
@@ -163,21 +162,6 @@ func (e *eraser) enterFirst() error {
 
 func (e *eraser) line(k *record.Kind, id record.ID) ledgerLine {
 	return ledgerLine{kind: k, hash: e.store.hashErased(k, id), at: e.store.clock()}
-}
-
-// enter writes into the ledger what it does not have.
-func (e *eraser) enter(lines []ledgerLine) error {
-	lines = slices.DeleteFunc(slices.Clone(lines), func(l ledgerLine) bool {
-		first, known := e.known[l.hash]
-		return known && (len(l.first) == 0 || first == l.firstText())
-	})
-	if e.dir == "" || len(lines) == 0 {
-		return nil
-	}
-	for _, l := range lines {
-		e.known[l.hash] = l.firstText()
-	}
-	return e.store.appendLedger(e.dir, lines)
 }
 
 // nothingHeld is when an erasure was done of what was not here: it has left no bytes to compact.

@@ -148,15 +148,8 @@ func (o *op) eraseAnew() error {
 
 // newEraser is one that has nothing to do yet, and what the ledger says.
 func (s *Store) newEraser() (*eraser, []ledgerLine, error) {
-	e := &eraser{store: s, dir: s.erasures.dir, known: map[erasedHash]string{}, all: map[*record.Kind][]record.ID{}}
-	if e.dir == "" {
-		return e, nil, nil
-	}
-	lines, err := s.readLedger(e.dir)
-	for _, l := range lines {
-		e.known[l.hash] = l.firstText()
-	}
-	return e, lines, err
+	led, lines, err := readLedger(s.erasures.dir, s.Realm(), s.log)
+	return &eraser{store: s, ledger: led, all: map[*record.Kind][]record.ID{}}, lines, err
 }
 
 // begun are erasures that are to be finished.

@@ -109,35 +109,57 @@ func parseLedgerLine(text, realm string) (l ledgerLine, ok bool) {
 	return l, true
 }
 
-// readLedger reads what was erased of a realm's records in a folder. A last line that was cut short says nothing: whoever was
-// writing it was not answered.
-func (s *Store) readLedger(dir string) (lines []ledgerLine, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, ledgerName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// ledger is that of a folder, as far as it tells of a realm's records.
+type ledger struct {
+	dir   string // "" = none is kept
+	realm string
+	known map[erasedHash]string // what it has, and what it says of first revisions
+}
+
+// readLedger reads what was erased. A last line that was cut short says nothing: whoever was writing it was not answered.
+func readLedger(dir, realm string, log *slog.Logger) (led ledger, lines []ledgerLine, err error) {
+	led = ledger{dir: dir, realm: realm, known: map[erasedHash]string{}}
+	if dir == "" {
+		return led, nil, nil
 	}
-	if err != nil {
-		return nil, err
+	text, err := os.ReadFile(filepath.Join(dir, ledgerName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return led, nil, err
 	}
 	last := map[erasedHash]ledgerLine{}
 	for line := range bytes.Lines(text) {
 		whole, ended := bytes.CutSuffix(line, []byte("\n"))
-		l, ok := parseLedgerLine(string(whole), s.Realm())
+		l, ok := parseLedgerLine(string(whole), realm)
 		switch {
 		case !ok && ended && len(whole) > 0:
-			s.log.Error("a line of the ledger of erasures is damaged: who it is about may be in a restored backup", slog.String("file", ledgerName))
+			log.Error("a line of the ledger of erasures is damaged: who it is about may be in a restored backup", slog.String("file", ledgerName))
 		case ok && l.kind != nil:
 			l.follows(last[l.hash])
 			last[l.hash] = l
 			lines = append(lines, l)
+			led.known[l.hash] = l.firstText()
 		}
 	}
-	return lines, nil
+	return led, lines, nil
 }
 
-// appendLedger writes lines to the ledger of a folder, durably.
-func (s *Store) appendLedger(dir string, lines []ledgerLine) (err error) {
-	f, err := os.OpenFile(filepath.Join(dir, ledgerName), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+// enter writes what the ledger does not have, durably.
+func (led *ledger) enter(lines []ledgerLine) error {
+	lines = slices.DeleteFunc(slices.Clone(lines), func(l ledgerLine) bool {
+		first, known := led.known[l.hash]
+		return known && (len(l.first) == 0 || first == l.firstText())
+	})
+	if led.dir == "" || len(lines) == 0 {
+		return nil
+	}
+	for _, l := range lines {
+		led.known[l.hash] = l.firstText()
+	}
+	return led.append(lines)
+}
+
+func (led *ledger) append(lines []ledgerLine) (err error) {
+	f, err := os.OpenFile(filepath.Join(led.dir, ledgerName), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
@@ -157,10 +179,10 @@ func (s *Store) appendLedger(dir string, lines []ledgerLine) (err error) {
 		}
 	}
 	for _, l := range lines {
-		text = l.append(text, s.Realm())
+		text = l.append(text, led.realm)
 	}
 	if _, err := f.Write(text); err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), syncDir(dir))
+	return errors.Join(f.Sync(), syncDir(led.dir))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"time"
 
@@ -15,36 +16,44 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// marks are the largest ids that a store has ever used, by kind, and whose they are.
+// marks are what a store has that no backup of it takes back: the largest ids that it has ever used, by kind, and what was erased.
 type marks struct {
 	realm  string
 	minted [numBuckets]int64
+	erased []ledgerLine
 }
 
 // outdo has a file that takes a store's place give none of the ids which that has given since the file's backup was made, or since
-// the same backup was restored before. A store that cannot be read, which may be why its place is taken, is passed over with a Warn:
-// restoring has left a gap that is wide enough for one time.
+// the same backup was restored before, and the ledger say what that knows to be erased. A store that cannot be read, which may be why its
+// place is taken, is passed over with a Warn: restoring has left a gap that is wide enough for one time.
 func outdo(path, file string, log *slog.Logger) error {
-	old, err := readMarks(path)
-	switch {
-	case errors.Is(err, ErrInUse):
-		return err
-	case err != nil:
-		log.Warn("the store that is replaced cannot be read: which ids it has given is not known", slog.Any("cause", err))
-		return nil
+	old, broken := readMarks(path)
+	if errors.Is(broken, ErrInUse) {
+		return broken
 	}
 	next, err := readMarks(file)
 	if err != nil {
 		return err
 	}
-	behind := false
-	for kind, mark := range old.minted {
-		behind = behind || next.minted[kind] < mark
-	}
-	if !behind || old.realm != next.realm {
+	led, _, err := readLedger(filepath.Dir(path), next.realm, log)
+	switch {
+	case err != nil:
+		return err
+	case broken != nil:
+		log.Warn("the store that is replaced cannot be read: which ids it has given is not known", slog.Any("cause", broken))
+		return nil
+	case old.realm != next.realm:
 		return nil
 	}
-	return raiseMarks(file, old)
+	if err := led.enter(old.erased); err != nil {
+		return fmt.Errorf("write what was erased beside the store: %w", err)
+	}
+	for kind, mark := range old.minted {
+		if next.minted[kind] < mark {
+			return raiseMarks(file, old)
+		}
+	}
+	return nil
 }
 
 // readMarks reads a file that nobody has open, and that may be damaged: ErrInUse.
@@ -88,8 +97,20 @@ func (m *marks) read(tx *bbolt.Tx) error {
 		return err
 	}
 	realm, err := r.get(metaBucket, realmKey)
+	if err != nil {
+		return err
+	}
 	m.realm, m.minted = string(realm), s.minted
-	return err
+	return r.scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
+		e, err := parseErased(row)
+		if err != nil || len(key) != codeHashSize {
+			return false, orCorrupt(err)
+		}
+		if !e.kept {
+			m.erased = append(m.erased, ledgerLine{kind: e.kind, hash: erasedHash(key), at: time.UnixMicro(e.done), first: e.first})
+		}
+		return true, nil
+	})
 }
 
 // raiseMarks passes over the ids that another store has given. Whom it has leased some of them to, nobody knows any more (restore).
