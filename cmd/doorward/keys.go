@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -80,6 +82,7 @@ func (m *Main) keysAddCommand(set *settings) *cobra.Command {
 }
 
 func (m *Main) addKey(ctx context.Context, c *control, k newKey, asJSON bool) error {
+	signal.Ignore(syscall.SIGPIPE) // where nobody reads the secret the key is revoked
 	made, err := c.makeKey(ctx, k)
 	if err != nil {
 		return err

@@ -76,12 +76,22 @@ type copiedDatabase struct {
 	Error   string        `json:"error,omitempty"`
 }
 
+// isSame tells whether two folders or files are one.
+func isSame(from, to string) bool {
+	a, failed := os.Stat(from)
+	b, err := os.Stat(to)
+	return failed == nil && err == nil && os.SameFile(a, b)
+}
+
 func (m *Main) replicate(ctx context.Context, c *copying, from, to string) (err error) {
 	if err := c.findZone(); err != nil {
 		return usageError{err}
 	}
 	if (c.key != "" || c.secretFile != "") && !isAddress(from) && !isAddress(to) {
 		return usageError{errors.New("--key and --secret-file: only an address is logged in to, and neither of the two is one")}
+	}
+	if isSame(from, to) {
+		return usageError{fmt.Errorf("%s and %s are the same place", from, to)}
 	}
 	source, err := m.openEnd(ctx, c, from, false)
 	if err != nil {

@@ -74,7 +74,7 @@ const noStore = "no store"
 
 // check reads the settings that any command with a store needs.
 func (s *settings) check(cmd *cobra.Command) error {
-	if !cmd.HasParent() || cmd.HasSubCommands() || cmd.Annotations[noStore] != "" {
+	if !cmd.HasParent() || cmd.HasSubCommands() || cmd.Annotations[noStore] != "" || isCobras(cmd) {
 		return nil
 	}
 	if s.data == "" {
@@ -87,6 +87,14 @@ func (s *settings) check(cmd *cobra.Command) error {
 		return fmt.Errorf("--disk-imports %s: imports are refused first, so it cannot be less than --disk-creates %s", &s.imports, &s.creates)
 	}
 	return nil
+}
+
+// isCobras tells the commands that the library adds from the program's own.
+func isCobras(cmd *cobra.Command) bool {
+	for cmd.Parent() != cmd.Root() {
+		cmd = cmd.Parent()
+	}
+	return cmd.Name() == "help" || cmd.Name() == "completion"
 }
 
 // findZone finds the congregation's time zone. No name would be that of UTC, where days begin at another hour.
