@@ -55,14 +55,15 @@ func (l *laboratory) slowly(t *testing.T) {
 	l.cutDoors(t, p, b, from, 400)
 }
 
-// inPieces has writes take less than they are given.
+// inPieces has writes take less than they are given, in whole sectors, as a kernel does.
 func (l *laboratory) inPieces(t *testing.T) {
 	draw := rand.New(rand.NewPCG(l.seed(), 0))
 	short := make(chan int, 1)
 	short <- 0
 	p, b := l.power(t, l.base.Disk(disk.Config{Take: func(_ string, n int) int {
 		defer func(n int) { short <- n + 1 }(<-short)
-		return 1 + draw.IntN(n)
+		sectors := 1 + draw.IntN((n+disk.SectorSize-1)/disk.SectorSize)
+		return min(n, sectors*disk.SectorSize)
 	}})), newDoorbook()
 	from := p.disk.Position()
 	p.start()

@@ -2,10 +2,10 @@ package disk
 
 import "maps"
 
-// blockSize is how much of a file has room of its own; sectorSize is what a disk writes whole or not at all.
+// blockSize is how much of a file has room of its own; SectorSize is what a disk writes whole or not at all.
 const (
 	blockSize  = 4096
-	sectorSize = 512
+	SectorSize = 512
 )
 
 type block = [blockSize]byte

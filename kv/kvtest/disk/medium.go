@@ -209,7 +209,7 @@ func (t *tracing) sectors(c *content, w change) {
 		return
 	}
 	for from := int64(0); from < int64(len(w.Data)); {
-		end := min(int64(len(w.Data)), sectorSize*((w.At+from)/sectorSize+1)-w.At)
+		end := min(int64(len(w.Data)), SectorSize*((w.At+from)/SectorSize+1)-w.At)
 		if t.luck.keepsSector() {
 			c.write(w.Data[from:end], w.At+from, nil)
 		}

@@ -185,12 +185,12 @@ func TestNamesAPowerCutLeaves(t *testing.T) {
 }
 
 func TestWritesAreTornAtSectors(t *testing.T) {
-	d, f := filled(t, Config{}, string(bytes.Repeat([]byte{'.'}, 3*sectorSize)))
-	put(t, d, f, string(bytes.Repeat([]byte{'x'}, 2*sectorSize)), 100)
+	d, f := filled(t, Config{}, string(bytes.Repeat([]byte{'.'}, 3*SectorSize)))
+	put(t, d, f, string(bytes.Repeat([]byte{'x'}, 2*SectorSize)), 100)
 	found := outcomes(d, "file")
 	for image := range found {
-		for _, sector := range []string{image[:sectorSize], image[sectorSize : 2*sectorSize], image[2*sectorSize:]} {
-			if n := len(bytes.Trim([]byte(sector), ".")); n != 0 && n != sectorSize-100 && n != sectorSize && n != 100 {
+		for _, sector := range []string{image[:SectorSize], image[SectorSize : 2*SectorSize], image[2*SectorSize:]} {
+			if n := len(bytes.Trim([]byte(sector), ".")); n != 0 && n != SectorSize-100 && n != SectorSize && n != 100 {
 				t.Fatalf("a sector has %d bytes of the write", n)
 			}
 		}
@@ -201,7 +201,7 @@ func TestWritesAreTornAtSectors(t *testing.T) {
 }
 
 func TestOneSeedDrawsOneImage(t *testing.T) {
-	d, f := filled(t, Config{}, string(make([]byte, 40*sectorSize)))
+	d, f := filled(t, Config{}, string(make([]byte, 40*SectorSize)))
 	for i := range int64(20) {
 		put(t, d, f, "0123456789", i*1000)
 	}

@@ -90,7 +90,7 @@ func (n *node) attributes(f *File, out *fuse.Attr) {
 	defer n.disk.mu.Unlock()
 	out.Ino, out.Size, out.Nlink = uint64(f.inode), uint64(f.content.size), uint32(max(f.links, 1))
 	out.Mode = kinds[f.mode.Type()] | uint32(f.mode.Perm())
-	out.Blocks = uint64(len(f.content.blocks) * blockSize / sectorSize)
+	out.Blocks = uint64(len(f.content.blocks) * blockSize / SectorSize)
 	out.Uid, out.Gid = uint32(os.Geteuid()), uint32(os.Getegid())
 	out.SetTimes(nil, &f.changed, &f.changed)
 }
