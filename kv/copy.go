@@ -43,7 +43,7 @@ func (s *Store) CopyTo(p Principal, path string) (c Copy, err error) {
 	err = s.read(func(tx *bbolt.Tx, _ int) (err error) {
 		c, err = s.copyOf(tx)
 		if err == nil {
-			c.Bytes, err = tx.WriteTo(Gently(f))
+			c.Bytes, err = tx.WriteTo(s.gently(f))
 		}
 		return err
 	})

@@ -3,7 +3,7 @@ package kv
 import "io"
 
 // gentleBytes is how much of a large file the disk is given at once: a door's commit may have to wait for so much.
-const gentleBytes = 256 << 10
+const gentleBytes = 192 << 10
 
 // Gently writes a large file beside a store that is written: the disk is given it piece by piece, for a commit's sync waits for all that
 // the disk was given before. None of that makes it durable: the caller syncs it at the end.
@@ -17,9 +17,13 @@ type SyncWriter interface {
 
 type gentle struct {
 	file   SyncWriter
+	turn   turn  // is waited for before each piece; nil = nobody is known to write beside
 	pushed int64 // bytes that the disk has
 	held   int   // bytes that it has not
 }
+
+// gently is Gently beside this store's commits: they and the pieces take turns.
+func (s *Store) gently(f SyncWriter) io.Writer { return &gentle{file: f, turn: s.turn} }
 
 // Write writes, and has the disk take it where enough has come together.
 func (g *gentle) Write(b []byte) (n int, err error) {
@@ -27,7 +31,20 @@ func (g *gentle) Write(b []byte) (n int, err error) {
 	if g.held += n; err != nil || g.held < gentleBytes {
 		return n, err
 	}
-	err = push(g.file, g.pushed, g.held)
+	err = g.push()
 	g.pushed, g.held = g.pushed+int64(g.held), 0
 	return n, err
+}
+
+// push has the disk take what is held, when it is the copy's turn. A copy that waited for too long asks no more: the commit which has the
+// turn waits for the copy's end.
+func (g *gentle) push() error {
+	switch {
+	case g.turn == nil:
+	case g.turn.takeSoon():
+		defer g.turn.give()
+	default:
+		g.turn = nil
+	}
+	return push(g.file, g.pushed, g.held)
 }

@@ -45,6 +45,7 @@ type Store struct {
 	session    atomic.Pointer[session] // nil: no peer was told of it yet
 	wall       wall
 	disk       *disk
+	turn       turn // at the disk
 	limits     limits
 	metrics    *metrics
 	writer     *writer
@@ -100,7 +101,7 @@ func open(c Config) (s *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &Store{dir: filepath.Clean(c.Dir), disk: newDisk(c), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, limits: honest, ended: make(chan struct{})}
+	s = &Store{dir: filepath.Clean(c.Dir), disk: newDisk(c), turn: newTurn(), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, limits: honest, ended: make(chan struct{})}
 	s.file.Store(file)
 	s.compacting.closing, s.compacting.close = context.WithCancel(context.Background())
 	s.caches.New = func() any { return new(bucketCache) }

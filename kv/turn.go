@@ -1,0 +1,27 @@
+package kv
+
+import "time"
+
+// turnPatience is how long a copy waits for its turn: a commit that has it may itself wait for the copy's View, to map a larger file.
+const turnPatience = time.Second
+
+// turn is whose the disk is: a commit's, or a piece of a copy's. Who asked first has it first, so that a commit waits for one piece.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+func (t turn) take() { t <- struct{}{} }
+
+func (t turn) give() { <-t }
+
+// takeSoon takes the turn, or tells that it took too long.
+func (t turn) takeSoon() bool {
+	patience := time.NewTimer(turnPatience)
+	defer patience.Stop()
+	select {
+	case t <- struct{}{}:
+		return true
+	case <-patience.C:
+		return false
+	}
+}
