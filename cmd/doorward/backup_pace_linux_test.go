@@ -27,8 +27,9 @@ type busyTrial struct {
 	people int
 	every  time.Duration // each door takes a ticket so often; 0 = without a pause
 	slice  time.Duration // of each turn
+	turns  int           // at least
 	most   float64       // times p99 without
-	long   time.Duration // three turns at least
+	long   time.Duration // at least
 }
 
 // TestBackupsWhileDoorsAreBusy: 64 doors check in and undo without a pause, in turns with and without backups beside them. Each backup
@@ -37,7 +38,7 @@ type busyTrial struct {
 // What doors wait for backups is told from what they wait for this machine by comparing neighbours: p99 of each slice of time with
 // backups against the one before it, and of these ratios the median, so that a burst of other work in one slice decides nothing.
 func TestBackupsWhileDoorsAreBusy(t *testing.T) {
-	trial := busyTrial{people: 2_000, slice: time.Second, most: 2.5 * slowdown} // in a second, one burst of other work on the disk is most of p99
+	trial := busyTrial{people: 2_000, slice: time.Second, turns: 3, most: 2.5 * slowdown} // in a second, one burst of other work on the disk is most of p99
 	if trial.long = kvtest.Tortured(t); trial.long > 0 {
 		trial.people, trial.slice, trial.most = 100_000, 10*time.Second, slowdown
 	}
@@ -50,7 +51,7 @@ func TestABackupIsMadeEveryTwoSeconds(t *testing.T) {
 	if kvtest.Tortured(t) == 0 {
 		t.Skip("a minute of a machine's own")
 	}
-	for i, m := range (busyTrial{people: 5_000, every: time.Second / 2, slice: 20 * time.Second, most: slowdown}).run(t) {
+	for i, m := range (busyTrial{people: 5_000, every: time.Second / 2, slice: 6 * time.Second, turns: 10, most: slowdown}).run(t) {
 		if m.took > backupEvery {
 			t.Errorf("backup %d took %v, want %v at most", i+1, m.took, backupEvery)
 		}
@@ -70,7 +71,7 @@ func (trial busyTrial) run(t *testing.T) (made []madeBackup) {
 	}
 	b.slice(trial.slice, nil) // until connections are open
 	var paces comparison
-	for until := time.Now().Add(trial.long); !t.Failed() && (len(paces.ratios) < 3 || time.Now().Before(until)); {
+	for until := time.Now().Add(trial.long); !t.Failed() && (len(paces.ratios) < trial.turns || time.Now().Before(until)); {
 		without := b.slice(trial.slice, nil)
 		var fresh []madeBackup
 		with := b.slice(trial.slice, func() { fresh = append(fresh, b.backup()) })
