@@ -99,18 +99,22 @@ func openFile(dir string) (*boltFile, error) {
 
 // MakeFolder makes a folder, and those above it, unless it is there. No power cut takes away what it made.
 func MakeFolder(dir string) error {
+	above := filepath.Dir(dir)
 	err := os.Mkdir(dir, 0o700)
-	switch above := filepath.Dir(dir); {
-	case err == nil:
-		return syncDir(above)
-	case errors.Is(err, fs.ErrNotExist) && above != dir:
+	if errors.Is(err, fs.ErrNotExist) && above != dir {
 		if err := MakeFolder(above); err != nil {
 			return err
 		}
-		return MakeFolder(dir)
+		err = os.Mkdir(dir, 0o700)
+	}
+	if err == nil {
+		return syncDir(above)
 	}
 	if info, failed := os.Stat(dir); failed == nil && info.IsDir() {
 		return nil
+	}
+	if errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile, or is the kernel's
+		return fmt.Errorf("no folder %s can be made in %s: %w", filepath.Base(dir), above, errors.Unwrap(err))
 	}
 	return err
 }

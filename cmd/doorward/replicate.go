@@ -90,6 +90,9 @@ func (m *Main) replicate(ctx context.Context, c *copying, from, to string) (err 
 	if (c.key != "" || c.secretFile != "") && !isAddress(from) && !isAddress(to) {
 		return usageError{errors.New("--key and --secret-file: only an address is logged in to, and neither of the two is one")}
 	}
+	if from == "" || to == "" {
+		return usageError{errors.New("SRC and DST each name a folder, an address or a file; one of them is empty")}
+	}
 	if isSame(from, to) {
 		return usageError{fmt.Errorf("%s and %s are the same place", from, to)}
 	}
