@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// manifest lies beside a backup, under its name and ".json". A backup without one can be restored too.
+// manifest lies beside a backup, under its name and ".json", where no link leads any further. A backup without one can be restored too.
 type manifest struct {
 	File   string    `json:"file"` // the backup's name, without its folder
 	Realm  string    `json:"realm"`
@@ -33,6 +33,14 @@ type manifest struct {
 }
 
 func manifestName(file string) string { return file + ".json" }
+
+// manifestOf is where the manifest of a backup is looked for: beside the file that a link leads to, else beside the link.
+func manifestOf(file string) string {
+	if real, err := filepath.EvalSymlinks(file); err == nil && exists(manifestName(real)) {
+		return manifestName(real)
+	}
+	return manifestName(file)
+}
 
 func (m *Main) backupCommand(set *settings) *cobra.Command {
 	cmd := &cobra.Command{Use: "backup FILE", Short: "Write a verified copy of the store, also while it is served", Args: words(1)}
@@ -56,9 +64,13 @@ func (m *Main) backup(ctx context.Context, set *settings, file string) (made man
 	if err := m.checkTarget(set.data, file); err != nil {
 		return manifest{}, err
 	}
+	real, err := fileAt(file)
+	if err != nil {
+		return manifest{}, err
+	}
 	err = m.onCopy(ctx, set, func(dir string, of manifest) error {
 		made = of
-		made.File = filepath.Base(file)
+		made.File = filepath.Base(cmp.Or(real, file))
 		var err error
 		if made.SHA256, err = m.checkAndSum(ctx, set, dir); err != nil {
 			return err
@@ -141,8 +153,10 @@ func (m *Main) checkTarget(dir, file string) error {
 	if err == nil && target.IsDir() {
 		return usageError{fmt.Errorf("%s is a folder", file)}
 	}
-	if info, err := os.Stat(manifestName(file)); err == nil && !info.Mode().IsRegular() {
-		return usageError{fmt.Errorf("%s is no regular file, and a backup's manifest would lie there", manifestName(file))}
+	for _, name := range []string{manifestName(file), manifestOf(file)} {
+		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+			return usageError{fmt.Errorf("%s is no regular file, and a backup's manifest would lie there", name)}
+		}
 	}
 	if store, failed := os.Stat(kv.Path(dir)); err == nil && failed == nil && os.SameFile(store, target) {
 		return usageError{fmt.Errorf("%s is the store itself", file)}

@@ -171,8 +171,8 @@ func mayFetch(set *settings, file string) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is no regular file, and so no backup", file)
 	}
-	if info, err := os.Stat(manifestName(file)); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file, and so no manifest of a backup", manifestName(file))
+	if info, err := os.Stat(manifestOf(file)); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file, and so no manifest of a backup", manifestOf(file))
 	}
 	return set.roomBeside("a copy of the backup", info.Size())
 }
@@ -192,7 +192,7 @@ func (m *Main) fetch(ctx context.Context, file, dir string) error {
 	case err != nil:
 		return named(file, err)
 	case want != nil && want.SHA256 != sum:
-		return fmt.Errorf("%s is not what %s tells of: it was changed or cut short", file, filepath.Base(manifestName(file)))
+		return fmt.Errorf("%s is not what %s tells of: it was changed or cut short", file, filepath.Base(manifestOf(file)))
 	}
 	if err := m.verifyCopy(ctx, (*exec.Cmd).Start, dir); err != nil {
 		return fmt.Errorf("%s cannot be restored: %w", file, err)
@@ -202,16 +202,17 @@ func (m *Main) fetch(ctx context.Context, file, dir string) error {
 
 // readManifest reads what was written beside a backup; nil where there is nothing.
 func readManifest(file string) (*manifest, error) {
-	text, err := os.ReadFile(manifestName(file))
+	name := manifestOf(file)
+	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, named(manifestName(file), err)
+		return nil, named(name, err)
 	}
 	made := &manifest{}
 	if err := json.Unmarshal(text, made); err != nil || made.SHA256 == "" {
-		return nil, fmt.Errorf("%s is no manifest of a backup", manifestName(file))
+		return nil, fmt.Errorf("%s is no manifest of a backup", name)
 	}
 	return made, nil
 }

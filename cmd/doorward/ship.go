@@ -11,13 +11,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"doorward/kv"
 )
 
-// ship brings a file, which is not needed any more, and its manifest to where they are wanted. Both are whole before they take the place
-// of others, and at no moment lies a manifest beside the file that does not speak of it.
+// ship brings a file, which is not needed any more, to where it is wanted, and its manifest beside it; through a link, to where that
+// leads. Both are whole before they take the place of others, and at no moment lies a manifest beside the file that does not speak of it.
 func ship(ctx context.Context, from, to string, made manifest) error {
 	real, err := fileAt(to)
 	switch {
@@ -40,25 +41,31 @@ func ship(ctx context.Context, from, to string, made manifest) error {
 	if err != nil {
 		return err
 	}
-	beside := filepath.Dir(manifestName(to))
-	note, err := prepareFile(beside, func(w io.Writer) error {
+	note, err := prepareFile(filepath.Dir(real), func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
 	if err != nil {
-		return named(manifestName(to), err)
+		return named(manifestName(real), err)
 	}
 	defer func() { _ = os.Remove(note) }() // as above
-	if err := os.Remove(manifestName(to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := syncFolder(beside); err != nil {
-		return err
+	for _, name := range slices.Compact([]string{to, real}) {
+		if err := removeManifest(name); err != nil {
+			return err
+		}
 	}
 	if err := putFile(file, real); err != nil {
 		return named(to, err)
 	}
-	return named(manifestName(to), putFile(note, manifestName(to)))
+	return named(manifestName(real), putFile(note, manifestName(real)))
+}
+
+// removeManifest takes away what lies beside a file that is about to be replaced, if anything does, for good.
+func removeManifest(file string) error {
+	if err := os.Remove(manifestName(file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return syncFolder(filepath.Dir(file))
 }
 
 // bringNear has a file with this SHA-256 under a temporary name in a folder. Only to another disk it is copied once more.
