@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -222,7 +223,7 @@ func TestDamageElsewhereKeepsNoStoreShut(t *testing.T) {
 		backup := k.backup(t)
 		k.erase(t)
 		k.putBack(t, backup)
-		kv.SpoilRows(t, k.dir, bucket)
+		kv.SpoilRows(t, k.dir, bucket, math.MaxInt)
 		k.Store = reopenable(t, kv.Config{Dir: k.dir})
 		if k.ErasuresUnfinished() == 0 {
 			t.Errorf("%s damaged: no erasure is unfinished", bucket)

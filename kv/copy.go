@@ -88,7 +88,7 @@ func Replace(dir, file string, now time.Time, log *slog.Logger) (kept string, er
 	if err != nil {
 		return "", err
 	}
-	if err := outdo(path, file, log); err != nil {
+	if err := outdo(path, file, now, log); err != nil {
 		return "", err
 	}
 	if err := lockFile(old); err != nil {

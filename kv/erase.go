@@ -145,11 +145,10 @@ func (e *eraser) enterFirst() error {
 	err := e.store.view(func(v *sight) error {
 		for _, id := range e.all[record.Ticket] {
 			l := e.line(record.Ticket, id)
-			first, err := v.firstNameless(l.hash)
-			if err != nil {
+			var err error
+			if l.firsts, err = v.firstNameless(l.hash); err != nil {
 				return err
 			}
-			l.first = first
 			lines = append(lines, l)
 		}
 		return nil
@@ -181,7 +180,7 @@ func (o *op) noteErased(l ledgerLine, key, done int64) error {
 			return err
 		}
 	}
-	more := e.learn(l)
+	more := e.learn(l.firsts)
 	again := e.done != 0 && done == 0
 	more = more || e.kept
 	e.kept = false

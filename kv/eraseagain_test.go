@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -207,33 +208,35 @@ func TestTheNextHolderIsHiddenWhileBeingErased(t *testing.T) {
 
 // TestARestoredCentreErasesATwiceErasedTicketTwice: the first erasure alone would let in the name that was given after it.
 func TestARestoredCentreErasesATwiceErasedTicketTwice(t *testing.T) {
-	for _, named := range []bool{false, true} { // in the backup
-		for _, heard := range []bool{false, true} { // by the laptop
-			t.Run(fmt.Sprintf("named %v, heard %v", named, heard), func(t *testing.T) {
-				k := late(t)
-				defer func() { closed(t, k.Store) }()
-				k.twiceErased(t, named, heard)
-				k.holderAt(t, k.Store, "")
-				k.pushes(t)
-				k.holderAt(t, k.Store, "")
-				k.pulls(t)
-				k.tells(t)
-				k.holderAt(t, k.pair.venue, "")
-				k.agrees(t, ticketDBs...)
-				k.venueLacksTraces(t)
-				patched(t, k.pair.venue, record.Ticket, k.ticket, `{"holder_name":"Ana Lua"}`)
-				k.pushes(t)
-				k.holderAt(t, k.Store, "Ana Lua")
-				healthy(t, k.Store)
-				healthy(t, k.pair.venue)
-			})
+	for name, lost := range map[string]bool{"the ledger is there": false, "the ledger is lost": true} {
+		for _, named := range []bool{false, true} { // in the backup
+			for _, heard := range []bool{false, true} { // by the laptop
+				t.Run(fmt.Sprintf("%s, named %v, heard %v", name, named, heard), func(t *testing.T) {
+					k := late(t)
+					defer func() { closed(t, k.Store) }()
+					k.twiceErased(t, named, heard, lost)
+					k.holderAt(t, k.Store, "")
+					k.pushes(t)
+					k.holderAt(t, k.Store, "")
+					k.pulls(t)
+					k.tells(t)
+					k.holderAt(t, k.pair.venue, "")
+					k.agrees(t, ticketDBs...)
+					k.venueLacksTraces(t)
+					patched(t, k.pair.venue, record.Ticket, k.ticket, `{"holder_name":"Ana Lua"}`)
+					k.pushes(t)
+					k.holderAt(t, k.Store, "Ana Lua")
+					healthy(t, k.Store)
+					healthy(t, k.pair.venue)
+				})
+			}
 		}
 	}
 }
 
 // twiceErased restores the centre to a backup from before the ticket's next holder was erased too, or from before there was one. The
-// laptop was told of the first erasure alone.
-func (k *known) twiceErased(t testing.TB, named, heard bool) {
+// laptop was told of the first erasure alone. The ledger may be lost, so that only the store before knows of the second.
+func (k *known) twiceErased(t testing.TB, named, heard, lost bool) {
 	t.Helper()
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	keep := func() {
@@ -260,6 +263,11 @@ func (k *known) twiceErased(t testing.TB, named, heard bool) {
 		t.Fatal(err)
 	}
 	closed(t, k.Store)
+	if lost {
+		if err := os.Remove(filepath.Join(k.dir, kv.LedgerName)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if _, err := kv.Replace(k.dir, backup, sunday, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}

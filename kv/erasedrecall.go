@@ -130,7 +130,7 @@ func (o *op) recall(l Erasure) (fresh bool, err error) {
 			return false, err
 		}
 	}
-	more := e.learn(ledgerLine{first: l.First, past: e.past})
+	more := e.learn(firsts{first: l.First})
 	if row != nil && !more && !e.kept {
 		return false, nil
 	}

@@ -14,10 +14,9 @@ import (
 // on, and since 8, length 1 and the name of one of its fields follow. Where the kind of the whole row has the first bit set the ticket
 // itself is not erased: it was passed on before its holder was, and what was made for that one alone goes.
 type erased struct {
-	kind  *record.Kind
-	done  int64 // microseconds since 1970; 0 = not yet
-	first map[*record.Kind][]record.Revision
-	past  map[*record.Kind][]record.Revision
+	kind *record.Kind
+	done int64 // microseconds since 1970; 0 = not yet
+	firsts
 	half  map[*record.Kind]half
 	kept  bool // the ticket is not erased, for another holder has it
 	again bool // whose ticket it was since is erased too: nothing counts as made since. It is not stored
@@ -112,25 +111,6 @@ func (e *erased) empties(k *record.Kind, rev record.Revision, since int64, field
 	e.first[k], e.half[k] = []record.Revision{rev}, h
 }
 
-// learn takes over what the ledger says of first revisions, and tells whether that is more than the row did. A store that was restored
-// to a backup knows of fewer erasures.
-func (e *erased) learn(l ledgerLine) (more bool) {
-	for _, k := range ticketParts {
-		for _, rev := range l.past[k] {
-			if !slices.Contains(e.past[k], rev) {
-				e.past[k], more = append(e.past[k], rev), true
-			}
-		}
-		e.first[k] = slices.DeleteFunc(e.first[k], func(rev record.Revision) bool { return slices.Contains(e.past[k], rev) })
-		for _, rev := range l.first[k] {
-			if !slices.Contains(e.first[k], rev) && !slices.Contains(e.past[k], rev) {
-				e.first[k], more = append(e.first[k], rev), true
-			}
-		}
-	}
-	return more
-}
-
 // nameless is a path of new revisions without names upon one, newest first: of as many that none counts as past is the first.
 func (e *erased) nameless(bare *record.Doc, on record.Revision) (path []record.Revision) {
 	for len(path) == 0 || slices.Contains(e.past[bare.Kind], path[0]) {
@@ -175,7 +155,7 @@ func standOnOne(first, path []record.Revision, tree *record.Tree) bool {
 }
 
 func newErased(k *record.Kind) *erased {
-	return &erased{kind: k, first: map[*record.Kind][]record.Revision{}, past: map[*record.Kind][]record.Revision{}, half: map[*record.Kind]half{}}
+	return &erased{kind: k, firsts: newFirsts(), half: map[*record.Kind]half{}}
 }
 
 func parseErased(row []byte) (e *erased, err error) {

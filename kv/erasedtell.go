@@ -32,7 +32,9 @@ func (s *Store) Erasures(p Principal, since uint64) (all []Erasure, upto uint64,
 		all = all[:min(len(all), toldErasures)]
 		for i := 0; i < len(all) && err == nil; i++ {
 			upto = all[i].seq
-			all[i].First, err = v.firstNameless(all[i].Hash)
+			var known firsts
+			known, err = v.firstNameless(all[i].Hash)
+			all[i].First = known.first
 		}
 		return err
 	})
@@ -40,16 +42,16 @@ func (s *Store) Erasures(p Principal, since uint64) (all []Erasure, upto uint64,
 }
 
 // firstNameless are the first revisions without names of an erased ticket.
-func (v *sight) firstNameless(hash erasedHash) (map[*record.Kind][]record.Revision, error) {
+func (v *sight) firstNameless(hash erasedHash) (f firsts, err error) {
 	row, err := v.get(erasedBucket, hash[:])
 	if err != nil || row == nil {
-		return nil, err
+		return f, err
 	}
 	e, err := parseErased(row)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	return e.first, nil
+	return e.firsts, nil
 }
 
 // doneFirst leaves out what comes from the first ticket on that is not erased yet: it has no first revisions without names to tell of.

@@ -61,7 +61,7 @@ func (o *op) unname(id record.ID, author int64) error {
 		if err != nil {
 			return err
 		}
-		e.first[k] = append(e.first[k], first)
+		e.first.add(k, first)
 	}
 	o.put(erasedBucket, hash[:], e.encode())
 	return nil
@@ -144,7 +144,7 @@ func (o *op) unnameLate(ad *adoption) error {
 	ad.tree.Hold(came, false)
 	ad.fresh[rev] = &fresh{doc: ad.doc, body: ad.doc.Encode()}
 	if ad.before == nil || len(e.first[ad.kind]) > 0 { // else the part that is here has its names still
-		e.first[ad.kind] = append(e.first[ad.kind], rev)
+		e.first.add(ad.kind, rev)
 		o.put(erasedBucket, hash[:], e.encode())
 	}
 	return nil

@@ -95,7 +95,7 @@ func (e *erasures) failed(log *slog.Logger, n int, cause error) {
 
 // applyErasure notes that a record is to be erased which a peer has told of, or which belongs to somebody who was erased. first is what
 // the peer says are a ticket's first revisions without names; nil: it does not say. Where they are others than before it is erased again.
-func (o *op) applyErasure(k *record.Kind, hash erasedHash, first map[*record.Kind][]record.Revision) {
+func (o *op) applyErasure(k *record.Kind, hash erasedHash, first revisions) {
 	o.store.erasures.any.Store(true)
 	row, err := o.get(erasedBucket, hash[:])
 	o.store.noteCorrupt(err)
@@ -104,7 +104,7 @@ func (o *op) applyErasure(k *record.Kind, hash erasedHash, first map[*record.Kin
 		anew = err != nil || !maps.EqualFunc(before.first, first, slices.Equal)
 	}
 	if anew {
-		o.put(erasedBucket, hash[:], (&erased{kind: k, first: first}).encode())
+		o.put(erasedBucket, hash[:], (&erased{kind: k, firsts: firsts{first: first}}).encode())
 	}
 	o.after = append(o.after, func() {
 		o.store.erasures.told.Add(1)
@@ -246,8 +246,8 @@ func (s *Store) pendingErasures(lines []ledgerLine) (pending, all []ledgerLine, 
 				return true, nil
 			}
 			l := ledgerLine{kind: e.kind, hash: erasedHash(key), at: s.clock()}
-			more := !s.isLeaf() && e.learn(last[l.hash]) // a laptop is told by its centre
-			l.first, l.past = e.first, e.past
+			more := !s.isLeaf() && e.learn(last[l.hash].firsts) // a laptop is told by its centre
+			l.firsts = e.firsts
 			all, seen[l.hash] = append(all, l), true
 			if e.done == 0 || more {
 				pending = append(pending, l)

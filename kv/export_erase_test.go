@@ -44,8 +44,8 @@ func BeginErasures(t testing.TB, s *Store) (finish func() bool) {
 	return func() bool { return s.finishErasures(b) }
 }
 
-// SpoilRows damages all values of a bucket in the file of a closed store.
-func SpoilRows(t testing.TB, dir, bucket string) {
+// SpoilRows damages the first n values of a bucket, or all that it has, in the file of a closed store.
+func SpoilRows(t testing.TB, dir, bucket string, n int) {
 	t.Helper()
 	db, err := openFile(dir)
 	if err != nil {
@@ -55,6 +55,9 @@ func SpoilRows(t testing.TB, dir, bucket string) {
 		spoilt := map[string][]byte{}
 		b := tx.Bucket([]byte(bucket))
 		err := b.ForEach(func(key, value []byte) error {
+			if len(spoilt) == n {
+				return nil
+			}
 			value = bytes.Clone(value)
 			value[len(value)-1] ^= 1
 			spoilt[string(key)] = value

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +21,8 @@ import (
 //
 //	realm 26, kind, keyed hash 32 hex, time, of a ticket its first revisions without names (part:revision,…), CRC32C of what is
 //	before it 8 hex
+//
+// Of a record's lines the last counts; first revisions that stood in those before it are past.
 const ledgerName = "erased.ledger"
 
 // erasedHash is the keyed hash of a record's id, which tells nobody whom it is about.
@@ -29,23 +30,10 @@ type erasedHash [codeHashSize]byte
 
 // ledgerLine says that a record was erased.
 type ledgerLine struct {
-	kind  *record.Kind
-	hash  erasedHash
-	at    time.Time
-	first map[*record.Kind][]record.Revision // of a ticket; nil: none are known
-	past  map[*record.Kind][]record.Revision // those of earlier lines that this one does not have any more
-}
-
-// follows notes what an earlier line of the same record says that this one does not.
-func (l *ledgerLine) follows(earlier ledgerLine) {
-	l.past = map[*record.Kind][]record.Revision{}
-	for _, k := range ticketParts {
-		for _, rev := range append(slices.Clone(earlier.past[k]), earlier.first[k]...) {
-			if !slices.Contains(l.first[k], rev) {
-				l.past[k] = append(l.past[k], rev)
-			}
-		}
-	}
+	kind   *record.Kind
+	hash   erasedHash
+	at     time.Time
+	firsts // of a ticket; those past stand in earlier lines
 }
 
 // firstText is what a line says of first revisions.
@@ -61,7 +49,6 @@ func (l ledgerLine) firstText() string {
 
 // parseFirst reads what firstText has written.
 func (l *ledgerLine) parseFirst(text string) bool {
-	l.first = map[*record.Kind][]record.Revision{}
 	for word := range strings.SplitSeq(text, ",") {
 		name, text, _ := strings.Cut(word, ":")
 		k, known := record.ByName(name)
@@ -85,6 +72,7 @@ func (l ledgerLine) append(dst []byte, realm string) []byte {
 
 // parseLedgerLine reads a line of a realm's; ok is false for one that is damaged, and the kind is nil for another realm's.
 func parseLedgerLine(text, realm string) (l ledgerLine, ok bool) {
+	l.firsts = newFirsts()
 	cut := strings.LastIndexByte(text, ' ') + 1
 	if fmt.Sprintf("%08x", crc32.Checksum([]byte(text[:cut]), castagnoli)) != text[cut:] {
 		return l, false
@@ -113,12 +101,12 @@ func parseLedgerLine(text, realm string) (l ledgerLine, ok bool) {
 type ledger struct {
 	dir   string // "" = none is kept
 	realm string
-	known map[erasedHash]string // what it has, and what it says of first revisions
+	known map[erasedHash]firsts
 }
 
 // readLedger reads what was erased. A last line that was cut short says nothing: whoever was writing it was not answered.
 func readLedger(dir, realm string, log *slog.Logger) (led ledger, lines []ledgerLine, err error) {
-	led = ledger{dir: dir, realm: realm, known: map[erasedHash]string{}}
+	led = ledger{dir: dir, realm: realm, known: map[erasedHash]firsts{}}
 	if dir == "" {
 		return led, nil, nil
 	}
@@ -126,7 +114,6 @@ func readLedger(dir, realm string, log *slog.Logger) (led ledger, lines []ledger
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return led, nil, err
 	}
-	last := map[erasedHash]ledgerLine{}
 	for line := range bytes.Lines(text) {
 		whole, ended := bytes.CutSuffix(line, []byte("\n"))
 		l, ok := parseLedgerLine(string(whole), realm)
@@ -134,28 +121,53 @@ func readLedger(dir, realm string, log *slog.Logger) (led ledger, lines []ledger
 		case !ok && ended && len(whole) > 0:
 			log.Error("a line of the ledger of erasures is damaged: who it is about may be in a restored backup", slog.String("file", ledgerName))
 		case ok && l.kind != nil:
-			l.follows(last[l.hash])
-			last[l.hash] = l
+			l.firsts = led.follow(l)
 			lines = append(lines, l)
-			led.known[l.hash] = l.firstText()
 		}
 	}
 	return led, lines, nil
 }
 
-// enter writes what the ledger does not have, durably.
+// follow notes a line that stands in the ledger, and answers what that says of the record since.
+func (led *ledger) follow(l ledgerLine) firsts {
+	f := newFirsts()
+	f.learn(led.known[l.hash])
+	f.follow(l.first)
+	led.known[l.hash] = f
+	return f
+}
+
+// enter writes what the ledger does not have, durably. What it knows better stays.
 func (led *ledger) enter(lines []ledgerLine) error {
-	lines = slices.DeleteFunc(slices.Clone(lines), func(l ledgerLine) bool {
-		first, known := led.known[l.hash]
-		return known && (len(l.first) == 0 || first == l.firstText())
-	})
-	if led.dir == "" || len(lines) == 0 {
+	var fresh []ledgerLine
+	for _, l := range lines {
+		fresh = append(fresh, led.news(l)...)
+	}
+	if led.dir == "" || len(fresh) == 0 {
 		return nil
 	}
-	for _, l := range lines {
-		led.known[l.hash] = l.firstText()
+	for _, l := range fresh {
+		led.follow(l)
 	}
-	return led.append(lines)
+	return led.append(fresh)
+}
+
+// news are the lines that say what the ledger does not know: one of what counts as past, where it does not say that by itself, and one of
+// what counts as first.
+func (led *ledger) news(l ledgerLine) (fresh []ledgerLine) {
+	before, known := led.known[l.hash]
+	is := newFirsts()
+	is.learn(before)
+	if more := is.learn(l.firsts); known && !more {
+		return nil
+	}
+	if past, none := is.past.without(before.past, before.first); !none {
+		earlier := l
+		earlier.first = past
+		fresh = append(fresh, earlier)
+	}
+	l.firsts = is
+	return append(fresh, l)
 }
 
 func (led *ledger) append(lines []ledgerLine) (err error) {

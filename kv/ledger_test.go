@@ -3,12 +3,15 @@ package kv_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
 
@@ -91,5 +94,86 @@ func (k *known) comesBackWithout(t *testing.T, backup string) {
 	k.compacted(t)
 	if found := traced(t, k.dir); found != nil {
 		t.Errorf("after: %v", found)
+	}
+}
+
+// TestTwoRestoresInARowForgetNoErasure: the store that the first restore has put there, and nobody has opened, knows less than the ledger.
+func TestTwoRestoresInARowForgetNoErasure(t *testing.T) {
+	k := late(t)
+	k.pulls(t)
+	k.erase(t)
+	k.pulls(t)
+	k.tells(t)
+	next := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Zulmira Next","church_id":1}`)
+	patched(t, k.Store, record.Ticket, k.ticket, fmt.Sprintf(`{"holder_name":"Zulmira Next","person_id":%d}`, next))
+	k.pulls(t)
+	backup := backedUp(t, k.Store)
+	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(next)); err != nil {
+		t.Fatal(err)
+	}
+	patched(t, k.Store, record.Ticket, k.ticket, `{"holder_name":"Ana Lua"}`)
+	k.pulls(t)
+	k.tells(t)
+	closed(t, k.Store)
+	for range 2 {
+		restored(t, k.dir, backup)
+	}
+	k.Store = reopenable(t, kv.Config{Dir: k.dir})
+	defer func() { closed(t, k.Store) }()
+	k.holderAt(t, k.Store, "")
+	k.pushes(t)
+	kv.AwaitErasures(t, k.Store)
+	k.holderAt(t, k.Store, "Ana Lua") // who has the ticket since
+	k.pulls(t)
+	k.tells(t)
+	k.holderAt(t, k.pair.venue, "Ana Lua")
+}
+
+// TestADamagedErasureHidesNothingElse: the ledger is lost, and of the store that is replaced one row about an erasure is damaged. The others
+// are told of, and no id is given again.
+func TestADamagedErasureHidesNothingElse(t *testing.T) {
+	k := knowing(t)
+	backup := backedUp(t, k.Store)
+	k.erase(t)
+	church := kvtest.Create(t, k.Store, record.Church, `{"name":"A"}`)
+	closed(t, k.Store)
+	kv.SpoilRows(t, k.dir, "erased", 1)
+	ledger := filepath.Join(k.dir, kv.LedgerName)
+	if err := os.Remove(ledger); err != nil {
+		t.Fatal(err)
+	}
+	if log := restored(t, k.dir, backup); !strings.Contains(log, "not all that it has erased is known") {
+		t.Errorf("restoring logs %q", log)
+	}
+	if text, err := os.ReadFile(ledger); err != nil || bytes.Count(text, []byte("\n")) != 2 {
+		t.Errorf("the ledger is %q, %v, want the two that are sound", text, err)
+	}
+	k.Store = reopenable(t, kv.Config{Dir: k.dir})
+	defer func() { closed(t, k.Store) }()
+	if id := kvtest.Create(t, k.Store, record.Church, `{"name":"B"}`); id <= church {
+		t.Errorf("the next church has id %d, and %d was given before", id, church)
+	}
+}
+
+// TestWhatIsStillToBeErasedIsToldOfWithATime: what a store was told to erase and does not hold has no time of its own.
+func TestWhatIsStillToBeErasedIsToldOfWithATime(t *testing.T) {
+	k := knowing(t)
+	before, after := backedUp(t, k.Store), ""
+	person := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Later","church_id":1}`)
+	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(person)); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, k.Store)
+	restored(t, k.dir, before)
+	k.Store = reopenable(t, kv.Config{Dir: k.dir}) // it takes the erasure up, and holds nothing of that person
+	after = backedUp(t, k.Store)
+	closed(t, k.Store)
+	ledger := filepath.Join(k.dir, kv.LedgerName)
+	if err := os.Remove(ledger); err != nil {
+		t.Fatal(err)
+	}
+	restored(t, k.dir, after)
+	if text, err := os.ReadFile(ledger); err != nil || !bytes.Contains(text, []byte(sunday.Format("2006-01-02"))) {
+		t.Errorf("the ledger is %q, %v, want the time of the restore", text, err)
 	}
 }

@@ -24,14 +24,14 @@ type marks struct {
 }
 
 // outdo has a file that takes a store's place give none of the ids which that has given since the file's backup was made, or since
-// the same backup was restored before, and the ledger say what that knows to be erased. A store that cannot be read, which may be why its
-// place is taken, is passed over with a Warn: restoring has left a gap that is wide enough for one time.
-func outdo(path, file string, log *slog.Logger) error {
-	old, broken := readMarks(path)
+// the same backup was restored before, and the ledger say what that knows to be erased. Of a store that is damaged, which may be why its
+// place is taken, counts what can be read, with a Warn: restoring has left a gap between ids that is wide enough for one time.
+func outdo(path, file string, now time.Time, log *slog.Logger) error {
+	old, broken := readMarks(path, now)
 	if errors.Is(broken, ErrInUse) {
 		return broken
 	}
-	next, err := readMarks(file)
+	next, err := readMarks(file, now)
 	if err != nil {
 		return err
 	}
@@ -39,11 +39,13 @@ func outdo(path, file string, log *slog.Logger) error {
 	switch {
 	case err != nil:
 		return err
-	case broken != nil:
-		log.Warn("the store that is replaced cannot be read: which ids it has given is not known", slog.Any("cause", broken))
+	case old.realm == "" && broken != nil:
+		log.Warn("the store that is replaced cannot be read: which ids it has given, and whom it has erased, is not known", slog.Any("cause", broken))
 		return nil
 	case old.realm != next.realm:
 		return nil
+	case broken != nil:
+		log.Warn("the store that is replaced is damaged: not all that it has erased is known", slog.Any("cause", broken))
 	}
 	if err := led.enter(old.erased); err != nil {
 		return fmt.Errorf("write what was erased beside the store: %w", err)
@@ -56,8 +58,9 @@ func outdo(path, file string, log *slog.Logger) error {
 	return nil
 }
 
-// readMarks reads a file that nobody has open, and that may be damaged: ErrInUse.
-func readMarks(path string) (m marks, err error) {
+// readMarks reads a file that nobody has open, and that may be damaged: m is what could be read, its realm "" where nothing could.
+// ErrInUse.
+func readMarks(path string, now time.Time) (m marks, err error) {
 	if err := guardFile(path); err != nil {
 		return m, err
 	}
@@ -83,11 +86,12 @@ func readMarks(path string) (m marks, err error) {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	err = db.View(m.read)
+	err = db.View(func(tx *bbolt.Tx) error { return m.read(tx, now) })
 	return m, err
 }
 
-func (m *marks) read(tx *bbolt.Tx) error {
+// read reads what is sound, and answers what is not. An erasure whose time a row does not tell is one of now.
+func (m *marks) read(tx *bbolt.Tx, now time.Time) (damage error) {
 	if _, err := readFormat(tx); err != nil {
 		return err
 	}
@@ -101,16 +105,30 @@ func (m *marks) read(tx *bbolt.Tx) error {
 		return err
 	}
 	m.realm, m.minted = string(realm), s.minted
-	return r.scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
-		e, err := parseErased(row)
+	b := tx.Bucket(bucketNames[erasedBucket])
+	if b == nil {
+		return nil // an earlier format
+	}
+	err = b.ForEach(func(key, sealed []byte) error {
+		row, err := unseal(erasedBucket, key, sealed)
+		var e *erased
+		if err == nil {
+			e, err = parseErased(row)
+		}
 		if err != nil || len(key) != codeHashSize {
-			return false, orCorrupt(err)
+			damage = errors.Join(damage, orCorrupt(err))
+			return nil // the others are sound
 		}
 		if !e.kept {
-			m.erased = append(m.erased, ledgerLine{kind: e.kind, hash: erasedHash(key), at: time.UnixMicro(e.done), first: e.first})
+			at := time.UnixMicro(e.done)
+			if e.done <= nothingHeld {
+				at = now
+			}
+			m.erased = append(m.erased, ledgerLine{kind: e.kind, hash: erasedHash(key), at: at, firsts: e.firsts})
 		}
-		return true, nil
+		return nil
 	})
+	return errors.Join(damage, err)
 }
 
 // raiseMarks passes over the ids that another store has given. Whom it has leased some of them to, nobody knows any more (restore).
