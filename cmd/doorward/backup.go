@@ -101,6 +101,8 @@ func (m *Main) checkAndSum(ctx context.Context, set *settings, dir string) (sum 
 	switch {
 	case ctx.Err() != nil:
 		return "", errStopped // which says nothing of the file
+	case errors.Is(err, errUnchecked):
+		return "", fmt.Errorf("no backup was made: %w", err)
 	case err != nil:
 		return "", set.blamed(fmt.Errorf("the file %s cannot be backed up as it is: %w", kv.Path(set.data), err))
 	}

@@ -194,7 +194,11 @@ func (m *Main) fetch(ctx context.Context, file, dir string) error {
 	case want != nil && want.SHA256 != sum:
 		return fmt.Errorf("%s is not what %s tells of: it was changed or cut short", file, filepath.Base(manifestOf(file)))
 	}
-	if err := m.verifyCopy(ctx, (*exec.Cmd).Start, dir); err != nil {
+	err = m.verifyCopy(ctx, (*exec.Cmd).Start, dir)
+	switch {
+	case errors.Is(err, errUnchecked):
+		return fmt.Errorf("%s was not restored: %w", file, err)
+	case err != nil:
 		return fmt.Errorf("%s cannot be restored: %w", file, err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"syscall"
 
 	"doorward/kv"
 
@@ -60,7 +61,7 @@ func (m *Main) verify(ctx context.Context, o opening) (answer json.RawMessage, e
 // blamed is what is wrong with a copy of the store, with the newest backup that can help.
 func (s *settings) blamed(err error) error {
 	known := kv.NewestBackup(s.data, s.zone)
-	if known == "" || errors.Is(err, errStopped) {
+	if known == "" || errors.Is(err, errStopped) || errors.Is(err, errUnchecked) {
 		return err
 	}
 	return fmt.Errorf("%w; %s", err, known)
@@ -73,6 +74,9 @@ func (m *Main) relay(ctx context.Context, c *control) error {
 		return err
 	}
 	_, err = io.Copy(m.Stdout, resp.Body)
+	if err != nil && ctx.Err() != nil {
+		err = errStopped
+	}
 	return errors.Join(err, resp.Body.Close())
 }
 
@@ -100,28 +104,61 @@ var errDamaged = errors.New("damage found")
 // starting is how a child is started: as one that computes for long while doors are open beside it (startIdle), or as any other.
 type starting func(child *exec.Cmd) error
 
-// verifyInChild runs a verify command as a child, and reads the handler's answer from it. A child that ends without one died of
-// the file.
+// verifyInChild runs a verify command as a child, and reads the handler's answer from it: errUnchecked, and what the child refuses. A child
+// that ends without an answer, and by nobody's signal, died of the file.
 func (m *Main) verifyInChild(ctx context.Context, start starting, args []string) (json.RawMessage, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return nil, notStarted(err)
 	}
 	child := exec.CommandContext(ctx, exe)
 	child.Args = slices.Concat(os.Args[:1], args, []string{"--json", "--here"})
 	out, err := child.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return nil, notStarted(err)
 	}
-	if err := start(child); err != nil {
-		return nil, fmt.Errorf("verify: %w", err)
+	switch err := start(child); {
+	case ctx.Err() != nil && err != nil:
+		return nil, errStopped
+	case err != nil:
+		return nil, notStarted(err)
 	}
 	answer, err := follow(ctx, out, m.newProgress())
-	_ = child.Wait() // its answer says more than its exit code
-	if errors.Is(err, errBrokeOff) {
+	_ = child.Wait() // its state says more
+	if err == nil || ctx.Err() != nil {
+		return answer, err
+	}
+	if killed := killedBy(child.ProcessState); killed != nil {
+		return nil, killed
+	}
+	switch {
+	case err.Error() == errStopped.Error(): // by a signal to the child, which took it in good order
+		return nil, fmt.Errorf("the check was stopped by a signal: %w", errUnchecked)
+	case errors.Is(err, errBrokeOff):
 		return json.RawMessage(`{"rows":0,"records":0,"damaged":1,"damage":["the file's own structure is broken: reading it ended the reader"]}`), nil
 	}
-	return answer, err
+	return nil, err
+}
+
+// errUnchecked is a check that did not come to its end, for no fault of the file.
+var errUnchecked = errors.New("nothing is known of the file")
+
+func notStarted(err error) error {
+	return fmt.Errorf("the check could not be started: %w: %w", err, errUnchecked)
+}
+
+// killedBy tells a check that somebody's signal has ended, as the system's when memory is short, as errUnchecked; nil for any other end,
+// also by the signals that a process brings on itself.
+func killedBy(state *os.ProcessState) error {
+	end, ok := state.Sys().(syscall.WaitStatus)
+	if !ok || !end.Signaled() {
+		return nil
+	}
+	switch end.Signal() {
+	case syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGABRT, syscall.SIGILL, syscall.SIGFPE, syscall.SIGTRAP:
+		return nil
+	}
+	return fmt.Errorf("the check was killed by signal %d (%v): %w", end.Signal(), end.Signal(), errUnchecked)
 }
 
 // reportVerify prints what was found, and which backup is known where that is damage, which makes the command fail.
