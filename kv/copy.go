@@ -71,31 +71,38 @@ func (s *Store) copyOf(tx *bbolt.Tx) (Copy, error) {
 // Dir is the store's folder.
 func (s *Store) Dir() string { return s.dir }
 
-// Replace puts a file in the place of a folder's store, and keeps the store that was there beside it under the name that it
-// answers, "" where there was none. Ids that the store before has given are not given again. At no moment is there no store, or half
-// of one. ErrInUse.
+// Replace is ReplaceSeen for whatever store the folder has now.
 func Replace(dir, file string, now time.Time, log *slog.Logger) (kept string, err error) {
-	path := Path(dir)
-	old, err := os.OpenFile(path, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", errors.Join(os.Rename(file, path), syncDir(dir))
+	seen, err := os.Stat(Path(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
 	}
+	return ReplaceSeen(dir, file, seen, now, log)
+}
+
+// ReplaceSeen puts a file in the place of a folder's store, and keeps the store that was there beside it under the name that it
+// answers, "" where there was none. Ids that the store before has given are not given again. At no moment is there no store, or half
+// of one. seen is the store's file as it was when somebody found that it may be replaced, nil where there was none: ErrInUse where it is
+// another by now, or was written since.
+func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Logger) (kept string, err error) {
+	path := Path(dir)
+	if seen == nil {
+		return "", errors.Join(linkNew(file, path), syncDir(dir))
+	}
+	old, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, old.Close()) }() // which lets go of the lock
-	before, err := old.Stat()
-	if err != nil {
-		return "", err
-	}
 	if err := outdo(path, file, now, log); err != nil {
 		return "", err
 	}
 	if err := lockFile(old); err != nil {
 		return "", err
 	}
-	if now, err := os.Stat(path); err != nil || !os.SameFile(before, now) || !before.ModTime().Equal(now.ModTime()) {
-		return "", errors.Join(ErrInUse, err) // somebody has been at it meanwhile
+	mine, err := old.Stat()
+	if there, failed := os.Stat(path); err != nil || failed != nil || !isUntouched(seen, mine) || !os.SameFile(mine, there) {
+		return "", errors.Join(ErrInUse, err, failed) // somebody has been at it meanwhile
 	}
 	if kept, err = keepBeside(path, now); err != nil {
 		return "", err
@@ -107,6 +114,23 @@ func Replace(dir, file string, now time.Time, log *slog.Logger) (kept string, er
 	err = os.Rename(file, path)
 	crash.At(crash.AfterReplace)
 	return kept, errors.Join(err, syncDir(dir))
+}
+
+// isUntouched tells whether a file is the same that was seen, and was not written since.
+func isUntouched(seen, now fs.FileInfo) bool {
+	return os.SameFile(seen, now) && seen.ModTime().Equal(now.ModTime())
+}
+
+// linkNew gives a file a name that nothing has yet: ErrInUse where something has.
+func linkNew(file, path string) error {
+	err := os.Link(file, path)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return ErrInUse
+	case err != nil: // a file system without hard links
+		return os.Rename(file, path)
+	}
+	return os.Remove(file)
 }
 
 // keepBeside gives a file a second name that tells the time.

@@ -127,3 +127,28 @@ func TestReplaceWhereThereIsNoStore(t *testing.T) {
 	}
 	healthy(t, kvtest.OpenConfig(t, kv.Config{Dir: dir}))
 }
+
+// TestReplaceOfAStoreThatIsNotTheOneSeen: what came or was written since somebody found that it may be replaced, stays.
+func TestReplaceOfAStoreThatIsNotTheOneSeen(t *testing.T) {
+	dir := folder(t)
+	s := reopenable(t, kv.Config{Dir: dir})
+	churches(t, s, 1)
+	file := backedUp(t, s)
+	seen, err := os.Stat(kv.Path(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Millisecond) // file systems tell time no better
+	churches(t, s, 1)
+	closed(t, s)
+	for name, seen := range map[string]fs.FileInfo{"none was there": nil, "it was not written yet": seen} {
+		if kept, err := kv.ReplaceSeen(dir, file, seen, sunday, slog.New(slog.DiscardHandler)); !errors.Is(err, kv.ErrInUse) {
+			t.Errorf("ReplaceSeen where %s = %q, %v, want ErrInUse", name, kept, err)
+		}
+	}
+	s = reopenable(t, kv.Config{Dir: dir})
+	if n := pageOf(t, s, record.Church).Count; n != 2 {
+		t.Errorf("the store holds %d churches, want 2", n)
+	}
+	closed(t, s)
+}

@@ -81,7 +81,7 @@ func TestARestoreSaysWhetherTheStoreWasReplaced(t *testing.T) {
 				s.heard = stop
 			}
 			s.serve()
-			kept, err := m.putInPlace(ctx, set, dir, next)
+			kept, err := m.putInPlace(ctx, set, dir, next, true)
 			if !errors.Is(err, c.want) || c.want == nil && err != nil {
 				t.Fatalf("restore = %v, want %v", err, c.want)
 			}

@@ -37,7 +37,7 @@ func (m *Main) restoreCommand(set *settings) *cobra.Command {
 		if err := m.mayRestore(set.data, *replace); err != nil {
 			return err
 		}
-		done, err := m.restore(cmd.Context(), set, args[0])
+		done, err := m.restore(cmd.Context(), set, args[0], *replace)
 		switch {
 		case errors.Is(err, errStopped) && hasStore(set.data):
 			return fmt.Errorf("%w; the store in the folder %s was not replaced", errStopped, set.data)
@@ -64,13 +64,17 @@ func (m *Main) mayRestore(dir string, replace bool) error {
 		return err
 	}
 	if hasStore(dir) && !replace {
-		return fmt.Errorf("the folder %s holds a congregation; with --replace the backup takes its place, and the old file is kept beside it", dir)
+		return holds(dir)
 	}
 	return nil
 }
 
+func holds(dir string) error {
+	return fmt.Errorf("the folder %s holds a congregation; with --replace the backup takes its place, and the old file is kept beside it", dir)
+}
+
 // restore makes a whole store of a backup in a folder aside, then puts it in its place.
-func (m *Main) restore(ctx context.Context, set *settings, file string) (done restored, err error) {
+func (m *Main) restore(ctx context.Context, set *settings, file string, replace bool) (done restored, err error) {
 	made := !hasStore(set.data) && !exists(set.data)
 	if err := kv.MakeFolder(set.data); err != nil {
 		return restored{}, err
@@ -95,13 +99,17 @@ func (m *Main) restore(ctx context.Context, set *settings, file string) (done re
 	if done, err = m.beginAgain(set, dir); err != nil {
 		return restored{}, fmt.Errorf("%s: %w", file, err)
 	}
-	done.Kept, err = m.putInPlace(ctx, set, dir, done)
+	done.Kept, err = m.putInPlace(ctx, set, dir, done, replace)
 	return done, err
 }
 
-// putInPlace has a server that runs take up the restored store, or does it where none runs.
-func (m *Main) putInPlace(ctx context.Context, set *settings, dir string, next restored) (kept string, err error) {
+// putInPlace has a server that runs take up the restored store, or does it where none runs. A congregation that was begun meanwhile stays,
+// as one that was there before.
+func (m *Main) putInPlace(ctx context.Context, set *settings, dir string, next restored, replace bool) (kept string, err error) {
 	data := set.data
+	if err := m.mayRestore(data, replace); err != nil {
+		return "", err
+	}
 	if conn, err := dialSocket(ctx, data); err == nil {
 		_ = conn.Close() // it only showed that somebody answers
 		q := url.Values{"folder": {filepath.Base(dir)}, "realm": {next.Realm}, "node": {next.Node}}
@@ -113,10 +121,13 @@ func (m *Main) putInPlace(ctx context.Context, set *settings, dir string, next r
 	if ctx.Err() != nil {
 		return "", errStopped // nobody was asked whether there is a server
 	}
-	if err := heldBack(set, next); err != nil {
-		return "", err
+	seen, err := givingWay(data, next)
+	if seen != nil && !replace {
+		return "", holds(data)
 	}
-	kept, err = kv.Replace(data, kv.Path(dir), time.Now(), m.logger(slog.LevelWarn))
+	if err == nil {
+		kept, err = kv.ReplaceSeen(data, kv.Path(dir), seen, time.Now(), m.logger(slog.LevelWarn))
+	}
 	if errors.Is(err, kv.ErrInUse) {
 		err = fmt.Errorf("another doorward is at work on the folder %s; try again when it is done", data)
 	}
@@ -141,20 +152,31 @@ func givesWay(store *kv.Store, next restored) error {
 	return errOtherNode
 }
 
-// heldBack is givesWay for a folder's store that nobody serves. One that cannot be read gives way.
-func heldBack(set *settings, next restored) error {
-	if !hasStore(set.data) {
-		return nil
+// givingWay is givesWay for a folder's store that nobody serves, and answers its file as it is; nil where there is none. One that cannot be
+// read gives way. ErrInUse.
+func givingWay(dir string, next restored) (seen fs.FileInfo, err error) {
+	path := kv.Path(dir)
+	seen, err = os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !seen.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file, and so no store whose place a backup could take; move it away", path)
 	}
-	store, err := kv.Open(kv.Config{Dir: set.data, Aside: true})
-	if err != nil {
-		return nil
+	store, err := kv.Open(kv.Config{Dir: dir, Aside: true})
+	switch {
+	case errors.Is(err, kv.ErrInUse):
+		return nil, err
+	case err != nil:
+		return seen, nil
 	}
+	defer func() { _ = store.Close() }() // what is wrong with it goes with it
 	if err := givesWay(store, next); err != nil {
-		return errors.Join(err, store.Close())
+		return nil, err
 	}
-	_ = store.Close() // what is wrong with it goes with it
-	return nil
+	return os.Stat(path)
 }
 
 func exists(path string) bool {

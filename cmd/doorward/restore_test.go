@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// TestARestoreTakesNoPlaceUnseen: a store stays that is locked while the backup's congregation is compared with its own, is not in the folder
+// itself, or was made while the backup was being copied.
+func TestARestoreTakesNoPlaceUnseen(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		replace bool
+		before  func(t *testing.T, dir string)
+		want    string
+	}{
+		{"locked", true, func(t *testing.T, dir string) { lockFor(t, kv.Path(dir), 2500*time.Millisecond) }, "another doorward is at work"},
+		{"a link", true, func(t *testing.T, dir string) {
+			elsewhere := filepath.Join(t.TempDir(), "elsewhere.db")
+			if err := errors.Join(os.Rename(kv.Path(dir), elsewhere), os.Symlink(elsewhere, kv.Path(dir))); err != nil {
+				t.Fatal(err)
+			}
+		}, "no regular file"},
+		{"another congregation's", true, func(*testing.T, string) {}, "of another congregation"},
+		{"made meanwhile", false, func(*testing.T, string) {}, "holds a congregation"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, set := &Main{Stderr: io.Discard}, &settings{data: t.TempDir(), zone: time.UTC}
+			churchIn(t, set.data)
+			other := &settings{data: t.TempDir(), zone: time.UTC}
+			dir, next := heirOf(t, m, other)
+			was, err := os.Stat(kv.Path(set.data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.before(t, set.data)
+			if kept, err := m.putInPlace(context.Background(), set, dir, next, c.replace); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("restore = %q, %v, want %q", kept, err, c.want)
+			}
+			if after, err := os.Stat(kv.Path(set.data)); err != nil || !os.SameFile(was, after) {
+				t.Errorf("another file is in the store's place: %v", err)
+			}
+		})
+	}
+}
+
+// churchIn makes a store that holds something.
+func churchIn(t *testing.T, dir string) {
+	t.Helper()
+	s, err := kv.Open(kv.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kvtest.Create(t, s, record.Church, `{"name":"Central"}`)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lockFor has somebody else be at a store for so long.
+func lockFor(t *testing.T, path string, d time.Duration) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		err = kv.Lock(f)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlocked := make(chan error)
+	go func() {
+		time.Sleep(d)
+		unlocked <- f.Close()
+	}()
+	t.Cleanup(func() {
+		if err := <-unlocked; err != nil {
+			t.Error(err)
+		}
+	})
+}
