@@ -85,6 +85,12 @@ func (s *Store) Compact(ctx context.Context, p Principal) (c Compacted, err erro
 	return c, nil
 }
 
+// spare is by how much the next file grows at once, and so how much of it may be of no use yet: little where the old one is small.
+func spare(size int64, most int) int {
+	const part = 16
+	return min(most, int(size/part/filePageSize+1)*filePageSize)
+}
+
 func (s *Store) compact(ctx context.Context, old *boltFile) (err error) {
 	path := filepath.Join(s.dir, compactName)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -94,6 +100,7 @@ func (s *Store) compact(ctx context.Context, old *boltFile) (err error) {
 	if err != nil {
 		return err
 	}
+	next.AllocSize = spare(sizeOf(Path(s.dir)), old.AllocSize)
 	defer func() {
 		if s.file.Load().DB == next {
 			return
@@ -240,6 +247,7 @@ func (s *Store) takeOver(old *boltFile, next *bbolt.DB, path string) error {
 		f.base = present.tx + 1 - tx.ID()
 		s.publish(present.with(f.number(tx), s.writer.edits, nil))
 		s.file.Store(f)
+		next.AllocSize = old.AllocSize
 		return nil
 	})
 	if err = errors.Join(err, folder.Sync(), folder.Close()); err != nil { // nobody knows which of the two the disk holds

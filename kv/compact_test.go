@@ -196,3 +196,17 @@ func TestDamageIsNotCompacted(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
+
+// TestCompactingASmallFileMakesItNoLarger: it has less room to grow into than files have that are written.
+func TestCompactingASmallFileMakesItNoLarger(t *testing.T) {
+	s, _ := opened(t)
+	churches(t, s, 50)
+	dir := t.TempDir()
+	if _, err := s.CopyTo(kv.Operator(), kv.Path(dir)); err != nil { // no larger than it must be
+		t.Fatal(err)
+	}
+	copied := kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	if c, err := copied.Compact(t.Context(), kv.Operator()); err != nil || c.Bytes > c.Before+c.Before/8 {
+		t.Errorf("Compact = %+v, %v, want no more bytes than before", c, err)
+	}
+}

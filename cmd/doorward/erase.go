@@ -87,6 +87,9 @@ func (m *Main) confirm(ctx context.Context, question string) error {
 func (m *Main) erase(ctx context.Context, c *control, id int64, asJSON bool) error {
 	q := url.Values{"id": {strconv.FormatInt(id, 10)}}
 	answer, err := c.call(ctx, request{method: http.MethodPost, path: "/control/erase", query: q})
+	if errors.Is(err, errStopped) {
+		err = fmt.Errorf("%w; the server may erase the person nevertheless", err)
+	}
 	if err != nil {
 		return fmt.Errorf("person %d: %w", id, err)
 	}

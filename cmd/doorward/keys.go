@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os/signal"
@@ -84,6 +85,9 @@ func (m *Main) keysAddCommand(set *settings) *cobra.Command {
 func (m *Main) addKey(ctx context.Context, c *control, k newKey, asJSON bool) error {
 	signal.Ignore(syscall.SIGPIPE) // where nobody reads the secret the key is revoked
 	made, err := c.makeKey(ctx, k)
+	if errors.Is(err, errStopped) {
+		return fmt.Errorf("%w; the server may have made the key, whose secret nobody has seen: keys list shows it, keys revoke ends it", err)
+	}
 	if err != nil {
 		return err
 	}
