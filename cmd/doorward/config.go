@@ -41,9 +41,14 @@ func (m *Main) env(flag string) string {
 	return v
 }
 
+const settingPrefix = "DOORWARD_"
+
+// isSetting tells a variable, as NAME=value, that is the program's own.
+func isSetting(variable string) bool { return strings.HasPrefix(variable, settingPrefix) }
+
 // variable is a flag's name in the environment: DOORWARD_METRICS_LISTEN.
 func variable(flag string) string {
-	return "DOORWARD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return settingPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // readConfig reads the file of --config; a name in it that no command has is an error.

@@ -55,7 +55,7 @@ func (m *Main) verify(ctx context.Context, o opening) (answer json.RawMessage, e
 	if err := m.checkStore(o.settings); err != nil {
 		return nil, err
 	}
-	return m.verifyInChild(ctx, (*exec.Cmd).Start, m.Args)
+	return m.verifyInChild(ctx, (*exec.Cmd).Start, []string{"verify", "--data", o.data, "--timezone", o.timezone})
 }
 
 // blamed is what is wrong with a copy of the store, with the newest backup that can help.
@@ -104,8 +104,8 @@ var errDamaged = errors.New("damage found")
 // starting is how a child is started: as one that computes for long while doors are open beside it (startIdle), or as any other.
 type starting func(child *exec.Cmd) error
 
-// verifyInChild runs a verify command as a child, and reads the handler's answer from it: errUnchecked, and what the child refuses. A child
-// that ends without an answer, and by nobody's signal, died of the file.
+// verifyInChild runs a verify command as a child, whose settings are its arguments alone, and reads the handler's answer from it:
+// errUnchecked, and what the child refuses. A child that ends without an answer, and by nobody's signal, died of the file.
 func (m *Main) verifyInChild(ctx context.Context, start starting, args []string) (json.RawMessage, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -113,6 +113,7 @@ func (m *Main) verifyInChild(ctx context.Context, start starting, args []string)
 	}
 	child := exec.CommandContext(ctx, exe)
 	child.Args = slices.Concat(os.Args[:1], args, []string{"--json", "--here"})
+	child.Env = slices.DeleteFunc(os.Environ(), isSetting)
 	out, err := child.StdoutPipe()
 	if err != nil {
 		return nil, notStarted(err)
