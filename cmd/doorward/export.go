@@ -34,7 +34,7 @@ func (m *Main) exportCommand(set *settings) *cobra.Command {
 				}
 				return write(m.Stdout)
 			}
-			return set.writeBeside(args[0], write)
+			return set.writeBeside(cmd.Context(), args[0], write)
 		})
 	}
 	return cmd
@@ -67,14 +67,14 @@ func export(ctx context.Context, c *control, kind string, w io.Writer) error {
 }
 
 // writeBeside is writeFile for what comes out of a store: where the file lies on the same disk, a server's doors keep their room.
-func (s *settings) writeBeside(name string, write func(io.Writer) error) error {
+func (s *settings) writeBeside(ctx context.Context, name string, write func(io.Writer) error) error {
 	if !onDiskOf(s.data, name) {
-		return writeFile(name, write)
+		return writeFile(ctx, name, write)
 	}
 	if err := s.roomBeside("an export", 0); err != nil {
 		return err
 	}
-	return writeFile(name, func(w io.Writer) error { return write(&besideStore{w, s}) })
+	return writeFile(ctx, name, func(w io.Writer) error { return write(&besideStore{w, s}) })
 }
 
 // besideStore writes to the store's own disk, and ends before a server's doors lack room there.

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"doorward/kv"
@@ -14,14 +16,14 @@ import (
 )
 
 // writeFile makes a file that is whole or not there, and replaces one that is there: a temporary name, fsync, rename, fsync of
-// the folder. What is no file, as a pipe, is written to. Errors name the file as the caller does.
-func writeFile(name string, write func(io.Writer) error) error {
+// the folder. What is no file, as a pipe, is written to, until ctx ends: errStopped. Errors name the file as the caller does.
+func writeFile(ctx context.Context, name string, write func(io.Writer) error) error {
 	real, err := fileAt(name)
 	switch {
 	case err != nil:
 		return err
 	case real == "":
-		return writeInto(name, write)
+		return writeInto(ctx, name, write)
 	}
 	return named(name, replaceFile(real, write))
 }
@@ -72,16 +74,41 @@ func realPath(file string) (string, error) {
 // keepsStore tells a folder that has a store, or has had one.
 func keepsStore(dir string) bool { return hasStore(dir) || kv.Gone(dir, time.UTC) != nil }
 
-func writeInto(name string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+// writeInto writes to what is no file, as a pipe, until ctx ends: errStopped.
+func writeInto(ctx context.Context, name string, write func(io.Writer) error) error {
+	f, err := openSink(ctx, name)
 	if err != nil {
 		return err
 	}
+	stop := context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Now()) }) // its reader may have forgotten it
+	defer stop()
 	err = write(f)
 	if e := f.Close(); err == nil {
 		err = e
 	}
+	if err != nil && ctx.Err() != nil {
+		err = errStopped
+	}
 	return err
+}
+
+// openSink opens what is no file to be written to. A pipe is waited for until it has a reader, or ctx ends: errStopped.
+func openSink(ctx context.Context, name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	if err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		return os.OpenFile(name, os.O_WRONLY, 0)
+	}
+	for ctx.Err() == nil {
+		f, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if !errors.Is(err, syscall.ENXIO) {
+			return f, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(turnPause):
+		}
+	}
+	return nil, errStopped
 }
 
 func replaceFile(name string, write func(io.Writer) error) error {

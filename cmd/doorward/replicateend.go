@@ -152,7 +152,7 @@ func (j joined) write(ctx context.Context, head sync.Head, job sync.Job) (out sy
 	if j.source.set != nil {
 		put = j.source.set.writeBeside
 	}
-	err = put(j.target.file, func(w io.Writer) error {
+	err = put(ctx, j.target.file, func(w io.Writer) error {
 		t, err := sync.NewFileTarget(w, head)
 		if err != nil {
 			return err

@@ -25,7 +25,7 @@ func ship(ctx context.Context, from, to string, made manifest) error {
 	case err != nil:
 		return err
 	case real == "": // a pipe has nothing beside it
-		return writeInto(to, checked(ctx, from, made.SHA256))
+		return writeInto(ctx, to, checked(ctx, from, made.SHA256))
 	}
 	free, err := takeTurn(ctx, filepath.Dir(real))
 	if err != nil {
