@@ -63,6 +63,7 @@ func (m *Main) run(ctx context.Context, out *stdout) int {
 	root.SetIn(m.Stdin)
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)
+	strictly(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	if out.err != nil && (err == nil || errors.Is(err, errSaid)) {
 		err = out.err

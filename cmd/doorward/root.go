@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"doorward/kv"
@@ -49,11 +50,13 @@ func (m *Main) root() (root *cobra.Command, began *bool) {
 	flags.String("config", "", "a TOML file with further settings, named as the flags are")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		if err := m.configure(root, cmd); err != nil {
-			return err
-		}
-		if err := set.check(cmd); err != nil {
-			return err
+		if !onlyTells(cmd) {
+			if err := m.configure(root, cmd); err != nil {
+				return err
+			}
+			if err := set.check(cmd); err != nil {
+				return err
+			}
 		}
 		*began = true
 		return nil
@@ -74,7 +77,7 @@ const noStore = "no store"
 
 // check reads the settings that any command with a store needs.
 func (s *settings) check(cmd *cobra.Command) error {
-	if !cmd.HasParent() || cmd.HasSubCommands() || cmd.Annotations[noStore] != "" || isCobras(cmd) {
+	if cmd.Annotations[noStore] != "" {
 		return nil
 	}
 	if s.data == "" {
@@ -89,12 +92,39 @@ func (s *settings) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// isCobras tells the commands that the library adds from the program's own.
-func isCobras(cmd *cobra.Command) bool {
+// onlyTells tells the commands that say how others are used, and need no settings for that: those that have others below them, and
+// those that the library adds.
+func onlyTells(cmd *cobra.Command) bool {
+	if !cmd.HasParent() || cmd.HasSubCommands() {
+		return true
+	}
 	for cmd.Parent() != cmd.Root() {
 		cmd = cmd.Parent()
 	}
-	return cmd.Name() == "help" || cmd.Name() == "completion"
+	return slices.Contains([]string{"help", "completion", cobra.ShellCompRequestCmd}, cmd.Name())
+}
+
+// strictly has the commands that the library adds refuse words which mean nothing, as the program's own do.
+func strictly(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = commandNamed
+		case "completion":
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
+
+// commandNamed wants the words that name a command, or none.
+func commandNamed(cmd *cobra.Command, args []string) error {
+	found, rest, err := cmd.Root().Find(args)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("unknown command %q for %q", rest[0], found.CommandPath())
+	}
+	return err
 }
 
 // findZone finds the congregation's time zone. No name would be that of UTC, where days begin at another hour.
