@@ -83,6 +83,9 @@ func (m *Main) inProcess(o opening) (*control, error) {
 	}
 	store, err := kv.Open(kv.Config{Dir: o.data, Zone: o.zone, Built: buildTime(), Logger: m.logger(slog.LevelError), Machine: m.machine(), Aside: o.aside, Disk: o.disk()})
 	if err != nil {
+		if own != nil {
+			removeEmpty(own.folders)
+		}
 		return nil, err
 	}
 	if own != nil {

@@ -2,23 +2,24 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 
 	"doorward/kv"
 )
 
 // fresh is a store that a command has made, in a folder that had none. What fails before there is anything in it leaves no trace.
 type fresh struct {
-	store  *kv.Store
-	dir    string
-	folder bool     // was made too
-	before []string // what was in the folder
-	failed bool     // what it was made for
+	store   *kv.Store
+	dir     string
+	folders []string // that are made too, as absentFolders answers them
+	before  []string // what was in the folder
+	failed  bool     // what it was made for
 }
 
 // beforeMaking looks at a folder in which a store is about to be made.
 func beforeMaking(dir string) *fresh {
-	entries, err := os.ReadDir(dir)
-	f := &fresh{dir: dir, folder: err != nil}
+	entries, _ := os.ReadDir(dir) // no store is made in one that cannot be read
+	f := &fresh{dir: dir, folders: absentFolders(dir)}
 	for _, e := range entries {
 		f.before = append(f.before, e.Name())
 	}
@@ -40,7 +41,23 @@ func (f *fresh) takeBack() {
 		return
 	}
 	_ = removeOwn(f.dir, f.before) // what cannot be removed stays, empty
-	if f.folder {
-		_ = os.Remove(f.dir)
+	removeEmpty(f.folders)
+}
+
+// absentFolders are those of a path that are not there, the innermost first.
+func absentFolders(dir string) (absent []string) {
+	for {
+		if _, err := os.Lstat(dir); err == nil || dir == filepath.Dir(dir) {
+			return absent
+		}
+		absent = append(absent, dir)
+		dir = filepath.Dir(dir)
+	}
+}
+
+// removeEmpty takes away folders that were made for what failed. One that something lies in stays.
+func removeEmpty(folders []string) {
+	for _, dir := range folders {
+		_ = os.Remove(dir)
 	}
 }

@@ -75,15 +75,15 @@ func holds(dir string) error {
 
 // restore makes a whole store of a backup in a folder aside, then puts it in its place.
 func (m *Main) restore(ctx context.Context, set *settings, file string, replace bool) (done restored, err error) {
-	made := !hasStore(set.data) && !exists(set.data)
+	made := absentFolders(set.data)
+	defer func() {
+		if err != nil {
+			removeEmpty(made)
+		}
+	}()
 	if err := kv.MakeFolder(set.data); err != nil {
 		return restored{}, err
 	}
-	defer func() {
-		if err != nil && made {
-			_ = os.Remove(set.data) // nothing was restored into it
-		}
-	}()
 	if err := mayFetch(set, file); err != nil {
 		return restored{}, err
 	}
