@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"doorward/kv"
@@ -156,7 +157,11 @@ func (m *Main) checkTarget(dir, file string) error {
 		return usageError{fmt.Errorf("%s is a folder", file)}
 	}
 	for _, name := range []string{manifestName(file), manifestOf(file)} {
-		if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		info, err := os.Stat(name)
+		switch {
+		case errors.Is(err, syscall.ENAMETOOLONG):
+			return usageError{fmt.Errorf("%s: that name is too long for a backup, whose manifest is named so with .json behind it", file)}
+		case err == nil && !info.Mode().IsRegular():
 			return usageError{fmt.Errorf("%s is no regular file, and a backup's manifest would lie there", name)}
 		}
 	}
