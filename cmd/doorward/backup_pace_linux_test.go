@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"doorward/kv"
 	"doorward/kv/kvtest"
 )
@@ -19,6 +21,7 @@ const (
 	busyDoorCount = 64
 	backupEvery   = 2 * time.Second        // or one after another, where one takes longer
 	longestPause  = 500 * time.Millisecond // how long doors may stand still while a backup is made
+	settling      = 2 * time.Second        // until connections are open, and the disk has deleted what it is to
 	slowdown      = 2.0                    // how many times as long a check-in may take beside backups, p99
 )
 
@@ -69,9 +72,10 @@ func (trial busyTrial) run(t *testing.T) (made []madeBackup) {
 	for door := range busyDoorCount {
 		all.Go(func() { b.stand(door) })
 	}
-	b.slice(trial.slice, nil) // until connections are open
 	var paces comparison
 	for until := time.Now().Add(trial.long); !t.Failed() && (len(paces.ratios) < trial.turns || time.Now().Before(until)); {
+		unix.Sync() // what is left of the backups before
+		b.slice(min(trial.slice, settling), nil)
 		without := b.slice(trial.slice, nil)
 		var fresh []madeBackup
 		with := b.slice(trial.slice, func() { fresh = append(fresh, b.backup()) })
