@@ -3,6 +3,7 @@ package kv
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
 
 	"doorward/kv/record"
@@ -44,8 +45,8 @@ func BeginErasures(t testing.TB, s *Store) (finish func() bool) {
 	return func() bool { return s.finishErasures(b) }
 }
 
-// SpoilRows damages the first n values of a bucket, or all that it has, in the file of a closed store.
-func SpoilRows(t testing.TB, dir, bucket string, n int) {
+// SpoilRows damages values of a bucket, those of some keys or all, in the file of a closed store.
+func SpoilRows(t testing.TB, dir, bucket string, keys ...string) {
 	t.Helper()
 	db, err := openFile(dir)
 	if err != nil {
@@ -55,7 +56,7 @@ func SpoilRows(t testing.TB, dir, bucket string, n int) {
 		spoilt := map[string][]byte{}
 		b := tx.Bucket([]byte(bucket))
 		err := b.ForEach(func(key, value []byte) error {
-			if len(spoilt) == n {
+			if len(keys) > 0 && !slices.Contains(keys, string(key)) {
 				return nil
 			}
 			value = bytes.Clone(value)

@@ -136,8 +136,9 @@ func TestADamagedErasureHidesNothingElse(t *testing.T) {
 	backup := backedUp(t, k.Store)
 	k.erase(t)
 	church := kvtest.Create(t, k.Store, record.Church, `{"name":"A"}`)
+	person := kv.HashErased(k.Store, record.Person, k.person)
 	closed(t, k.Store)
-	kv.SpoilRows(t, k.dir, "erased", 1)
+	kv.SpoilRows(t, k.dir, "erased", string(person[:]))
 	ledger := filepath.Join(k.dir, kv.LedgerName)
 	if err := os.Remove(ledger); err != nil {
 		t.Fatal(err)
