@@ -121,16 +121,17 @@ func isUntouched(seen, now fs.FileInfo) bool {
 	return os.SameFile(seen, now) && seen.ModTime().Equal(now.ModTime())
 }
 
-// linkNew gives a file a name that nothing has yet: ErrInUse where something has.
+// linkNew gives a file a name that nothing has yet: ErrInUse where something has. On a file system without hard links what comes to have it
+// in the very moment is replaced.
 func linkNew(file, path string) error {
 	err := os.Link(file, path)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return ErrInUse
-	case err != nil: // a file system without hard links
-		return os.Rename(file, path)
+	if err == nil {
+		return os.Remove(file)
 	}
-	return os.Remove(file)
+	if _, there := os.Lstat(path); errors.Is(err, fs.ErrExist) || there == nil {
+		return ErrInUse
+	}
+	return os.Rename(file, path)
 }
 
 // keepBeside gives a file a second name that tells the time.

@@ -94,17 +94,22 @@ func (e *erasures) failed(log *slog.Logger, n int, cause error) {
 }
 
 // applyErasure notes that a record is to be erased which a peer has told of, or which belongs to somebody who was erased. first is what
-// the peer says are a ticket's first revisions without names; nil: it does not say. Where they are others than before it is erased again.
+// the peer says are a ticket's first revisions without names; nil: it does not say. Where they are others than before, those are past and it
+// is erased again.
 func (o *op) applyErasure(k *record.Kind, hash erasedHash, first revisions) {
 	o.store.erasures.any.Store(true)
 	row, err := o.get(erasedBucket, hash[:])
 	o.store.noteCorrupt(err)
-	anew := row == nil
+	is, anew := newErased(k), row == nil
 	if before, err := parseErased(row); row != nil && len(first) > 0 {
 		anew = err != nil || !maps.EqualFunc(before.first, first, slices.Equal)
+		if err == nil {
+			is.firsts = before.firsts
+		}
 	}
 	if anew {
-		o.put(erasedBucket, hash[:], (&erased{kind: k, firsts: firsts{first: first}}).encode())
+		is.follow(first)
+		o.put(erasedBucket, hash[:], is.encode())
 	}
 	o.after = append(o.after, func() {
 		o.store.erasures.told.Add(1)

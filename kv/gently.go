@@ -1,6 +1,9 @@
 package kv
 
-import "io"
+import (
+	"io"
+	"time"
+)
 
 // gentleBytes is how much of a large file the disk is given at once: a door's commit may have to wait for so much.
 const gentleBytes = 192 << 10
@@ -16,14 +19,17 @@ type SyncWriter interface {
 }
 
 type gentle struct {
-	file   SyncWriter
-	turn   turn  // is waited for before each piece; nil = nobody is known to write beside
-	pushed int64 // bytes that the disk has
-	held   int   // bytes that it has not
+	file     SyncWriter
+	turn     turn          // is waited for before each piece; nil = nobody is known to write beside
+	patience time.Duration // how long
+	pushed   int64         // bytes that the disk has
+	held     int           // bytes that it has not
 }
 
 // gently is Gently beside this store's commits: they and the pieces take turns.
-func (s *Store) gently(f SyncWriter) io.Writer { return &gentle{file: f, turn: s.turn} }
+func (s *Store) gently(f SyncWriter) io.Writer {
+	return &gentle{file: f, turn: s.turn, patience: turnPatience}
+}
 
 // Write writes, and has the disk take it where enough has come together.
 func (g *gentle) Write(b []byte) (n int, err error) {
@@ -36,15 +42,15 @@ func (g *gentle) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// push has the disk take what is held, when it is the copy's turn. A copy that waited for too long asks no more: the commit which has the
-// turn waits for the copy's end.
+// push has the disk take what is held, when it is the copy's turn. A commit that has it for too long may be waiting for the copy's end: no
+// piece waits any more until that commit is done.
 func (g *gentle) push() error {
-	switch {
-	case g.turn == nil:
-	case g.turn.takeSoon():
-		defer g.turn.give()
-	default:
-		g.turn = nil
+	if g.turn != nil {
+		mine := g.turn.takeWithin(g.patience)
+		if g.patience = 0; mine {
+			g.patience = turnPatience
+			defer g.turn.give()
+		}
 	}
 	return push(g.file, g.pushed, g.held)
 }

@@ -60,10 +60,12 @@ func TestACommitAndAPieceOfACopyTakeTurns(t *testing.T) {
 		switch pieces++; pieces {
 		case 1:
 			go func() { committed <- kv.Force(s, church, 1) }()
-			select {
-			case err := <-committed:
-				t.Errorf("a commit went to the disk beside a piece of a copy: %v", err)
-			case <-time.After(100 * time.Millisecond): // long enough for it to wait
+			for !kv.CommitWaits() {
+				select {
+				case err := <-committed:
+					t.Fatalf("a commit went to the disk beside a piece of a copy: %v", err)
+				case <-time.After(time.Millisecond):
+				}
 			}
 		case 2:
 			select {
@@ -101,7 +103,29 @@ func TestACopyEndsThoughACommitWaitsForIt(t *testing.T) {
 	if c.Bytes < 10*piece {
 		t.Errorf("the copy has %d bytes, too few to wait more than once", c.Bytes)
 	}
-	if took := time.Since(begun); took < kv.TurnPatience || took > 3*kv.TurnPatience {
+	if took := time.Since(begun); took < kv.TurnPatience || took > 8*kv.TurnPatience {
 		t.Errorf("the copy took %v, want %v for its first turn and no wait for the others", took, kv.TurnPatience)
+	}
+}
+
+// TestACopyTakesTurnsAgainAfterASlowCommit: the commit that had the turn for so long did not wait for the copy.
+func TestACopyTakesTurnsAgainAfterASlowCommit(t *testing.T) {
+	s, _ := opened(t)
+	pieces, give := 0, kv.HoldTurn(s)
+	f := &lazy{syncing: func() {
+		switch pieces++; pieces {
+		case 1: // it had no turn
+			give()
+		case 2:
+			if kv.TurnIsFree(s) {
+				t.Error("a copy's piece goes to the disk without its turn, though it is free")
+			}
+		}
+	}}
+	w := kv.GentlyBeside(s, f)
+	for range 2 {
+		if _, err := w.Write(make([]byte, piece)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -178,3 +178,36 @@ func TestWhatIsStillToBeErasedIsToldOfWithATime(t *testing.T) {
 		t.Errorf("the ledger is %q, %v, want the time of the restore", text, err)
 	}
 }
+
+// TestALaptopsLedgerSaysWhatItsCentreDoes: of a ticket that was erased twice the first revisions of then are past.
+func TestALaptopsLedgerSaysWhatItsCentreDoes(t *testing.T) {
+	k := late(t)
+	defer func() { closed(t, k.Store) }()
+	k.pulls(t)
+	k.erase(t)
+	k.pulls(t)
+	k.tells(t)
+	next := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Zulmira Next","church_id":1}`)
+	patched(t, k.Store, record.Ticket, k.ticket, fmt.Sprintf(`{"holder_name":"Zulmira Next","person_id":%d}`, next))
+	k.pulls(t)
+	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(next)); err != nil {
+		t.Fatal(err)
+	}
+	k.pulls(t)
+	k.tells(t)
+	for _, s := range []*kv.Store{k.Store, k.pair.venue} {
+		text, err := os.ReadFile(filepath.Join(s.Dir(), kv.LedgerName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last []byte
+		for line := range bytes.Lines(text) {
+			if bytes.Contains(line, []byte(" ticket ")) && bytes.Contains(line, []byte("ticket:")) {
+				last = line
+			}
+		}
+		if bytes.Count(last, []byte("ticket:")) != 1 {
+			t.Errorf("the last line about the ticket is %q, want one first revision of it", last)
+		}
+	}
+}

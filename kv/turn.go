@@ -14,14 +14,19 @@ func (t turn) take() { t <- struct{}{} }
 
 func (t turn) give() { <-t }
 
-// takeSoon takes the turn, or tells that it took too long.
-func (t turn) takeSoon() bool {
-	patience := time.NewTimer(turnPatience)
-	defer patience.Stop()
+// takeWithin takes the turn, or tells that it has not come within so long.
+func (t turn) takeWithin(d time.Duration) bool {
 	select {
 	case t <- struct{}{}:
 		return true
-	case <-patience.C:
+	default:
+	}
+	late := time.NewTimer(d)
+	defer late.Stop()
+	select {
+	case t <- struct{}{}:
+		return true
+	case <-late.C:
 		return false
 	}
 }

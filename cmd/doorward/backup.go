@@ -62,10 +62,7 @@ func (m *Main) backupCommand(set *settings) *cobra.Command {
 
 // backup copies the store within its folder, so that writers wait for no slow disk, checks the copy, and ships that.
 func (m *Main) backup(ctx context.Context, set *settings, file string) (made manifest, err error) {
-	if err := m.checkTarget(set.data, file); err != nil {
-		return manifest{}, err
-	}
-	real, err := fileAt(file)
+	real, err := m.checkTarget(set.data, file)
 	if err != nil {
 		return manifest{}, err
 	}
@@ -144,38 +141,54 @@ func (m *Main) noteBackup(ctx context.Context, set *settings, file string) error
 	})
 }
 
-// checkTarget refuses to write a backup where it would do harm, or cannot be.
-func (m *Main) checkTarget(dir, file string) error {
+// checkTarget refuses to write a backup where it would do harm, or cannot be, and answers where that is, as fileAt does.
+func (m *Main) checkTarget(dir, file string) (real string, err error) {
 	if file == "" || file == "-" {
-		return usageError{errors.New("a file's name is wanted: a backup has its manifest beside it, and is read again")}
+		return "", usageError{errors.New("a file's name is wanted: a backup has its manifest beside it, and is read again")}
 	}
 	if err := m.checkFolder(dir); err != nil {
-		return err
+		return "", err
 	}
-	target, err := os.Stat(file)
-	if err == nil && target.IsDir() {
-		return usageError{fmt.Errorf("%s is a folder", file)}
+	target, missing := os.Stat(file)
+	if missing == nil && target.IsDir() {
+		return "", usageError{fmt.Errorf("%s is a folder", file)}
 	}
-	for _, name := range []string{manifestName(file), manifestOf(file)} {
-		info, err := os.Stat(name)
-		switch {
-		case errors.Is(err, syscall.ENAMETOOLONG):
-			return usageError{fmt.Errorf("%s: that name is too long for a backup, whose manifest is named so with .json behind it", file)}
-		case err == nil && !info.Mode().IsRegular():
-			return usageError{fmt.Errorf("%s is no regular file, and a backup's manifest would lie there", name)}
+	if real, err = fileAt(file); err != nil {
+		return "", usageError{err}
+	}
+	if real != "" {
+		if err := mayHaveManifest(real); err != nil {
+			return "", usageError{err}
 		}
 	}
-	if store, failed := os.Stat(kv.Path(dir)); err == nil && failed == nil && os.SameFile(store, target) {
-		return usageError{fmt.Errorf("%s is the store itself", file)}
+	if store, err := os.Stat(kv.Path(dir)); missing == nil && err == nil && os.SameFile(store, target) {
+		return "", usageError{fmt.Errorf("%s is the store itself", file)}
 	}
 	if err := notOwn(file); err != nil {
-		return err
+		return "", err
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		_, err = os.Stat(filepath.Dir(file))
-		return named(file, err)
+	if errors.Is(missing, fs.ErrNotExist) {
+		_, missing = os.Stat(filepath.Dir(file))
 	}
-	return named(file, err)
+	return real, named(file, missing)
+}
+
+// mayHaveManifest refuses a backup whose manifest would take the place of something else.
+func mayHaveManifest(file string) error {
+	name := manifestName(file)
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return fmt.Errorf("%s: that name is too long for a backup, whose manifest is named so with .json behind it", file)
+	case err != nil:
+		return nil
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no regular file, and a backup's manifest would lie there", name)
+	}
+	if _, err := manifestIn(name); err != nil {
+		return fmt.Errorf("%w, and one would take its place", err)
+	}
+	return nil
 }
 
 // copyInto has the store copied to a folder within its own.

@@ -88,7 +88,7 @@ func (m *Main) erase(ctx context.Context, c *control, id int64, asJSON bool) err
 	q := url.Values{"id": {strconv.FormatInt(id, 10)}}
 	answer, err := c.call(ctx, request{method: http.MethodPost, path: "/control/erase", query: q})
 	if errors.Is(err, errStopped) {
-		err = fmt.Errorf("%w; the server may erase the person nevertheless", err)
+		err = fmt.Errorf("%w; the person may be erased nevertheless", err)
 	}
 	if err != nil {
 		return fmt.Errorf("person %d: %w", id, err)

@@ -32,14 +32,39 @@ func writeFile(ctx context.Context, name string, write func(io.Writer) error) er
 func fileAt(name string) (real string, err error) {
 	info, err := os.Stat(name)
 	switch {
+	case errors.Is(err, fs.ErrNotExist): // it is to be made
+		return leadsTo(name)
 	case err != nil:
-		return name, nil // it is to be made
+		return name, nil
 	case info.IsDir():
 		return "", fmt.Errorf("%s is a folder", name)
 	case !info.Mode().IsRegular():
 		return "", nil
 	}
 	return filepath.EvalSymlinks(name)
+}
+
+// leadsTo follows links to a file that is not there, in a folder that is; a name that is no link leads to itself.
+func leadsTo(name string) (string, error) {
+	const links = 40 // as many as systems follow
+	at := name
+	for range links {
+		to, err := os.Readlink(at)
+		if err != nil {
+			return at, nil // it is none
+		}
+		dir, err := filepath.EvalSymlinks(filepath.Dir(at))
+		if err != nil {
+			return "", err
+		}
+		if at = to; !filepath.IsAbs(to) {
+			at = filepath.Join(dir, to)
+		}
+		if _, err := os.Stat(filepath.Dir(at)); err != nil {
+			return "", fmt.Errorf("%s is a link to %s, and that folder is not there", name, at)
+		}
+	}
+	return "", fmt.Errorf("%s is a link that leads nowhere", name)
 }
 
 // notOwn refuses a file whose name, or that of a folder which it lies in, is one that a store keeps for itself where it lies: it would
@@ -64,6 +89,10 @@ func notOwn(file string) error {
 func realPath(file string) (string, error) {
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		return filepath.Abs(real)
+	}
+	file, err := leadsTo(file)
+	if err != nil {
+		return "", err
 	}
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
 		file = filepath.Join(dir, filepath.Base(file))

@@ -86,7 +86,7 @@ func (m *Main) addKey(ctx context.Context, c *control, k newKey, asJSON bool) er
 	signal.Ignore(syscall.SIGPIPE) // where nobody reads the secret the key is revoked
 	made, err := c.makeKey(ctx, k)
 	if errors.Is(err, errStopped) {
-		return fmt.Errorf("%w; the server may have made the key, whose secret nobody has seen: keys list shows it, keys revoke ends it", err)
+		return fmt.Errorf("%w; the key may have been made, and nobody has seen its secret: keys list shows it, keys revoke ends it", err)
 	}
 	if err != nil {
 		return err

@@ -227,8 +227,10 @@ func (m *Main) fetch(ctx context.Context, file, dir string) error {
 }
 
 // readManifest reads what was written beside a backup; nil where there is nothing.
-func readManifest(file string) (*manifest, error) {
-	name := manifestOf(file)
+func readManifest(file string) (*manifest, error) { return manifestIn(manifestOf(file)) }
+
+// manifestIn reads a manifest; nil where there is no file.
+func manifestIn(name string) (*manifest, error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"doorward/kv"
@@ -49,10 +48,8 @@ func ship(ctx context.Context, from, to string, made manifest) error {
 		return named(manifestName(real), err)
 	}
 	defer func() { _ = os.Remove(note) }() // as above
-	for _, name := range slices.Compact([]string{to, real}) {
-		if err := removeManifest(name); err != nil {
-			return err
-		}
+	if err := removeManifests(to, real); err != nil {
+		return err
 	}
 	if err := putFile(file, real); err != nil {
 		return named(to, err)
@@ -60,12 +57,32 @@ func ship(ctx context.Context, from, to string, made manifest) error {
 	return named(manifestName(real), putFile(note, manifestName(real)))
 }
 
-// removeManifest takes away what lies beside a file that is about to be replaced, if anything does, for good.
-func removeManifest(file string) error {
-	if err := os.Remove(manifestName(file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// removeManifests takes away for good what tells of a file that is about to be replaced: what lies beside it, and a manifest beside the link
+// that led to it. What is no manifest there is somebody else's.
+func removeManifests(link, real string) error {
+	names := []string{manifestName(real)}
+	if stray := manifestName(link); link != real && isManifest(stray) {
+		names = append(names, stray)
 	}
-	return syncFolder(filepath.Dir(file))
+	for _, name := range names {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := syncFolder(filepath.Dir(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isManifest tells a manifest itself: no link, and nothing else that has its name.
+func isManifest(name string) bool {
+	info, err := os.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	_, err = manifestIn(name)
+	return err == nil
 }
 
 // bringNear has a file with this SHA-256 under a temporary name in a folder. Only to another disk it is copied once more.

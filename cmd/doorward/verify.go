@@ -105,7 +105,8 @@ var errDamaged = errors.New("damage found")
 type starting func(child *exec.Cmd) error
 
 // verifyInChild runs a verify command as a child, whose settings are its arguments alone, and reads the handler's answer from it:
-// errUnchecked, and what the child refuses. A child that ends without an answer, and by nobody's signal, died of the file.
+// errUnchecked, and what the child refuses. A child that ends without an answer, and by nobody's signal, is taken to have died of the file:
+// one that ran out of memory by itself looks the same.
 func (m *Main) verifyInChild(ctx context.Context, start starting, args []string) (json.RawMessage, error) {
 	exe, err := os.Executable()
 	if err != nil {
