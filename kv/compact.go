@@ -32,15 +32,6 @@ const (
 	compactRounds = 10      // how often it is tried to get down to so few
 )
 
-// touched are the rows that were written: bucket 1, key.
-type touched map[string]struct{}
-
-func (t touched) note(entries []entry) {
-	for i := range entries {
-		t[string(append([]byte{byte(entries[i].bucket)}, entries[i].key...))] = struct{}{}
-	}
-}
-
 // compacting is what a store knows of being compacted.
 type compacting struct {
 	mu      sync.Mutex // one at a time
@@ -200,26 +191,6 @@ func (s *Store) catchUp(old *boltFile, next *bbolt.DB) (n int, err error) {
 	}
 	defer func() { _ = tx.Rollback() }() // it was only read
 	return len(written), carryOver(tx, next, written)
-}
-
-// carryOver makes rows in the next file what they are in the old one.
-func carryOver(old *bbolt.Tx, next *bbolt.DB, written touched) error {
-	return next.Update(func(tx *bbolt.Tx) error {
-		from, to := rows{tx: old, buckets: &bucketCache{}}, rows{tx: tx, buckets: &bucketCache{}}
-		for row := range written {
-			b, key := bucket(row[0]), []byte(row[1:])
-			var err error
-			if value := from.in(b).Get(key); value != nil {
-				err = to.in(b).Put(key, value)
-			} else {
-				err = to.in(b).Delete(key)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 // takeOver carries over what is left and puts the next file in the old one's place. The writer runs it: nothing is written meanwhile.

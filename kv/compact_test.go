@@ -206,7 +206,11 @@ func TestCompactingASmallFileMakesItNoLarger(t *testing.T) {
 		t.Fatal(err)
 	}
 	copied := kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	growth := kv.Growth(copied)
 	if c, err := copied.Compact(t.Context(), kv.Operator()); err != nil || c.Bytes > c.Before+c.Before/8 {
 		t.Errorf("Compact = %+v, %v, want no more bytes than before", c, err)
+	}
+	if now := kv.Growth(copied); now != growth {
+		t.Errorf("the file grows by %d bytes at once since it was compacted, want %d as before", now, growth)
 	}
 }

@@ -155,7 +155,7 @@ func standOnOne(first, path []record.Revision, tree *record.Tree) bool {
 }
 
 func newErased(k *record.Kind) *erased {
-	return &erased{kind: k, firsts: newFirsts(), half: map[*record.Kind]half{}}
+	return &erased{kind: k, firsts: firsts{}.clone(), half: map[*record.Kind]half{}}
 }
 
 func parseErased(row []byte) (e *erased, err error) {

@@ -177,7 +177,7 @@ func (s *Store) concealBegun() (b begun, err error) {
 	if b.eraser, lines, err = s.newEraser(); err != nil {
 		return b, err
 	}
-	if b.pending, b.all, err = s.pendingErasures(lines); err != nil {
+	if b.pending, b.all, err = s.pendingErasures(b.ledger, lines); err != nil {
 		return b, err
 	}
 	s.erasures.any.Store(len(b.all)+len(b.pending) > 0)
@@ -236,11 +236,8 @@ func (b begun) complete() error {
 }
 
 // pendingErasures are those of the ledger that the store does not know, and those that it has not finished; all are the store's own.
-func (s *Store) pendingErasures(lines []ledgerLine) (pending, all []ledgerLine, err error) {
-	seen, last := map[erasedHash]bool{}, map[erasedHash]ledgerLine{}
-	for _, l := range lines {
-		last[l.hash] = l
-	}
+func (s *Store) pendingErasures(led ledger, lines []ledgerLine) (pending, all []ledgerLine, err error) {
+	seen := map[erasedHash]bool{}
 	err = s.view(func(v *sight) error {
 		return v.scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
 			e, err := parseErased(row)
@@ -251,7 +248,7 @@ func (s *Store) pendingErasures(lines []ledgerLine) (pending, all []ledgerLine, 
 				return true, nil
 			}
 			l := ledgerLine{kind: e.kind, hash: erasedHash(key), at: s.clock()}
-			more := !s.isLeaf() && e.learn(last[l.hash].firsts) // a laptop is told by its centre
+			more := !s.isLeaf() && e.learn(led.known[l.hash]) // a laptop is told by its centre
 			l.firsts = e.firsts
 			all, seen[l.hash] = append(all, l), true
 			if e.done == 0 || more {

@@ -115,6 +115,9 @@ func Do(s *Store, door bool, fn func()) error {
 	})
 }
 
+// Growth is by how many bytes the file grows at once.
+func Growth(s *Store) int { return s.file.Load().AllocSize }
+
 // Groups is how many groups have been committed.
 func Groups(s *Store) uint64 { return s.writer.edits }
 

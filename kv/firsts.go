@@ -16,7 +16,8 @@ type firsts struct {
 	first, past revisions
 }
 
-func newFirsts() firsts { return firsts{first: revisions{}, past: revisions{}} }
+// clone is a copy of its own.
+func (f firsts) clone() firsts { return firsts{first: f.first.clone(), past: f.past.clone()} }
 
 // learn takes over what somebody else knows, and tells whether that is more.
 func (f *firsts) learn(other firsts) (more bool) {
@@ -64,15 +65,15 @@ func (r revisions) clone() revisions {
 	return c
 }
 
-// without are those that the others do not have; empty tells whether all do.
-func (r revisions) without(others ...revisions) (rest revisions, empty bool) {
-	rest, empty = revisions{}, true
+// without are those that the others do not have.
+func (r revisions) without(others ...revisions) revisions {
+	rest := revisions{}
 	for k, revs := range r {
 		for _, rev := range revs {
 			if !slices.ContainsFunc(others, func(o revisions) bool { return slices.Contains(o[k], rev) }) {
-				rest[k], empty = append(rest[k], rev), false
+				rest.add(k, rev)
 			}
 		}
 	}
-	return rest, empty
+	return rest
 }

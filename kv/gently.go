@@ -45,12 +45,13 @@ func (g *gentle) Write(b []byte) (n int, err error) {
 // push has the disk take what is held, when it is the copy's turn. A commit that has it for too long may be waiting for the copy's end: no
 // piece waits any more until that commit is done.
 func (g *gentle) push() error {
-	if g.turn != nil {
-		mine := g.turn.takeWithin(g.patience)
-		if g.patience = 0; mine {
-			g.patience = turnPatience
-			defer g.turn.give()
-		}
+	switch {
+	case g.turn == nil:
+	case g.turn.takeWithin(g.patience):
+		defer g.turn.give()
+		g.patience = turnPatience
+	default:
+		g.patience = 0
 	}
 	return push(g.file, g.pushed, g.held)
 }

@@ -72,7 +72,7 @@ func (l ledgerLine) append(dst []byte, realm string) []byte {
 
 // parseLedgerLine reads a line of a realm's; ok is false for one that is damaged, and the kind is nil for another realm's.
 func parseLedgerLine(text, realm string) (l ledgerLine, ok bool) {
-	l.firsts = newFirsts()
+	l.firsts = l.firsts.clone()
 	cut := strings.LastIndexByte(text, ' ') + 1
 	if fmt.Sprintf("%08x", crc32.Checksum([]byte(text[:cut]), castagnoli)) != text[cut:] {
 		return l, false
@@ -130,8 +130,7 @@ func readLedger(dir, realm string, log *slog.Logger) (led ledger, lines []ledger
 
 // follow notes a line that stands in the ledger, and answers what that says of the record since.
 func (led *ledger) follow(l ledgerLine) firsts {
-	f := newFirsts()
-	f.learn(led.known[l.hash])
+	f := led.known[l.hash].clone()
 	f.follow(l.first)
 	led.known[l.hash] = f
 	return f
@@ -156,12 +155,11 @@ func (led *ledger) enter(lines []ledgerLine) error {
 // what counts as first.
 func (led *ledger) news(l ledgerLine) (fresh []ledgerLine) {
 	before, known := led.known[l.hash]
-	is := newFirsts()
-	is.learn(before)
+	is := before.clone()
 	if more := is.learn(l.firsts); known && !more {
 		return nil
 	}
-	if past, none := is.past.without(before.past, before.first); !none {
+	if past := is.past.without(before.past, before.first); len(past) > 0 {
 		earlier := l
 		earlier.first = past
 		fresh = append(fresh, earlier)

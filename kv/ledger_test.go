@@ -97,16 +97,23 @@ func (k *known) comesBackWithout(t *testing.T, backup string) {
 	}
 }
 
-// TestTwoRestoresInARowForgetNoErasure: the store that the first restore has put there, and nobody has opened, knows less than the ledger.
-func TestTwoRestoresInARowForgetNoErasure(t *testing.T) {
-	k := late(t)
+// erasedAndPassedOn erases the person and gives the ticket to another; the laptop knows of both.
+func (k *known) erasedAndPassedOn(t testing.TB) (next int64) {
+	t.Helper()
 	k.pulls(t)
 	k.erase(t)
 	k.pulls(t)
 	k.tells(t)
-	next := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Zulmira Next","church_id":1}`)
+	next = kvtest.Create(t, k.Store, record.Person, `{"full_name":"Zulmira Next","church_id":1}`)
 	patched(t, k.Store, record.Ticket, k.ticket, fmt.Sprintf(`{"holder_name":"Zulmira Next","person_id":%d}`, next))
 	k.pulls(t)
+	return next
+}
+
+// TestTwoRestoresInARowForgetNoErasure: the store that the first restore has put there, and nobody has opened, knows less than the ledger.
+func TestTwoRestoresInARowForgetNoErasure(t *testing.T) {
+	k := late(t)
+	next := k.erasedAndPassedOn(t)
 	backup := backedUp(t, k.Store)
 	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(next)); err != nil {
 		t.Fatal(err)
@@ -159,7 +166,7 @@ func TestADamagedErasureHidesNothingElse(t *testing.T) {
 // TestWhatIsStillToBeErasedIsToldOfWithATime: what a store was told to erase and does not hold has no time of its own.
 func TestWhatIsStillToBeErasedIsToldOfWithATime(t *testing.T) {
 	k := knowing(t)
-	before, after := backedUp(t, k.Store), ""
+	before := backedUp(t, k.Store)
 	person := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Later","church_id":1}`)
 	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(person)); err != nil {
 		t.Fatal(err)
@@ -167,7 +174,7 @@ func TestWhatIsStillToBeErasedIsToldOfWithATime(t *testing.T) {
 	closed(t, k.Store)
 	restored(t, k.dir, before)
 	k.Store = reopenable(t, kv.Config{Dir: k.dir}) // it takes the erasure up, and holds nothing of that person
-	after = backedUp(t, k.Store)
+	after := backedUp(t, k.Store)
 	closed(t, k.Store)
 	ledger := filepath.Join(k.dir, kv.LedgerName)
 	if err := os.Remove(ledger); err != nil {
@@ -183,13 +190,7 @@ func TestWhatIsStillToBeErasedIsToldOfWithATime(t *testing.T) {
 func TestALaptopsLedgerSaysWhatItsCentreDoes(t *testing.T) {
 	k := late(t)
 	defer func() { closed(t, k.Store) }()
-	k.pulls(t)
-	k.erase(t)
-	k.pulls(t)
-	k.tells(t)
-	next := kvtest.Create(t, k.Store, record.Person, `{"full_name":"Zulmira Next","church_id":1}`)
-	patched(t, k.Store, record.Ticket, k.ticket, fmt.Sprintf(`{"holder_name":"Zulmira Next","person_id":%d}`, next))
-	k.pulls(t)
+	next := k.erasedAndPassedOn(t)
 	if _, err := k.Erase(kv.Operator(), record.Person, record.Int(next)); err != nil {
 		t.Fatal(err)
 	}

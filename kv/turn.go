@@ -10,6 +10,13 @@ type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }
 
+// during does something when its turn has come.
+func (t turn) during(do func() error) error {
+	t.take()
+	defer t.give()
+	return do()
+}
+
 func (t turn) take() { t <- struct{}{} }
 
 func (t turn) give() { <-t }

@@ -258,7 +258,7 @@ func (w *writer) commit(g *group) error {
 	w.store.publish(w.store.current().with(number, w.edits, g.lists))
 	crash.At(crash.BeforeCommit)
 	start := time.Now()
-	if err := w.toDisk(g.tx); err != nil {
+	if err := w.store.turn.during(g.tx.Commit); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	if err := w.store.file.Load().stands(Path(w.store.dir)); err != nil {
@@ -271,13 +271,6 @@ func (w *writer) commit(g *group) error {
 	w.store.bells.ring(g.rung)
 	w.store.bells.ringScopes(g.lists)
 	return nil
-}
-
-// toDisk commits a transaction, when it is its turn at the disk.
-func (w *writer) toDisk(tx *bbolt.Tx) error {
-	w.store.turn.take()
-	defer w.store.turn.give()
-	return tx.Commit()
 }
 
 // flush moves an operation's rows into the transaction, and notes them for the file that is to take this one's place.

@@ -107,11 +107,11 @@ func (m *Main) restore(ctx context.Context, set *settings, file string, replace 
 // as one that was there before.
 func (m *Main) putInPlace(ctx context.Context, set *settings, dir string, next restored, replace bool) (kept string, err error) {
 	data := set.data
-	if err := m.mayRestore(data, replace); err != nil {
-		return "", err
-	}
 	if conn, err := dialSocket(ctx, data); err == nil {
 		_ = conn.Close() // it only showed that somebody answers
+		if !replace {
+			return "", holds(data)
+		}
 		q := url.Values{"folder": {filepath.Base(dir)}, "realm": {next.Realm}, "node": {next.Node}}
 		ask := request{method: http.MethodPost, path: restorePath, query: q}
 		if kept, err := m.bequeath(ctx, bequest{data: data, dir: dir}, ask); !errors.Is(err, errGone) {
@@ -152,8 +152,8 @@ func givesWay(store *kv.Store, next restored) error {
 	return errOtherNode
 }
 
-// givingWay is givesWay for a folder's store that nobody serves, and answers its file as it is; nil where there is none. One that cannot be
-// read gives way. ErrInUse.
+// givingWay is givesWay for a folder's store that nobody serves, and answers its file as it is, also where that stays; nil where there is none.
+// One that cannot be read gives way. ErrInUse.
 func givingWay(dir string, next restored) (seen fs.FileInfo, err error) {
 	path := kv.Path(dir)
 	seen, err = os.Lstat(path)
@@ -174,7 +174,7 @@ func givingWay(dir string, next restored) (seen fs.FileInfo, err error) {
 	}
 	defer func() { _ = store.Close() }() // what is wrong with it goes with it
 	if err := givesWay(store, next); err != nil {
-		return nil, err
+		return seen, err
 	}
 	return os.Stat(path)
 }

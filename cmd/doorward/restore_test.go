@@ -34,6 +34,9 @@ func TestARestoreTakesNoPlaceUnseen(t *testing.T) {
 		}, "no regular file"},
 		{"another congregation's", true, func(*testing.T, string) {}, "of another congregation"},
 		{"made meanwhile", false, func(*testing.T, string) {}, "holds a congregation"},
+		{"made meanwhile and served", false, func(t *testing.T, dir string) {
+			(&successor{T: t, data: dir, then: "waits", heard: func() { t.Error("the server is asked to take up the backup") }}).serve()
+		}, "holds a congregation"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, set := &Main{Stderr: io.Discard}, &settings{data: t.TempDir(), zone: time.UTC}
@@ -45,7 +48,9 @@ func TestARestoreTakesNoPlaceUnseen(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.before(t, set.data)
-			if kept, err := m.putInPlace(context.Background(), set, dir, next, c.replace); err == nil || !strings.Contains(err.Error(), c.want) {
+			ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+			defer stop()
+			if kept, err := m.putInPlace(ctx, set, dir, next, c.replace); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("restore = %q, %v, want %q", kept, err, c.want)
 			}
 			if after, err := os.Stat(kv.Path(set.data)); err != nil || !os.SameFile(was, after) {
