@@ -3,10 +3,12 @@ package api
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
-	"net/url"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"doorward/api/load"
@@ -16,7 +18,7 @@ import (
 // Control answers the command line: what the operator does to the whole store, and all of /admin/v1, without a key. It must
 // only ever be reachable by the owner of the store's folder: through a Unix socket in it, or in the process that opened it.
 //
-//	POST /control/import?kind=ticket&event=7&map=field=column&dry_run=true   body: the file    → progress, load.Report
+//	POST /control/import?kind=ticket&event=7&…, as /admin/v1/import/         body: the file    → progress, load.Report
 //	GET  /control/export?kind=person                                         → NDJSON; a failure is in the trailer X-Export-Error
 //	POST /control/demo?size=s&seed=1                                         → progress, load.DemoReport
 //	GET  /control/verify                                                     → progress, {"rows","records","damaged","damage"}
@@ -61,9 +63,9 @@ func (s *Server) Control() http.Handler {
 }
 
 func controlImport(x *exchange, r *http.Request) error {
-	src, err := controlSource(r.URL.Query())
-	if err != nil {
-		return err
+	src, faults := sourceOf(parseQuery(r.URL.RawQuery))
+	for _, name := range slices.Sorted(maps.Keys(faults)) {
+		return fmt.Errorf("%w: --%s: %s", load.ErrUsage, strings.ReplaceAll(name, "_", "-"), strings.Join(faults[name], " "))
 	}
 	x.Header().Set("Connection", "close")                // net/http does not reuse one whose body was left half read in full duplex
 	_ = http.NewResponseController(x).EnableFullDuplex() // where it is not known, as in HTTP/2, both directions flow anyway
@@ -71,20 +73,6 @@ func controlImport(x *exchange, r *http.Request) error {
 	st := newStream(x)
 	rep, err := load.Import(r.Context(), x.store(), x.caller, src, st.progress)
 	return st.end(rep, err)
-}
-
-// controlSource reads what an import's query string says.
-func controlSource(q url.Values) (src load.Source, err error) {
-	src = load.Source{Kind: q.Get("kind"), DryRun: q.Get("dry_run") == "true"}
-	if text := q.Get("event"); text != "" {
-		if src.Event, err = strconv.ParseInt(text, 10, 64); err != nil || src.Event < 1 {
-			return src, fmt.Errorf("%w: --event: an id is wanted", load.ErrUsage)
-		}
-	}
-	if src.Map, err = columnMap(q["map"]); err != nil {
-		return src, fmt.Errorf("%w: --map: %w", load.ErrUsage, err)
-	}
-	return src, nil
 }
 
 // exportError is the trailer in which an export that broke off says so.

@@ -81,6 +81,7 @@ func explain(err error) problem {
 		forbidden *kv.Forbidden
 		conflict  *kv.Conflict
 		refused   *notAdmitted
+		questions load.Questions
 	)
 	switch {
 	case errors.As(err, &faults):
@@ -95,6 +96,8 @@ func explain(err error) problem {
 		return problem{409, "CONFLICT", sentence(conflict.Reason), countDetails(conflict.Counts)}
 	case errors.Is(err, errNotIndexed):
 		return problem{503, "SERVICE_UNAVAILABLE", sentence(err.Error()), nil}
+	case errors.As(err, &questions):
+		return problem{400, "INVALID_REQUEST", sentence(err.Error()), map[string]any{"questions": questions}}
 	case errors.Is(err, load.ErrUsage), errors.Is(err, load.ErrSource):
 		return problem{400, "INVALID_REQUEST", sentence(err.Error()), nil}
 	case errors.As(err, new(*http.MaxBytesError)):

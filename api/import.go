@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -60,29 +59,15 @@ func isFile(h http.Header) bool {
 	return slices.Contains(fileTypes, strings.ToLower(strings.TrimSpace(media)))
 }
 
-// importSource reads the query string: kind, event, map and dry_run. An import is many transactions, so an Idempotency-Key, whose
-// promise could not be kept, is refused.
+// importSource reads the query string of an import. An import is many transactions, so an Idempotency-Key, whose promise could
+// not be kept, is refused.
 func importSource(x *exchange) (src load.Source, err error) {
 	q := parseQuery(x.request.URL.RawQuery)
-	var faults record.Faults
-	src.Kind, _ = q.text("kind")
+	src, faults := sourceOf(q)
 	if k, ok := record.ByName(src.Kind); src.Kind == "" {
 		faults.Add("kind", record.TextRequired)
 	} else if !ok || k.System || k.Fact {
 		faults.Add("kind", record.InvalidChoice(src.Kind))
-	}
-	if text, ok := q.text("event"); ok {
-		if src.Event, ok = record.ParseInt(text); !ok {
-			faults.Add("event", record.InvalidFilter(text))
-		}
-	}
-	if text, ok := q.text("dry_run"); ok {
-		if src.DryRun, ok = record.ParseBool(text); !ok {
-			faults.Add("dry_run", record.TextNotBool)
-		}
-	}
-	if src.Map, err = columnMap(q.all("map")); err != nil {
-		faults.Add("map", err.Error())
 	}
 	if idempotencyKey(x, &faults) != "" {
 		faults.Add("Idempotency-Key", textImportOnce)
@@ -93,9 +78,44 @@ func importSource(x *exchange) (src load.Source, err error) {
 	return src, nil
 }
 
-// columnMap reads pairs field=column, one a text or several between commas. A comma with no = behind it, up to the next one,
-// belongs to the column's title.
-func columnMap(texts []string) (map[string]string, error) {
+// sourceOf reads what a query says of a file to import.
+func sourceOf(q query) (src load.Source, faults record.Faults) {
+	src.Kind, _ = q.text("kind")
+	src.From, _ = q.text("from")
+	src.Sheet, _ = q.text("sheet")
+	src.Dates, _ = q.text("dates")
+	src.Ignore, src.OnlyTypes = q.all("ignore"), q.all("only_type")
+	if text, ok := q.text("event"); ok {
+		if src.Event, ok = record.ParseInt(text); !ok || src.Event < 1 {
+			faults.Add("event", record.InvalidFilter(text))
+		}
+	}
+	for name, flag := range map[string]*bool{"dry_run": &src.DryRun, "checkins": &src.Checkins, "yes": &src.Yes} {
+		if text, ok := q.text(name); ok {
+			if *flag, ok = record.ParseBool(text); !ok {
+				faults.Add(name, record.TextNotBool)
+			}
+		}
+	}
+	if text, ok := q.text("zone"); ok {
+		var err error
+		if src.Zone, err = time.LoadLocation(text); err != nil {
+			faults.Add("zone", "not a time zone; America/Sao_Paulo is one")
+		}
+	}
+	var err error
+	if src.Map, err = pairsOf(q.all("map"), "field=column"); err != nil {
+		faults.Add("map", err.Error())
+	}
+	if src.States, err = pairsOf(q.all("states"), "word=state"); err != nil {
+		faults.Add("states", err.Error())
+	}
+	return src, faults
+}
+
+// pairsOf reads pairs like field=column, one a text or several between commas. A comma with no = behind it, up to the next one,
+// belongs to what stands before it. Only a word may be blank: a cell may be.
+func pairsOf(texts []string, shape string) (map[string]string, error) {
 	var pairs []string
 	for _, text := range texts {
 		for i, part := range strings.Split(text, ",") {
@@ -106,19 +126,19 @@ func columnMap(texts []string) (map[string]string, error) {
 			pairs = append(pairs, part)
 		}
 	}
-	columns := map[string]string{}
+	all := map[string]string{}
 	for _, pair := range pairs {
-		field, column, ok := strings.Cut(pair, "=")
-		field, column = strings.TrimSpace(field), strings.TrimSpace(column)
-		switch _, twice := columns[field]; {
-		case !ok || field == "" || column == "":
-			return nil, errors.New("field=column is wanted")
+		name, value, ok := strings.Cut(pair, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		switch _, twice := all[name]; {
+		case !ok || value == "" || name == "" && shape != "word=state":
+			return nil, fmt.Errorf("%s is wanted", shape)
 		case twice:
-			return nil, fmt.Errorf("%s is given two columns", field)
+			return nil, fmt.Errorf("%s is given two %ss", name, strings.TrimPrefix(shape[strings.Index(shape, "="):], "="))
 		}
-		columns[field] = column
+		all[name] = value
 	}
-	return columns, nil
+	return all, nil
 }
 
 // moving is a body that may take as long as it likes, if only it moves. Once it has been read the time is ours.

@@ -40,17 +40,42 @@ func ownSchemas() map[string]any {
 			"rejected": map[string]any{"type": "array", "items": object(map[string]any{
 				"line": number, "column": text, "reason": text}, "line", "column", "reason")},
 			"rejected_more":   number,
-			"ignored_columns": map[string]any{"type": "array", "items": text},
-			"warnings":        map[string]any{"type": "array", "items": text},
+			"reasons":         list(object(map[string]any{"column": text, "reason": text, "count": number, "lines": list(number)}, "column", "reason", "count", "lines")),
+			"ignored_columns": list(text),
+			"warnings":        list(text),
+			"source":          text,
+			"columns":         list(object(map[string]any{"field": text, "column": text, "why": text, "samples": list(text)}, "field", "column", "why", "samples")),
+			"states":          map[string]any{"type": "object", "additionalProperties": number},
+			"types": list(object(map[string]any{"name": text, "count": number, "named": number, "left_out": map[string]any{"type": "boolean"}},
+				"name", "count", "named")),
+			"left_out":        number,
+			"checked_in":      number,
+			"admitted":        number,
+			"looks_like":      list(object(map[string]any{"line": number, "id": text, "by": text}, "line", "id", "by")),
+			"looks_like_more": number,
 		}, "created", "updated", "unchanged", "rejected"),
 	}
+}
+
+// list is the schema of an array.
+func list(items map[string]any) map[string]any {
+	return map[string]any{"type": "array", "items": items}
 }
 
 // importParameters are the query string of an import.
 var importParameters = []parameterDoc{
 	{name: "kind", schema: map[string]any{"type": "string"}, text: "The kind of the records.", required: true},
-	{name: "event", schema: map[string]any{"type": "integer"}, text: "The event of the tickets."},
-	{name: "map", schema: map[string]any{"type": "string"}, text: "field=column pairs between commas."},
+	{name: "event", schema: map[string]any{"type": "integer"}, text: "The event of the tickets. It beats any column."},
+	{name: "from", schema: map[string]any{"type": "string"}, text: "The system that wrote the file: pretix-positions, sympla …; none = no known one. Left out, it is found by the titles."},
+	{name: "sheet", schema: map[string]any{"type": "string"}, text: "The sheet of a workbook, where several hold a list."},
+	{name: "map", schema: map[string]any{"type": "string"}, text: "field=column pairs between commas. A + joins columns: full_name=First name+Last name."},
+	{name: "ignore", schema: map[string]any{"type": "string"}, text: "A column that is not read. It may be given several times."},
+	{name: "states", schema: map[string]any{"type": "string"}, text: "word=state pairs between commas: what a word of the file says of a ticket."},
+	{name: "dates", schema: map[string]any{"type": "string", "enum": []string{"dmy", "mdy", "ymd"}}, text: "The order of day, month and year, where the dates of a column do not show it."},
+	{name: "zone", schema: map[string]any{"type": "string"}, text: "The time zone of times that name none. Left out, it is the server's."},
+	{name: "only_type", schema: map[string]any{"type": "string"}, text: "A type of tickets that is taken; the others are left out. It may be given several times."},
+	{name: "checkins", schema: map[string]any{"type": "boolean"}, text: "Check in the tickets that the file says were used."},
+	{name: "yes", schema: map[string]any{"type": "boolean"}, text: "Add new people who look like somebody who is there already."},
 	{name: "dry_run", schema: map[string]any{"type": "boolean"}, text: "Decide everything and write nothing."},
 }
 

@@ -41,7 +41,7 @@ type RowResult struct {
 var errDryRun = errors.New("dry run")
 
 // Upsert writes up to MaxRows rows, each on its own: a bad one is rejected and blocks none. A row finds its record by
-// external_id within its event or kind, else by id, else, a ticket, by event and code; a record that has no external_id yet
+// external_id within its event or kind, else by id, else, a ticket, by event and code, a person by CPF; a record that has no external_id yet
 // takes a row's. dryRun decides all and writes nothing; its rows do not see each other. The error is the store's own, not a row's.
 func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error) {
 	if len(rows) > MaxRows {
@@ -132,7 +132,7 @@ func faultOf(field, text string) (f record.Faults) {
 // existing finds the record that a row means; nil for a new one. One that p may not change counts as a conflict, so that its
 // key cannot be taken twice.
 func (o *op) existing(p Principal, row Row, in *input) (*stored, error) {
-	id, err := o.existingID(row, in)
+	id, err := o.existingID(p, row, in)
 	if err != nil || id.IsZero() {
 		return nil, err
 	}
@@ -149,31 +149,31 @@ func (o *op) existing(p Principal, row Row, in *input) (*stored, error) {
 	return st, o.mayChange(p, row.Kind, st)
 }
 
-func (o *op) existingID(row Row, in *input) (record.ID, error) {
+func (o *op) existingID(p Principal, row Row, in *input) (record.ID, error) {
 	event := int64(0)
 	if v, ok := row.Patch.Value("event_id"); ok {
 		event = intOf(v)
 	}
 	ext, _ := formText(row.Patch, "external_id")
 	if ext == "" {
-		return o.otherKey(row, in, event)
+		return o.otherKey(p, row, in, event)
 	}
 	if id, err := o.byExternalID(row.Kind, event, ext); err != nil || !id.IsZero() {
 		return id, err
 	}
-	id, err := o.otherKey(row, in, event)
+	id, err := o.otherKey(p, row, in, event)
 	if err != nil || id.IsZero() {
 		return id, err
 	}
 	st, err := o.load(row.Kind, id)
-	if err != nil || st == nil || record.Unquote(st.body.Member("external_id")) != "" {
+	if err != nil || st == nil || (row.Kind != record.Person || !row.ID.IsZero()) && record.Unquote(st.body.Member("external_id")) != "" {
 		return record.ID{}, err // another one's: creating it will say what collides
 	}
-	return id, nil // it was imported before it had an external_id
+	return id, nil // it was imported before it had an external_id, or is the person of this CPF
 }
 
 // otherKey finds the record that a row means by what else it may be known by.
-func (o *op) otherKey(row Row, in *input, event int64) (record.ID, error) {
+func (o *op) otherKey(p Principal, row Row, in *input, event int64) (record.ID, error) {
 	switch {
 	case !row.ID.IsZero():
 		return row.ID, nil
@@ -188,8 +188,41 @@ func (o *op) otherKey(row Row, in *input, event int64) (record.ID, error) {
 			return record.ID{}, err
 		}
 		return ids[0], nil
+	case row.Kind == record.Person:
+		return o.personOf(p, row)
 	}
 	return record.ID{}, nil
+}
+
+// personOf finds the one person whom a valid CPF means, among those whom the principal sees. Two of one CPF are told apart by nobody here.
+func (o *op) personOf(p Principal, row Row) (found record.ID, err error) {
+	cpf, _ := formText(row.Patch, "cpf")
+	if !record.IsCPF(cpf) {
+		return found, nil
+	}
+	ids, err := o.lookup(record.Person, "cpf", cpf)
+	if err != nil {
+		return found, err
+	}
+	for _, id := range ids {
+		st, err := o.load(record.Person, id)
+		if err != nil {
+			return found, err
+		}
+		if st == nil {
+			continue
+		}
+		switch ok, err := o.sees(p, record.Person, st); {
+		case err != nil:
+			return found, err
+		case !ok:
+		case !found.IsZero():
+			return found, &Conflict{Reason: "two people have this CPF: the row's id says which is meant", Field: "cpf"}
+		default:
+			found = id
+		}
+	}
+	return found, nil
 }
 
 // keyField is the field that a row's record is known by.

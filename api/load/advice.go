@@ -20,6 +20,8 @@ type HeaderError struct {
 	Near    []Near
 	Unread  []string // columns of a header that names something else
 	Known   []string // the columns that the kind has
+	Unfit   string   // a column that is called a code and holds none
+	Hint    string   // what is known of the system that wrote the file
 }
 
 // Near is a column that may be meant for a field.
@@ -34,12 +36,18 @@ func (e *HeaderError) Error() string {
 		fmt.Fprintf(&b, "no header in the first %d rows names a column of kind %s", headerRows, e.Kind)
 	} else {
 		fmt.Fprintf(&b, "the header in line %d has no column for %s", e.Line, strings.Join(e.Missing, ", "))
+		if e.Unfit != "" {
+			fmt.Fprintf(&b, ": “%s” is called so, but what stands in it looks like no codes of tickets", e.Unfit)
+		}
 	}
 	if slices.Contains(e.Missing, nameEvent) {
 		b.WriteString("; --event ID supplies the event")
 		if len(e.Missing) == 1 {
 			return b.String()
 		}
+	}
+	if e.Hint != "" {
+		fmt.Fprintf(&b, "; %s", e.Hint)
 	}
 	if len(e.Near) == 0 && len(e.Unread) > 0 {
 		return b.String() + fmt.Sprintf("; not recognised are “%s”; say --map '%s=…' if one of them is meant",
@@ -59,11 +67,8 @@ func (e *HeaderError) Error() string {
 // that names its records by id or external_id may leave everything else out; one of tickets by an external_id that the map
 // names, since a title that merely sounds like one may stand over the codes.
 func (ly *layout) check(src *Source) error {
-	for field, title := range src.Map {
-		if len(ly.find(title)) == 0 {
-			return fmt.Errorf("%w: --map %s=%s: the header in line %d has no such column%s",
-				ErrUsage, field, title, ly.line, didYouMean(title, ly.titles))
-		}
+	if err := ly.checkNames(src); err != nil {
+		return err
 	}
 	for _, t := range ly.titles {
 		if strings.HasPrefix(t, "_") {
@@ -77,10 +82,13 @@ func (ly *layout) check(src *Source) error {
 	}
 	missing := ly.missing(src)
 	if len(missing) == 0 {
-		return nil
+		return ly.ask(src)
 	}
 	e := &HeaderError{Kind: ly.form.kind.Name, Line: ly.line, Missing: missing, Known: ly.form.known()}
-	if len(ly.feeds) > 1 {
+	if slices.Contains(missing, nameCode) {
+		e.Hint, e.Unfit = ly.origin.noCode, ly.unfit()
+	}
+	if ly.named() > 1 {
 		e.Unread = ly.ignored[:min(len(ly.ignored), maxUnread)]
 	}
 	for _, field := range missing {
@@ -96,6 +104,66 @@ func (ly *layout) check(src *Source) error {
 		}
 	}
 	return e
+}
+
+// unfit is a column that is called a code and holds none.
+func (ly *layout) unfit() string {
+	for i, t := range ly.titles {
+		if slices.Contains(words(nameCode), plainTitle(t)) && ly.profiles != nil && !ly.profiles[i].isCodes() {
+			return ly.nth(i)
+		}
+	}
+	return ""
+}
+
+// checkNames finds columns that the flags name and that are not there.
+func (ly *layout) checkNames(src *Source) error {
+	for _, field := range sortedKeys(src.Map) {
+		if _, missing := ly.parts(src.Map[field]); missing != "" {
+			return fmt.Errorf("%w: --map %s=%s: the header in line %d has no such column%s",
+				ErrUsage, field, missing, ly.line, didYouMean(missing, ly.titles))
+		}
+	}
+	for _, title := range src.Ignore {
+		if len(ly.find(title)) == 0 {
+			return fmt.Errorf("%w: --ignore %s: the header in line %d has no such column%s", ErrUsage, title, ly.line, didYouMean(title, ly.titles))
+		}
+	}
+	return nil
+}
+
+// ask decides in which order the dates of each column are written, and says what is still to be asked.
+func (ly *layout) ask(src *Source) error {
+	for _, f := range ly.feeds {
+		field := ly.form.field(f.name)
+		if ly.profiles == nil || field == nil || !dated(field) {
+			continue
+		}
+		for _, i := range f.columns() {
+			order, why := ly.profiles[i].dates.order()
+			switch {
+			case src.Dates != "":
+				order = dateOrder(src.Dates)
+			case why != "" && ly.origin.dates != "" && ly.profiles[i].dates.agrees(ly.origin.dates):
+				order = ly.origin.dates
+			case why != "":
+				ly.questions = append(ly.questions, &Question{Column: ly.nth(i), Text: why, Flags: []string{"--dates dmy", "--dates mdy"}})
+			}
+			ly.orders[f.name] = order
+		}
+	}
+	if len(ly.questions) > 0 {
+		return ly.questions
+	}
+	return nil
+}
+
+func dated(f *record.Field) bool {
+	switch f.Type.(type) {
+	case record.Date, record.DateTime:
+		return true
+	}
+	return false
 }
 
 func (ly *layout) missing(src *Source) (missing []string) {

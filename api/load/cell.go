@@ -16,19 +16,24 @@ import (
 type cellReader struct {
 	workbook bool // dates are serial numbers and numbers are plain
 	from1904 bool
-	words    map[string]string // choices seen before: field and cell → value
+	words    map[string]string    // choices seen before: field and cell → value
+	states   map[string]string    // what --states says of a state's word, in plain form
+	orders   map[string]dateOrder // of the dates of a field
+	utc      []string             // fields whose times without an offset are in UTC
+	yearless int                  // birthdays without a year, which were left out
 }
 
 // value answers a cell's JSON value, nil for a blank one, or what is wrong with it. What is right by its type is for the
 // kind's table to say; here only people's ways of writing are undone.
 func (c *cellReader) value(name string, f *record.Field, cell string) (v jsontext.Value, fault string) {
-	cell = unquote(strings.TrimSpace(cell))
-	if cell == "" {
+	if cell = clean(cell); cell == "" {
 		return nil, ""
 	}
 	switch {
 	case spoiled(cell):
 		return nil, "an error value of a spreadsheet"
+	case cell[0] == '=':
+		return nil, "a formula, where its value is wanted"
 	case (slices.Contains(codeNames, name) || slices.Contains(personNames, name)) && scientific.MatchString(cell):
 		return nil, "a number in scientific notation: a spreadsheet has cut its digits off"
 	}
@@ -37,13 +42,19 @@ func (c *cellReader) value(name string, f *record.Field, cell string) (v jsontex
 	}
 	switch t := f.Type.(type) {
 	case record.Date:
-		cell, fault = c.date(cell)
+		if slices.Contains(yearlessDates, name) && yearless(cell) {
+			c.yearless++
+			return nil, ""
+		}
+		cell, fault = c.date(name, cell)
 	case record.DateTime:
 		cell, fault = c.moment(name, cell)
 	case record.Money, record.Double:
 		cell = c.number(cell)
 	case record.Bool:
 		cell = c.word(name, truth(cell))
+	case record.Phone:
+		cell = digitsOf(cell, phoneMarks, "+")
 	case record.Text:
 		cell = c.text(name, cell)
 	case record.Choice:
@@ -55,6 +66,15 @@ func (c *cellReader) value(name string, f *record.Field, cell string) (v jsontex
 		return nil, fault
 	}
 	return record.Quote(cell), ""
+}
+
+// clean is a cell without the blanks around it and without what keeps spreadsheets from changing it: '+55… and ="0042".
+func clean(cell string) string {
+	cell = unquote(strings.TrimSpace(cell))
+	if inner, ok := strings.CutPrefix(cell, `="`); ok && strings.HasSuffix(inner, `"`) && !strings.Contains(inner[:len(inner)-1], `"`) {
+		return strings.TrimSpace(inner[:len(inner)-1])
+	}
+	return cell
 }
 
 // unquote takes the apostrophe off that keeps spreadsheets from reading '+55… as a formula.
@@ -85,16 +105,16 @@ func spoiled(cell string) bool {
 	return cell != "" && cell[0] == '#' && slices.Contains(errorValues, strings.ToUpper(cell))
 }
 
-func (c *cellReader) date(cell string) (string, string) {
+// yearlessDates are the fields in which a date without a year is left out, since they hold none.
+var yearlessDates = []string{"birthday", "marriage_date"}
+
+func (c *cellReader) date(name, cell string) (string, string) {
 	if c.workbook {
 		if t, ok := serial(cell, c.from1904); ok {
 			return t.Format("2006-01-02"), ""
 		}
 	}
-	if d, ok := day(cell); ok {
-		return d, ""
-	}
-	return "", faultDate
+	return day(cell, c.orders[name])
 }
 
 // lastMoments are the fields in which a date alone means that the whole day is within.
@@ -110,10 +130,13 @@ func (c *cellReader) moment(name, cell string) (string, string) {
 			return t.Format("2006-01-02T15:04:05"), ""
 		}
 	}
-	if date, rest, ok := datePart(cell); ok && rest == "" && last {
+	if date, rest, ok := datePart(cell, c.orders[name]); ok && rest == "" && last {
 		return date + "T" + dayEnd, ""
 	}
-	if m, ok := moment(cell); ok {
+	if m, ok := moment(cell, c.orders[name]); ok {
+		if slices.Contains(c.utc, name) && !strings.ContainsAny(m[len("2006-01-02T"):], "+-Z") {
+			m += "Z"
+		}
 		return m, ""
 	}
 	return "", faultMoment
@@ -129,17 +152,34 @@ func (c *cellReader) number(cell string) string {
 	return amount(cell)
 }
 
-// text undoes what people write into some texts: words for a value, and the points of a CPF.
+// text undoes what people write into some texts: words for a value, and the points of a document.
 func (c *cellReader) text(name, cell string) string {
-	if name == "cpf" {
-		if digits := cpfMarks.Replace(cell); strings.Trim(digits, "0123456789") == "" {
-			return digits
-		}
+	switch name {
+	case nameCPF:
+		return digitsOf(cell, documentMarks, "")
+	case "rg":
+		return digitsOf(cell, documentMarks, "xX")
 	}
 	return c.word(name, cell)
 }
 
-var cpfMarks = strings.NewReplacer(".", "", "-", "", " ", "", "/", "")
+const (
+	phoneMarks    = " ().-\u00a0"
+	documentMarks = " .-/\u00a0"
+)
+
+// digitsOf takes marks out of a number. What holds more than marks, digits and some other characters stays as it is.
+func digitsOf(cell, marks, others string) string {
+	if strings.Trim(cell, marks+others+"0123456789") != "" {
+		return cell
+	}
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(marks, r) {
+			return -1
+		}
+		return r
+	}, cell)
+}
 
 // word finds the value that a word means for a field; any other word stays.
 func (c *cellReader) word(name, cell string) string {

@@ -12,12 +12,12 @@ import (
 // hold the same, the first, second … are told apart: they are two records, and stay two.
 type contents map[[16]byte]int32
 
-// name gives a row without id and external_id one made of its content. Tickets have a code, and memberships a person and a
-// group, to be known by.
+// name gives a row without id and external_id one made of its content. Tickets have a code, memberships a person and a group,
+// and some people a CPF, to be known by.
 func (c contents) name(it *item) {
 	k, p := it.form.kind, it.row.Patch
 	_, external := k.Field(nameExternal)
-	if k == record.Ticket || k == record.Membership || !external || !it.row.ID.IsZero() || text(p, nameExternal) != "" {
+	if record.IsCPF(text(p, nameCPF)) || k == record.Ticket || k == record.Membership || !external || !it.row.ID.IsZero() || text(p, nameExternal) != "" {
 		return
 	}
 	h := sha256.New()

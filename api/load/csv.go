@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -26,7 +27,11 @@ type csvRows struct {
 	comma byte
 	width int // how many titles the header has; 0 = not known yet
 	full  int // how many columns it has, untitled ones at its end too
+
+	closer io.Closer // nil of a probe
 }
+
+func (c *csvRows) close() error { return c.closer.Close() }
 
 // next answers the next row that is not blank, io.EOF after the last.
 func (c *csvRows) next() (cells, error) {
@@ -61,10 +66,29 @@ func (c *csvRows) read(ln line) cells {
 	}
 	row, open := split(ln.text, c.comma)
 	row.line = ln.n
+	if row.fault != "" && !open {
+		if texts := c.splitLoose(ln.text); texts != nil {
+			return cells{line: ln.n, texts: texts}
+		}
+	}
 	if open {
 		return c.join(ln, row)
 	}
 	return c.measure(row)
+}
+
+// splitLoose cuts a row in which quotes inside quoted cells are not doubled. It is only sure where every cell is quoted and there
+// are as many as the header has.
+func (c *csvRows) splitLoose(text string) []string {
+	inner, ok := strings.CutPrefix(strings.TrimSpace(text), `"`)
+	if inner, ok = strings.CutSuffix(inner, `"`); !ok || c.width < 2 {
+		return nil
+	}
+	texts := strings.Split(inner, `"`+string(c.comma)+`"`)
+	if len(texts) != c.width {
+		return nil
+	}
+	return texts
 }
 
 // columnAt is the column that byte i of a line lies in, quotes not considered.

@@ -100,6 +100,8 @@ type demo struct {
 
 func (d *demo) ignored() []string { return nil }
 
+func (d *demo) close() error { return nil }
+
 func (d *demo) next() (draft, *Rejection, error) {
 	for d.at < len(d.sections) && d.i == d.sections[d.at].count {
 		d.at, d.i = d.at+1, 0

@@ -25,6 +25,11 @@ const (
 	nameState    = "state"
 	nameHolder   = "holder_name"
 	nameFull     = "full_name"
+	nameCPF      = "cpf"
+	nameEmail    = "email"
+	nameType     = "type"
+	nameBirthday = "birthday"
+	nameCheckin  = "check-in" // not a field: what a list says of who came in
 )
 
 // forms are the kinds that can be imported, each after those it refers to.
@@ -164,7 +169,8 @@ func (f form) known() []string {
 // every further import of the file would make the tickets again.
 func (f form) needs(name string) bool {
 	field := f.field(name)
-	return field != nil && field.Flags.Has(record.Required) || f.kind == record.Ticket && name == nameCode
+	return field != nil && field.Flags.Has(record.Required) || f.kind == record.Ticket && name == nameCode ||
+		f.kind == record.Person && name == nameFull
 }
 
 // settable tells fields that hold something of their own from what is made of others or by the store.

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,23 +12,32 @@ import (
 // headerRows is how many rows from the top are looked at for the header.
 const headerRows = 50
 
-// feed is one field and the columns that give it: of several the first that is not blank counts.
+// feed is one field and the columns that give it. Its parts are joined by a blank; of the columns of a part the first that is
+// not blank counts.
 type feed struct {
-	name    string
-	columns []int
-	joined  bool // first and last name: both count
+	name  string
+	parts [][]int
+	why   string
 }
+
+func (f *feed) columns() []int { return slices.Concat(f.parts...) }
 
 // layout says which column of a table feeds which field.
 type layout struct {
-	form    form
-	line    int
-	titles  []string
-	full    int // columns of the header row, untitled ones at its end too
-	feeds   []feed
-	flags   []flag
-	torn    []torn
-	ignored []string
+	form      form
+	header    cells
+	line      int
+	titles    []string
+	full      int // columns of the header row, untitled ones at its end too
+	origin    *origin
+	feeds     []feed
+	deciders  []decider // the columns that say a ticket's state
+	checkins  []int     // the columns that say whether and when somebody came in
+	torn      []torn
+	questions Questions
+	orders    map[string]dateOrder
+	ignored   []string
+	profiles  []profile // nil while the header is looked for
 }
 
 // findHeader picks the row that names the most fields, the first of equals, and lays the columns out; nil where none names any.
@@ -37,44 +47,41 @@ func findHeader(top []cells, f form, src *Source) *layout {
 		if row.fault != "" {
 			continue
 		}
-		if ly := lay(row, f, src.Map); len(ly.feeds) > 0 && (best == nil || len(ly.feeds) > len(best.feeds)) {
+		ly := lay(row, f, src, nil)
+		if n := ly.named(); n > 0 && (best == nil || n > best.named()) {
 			best = ly
 		}
 	}
 	return best
 }
 
-// lay gives each field the columns whose title ranks best among its words; the map goes before.
-func lay(row cells, f form, mapped map[string]string) *layout {
-	ly := &layout{form: f, line: row.line, titles: trimRight(row.texts), full: len(row.texts)}
-	taken := make([]bool, len(ly.titles))
-	for field, title := range mapped {
-		columns := ly.find(title)
-		if len(columns) == 0 {
-			continue // check says so once the header is known
-		}
-		ly.take(field, columns, taken)
-	}
-	m := matcher{ly: ly, taken: taken, mapped: mapped}
+// named counts the columns that are understood by their titles.
+func (ly *layout) named() int { return len(ly.feeds) + len(ly.deciders) + len(ly.checkins) }
+
+// lay gives each field its columns: those that the map names, those of the origin, and those whose title ranks best among the
+// field's words and whose values do not speak against it. Without profiles the titles alone count.
+func lay(row cells, f form, src *Source, profiles []profile) *layout {
+	ly := &layout{form: f, header: row, line: row.line, titles: trimRight(row.texts), full: len(row.texts), profiles: profiles, orders: map[string]dateOrder{}}
+	c := &chooser{ly: ly, src: src, taken: make([]bool, len(ly.titles)), profiles: profiles}
 	for _, t := range ly.titles {
-		m.plains = append(m.plains, plainTitle(t))
+		c.plains = append(c.plains, plainTitle(t))
 	}
-	for i := range f.table.Fields {
-		name := f.table.Fields[i].Name
-		if f.has(name) && name != nameID && mapped[name] == "" {
-			m.match(name)
-		}
+	ly.origin, _ = originNamed(src.From, f) // check has said what is wrong with it
+	if ly.origin == nil {
+		ly.origin = originOf(f, c.plains)
 	}
-	if f.field(nameExternal) == nil && mapped[nameExternal] == "" {
-		m.match(nameExternal)
-	}
-	m.joinNames()
+	c.origin = ly.origin
+	c.takeMapped()
+	c.takeOrigin()
 	if f.kind == record.Ticket {
-		m.findFlags()
+		c.takeCheckins()
+		c.decide()
 	}
+	c.takeByTitle()
+	c.joinNames()
 	for i, t := range ly.titles {
-		if !taken[i] && t != "" {
-			ly.ignored = append(ly.ignored, t)
+		if !c.taken[i] && t != "" && (profiles == nil || profiles[i].filled > 0) {
+			ly.ignored = append(ly.ignored, ly.nth(i))
 		}
 	}
 	return ly
@@ -112,6 +119,32 @@ func (ly *layout) find(name string) []int {
 	return []int{n - 1}
 }
 
+// parts are the columns that a map names: one column, or several to be joined, "First Name"+"Last Name"; missing is one that is
+// not there.
+func (ly *layout) parts(name string) (parts [][]int, missing string) {
+	if columns := ly.find(unquoted(name)); len(columns) > 0 {
+		return [][]int{columns}, ""
+	}
+	for one := range strings.SplitSeq(name, "+") {
+		columns := ly.find(unquoted(one))
+		if len(columns) == 0 {
+			return nil, unquoted(one)
+		}
+		parts = append(parts, columns)
+	}
+	return parts, ""
+}
+
+func unquoted(name string) string {
+	name = strings.TrimSpace(name)
+	if inner, ok := strings.CutPrefix(name, `"`); ok && strings.HasSuffix(inner, `"`) {
+		return inner[:len(inner)-1]
+	}
+	return name
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
 func cutAfter(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true
@@ -128,13 +161,20 @@ func (ly *layout) titled(title string) (columns []int) {
 	return columns
 }
 
-// nth is the name by which a map means one of several columns of a title: "Nome#2".
+// nth is the name by which a map means a column: its title, or one of several of a title, "Nome#2".
 func (ly *layout) nth(column int) string {
-	return ly.titles[column] + "#" + strconv.Itoa(slices.Index(ly.titled(ly.titles[column]), column)+1)
+	alike := ly.titled(ly.column(column))
+	if len(alike) < 2 {
+		return ly.column(column)
+	}
+	return ly.titles[column] + "#" + strconv.Itoa(slices.Index(alike, column)+1)
 }
 
 // fed tells whether a column gives the field.
 func (ly *layout) fed(field string) bool {
+	if field == nameState && len(ly.deciders) > 0 {
+		return true
+	}
 	return slices.ContainsFunc(ly.feeds, func(f feed) bool { return f.name == field })
 }
 
@@ -142,8 +182,11 @@ func (ly *layout) fed(field string) bool {
 func (ly *layout) title(field string) string {
 	for _, f := range ly.feeds {
 		if f.name == field {
-			return ly.column(f.columns[0])
+			return ly.column(f.parts[0][0])
 		}
+	}
+	if field == nameState && len(ly.deciders) > 0 {
+		return ly.column(ly.deciders[0].column)
 	}
 	return field
 }

@@ -6,19 +6,33 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"doorward/kv"
 	"doorward/kv/record"
 )
 
-// Source is something to import.
+// Source is something to import, and what whoever imports says of it.
 type Source struct {
 	Reader io.Reader
 	Kind   string            // what the rows are; "" = each line names its own (NDJSON)
-	Event  int64             // the event of rows that name none; 0 = none
-	Map    map[string]string // field → column, by its title, "Title#2" or "#3"
-	DryRun bool              // decide everything, write nothing
+	Event  int64             // the event of all rows of a table, and of lines that name none; 0 = none
+	From   string            // the system that wrote the file; "" = found out by its titles, "none" = none
+	Sheet  string            // of a workbook; "" = the only one with a list
+	Map    map[string]string // field → column, by its title, "Title#2" or "#3"; several with + between them
+	Ignore []string          // columns that are not read
+
+	States    map[string]string // what a word says of a ticket's state, beside those that are known
+	Dates     string            // dmy, mdy or ymd; "" = as the dates of each column show
+	Zone      *time.Location    // of times that name none; nil = the store's
+	OnlyTypes []string          // the types of tickets that are taken; nil = all
+	Checkins  bool              // whoever has come in by the file is checked in
+	Yes       bool              // write also what somebody should look at first
+	DryRun    bool              // decide everything, write nothing
+
+	zone *time.Location // Zone, or the store's
 }
 
 // writers is how many batches are in flight: the store commits together what waits together, and the more rows share a
@@ -27,46 +41,110 @@ const writers = 32
 
 // Import writes a source's rows to the store as p, each on its own: a bad one is reported with its line and blocks none.
 // progress, if not nil, is told how many rows are decided; the total is 0, since a stream's end is not known. An error means
-// that the source was refused as a whole (ErrUsage, ErrSource, *HeaderError), that ctx ended, or that the store failed; what
-// was written before stays, the report counts it, and importing the source again completes it.
-func Import(ctx context.Context, s *kv.Store, p kv.Principal, src Source, progress func(done, total int64)) (Report, error) {
-	if err := src.check(); err != nil {
+// that the source was refused as a whole (ErrUsage, ErrSource, *HeaderError, Questions), that ctx ended, or that the store
+// failed; what was written before stays, the report counts it, and importing the source again completes it.
+func Import(ctx context.Context, s *kv.Store, p kv.Principal, src Source, progress func(done, total int64)) (rep Report, err error) {
+	if err := src.check(s); err != nil {
 		return Report{}, err
 	}
-	in, closeSource, err := open(ctx, &src)
+	sp, err := newSpool(ctx, src.Reader)
 	if err != nil {
 		return Report{}, err
 	}
+	defer func() { err = errors.Join(err, sp.remove()) }()
+	in, err := open(ctx, sp, &src)
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { err = errors.Join(err, in.close()) }()
 	if err := src.checkEvent(s, p); err != nil {
-		return Report{}, errors.Join(err, closeSource())
+		return Report{}, err
+	}
+	if err := src.look(ctx, s, p, in); err != nil {
+		return Report{}, err
+	}
+	return src.run(ctx, s, p, in, progress)
+}
+
+// look decides everything before anything is written, where the file may hold people who are there already.
+func (s *Source) look(ctx context.Context, store *kv.Store, p kv.Principal, in file) error {
+	t, ok := in.(*tableFile)
+	if s.DryRun || s.Yes || !ok || !t.mayBeAlike() {
+		return nil
+	}
+	trial := *s
+	trial.DryRun = true
+	rep, err := trial.run(ctx, store, p, in, nil)
+	if n := len(rep.LooksLike) + rep.MoreAlike; err == nil && n > 0 {
+		one := rep.LooksLike[0]
+		err = fmt.Errorf("%w: %s who is there already; line %d looks like %s by %s. Say --dry-run to see them all, --yes to add them",
+			ErrSource, counted(n, "new person looks like somebody", "new people look like somebody"), one.Line, one.ID, one.By)
+	}
+	return err
+}
+
+// run reads the rows of a source and writes them.
+func (s *Source) run(ctx context.Context, store *kv.Store, p kv.Principal, in file, progress func(done, total int64)) (Report, error) {
+	rows, err := in.drafts()
+	if err != nil {
+		return Report{}, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	im := &importer{
-		ctx: ctx, cancel: cancel, store: s, who: p, dry: src.DryRun, in: in, progress: progress,
-		maker: maker{event: src.Event, zone: s.Zone(), seen: newSeen(src.DryRun), named: contents{}},
+		ctx: ctx, cancel: cancel, store: store, who: p, dry: s.DryRun, checkins: s.Checkins, in: rows, progress: progress,
+		maker: maker{event: s.Event, zone: s.zone, seen: newSeen(s.DryRun), named: contents{}},
 		ready: make(chan *batch, writers), done: make(chan *batch, writers),
 	}
-	im.run()
-	if err := context.Cause(ctx); err != nil {
-		return im.report, errors.Join(err, closeSource())
+	if t, ok := in.(*tableFile); ok && t.mayBeAlike() {
+		if im.alike, err = newLookalikes(store, p); err != nil {
+			return Report{}, errors.Join(err, rows.close())
+		}
 	}
-	return im.report, closeSource()
+	im.run()
+	in.plan(&im.report)
+	if err := context.Cause(ctx); err != nil {
+		return im.report, errors.Join(err, rows.close())
+	}
+	return im.report, rows.close()
 }
 
 // check finds what is wrong with a source before it is read.
-func (s *Source) check() error {
+func (s *Source) check(store *kv.Store) error {
+	if s.zone = s.Zone; s.zone == nil {
+		s.zone = store.Zone()
+	}
 	if s.Event < 0 {
 		return fmt.Errorf("%w: --event: an id is wanted", ErrUsage)
 	}
-	if s.Kind == "" {
-		return nil
+	if !dateOrder(s.Dates).known() {
+		return fmt.Errorf("%w: --dates %s: dmy, mdy or ymd is wanted", ErrUsage, s.Dates)
+	}
+	if err := s.checkStates(); err != nil || s.Kind == "" {
+		return err
 	}
 	f, err := formOf(s.Kind)
 	if err == nil && s.Event != 0 && f.field(nameEvent) == nil {
 		err = fmt.Errorf("%w: --event: kind %s belongs to no event", ErrUsage, s.Kind)
 	}
+	if err == nil {
+		_, err = originNamed(s.From, f)
+	}
 	return err
+}
+
+// checkStates puts the words of --states into plain form.
+func (s *Source) checkStates() error {
+	states := map[string]string{}
+	for _, word := range sortedKeys(s.States) {
+		state := stateOf(s.States[word], nil)
+		if !slices.Contains(severity, s.States[word]) && state == "" {
+			return fmt.Errorf("%w: --states %s=%s: the states are %s", ErrUsage, word, s.States[word], strings.Join(severity, ", "))
+		}
+		states[plain(word)] = state
+	}
+	s.States = states
+	return nil
 }
 
 // checkEvent finds out whether there is the event of all rows. In a file of several kinds it may be one of the rows.
@@ -88,6 +166,8 @@ type importer struct {
 	store    *kv.Store
 	who      kv.Principal
 	dry      bool
+	checkins bool        // whoever has come in is checked in
+	alike    *lookalikes // nil = nobody looks like anybody
 	in       drafts
 	maker    maker
 	progress func(done, total int64)
@@ -212,8 +292,27 @@ func (im *importer) write(b *batch) {
 		if it.rejected == nil {
 			it.fate, it.err = results[i].Fate, results[i].Err
 			i++
+			if im.checkins && !im.dry && it.entered && it.fate != kv.Rejected {
+				im.admit(it)
+			}
 		}
 	}
+}
+
+// admit checks a ticket in that was used by what the file says. The same file again repeats the first answer.
+func (im *importer) admit(it *item) {
+	code, state := text(it.row.Patch, nameCode), text(it.row.Patch, nameState)
+	event, _ := it.row.Patch.Value(nameEvent)
+	id, ok := record.ParseInt(string(event))
+	if !ok || code == "" || state != "" && state != severity[0] {
+		return
+	}
+	d, err := im.store.CheckIn(im.who, kv.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + code, At: it.at})
+	if err != nil {
+		im.cancel(err)
+		return
+	}
+	it.admitted = d.Outcome == kv.Admitted
 }
 
 // collect counts the batches in the order of the file.
@@ -235,6 +334,9 @@ func (im *importer) collect() {
 	if im.maker.seen != nil {
 		im.report.Warnings = im.maker.seen.warnings()
 	}
+	if t, ok := im.in.(*tableDrafts); ok {
+		t.report(&im.report)
+	}
 }
 
 func (im *importer) count(b *batch) {
@@ -250,6 +352,10 @@ func (im *importer) count(b *batch) {
 			im.report.reject(*it.rejected)
 		default:
 			im.report.count(it.fate)
+			im.report.note(it)
+			if im.alike != nil && it.fate == kv.Created {
+				im.alike.find(it, &im.report)
+			}
 		}
 	}
 }

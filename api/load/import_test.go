@@ -60,6 +60,12 @@ func tickets(t testing.TB, s *kv.Store) (out []map[string]any) {
 	return out
 }
 
+// core is a report without how the file was read, and without what is said of it in other words.
+func core(rep load.Report) load.Report {
+	return load.Report{Created: rep.Created, Updated: rep.Updated, Unchanged: rep.Unchanged, Rejected: rep.Rejected, More: rep.More,
+		Ignored: rep.Ignored, Warnings: rep.Warnings}
+}
+
 func TestImportCopesWithTicketFiles(t *testing.T) {
 	one := map[string]any{"event_id": 7.0, "code": "K7QP-2M9D-4RSX-1", "holder_name": "José Conceição", "state": "valid", "type": "Adulto"}
 	with := func(name string, v any) map[string]any {
@@ -83,12 +89,12 @@ func TestImportCopesWithTicketFiles(t *testing.T) {
 		"two columns of one title":         {file: "codigo;nome;nome;tipo\nK7QP-2M9D-4RSX-1;;José Conceição;Adulto\n", want: one},
 		"the second of one title by map":   {file: "codigo;nome;nome;tipo\nK7QP-2M9D-4RSX-1;Comprador;José Conceição;Adulto\n", set: map[string]string{"holder_name": "Nome#2"}, want: one},
 		"a column by number":               {file: "codigo;xyz;tipo\nK7QP-2M9D-4RSX-1;José Conceição;Adulto\n", set: map[string]string{"holder_name": "#2"}, want: one},
-		"a phone with an apostrophe":       {file: "codigo;nome;tipo;telefone\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;'+55 21 99999-0000\n", want: with("phone", "+55 21 99999-0000")},
+		"a phone with an apostrophe":       {file: "codigo;nome;tipo;telefone\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;'+55 21 99999-0000\n", want: with("phone", "+5521999990000")},
 		"a cancelled ticket":               {file: "codigo;nome;tipo;status\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;Estornado\n", want: with("state", "refunded")},
 		"a day-first time":                 {file: "codigo;nome;tipo;valido ate\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;31/12/2026 19:30\n", want: with("valid_until", "2026-12-31T19:30:00Z")},
 		"a last day":                       {file: "codigo;nome;tipo;valido ate\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;31/12/2026\n", want: with("valid_until", "2026-12-31T23:59:59.999999Z")},
 		"a first day":                      {file: "codigo;nome;tipo;valido de\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;31/12/2026\n", want: with("valid_from", "2026-12-31T00:00:00Z")},
-		"a row's own event":                {file: "codigo;nome;tipo;event_id\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;8\n", want: with("event_id", 8.0)},
+		"an event that --event beats":      {file: "codigo;nome;tipo;event_id\nK7QP-2M9D-4RSX-1;José Conceição;Adulto;8\n", want: one},
 		"NDJSON":                           {file: `{"code":"K7QP-2M9D-4RSX-1","holder_name":"José Conceição","type":"Adulto"}`, want: one},
 	} {
 		s := congregation(t)
@@ -262,7 +268,7 @@ func TestImportOfNDJSON(t *testing.T) {
 		{10, "id", "not an id: an integer from 1 is wanted"},
 		{11, "email", "Enter a valid email address. gender: Is not a valid choice."},
 	}}
-	if diff := cmp.Diff(want, rep); diff != "" {
+	if diff := cmp.Diff(want, core(rep)); diff != "" {
 		t.Errorf("report differs (-want +got):\n%s", diff)
 	}
 	other := mustImport(t, s, load.Source{Kind: "church", Reader: strings.NewReader(`{"kind":"person","full_name":"Bia"}`)})
@@ -274,7 +280,7 @@ func TestImportOfNDJSON(t *testing.T) {
 func TestImportNamesWhatDeservesAWord(t *testing.T) {
 	s := congregation(t)
 	rep := mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("codigo,nome,poltrona\nA-1,Ana,12\nA-2,Bia,13\n")})
-	got, err := json.Marshal(rep)
+	got, err := json.Marshal(core(rep))
 	want := `{"created":2,"updated":0,"unchanged":0,"rejected":[],"ignored_columns":["poltrona"],` +
 		`"warnings":["2 codes are short enough to be guessed (under 60 bits)"]}`
 	if err != nil || string(got) != want {

@@ -21,6 +21,10 @@ type item struct {
 	err      error // the store's, for a rejected one
 	rejected *Rejection
 	column   func(field string) string // the file's name for a field
+
+	entered  bool // the file says that the ticket was used
+	at       time.Time
+	admitted bool // it was checked in
 }
 
 // draft is a row as its file gives it: a JSON object under the kind's own names.
@@ -31,6 +35,9 @@ type draft struct {
 	event  bool // the object names an event
 	body   []byte
 	column func(field string) string
+
+	entered bool      // the row says that its ticket was used
+	at      time.Time // when; zero = not said
 }
 
 // maker makes items of drafts.
@@ -48,7 +55,7 @@ func (it *item) reject(field, why string) *item {
 
 // item reads a draft by its kind's table and holds it against the rows before it.
 func (m *maker) item(d draft) *item {
-	it := &item{line: d.line, form: d.form, column: d.column}
+	it := &item{line: d.line, form: d.form, column: d.column, entered: d.entered, at: d.at}
 	if d.form.field(nameEvent) != nil && !d.event {
 		if m.event == 0 && d.id == "" {
 			return it.reject(nameEvent, "no event: the row names none and --event is not given")
@@ -74,6 +81,9 @@ func (m *maker) item(d draft) *item {
 		return it
 	}
 	it.row.Kind, it.row.Patch = d.form.kind, patch
+	if it.unnamed() {
+		return it.reject(nameFull, "no name")
+	}
 	if m.seen != nil {
 		if it.nameless() {
 			return it.reject(nameCode, record.TextRequired)
@@ -90,6 +100,15 @@ func (m *maker) item(d draft) *item {
 func (it *item) nameless() bool {
 	p := it.row.Patch
 	return it.form.kind == record.Ticket && it.row.ID.IsZero() && text(p, nameCode) == "" && text(p, nameExternal) == ""
+}
+
+// unnamed tells a person whom the row gives no name, unless it is about one who is there.
+func (it *item) unnamed() bool {
+	if it.form.kind != record.Person || !it.row.ID.IsZero() || text(it.row.Patch, nameFull) != "" {
+		return false
+	}
+	_, given := it.row.Patch.Value(nameFull)
+	return given || text(it.row.Patch, nameExternal) == ""
 }
 
 // addMember puts a member at the front of an object.

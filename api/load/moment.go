@@ -8,27 +8,35 @@ import (
 	"time"
 )
 
-// A written date is day first (31/12/2026, 31-12-2026, 31.12.2026) or year first (2026-12-31); a month-first one is refused,
-// since most of its fellows would be misread in silence.
-
 // dayEnd is the last moment of a day.
 const dayEnd = "23:59:59.999999"
 
 const (
-	faultDate   = "not a date; 31/12/2026 and 2026-12-31 are understood, the day stands before the month"
-	faultMoment = "not a date and time; 31/12/2026 19:30 and 2026-12-31 19:30 are understood, the day stands before the month"
+	faultDate   = "not a date; 31/12/2026 and 2026-12-31 are understood"
+	faultMoment = "not a date and time; 31/12/2026 19:30 and 2026-12-31 19:30 are understood"
+	faultYear   = "a year of two digits: the century is not certain"
 )
 
 // day reads a date as people write it, into 2006-01-02. A time of day behind it is left out.
-func day(text string) (string, bool) {
-	date, _, ok := datePart(text)
-	return date, ok
+func day(text string, order dateOrder) (string, string) {
+	w, ok := threeNumbers(text)
+	if !ok {
+		return "", faultDate
+	}
+	date, ok := w.date(order)
+	switch {
+	case !ok:
+		return "", faultDate
+	case len(w.parts[0]) != 4 && len(w.parts[2]) != 4:
+		return "", faultYear
+	}
+	return date, ""
 }
 
 // moment reads a date and time as people write it, into RFC 3339, without an offset where the text has none. A date alone
 // is its midnight.
-func moment(text string) (string, bool) {
-	date, rest, ok := datePart(text)
+func moment(text string, order dateOrder) (string, bool) {
+	date, rest, ok := datePart(text, order)
 	if !ok {
 		return "", false
 	}
@@ -38,25 +46,13 @@ func moment(text string) (string, bool) {
 }
 
 // datePart reads the date that a text begins with.
-func datePart(text string) (date, rest string, ok bool) {
-	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '/' && r != '-' && r != '.' })
-	if end < 0 {
-		end = len(text)
-	}
-	parts := strings.FieldsFunc(text[:end], func(r rune) bool { return r < '0' || r > '9' })
-	if len(parts) != 3 {
+func datePart(text string, order dateOrder) (date, rest string, ok bool) {
+	w, ok := threeNumbers(text)
+	if !ok {
 		return "", "", false
 	}
-	d, m, y := parts[0], parts[1], parts[2]
-	if len(d) == 4 {
-		d, y = y, d
-	}
-	if len(y) != 4 || len(m) > 2 || len(d) > 2 {
-		return "", "", false
-	}
-	date = y + "-" + pad(m) + "-" + pad(d)
-	_, err := time.Parse(time.DateOnly, date)
-	return date, strings.TrimSpace(text[end:]), err == nil
+	date, ok = w.date(order)
+	return date, w.rest, ok
 }
 
 func pad(s string) string {

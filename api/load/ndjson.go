@@ -2,8 +2,10 @@ package load
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"slices"
 	"strings"
@@ -16,29 +18,89 @@ import (
 // maxUnknown is how many unknown names are kept: beyond, a file has values for names.
 const maxUnknown = 100
 
-// ndjson reads drafts from a file of one JSON object a line.
+// ndjsonFile is a file of one JSON object a line.
+type ndjsonFile struct {
+	spool *spool
+	src   *Source
+}
+
+// ndjson reads drafts from one.
 type ndjson struct {
 	in      *lines
+	closer  io.Closer
 	forms   map[string]form   // the kinds that lines may name
 	want    string            // the only kind; "" = each line names its own
 	names   map[string]string // name in the file → field
+	states  map[string]string // what --states says
 	unknown []string          // members that no table has, once each
+	asked   map[string]*profile
+	seed    maphash.Seed
 	dec     jsontext.Decoder
 }
 
-func newNDJSON(in *lines, src *Source) (*ndjson, error) {
-	n := &ndjson{in: in, forms: map[string]form{}, want: src.Kind, names: map[string]string{}}
+// openNDJSON reads the file through for members of tickets that no table has and that may decide who gets in.
+func openNDJSON(ctx context.Context, sp *spool, src *Source) (file, error) {
+	f := &ndjsonFile{sp, src}
+	n, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = n.close() }() // it was only read
+	n.asked, n.seed = map[string]*profile{}, maphash.MakeSeed()
+	for ctx.Err() == nil {
+		if _, _, err := n.next(); err != nil {
+			break
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	var asked Questions
+	for _, name := range sortedKeys(n.asked) {
+		p := n.asked[name]
+		known := p.share(func(v string) bool { return stateOf(v, src.States) != "" || begins(plain(v), tellingValues) })
+		if p.counts != nil && (begins(plain(name), tellingTitles) || 2*known >= p.filled) {
+			ly := &layout{titles: []string{name}}
+			asked = append(asked, (&chooser{ly: ly, src: src, profiles: []profile{*p}}).question(0))
+		}
+	}
+	if len(asked) > 0 {
+		return nil, asked
+	}
+	return f, nil
+}
+
+func (f *ndjsonFile) drafts() (drafts, error) { return f.open() }
+
+func (f *ndjsonFile) plan(*Report) {}
+
+func (f *ndjsonFile) close() error { return nil }
+
+func (f *ndjsonFile) open() (*ndjson, error) {
+	r, closer, err := f.spool.open()
+	if err != nil {
+		return nil, err
+	}
+	n := &ndjson{in: newLines(r), closer: closer, forms: map[string]form{}, want: f.src.Kind, names: map[string]string{}, states: f.src.States}
 	for _, f := range forms() {
 		n.forms[f.kind.Name] = f
 	}
-	for field, name := range src.Map {
+	for field, name := range f.src.Map {
 		if strings.HasPrefix(name, "#") {
-			return nil, fmt.Errorf("%w: --map %s=%s: the objects of this file have names, not numbers", ErrUsage, field, name)
+			return nil, errors.Join(fmt.Errorf("%w: --map %s=%s: the objects of this file have names, not numbers", ErrUsage, field, name), closer.Close())
 		}
 		n.names[name] = field
 	}
+	for _, name := range f.src.Ignore {
+		n.names[name] = nameIgnored
+	}
 	return n, nil
 }
+
+func (n *ndjson) close() error { return n.closer.Close() }
+
+// nameIgnored is what a member is called that is to be passed over.
+const nameIgnored = ""
 
 // next answers the next line's draft, or why there is none; io.EOF after the last.
 func (n *ndjson) next() (draft, *Rejection, error) {
@@ -73,14 +135,19 @@ func (n *ndjson) read(ln line) (draft, *Rejection) {
 		switch {
 		case strings.HasPrefix(m.Name, "_"):
 			return d, &Rejection{ln.n, m.Name, "a name that begins with “_” is the server's own"}
-		case m.Name == nameKind && d.form.field(nameKind) == nil:
+		case m.Name == nameKind && d.form.field(nameKind) == nil, m.Name == nameIgnored:
 			continue
 		case m.Name == nameID:
 			d.id = idText(m.Value)
 			continue
 		case !d.form.has(m.Name):
-			n.skip(d.form, m.Name)
+			n.skip(d.form, m)
 			continue
+		}
+		if m.Name == nameState && d.form.kind == record.Ticket && m.Value.Kind() == '"' {
+			if s := stateOf(record.Unquote(m.Value), n.states); s != "" {
+				m.Value = record.Quote(s)
+			}
 		}
 		d.event = d.event || m.Name == nameEvent && m.Value.Kind() != 'n'
 		d.body = appendMember(d.body, m.Name, m.Value)
@@ -116,14 +183,24 @@ func (n *ndjson) kind(d *draft, members []record.Member) *Rejection {
 
 // skip names an unknown member once. What a table shows and cannot take, as its own export never holds, is passed over
 // without a word.
-func (n *ndjson) skip(f form, name string) {
+func (n *ndjson) skip(f form, m record.Member) {
 	for i := range f.table.Fields {
-		if f.table.Fields[i].Name == name {
+		if f.table.Fields[i].Name == m.Name {
 			return
 		}
 	}
-	if !slices.Contains(n.unknown, name) && len(n.unknown) < maxUnknown {
-		n.unknown = append(n.unknown, name)
+	if n.asked != nil && f.kind == record.Ticket {
+		p := n.asked[m.Name]
+		if p == nil && len(n.asked) < maxUnknown {
+			p = &profile{counts: map[string]int{}}
+			n.asked[m.Name] = p
+		}
+		if p != nil && m.Value.Kind() != '{' && m.Value.Kind() != '[' && m.Value.Kind() != 'n' {
+			p.add(strings.Trim(string(m.Value), `"`), n.seed)
+		}
+	}
+	if !slices.Contains(n.unknown, m.Name) && len(n.unknown) < maxUnknown {
+		n.unknown = append(n.unknown, m.Name)
 	}
 }
 

@@ -14,35 +14,65 @@ import (
 type drafts interface {
 	next() (draft, *Rejection, error)
 	ignored() []string
+	close() error
+}
+
+// file is a source whose columns are decided; it can be read more than once.
+type file interface {
+	drafts() (drafts, error)
+	plan(rep *Report) // says how it is read
+	close() error
 }
 
 // open decides by the content what a source is.
-func open(ctx context.Context, src *Source) (drafts, func() error, error) {
-	r := bufio.NewReaderSize(src.Reader, headSize)
+func open(ctx context.Context, sp *spool, src *Source) (file, error) {
+	r, closer, err := sp.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = closer.Close() }() // it was only read
 	head, err := r.Peek(headSize)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
-		return nil, nil, fmt.Errorf("read the file: %w", err)
+		return nil, fmt.Errorf("read the file: %w", err)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		return openWorkbook(ctx, r, src)
+		return openWorkbook(ctx, sp, src)
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
-		return nil, nil, fmt.Errorf("%w: it is a workbook of the old kind (.xls); save it as .xlsx or CSV", ErrSource)
+		return nil, fmt.Errorf("%w: it is a workbook of the old kind (.xls); save it as .xlsx or CSV", ErrSource)
+	case bytes.HasPrefix(head, []byte("%PDF")), bytes.HasPrefix(head, []byte("\x89PNG")), bytes.HasPrefix(head, []byte("\xff\xd8\xff")):
+		return nil, fmt.Errorf("%w: it is a document or a picture; a list is wanted, as CSV, XLSX or NDJSON", ErrSource)
 	}
 	in := newLines(r)
 	switch in.firstByte() {
 	case 0:
-		return nil, nil, fmt.Errorf("%w: it is empty", ErrSource)
+		return nil, fmt.Errorf("%w: it is empty", ErrSource)
 	case '{':
-		d, err := newNDJSON(in, src)
-		return d, noClose, err
+		if isPretix(head) {
+			return openPretix(ctx, sp, src)
+		}
+		return openNDJSON(ctx, sp, src)
 	case '[':
-		return nil, nil, fmt.Errorf("%w: it is one JSON array; one object a line is read (NDJSON)", ErrSource)
+		return nil, fmt.Errorf("%w: it is one JSON array; one object a line is read (NDJSON)", ErrSource)
 	}
-	d, err := openCSV(in, src)
-	return d, noClose, err
+	if isBinary(head) {
+		return nil, fmt.Errorf("%w: it is no text; a list is wanted, as CSV, XLSX or NDJSON", ErrSource)
+	}
+	return openCSV(ctx, sp, in, src)
 }
 
-func noClose() error { return nil }
+// isBinary tells bytes that stand in no text of any encoding that is read.
+func isBinary(head []byte) bool {
+	if _, ok := wide(head); ok {
+		return false
+	}
+	odd := 0
+	for _, b := range head {
+		if b < ' ' && b != '\n' && b != '\r' && b != '\t' && b != '\f' {
+			odd++
+		}
+	}
+	return odd > len(head)/20
+}
 
 // firstByte is the first byte of the text that is no white space; 0 where the head has none.
 func (l *lines) firstByte() byte {
@@ -71,7 +101,7 @@ func tabular(src *Source) (form, error) {
 	if err != nil {
 		return form{}, err
 	}
-	for field := range src.Map {
+	for _, field := range sortedKeys(src.Map) {
 		if !f.has(field) {
 			return form{}, fmt.Errorf("%w: --map %s=…: kind %s has no such field%s", ErrUsage, field, src.Kind, didYouMean(field, f.known()))
 		}
@@ -80,7 +110,7 @@ func tabular(src *Source) (form, error) {
 }
 
 // openCSV finds the separator and the header: of comma, semicolon and tab the one that makes a row name the most fields.
-func openCSV(in *lines, src *Source) (drafts, error) {
+func openCSV(ctx context.Context, sp *spool, in *lines, src *Source) (file, error) {
 	f, err := tabular(src)
 	if err != nil {
 		return nil, err
@@ -91,7 +121,7 @@ func openCSV(in *lines, src *Source) (drafts, error) {
 	for _, c := range separators(in) {
 		top := top(&csvRows{in: in.probe(), comma: c})
 		ly := findHeader(top, f, src)
-		if ly != nil && (best == nil || len(ly.feeds) > len(best.feeds)) {
+		if ly != nil && (best == nil || ly.named() > best.named()) {
 			best, comma = ly, c
 		}
 		tops = append(tops, top)
@@ -99,15 +129,18 @@ func openCSV(in *lines, src *Source) (drafts, error) {
 	if best == nil {
 		return nil, headless(tops, f)
 	}
-	if err := best.check(src); err != nil {
-		return nil, err
-	}
-	rows := &csvRows{in: in, comma: comma}
-	if err := skipTo(rows, best.line); err != nil {
-		return nil, err
-	}
-	rows.width, rows.full = len(best.titles), best.full
-	return &tableDrafts{rows: rows, ly: best, cells: cellReader{words: map[string]string{}}}, nil
+	return newTableFile(ctx, src, best, func(ly *layout) (table, error) {
+		r, closer, err := sp.open()
+		if err != nil {
+			return nil, err
+		}
+		rows := &csvRows{in: newLines(r), comma: comma, closer: closer}
+		if err := skipTo(rows, ly.line); err != nil {
+			return nil, errors.Join(err, closer.Close())
+		}
+		rows.width, rows.full = len(ly.titles), ly.full
+		return rows, nil
+	})
 }
 
 // headless is the fault of a file in which no separator gives a header: that of the one which comes closest.

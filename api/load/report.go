@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,22 +27,62 @@ type Rejection struct {
 	Reason string `json:"reason"`
 }
 
-// Report is what became of a file's rows.
+// Report is what became of a file's rows, or would become of them, and how the file was read.
 type Report struct {
 	Created   int
 	Updated   int
 	Unchanged int
 	Rejected  []Rejection // by line; the first 10,000
 	More      int         // rows that were rejected beyond those
+	Reasons   []Reason    // of all of them, each once
 	Ignored   []string    // columns that were not read
 	Warnings  []string
+
+	Source    string   // the system that wrote the file; "" = none that is known
+	Columns   []Column // of a table
+	States    map[string]int
+	Types     []Type // of tickets, where they were counted
+	LeftOut   int    // rows of types that were not wanted
+	Entered   int    // tickets that the file says were used
+	Admitted  int    // of these, those that were checked in
+	LooksLike []Alike
+	MoreAlike int
+}
+
+// Column is one field of a table and where it comes from.
+type Column struct {
+	Field   string   `json:"field"`
+	Column  string   `json:"column"`
+	Why     string   `json:"why"`
+	Samples []string `json:"samples"`
+}
+
+// Reason is why rows were refused: how many, and the first lines.
+type Reason struct {
+	Column string `json:"column"`
+	Reason string `json:"reason"`
+	Count  int    `json:"count"`
+	Lines  []int  `json:"lines"`
+}
+
+// Alike is a new person who may be one that is there already.
+type Alike struct {
+	Line int    `json:"line"`
+	ID   string `json:"id"`
+	By   string `json:"by"`
 }
 
 // maxRejected is how many rejections are listed: a file that is wrong as a whole must not fill the memory.
-const maxRejected = 10_000
+const (
+	maxRejected = 10_000
+	maxReasons  = 100
+	maxLines    = 3
+	maxAlike    = 100
+)
 
 // reject notes a row that was not written.
 func (r *Report) reject(why Rejection) {
+	r.because(why)
 	if len(r.Rejected) == maxRejected {
 		r.More++
 		return
@@ -49,20 +90,55 @@ func (r *Report) reject(why Rejection) {
 	r.Rejected = append(r.Rejected, why)
 }
 
-// MarshalJSON writes the shape of design.md §6; what is beyond the list, ignored columns and warnings only where there are any.
+// because counts a reason.
+func (r *Report) because(why Rejection) {
+	for i := range r.Reasons {
+		if one := &r.Reasons[i]; one.Reason == why.Reason && one.Column == why.Column {
+			if one.Count++; len(one.Lines) < maxLines {
+				one.Lines = append(one.Lines, why.Line)
+			}
+			return
+		}
+	}
+	if len(r.Reasons) < maxReasons {
+		r.Reasons = append(r.Reasons, Reason{why.Column, why.Reason, 1, []int{why.Line}})
+	}
+}
+
+// alike notes a new person who may be one that is there.
+func (r *Report) alike(one Alike) {
+	if len(r.LooksLike) == maxAlike {
+		r.MoreAlike++
+		return
+	}
+	r.LooksLike = append(r.LooksLike, one)
+}
+
+// MarshalJSON writes the shape of design.md §6; what is beyond the list only where there is any.
 func (r Report) MarshalJSON() ([]byte, error) {
 	if r.Rejected == nil {
 		r.Rejected = []Rejection{}
 	}
 	return json.Marshal(struct {
-		Created   int         `json:"created"`
-		Updated   int         `json:"updated"`
-		Unchanged int         `json:"unchanged"`
-		Rejected  []Rejection `json:"rejected"`
-		More      int         `json:"rejected_more,omitempty"`
-		Ignored   []string    `json:"ignored_columns,omitempty"`
-		Warnings  []string    `json:"warnings,omitempty"`
-	}{r.Created, r.Updated, r.Unchanged, r.Rejected, r.More, r.Ignored, r.Warnings})
+		Created   int            `json:"created"`
+		Updated   int            `json:"updated"`
+		Unchanged int            `json:"unchanged"`
+		Rejected  []Rejection    `json:"rejected"`
+		More      int            `json:"rejected_more,omitempty"`
+		Reasons   []Reason       `json:"reasons,omitempty"`
+		Ignored   []string       `json:"ignored_columns,omitempty"`
+		Warnings  []string       `json:"warnings,omitempty"`
+		Source    string         `json:"source,omitempty"`
+		Columns   []Column       `json:"columns,omitempty"`
+		States    map[string]int `json:"states,omitempty"`
+		Types     []Type         `json:"types,omitempty"`
+		LeftOut   int            `json:"left_out,omitempty"`
+		Entered   int            `json:"checked_in,omitempty"`
+		Admitted  int            `json:"admitted,omitempty"`
+		LooksLike []Alike        `json:"looks_like,omitempty"`
+		MoreAlike int            `json:"looks_like_more,omitempty"`
+	}{r.Created, r.Updated, r.Unchanged, r.Rejected, r.More, r.Reasons, r.Ignored, r.Warnings,
+		r.Source, r.Columns, r.States, r.Types, r.LeftOut, r.Entered, r.Admitted, r.LooksLike, r.MoreAlike})
 }
 
 // count notes the fate of one row.
@@ -74,6 +150,22 @@ func (r *Report) count(f kv.Fate) {
 		r.Updated++
 	case kv.Unchanged:
 		r.Unchanged++
+	}
+}
+
+// note counts what a row that was taken says.
+func (r *Report) note(it *item) {
+	if it.form.kind == record.Ticket {
+		if r.States == nil {
+			r.States = map[string]int{}
+		}
+		r.States[cmp.Or(text(it.row.Patch, nameState), severity[0])]++
+	}
+	if it.entered {
+		r.Entered++
+	}
+	if it.admitted {
+		r.Admitted++
 	}
 }
 

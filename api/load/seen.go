@@ -51,6 +51,9 @@ func (s *seen) before(it *item) (field string, line int) {
 	if code != "" {
 		keys = append(keys, rowKey{nameCode, s.hash(it.form.kind.Name, nameCode, string(event)+"\x00"+code)})
 	}
+	if cpf := text(p, nameCPF); it.form.kind == record.Person && record.IsCPF(cpf) {
+		keys = append(keys, rowKey{nameCPF, s.hash(it.form.kind.Name, nameCPF, cpf)})
+	}
 	for _, k := range keys {
 		if n, ok := s.lines[k.sum]; ok {
 			return k.field, int(n)

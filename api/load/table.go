@@ -1,9 +1,9 @@
 package load
 
 import (
-	"cmp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"doorward/kv/record"
@@ -15,14 +15,18 @@ const faultBlank = "This field may not be blank."
 // table is a file of rows and columns. next answers io.EOF after the last row.
 type table interface {
 	next() (cells, error)
+	close() error
 }
 
 // tableDrafts reads drafts from a table whose columns are laid out.
 type tableDrafts struct {
 	rows  table
 	ly    *layout
+	only  []string // the types of tickets that are taken, in plain form; nil = all
 	cells cellReader
-	over  []int // columns that said something else than one of the same title before them
+	over  []int // columns that said something else than one before them
+	left  int   // rows of other types
+	zone  *time.Location
 }
 
 // ignored names the columns that were not read, also where that holds for some of the rows.
@@ -35,6 +39,8 @@ func (t *tableDrafts) ignored() []string {
 	return names
 }
 
+func (t *tableDrafts) close() error { return t.rows.close() }
+
 // passOver notes the columns of a field that say something else than the cell that counts.
 func (t *tableDrafts) passOver(columns []int, cell string, texts []string) {
 	for _, c := range columns {
@@ -45,12 +51,33 @@ func (t *tableDrafts) passOver(columns []int, cell string, texts []string) {
 }
 
 func (t *tableDrafts) next() (draft, *Rejection, error) {
-	row, err := t.rows.next()
-	if err != nil {
-		return draft{}, nil, err
+	for {
+		row, err := t.rows.next()
+		if err != nil {
+			return draft{}, nil, err
+		}
+		if row.fault == "" && t.leaves(row.texts) {
+			t.left++
+			continue
+		}
+		d, r := t.read(row)
+		return d, r, nil
 	}
-	d, r := t.read(row)
-	return d, r, nil
+}
+
+// leaves tells a row of a type that is not wanted.
+func (t *tableDrafts) leaves(texts []string) bool {
+	return t.only != nil && !slices.Contains(t.only, plain(t.ly.cell(nameType, texts)))
+}
+
+// cell is what a row has for a field.
+func (ly *layout) cell(field string, texts []string) string {
+	for i := range ly.feeds {
+		if f := &ly.feeds[i]; f.name == field {
+			return joined(f.parts, texts)
+		}
+	}
+	return ""
 }
 
 func (t *tableDrafts) read(row cells) (draft, *Rejection) {
@@ -58,7 +85,7 @@ func (t *tableDrafts) read(row cells) (draft, *Rejection) {
 	if row.fault != "" {
 		return d, &Rejection{row.line, t.ly.column(row.at), row.fault}
 	}
-	if at, fault := t.stray(row.texts); fault != "" {
+	if at, fault := t.ly.stray(row.texts); fault != "" {
 		return d, &Rejection{row.line, t.ly.column(at), fault}
 	}
 	d.body = append(make([]byte, 0, 256), '{')
@@ -67,37 +94,44 @@ func (t *tableDrafts) read(row cells) (draft, *Rejection) {
 			return d, r
 		}
 	}
-	if len(t.ly.flags) > 0 {
-		if r := t.flag(&d, row); r != nil {
-			return d, r
-		}
+	if r := t.state(&d, row); r != nil {
+		return d, r
 	}
+	d.entered, d.at = t.checkin(row.texts)
 	d.body = append(d.body, '}')
 	return d, nil
 }
 
 // stray tells rows that hold no record: the header once more, and a line of totals.
-func (t *tableDrafts) stray(texts []string) (at int, fault string) {
+func (ly *layout) stray(texts []string) (at int, fault string) {
 	filled, titled := 0, 0
 	for i, cell := range texts {
 		if cell = strings.TrimSpace(cell); cell == "" {
 			continue
 		}
 		filled++
-		if i < len(t.ly.titles) && cell == t.ly.titles[i] {
+		if i < len(ly.titles) && cell == ly.titles[i] {
 			titled++
 		}
 	}
-	if titled > 0 && titled == filled && (titled > 1 || len(t.ly.titles) == 1) {
-		return t.ly.feeds[0].columns[0], "the header once more"
+	if titled > 0 && titled == filled && (titled > 1 || len(ly.titles) == 1) {
+		return ly.firstColumn(), "the header once more"
 	}
-	if filled > 2 || len(t.ly.titles) <= filled {
+	if filled > 2 || len(ly.titles) <= filled {
 		return 0, ""
 	}
 	if at := slices.IndexFunc(texts, isTotal); at >= 0 && !slices.ContainsFunc(slices.Delete(slices.Clone(texts), at, at+1), isWord) {
 		return at, "a line of totals"
 	}
 	return 0, ""
+}
+
+// firstColumn is one that is read.
+func (ly *layout) firstColumn() int {
+	for _, f := range ly.feeds {
+		return f.parts[0][0]
+	}
+	return 0
 }
 
 func isTotal(cell string) bool {
@@ -109,21 +143,25 @@ func isWord(cell string) bool { return strings.ContainsFunc(cell, unicode.IsLett
 
 // feed puts one field's value into the draft.
 func (t *tableDrafts) feed(d *draft, row cells, feed *feed) *Rejection {
-	if feed.name == nameState && len(t.ly.flags) > 0 {
-		return nil // flag reads it
-	}
-	at, cell := first(feed.columns, row.texts)
+	at, cell := first(feed.parts[0], row.texts)
 	if feed.name == nameID {
 		d.id = cell
 		return nil
 	}
-	if feed.joined {
-		cell = joined(feed.columns, row.texts)
-	} else if len(feed.columns) > 1 {
-		t.passOver(feed.columns, cell, row.texts)
+	for _, columns := range feed.parts {
+		if len(columns) > 1 {
+			_, said := first(columns, row.texts)
+			t.passOver(columns, said, row.texts)
+		}
 	}
-	if cell == "" && feed.name == nameCode && d.form.kind == record.Ticket {
+	if len(feed.parts) > 1 {
+		cell = joined(feed.parts, row.texts)
+	}
+	if clean(cell) == "" && feed.name == nameCode && d.form.kind == record.Ticket {
 		return &Rejection{row.line, t.ly.column(at), faultBlank}
+	}
+	if clean(cell) != "" && feed.name == nameExternal && t.ly.origin.ids != "" && feed.why == t.ly.origin.name {
+		cell = t.ly.origin.name + ":" + clean(cell)
 	}
 	v, fault := t.cells.value(feed.name, d.form.field(feed.name), cell)
 	switch {
@@ -136,54 +174,45 @@ func (t *tableDrafts) feed(d *draft, row cells, feed *feed) *Rejection {
 	return nil
 }
 
-// flag puts a ticket's state into the draft: the worst that its state column and its yes/no columns say. A blank cell says
-// nothing.
-func (t *tableDrafts) flag(d *draft, row cells) *Rejection {
-	worst := -1
-	for _, f := range t.ly.feeds {
-		if f.name != nameState {
+// checkin tells whether a row says that its ticket was used, and when, where it says that.
+func (t *tableDrafts) checkin(texts []string) (entered bool, at time.Time) {
+	for _, i := range t.ly.checkins {
+		if i >= len(texts) {
 			continue
 		}
-		at, cell := first(f.columns, row.texts)
-		v, fault := t.cells.value(nameState, d.form.field(nameState), cell)
-		if v == nil && fault == "" {
-			continue
+		cell := clean(texts[i])
+		if isDated(cell) {
+			entered = true
+			if m, ok := moment(cell, t.ly.orders[nameCheckin]); ok {
+				at = inZone(m, t.zone)
+			}
 		}
-		if worst = slices.Index(severity, strings.Trim(string(v), `"`)); worst < 0 {
-			return &Rejection{row.line, t.ly.column(at), cmp.Or(fault, "Is not a valid choice: valid, cancelled, refunded, unpaid, blocked, or a usual word for one of them.")}
-		}
+		entered = entered || truths[plain(cell)] == "true"
 	}
-	for _, f := range t.ly.flags {
-		at, cell := first([]int{f.column}, row.texts)
-		if cell == "" {
-			continue
-		}
-		said, isState := choices[nameState][plain(cell)]
-		switch yes := truths[plain(cell)]; {
-		case yes == f.when:
-			worst = max(worst, slices.Index(severity, f.state))
-		case yes != "":
-			worst = max(worst, 0)
-		case isState:
-			worst = max(worst, slices.Index(severity, said))
-		default:
-			return &Rejection{row.line, t.ly.column(at), "neither yes nor no"}
-		}
+	for _, by := range t.ly.deciders {
+		entered = entered || by.column < len(texts) && plain(texts[by.column]) == "checked in"
 	}
-	if worst >= 0 {
-		d.body = appendMember(d.body, nameState, record.Quote(severity[worst]))
-	}
-	return nil
+	return entered, at
 }
 
-func joined(columns []int, texts []string) string {
-	var parts []string
-	for _, c := range columns {
-		if _, cell := first([]int{c}, texts); cell != "" {
-			parts = append(parts, cell)
+// inZone reads a moment that names no offset in a zone; zero where it is none.
+func inZone(moment string, zone *time.Location) time.Time {
+	at, err := time.Parse(time.RFC3339, moment)
+	if err != nil && zone != nil {
+		at, _ = time.ParseInLocation("2006-01-02T15:04:05", moment, zone)
+	}
+	return at
+}
+
+// joined are the parts of a field's value, parted by blanks.
+func joined(parts [][]int, texts []string) string {
+	var all []string
+	for _, columns := range parts {
+		if _, cell := first(columns, texts); cell != "" {
+			all = append(all, cell)
 		}
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(all, " ")
 }
 
 // first is the first of some columns whose cell is not blank.

@@ -70,11 +70,9 @@ func TestImportOfTicketCodes(t *testing.T) {
 
 func TestImportTakesTheMoreSpecificTitle(t *testing.T) {
 	for name, c := range map[string]told{
-		"code": {text: "Código;Código do ingresso\nP-1;A-1\n", want: []m{{"code": "A-1"}}, ignore: []string{"Código"}},
-		"state": {text: "code;Situação;Situação do ingresso\nA-1;ok;cancelado\n", want: []m{{"code": "A-1", "state": "cancelled"}},
-			ignore: []string{"Situação"}},
-		"state of the payment": {text: "code;Status do pagamento;Status\nA-1;pendente;ok\n", want: []m{{"code": "A-1", "state": "unpaid"}},
-			ignore: []string{"Status"}},
+		"code":                 {text: "Código;Código do ingresso\nP-1;A-1\n", want: []m{{"code": "A-1"}}, ignore: []string{"Código"}},
+		"state":                {text: "code;Situação;Situação do ingresso\nA-1;ok;cancelado\n", want: []m{{"code": "A-1", "state": "cancelled"}}},
+		"state of the payment": {text: "code;Status do pagamento;Status\nA-1;pendente;ok\n", want: []m{{"code": "A-1", "state": "unpaid"}}},
 		"holder": {text: "code;Nome;Participante;Comprador\nA-1;Ana;Bia;Caio\n", want: []m{{"code": "A-1", "holder_name": "Bia"}},
 			ignore: []string{"Nome", "Comprador"}},
 		"holder's name": {text: "code;Comprador;Nome do participante\nA-1;Ana;Bia\n", want: []m{{"code": "A-1", "holder_name": "Bia"}},
@@ -96,7 +94,7 @@ func TestImportTakesTheMoreSpecificTitle(t *testing.T) {
 		"yes and no": {text: "code;Pago;Cancelado;Bloqueado;Reembolsado\nA-1;sim;não;;\nA-2;não;não;;\nA-3;não;sim;x;sim\nA-4;;;x;\nA-5;Pix;;;\nA-6;Pendente;;;\n",
 			want: []m{{"code": "A-1"}, {"code": "A-2", "state": "unpaid"}, {"code": "A-3", "state": "cancelled"}, {"code": "A-4", "state": "blocked"},
 				{"code": "A-6", "state": "unpaid"}},
-			reject: []load.Rejection{{Line: 6, Column: "Pago", Reason: "neither yes nor no"}}},
+			reject: []load.Rejection{{Line: 6, Column: "Pago", Reason: "not a known state; --states 'WORD=valid' says what a word means"}}},
 		"yes and no beside a state": {text: "code;Status;Cancelado\nA-1;pendente;não\nA-2;pendente;sim\n",
 			want: []m{{"code": "A-1", "state": "unpaid"}, {"code": "A-2", "state": "cancelled"}}},
 	} {
@@ -112,7 +110,7 @@ func TestImportOfTicketsByExternalID(t *testing.T) {
 		for _, want := range []load.Report{{Created: 1}, {Unchanged: 1}} {
 			text := title + ";Nome\nX-1;Ana\n"
 			got := mustImport(t, s, load.Source{Reader: strings.NewReader(text), Kind: "ticket", Event: 7, Map: mapped})
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := cmp.Diff(want, core(got)); diff != "" {
 				t.Errorf("%s: report differs (-want +got):\n%s", title, diff)
 			}
 		}
@@ -173,7 +171,7 @@ func TestImportRefusesTicketsThatNothingNames(t *testing.T) {
 		}
 		got := mustImport(t, s, c.src)
 		got.Warnings = nil // of short codes
-		if diff := cmp.Diff(c.want, got); diff != "" {
+		if diff := cmp.Diff(c.want, core(got)); diff != "" {
 			t.Errorf("report differs (-want +got):\n%s", diff)
 		}
 	}
@@ -198,7 +196,7 @@ func TestImportOfCodesAsCellsShowThem(t *testing.T) {
 	s := congregation(t)
 	mustImport(t, s, load.Source{Reader: &b, Kind: "ticket", Event: 7})
 	want := []m{{"code": "000042", "phone": "5511999990000", "order": "000012", "state": "valid", "event_id": 7.0},
-		{"code": "K-1", "phone": "11 9", "order": "000013", "state": "valid", "event_id": 7.0}}
+		{"code": "K-1", "phone": "119", "order": "000013", "state": "valid", "event_id": 7.0}}
 	if diff := cmp.Diff(want, tickets(t, s)); diff != "" {
 		t.Errorf("tickets differ (-want +got):\n%s", diff)
 	}

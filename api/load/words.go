@@ -17,20 +17,23 @@ var titles = []struct {
 	{"external_id", "external id|id externo|codigo externo;uuid;id do ingresso|ticket id|id da inscricao|registration id"},
 	{"event_id", "event id|id do evento|evento id|id evento|codigo do evento"},
 	{"code", "codigo|ticket code|code|barcode|barcode number|bar code|codigo de barras|codigo do ingresso|codigo ingresso|n do ingresso|" +
-		"n ingresso|n de ingresso|no do ingresso|numero do ingresso|numero ingresso|numero de ingresso|ticket number|ticket no|qr code|qrcode|codigo qr|voucher|localizador"},
-	{"type", "tipo|tipo de ingresso|tipo do ingresso|tipo ingresso|ingresso|ticket type|ticket;categoria|modalidade;setor;lote"},
+		"n ingresso|n de ingresso|no do ingresso|numero do ingresso|numero ingresso|numero de ingresso|ticket number|ticket no|qr code|qrcode|codigo qr|ticket secret|segredo do ingresso|secret|segredo|" +
+		"codigo de entrada|codigo de la entrada|numero de entrada|localizador"},
+	{"type", "tipo|tipo de ingresso|tipo do ingresso|tipo ingresso|ingresso|ticket type|ticket|tipo de entrada|product|produto|producto;categoria|modalidade;setor;lote"},
 	{"state", "ticket status|ticket state|attendee status|status do participante|status do ingresso|situacao do ingresso|" +
-		"estado do ingresso;situacao|status|estado|payment status|status do pagamento|estado do pagamento|situacao do pagamento|pagamento"},
+		"estado do ingresso|situacao da inscricao|status da inscricao|estado da inscricao|order status|status do pedido|situacao do pedido|" +
+		"estado do pedido|estado de pagamento|estado del pago|estado del pedido;situacao|status|estado|payment status|status do pagamento|estado do pagamento|situacao do pagamento|pagamento"},
 	{"holder_name", "holder|holder name|participante|nome do participante|titular|nome do titular|attendee|attendee name|" +
 		"inscrito|nome do inscrito|portador|nome do portador|convidado|nome do convidado|guest|guest name;" +
-		"nome|name|full name|nome completo;cliente|nome do cliente|comprador|nome do comprador|buyer|buyer name"},
+		"nome|name|full name|nome completo|nombre|nombre completo;cliente|nome do cliente|comprador|nome do comprador|buyer|buyer name"},
 	{"full_name", "nome|name|nome completo|full name|nome do membro;pessoa"},
 	{"name", "nome;titulo|title;descricao"},
-	{"email", "e mail|mail|correio eletronico|email do participante|e mail do participante|email address|endereco de e mail"},
-	{"phone", "telefone|fone|tel|phone number|telefone do participante;celular|mobile;whatsapp;contato"},
-	{"mobile_phone", "celular|telefone celular|mobile|mobile phone|cell|cell phone|cellphone;whatsapp"},
-	{"order", "pedido|order id|order number|numero do pedido|n do pedido|codigo do pedido|compra|n da compra;reserva;familia|household"},
-	{"valid_from", "valido de|valido a partir de|inicio da validade|not before"},
+	{"email", "e mail|mail|correio eletronico|correo electronico|correo|email do participante|e mail do participante|attendee email|email address|endereco de e mail;" +
+		"home email;work email|email de trabalho;other email"},
+	{"phone", "telefone|fone|tel|telefono|phone number|numero de telefone|telefone do participante|home phone number|home phone|homephone;celular|mobile;whatsapp;contato;work phone"},
+	{"mobile_phone", "celular|telefone celular|mobile|mobile phone|mobile phone number|cell|cell phone|cellphone;whatsapp"},
+	{"order", "pedido|order id|order number|order code|numero do pedido|n do pedido|codigo do pedido|codigo del pedido|compra|n da compra;reserva;familia|household"},
+	{"valid_from", "valido de|valido desde|valido a partir de|inicio da validade|not before"},
 	{"valid_until", "valido ate;validade|vencimento|expira em|fim da validade|expires|valid to"},
 	{"person_id", "person id|id da pessoa|id pessoa|id do membro"},
 	{"person", "person id|id da pessoa|id pessoa|id do membro"},
@@ -48,10 +51,10 @@ var titles = []struct {
 	{"baptism_date", "batismo|data do batismo|data de batismo"},
 	{"baptism_type", "tipo de batismo|tipo do batismo"},
 	{"marital_status", "estado civil"},
-	{"marriage_date", "casamento|data do casamento|data de casamento"},
+	{"marriage_date", "casamento|data do casamento|data de casamento|anniversary|anniversary date"},
 	{"church_profile", "perfil|perfil na igreja"},
 	{"membership_number", "matricula|numero de membro|rol|n do rol|numero no rol"},
-	{"membership_start_date", "membro desde|data de membresia|data de entrada|member since"},
+	{"membership_start_date", "membro desde|data de membresia|data de entrada|member since|membershipdate|membership date"},
 	{"occupation", "profissao|ocupacao|profession"},
 	{"education_level", "escolaridade"},
 	{"nationality", "nacionalidade"},
@@ -76,26 +79,8 @@ var titles = []struct {
 	{"subscription_deadline", "inscricoes ate|prazo de inscricao|fim das inscricoes"},
 }
 
-// flagTitles are the titles of yes/no columns that say a ticket's state.
-var flagTitles = []struct{ state, when, words string }{
-	{"cancelled", "true", "cancelado|cancelada|cancelled|canceled|anulado|anulada"},
-	{"refunded", "true", "reembolsado|reembolsada|estornado|estornada|refunded"},
-	{"blocked", "true", "bloqueado|bloqueada|blocked"},
-	{"unpaid", "false", "pago|paga|paid"},
-}
-
-// severity orders the states of a ticket: of several the last counts.
-var severity = []string{"valid", "unpaid", "blocked", "refunded", "cancelled"}
-
 // choices are the words by which people mean a choice of a field, in plain form.
 var choices = map[string]map[string]string{
-	"state": alias(
-		"valid", "valido|valida|ativo|ativa|active|pago|paga|paid|confirmado|confirmada|confirmed|aprovado|aprovada|approved|"+
-			"emitido|issued|ok|complete|completed|concluido|cortesia|gratuito|free|attending|checked in",
-		"cancelled", "cancelado|cancelada|canceled|cancelled|anulado|void|voided|not attending|deleted|transferred",
-		"refunded", "reembolsado|reembolsada|estornado|estornada|devolvido|refund|chargeback",
-		"unpaid", "pendente|pending|aguardando|aguardando pagamento|nao pago|em aberto|awaiting payment|awaiting|not paid|a pagar",
-		"blocked", "bloqueado|bloqueada|suspenso|suspended"),
 	"transaction_type": alias("expense", "saida|saidas|despesa|despesas|debito|pagamento|pagamentos",
 		"income", "entrada|entradas|receita|receitas|credito|dizimo|dizimos|oferta|ofertas"),
 	"is_active":      alias("true", "ativo|ativa|active", "false", "inativo|inativa|inactive"),

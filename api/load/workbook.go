@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,66 +16,59 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// workbook is an .xlsx file, kept in a temporary file while it is read.
+// workbook is an .xlsx file.
 type workbook struct {
 	ctx  context.Context
 	file *excelize.File
-	temp string
 }
 
-// openWorkbook reads the first sheet that has a recognisable header.
-func openWorkbook(ctx context.Context, r io.Reader, src *Source) (drafts, func() error, error) {
+// openWorkbook reads the one sheet that has a recognisable header; of several it must be said which.
+func openWorkbook(ctx context.Context, sp *spool, src *Source) (file, error) {
 	f, err := tabular(src)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	w, err := spool(ctx, r)
+	w := &workbook{ctx: ctx}
+	if err := w.open(sp); err != nil {
+		return nil, err
+	}
+	t, err := w.table(f, src)
 	if err != nil {
-		return nil, nil, err
+		return nil, errors.Join(err, w.file.Close())
 	}
-	d, err := w.drafts(f, src)
-	if err != nil {
-		return nil, nil, errors.Join(err, w.close())
-	}
-	return d, func() error { return errors.Join(d.rows.(*sheet).close(), w.close()) }, nil
+	t.end = w.file.Close
+	return t, nil
 }
 
-func spool(ctx context.Context, r io.Reader) (*workbook, error) {
-	temp, err := os.CreateTemp("", "doorward-*.xlsx")
-	if err != nil {
-		return nil, fmt.Errorf("keep the workbook: %w", err)
+func (w *workbook) open(sp *spool) error {
+	info, err := os.Stat(sp.name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the workbook: %w", err)
+	case info.Size() > maxWorkbook:
+		return fmt.Errorf("%w: the workbook is larger than 256 MiB; save it as CSV", ErrSource)
 	}
-	w := &workbook{ctx: ctx, temp: temp.Name()}
-	n, err := io.Copy(temp, io.LimitReader(r, maxWorkbook+1))
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return nil, errors.Join(fmt.Errorf("keep the workbook: %w", err), w.close())
+	if err := inspect(w.ctx, sp.name); err != nil {
+		return err
 	}
-	if n > maxWorkbook {
-		return nil, errors.Join(fmt.Errorf("%w: the workbook is larger than 256 MiB; save it as CSV", ErrSource), w.close())
-	}
-	if err := inspect(ctx, w.temp); err != nil {
-		return nil, errors.Join(err, w.close())
-	}
-	w.file, err = excelize.OpenFile(w.temp, excelize.Options{
+	w.file, err = excelize.OpenFile(sp.name, excelize.Options{
 		RawCellValue: true, UnzipSizeLimit: maxUnzipped, UnzipXMLSizeLimit: maxInMemory,
 	})
 	if err != nil {
-		return nil, errors.Join(unreadable(err), w.close())
+		return unreadable(err)
 	}
-	return w, nil
+	return nil
 }
 
-func (w *workbook) close() error {
-	var err error
-	if w.file != nil {
-		err = w.file.Close()
-	}
-	return errors.Join(err, os.Remove(w.temp))
-}
-
-func (w *workbook) drafts(f form, src *Source) (*tableDrafts, error) {
+// table finds the sheet with the list.
+func (w *workbook) table(f form, src *Source) (*tableFile, error) {
 	var fault error
+	var found []string
+	var best *layout
 	for _, name := range w.file.GetSheetList() {
+		if src.Sheet != "" && name != src.Sheet {
+			continue
+		}
 		s, err := w.sheet(name)
 		if err != nil {
 			continue // a chart sheet has no rows
@@ -84,46 +78,65 @@ func (w *workbook) drafts(f form, src *Source) (*tableDrafts, error) {
 			return nil, errors.Join(context.Cause(w.ctx), s.close())
 		}
 		ly := findHeader(head, f, src)
-		if err := s.rows.Close(); err != nil {
+		if err := s.close(); err != nil {
 			return nil, fmt.Errorf("read the workbook: %w", err)
 		}
 		switch {
-		case ly == nil && fault == nil:
-			fault = noHeader(head, f)
 		case ly == nil:
-		default:
-			if fault = ly.check(src); fault == nil {
-				return w.lay(name, ly)
+			if fault == nil {
+				fault = noHeader(head, f)
 			}
+		case len(ly.missing(src)) > 0:
+			fault = cmp.Or(fault, ly.check(src))
+		default:
+			found, best = append(found, name), ly
 		}
 	}
-	if fault == nil {
+	switch {
+	case len(found) > 1:
+		return nil, fmt.Errorf("%w: the workbook has %d sheets with such a list, “%s”: say which with --sheet '%s'",
+			ErrSource, len(found), strings.Join(found, "”, “"), found[0])
+	case len(found) == 1:
+		return w.open1(found[0], best, src)
+	case fault == nil && src.Sheet != "":
+		fault = fmt.Errorf("%w: --sheet %s: the workbook has no such sheet%s", ErrUsage, src.Sheet, didYouMean(src.Sheet, w.file.GetSheetList()))
+	case fault == nil:
 		fault = fmt.Errorf("%w: the workbook has no sheet", ErrSource)
 	}
 	return nil, fault
 }
 
-// lay opens a sheet again, below its header.
-func (w *workbook) lay(name string, ly *layout) (*tableDrafts, error) {
-	s, err := w.sheet(name)
-	if err != nil {
-		return nil, fmt.Errorf("read the workbook: %w", err)
-	}
+func (w *workbook) open1(name string, ly *layout, src *Source) (*tableFile, error) {
 	props, err := w.file.GetWorkbookProps()
 	if err != nil {
 		return nil, fmt.Errorf("read the workbook: %w", err)
 	}
-	d := &tableDrafts{rows: s, ly: ly, cells: cellReader{workbook: true, words: map[string]string{}}}
-	d.cells.from1904 = props.Date1904 != nil && *props.Date1904
+	t, err := newTableFile(w.ctx, src, ly, func(ly *layout) (table, error) { return w.below(name, ly) })
+	if err != nil {
+		return nil, err
+	}
+	t.cells.workbook, t.cells.from1904 = true, props.Date1904 != nil && *props.Date1904
+	return t, nil
+}
+
+// below opens a sheet below its header.
+func (w *workbook) below(name string, ly *layout) (table, error) {
+	s, err := w.sheet(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the workbook: %w", err)
+	}
 	if s.shown, err = w.file.Rows(name); err != nil {
 		return nil, errors.Join(fmt.Errorf("read the workbook: %w", err), s.close())
 	}
 	for _, f := range ly.feeds {
 		if slices.Contains(codeNames, f.name) {
-			s.codes = append(s.codes, f.columns...)
+			s.codes = append(s.codes, f.columns()...)
 		}
 	}
-	return d, skipTo(s, ly.line)
+	if err := skipTo(s, ly.line); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
 }
 
 func (w *workbook) sheet(name string) (*sheet, error) {

@@ -67,7 +67,7 @@ func TestImportOfAWorkbook(t *testing.T) {
 			t.Errorf("1904 %v: created %d, rejections differ (-want +got):\n%s", from1904, rep.Created, diff)
 		}
 		tickets := tickets(t, s)
-		for i, phone := range []string{"5511999990000", "+55 11 1"} {
+		for i, phone := range []string{"5511999990000", "+55111"} {
 			if got := tickets[i]; got["phone"] != phone || got["valid_until"] != "2026-12-31T19:30:00Z" {
 				t.Errorf("1904 %v: ticket %d = %v, want phone %s and the last evening of the year", from1904, i, got, phone)
 			}

@@ -1,0 +1,264 @@
+package load
+
+import (
+	"slices"
+	"strings"
+
+	"doorward/kv/record"
+)
+
+// chooser gives the columns of a header to the fields.
+type chooser struct {
+	ly       *layout
+	src      *Source
+	origin   *origin
+	plains   []string // the titles in plain form
+	taken    []bool
+	profiles []profile // nil while the header is looked for
+}
+
+// torn is a field that two columns of different titles give equally well.
+type torn struct{ field, one, other string }
+
+// plainTitle is a title's plain form; a # at its end means a number.
+func plainTitle(title string) string {
+	if t, ok := strings.CutSuffix(strings.TrimSpace(title), "#"); ok {
+		return plain(t + " number")
+	}
+	return plain(title)
+}
+
+func (c *chooser) take(field, why string, parts ...[]int) {
+	c.ly.feeds = append(c.ly.feeds, feed{name: field, parts: parts, why: why})
+	for _, columns := range parts {
+		for _, i := range columns {
+			c.taken[i] = true
+		}
+	}
+}
+
+// takeMapped takes the columns that whoever imports has named, and leaves out those that are to be ignored.
+func (c *chooser) takeMapped() {
+	for _, field := range sortedKeys(c.src.Map) {
+		parts, missing := c.ly.parts(c.src.Map[field])
+		if missing != "" {
+			continue // check says so once the header is known
+		}
+		if field != nameState || c.ly.form.kind != record.Ticket {
+			c.take(field, "--map", parts...)
+			continue
+		}
+		for _, i := range slices.Concat(parts...) {
+			c.ly.deciders = append(c.ly.deciders, deciderOf(i, c.plains[i]))
+			c.taken[i] = true
+		}
+	}
+	for _, title := range c.src.Ignore {
+		for _, i := range c.ly.find(title) {
+			c.taken[i] = true
+		}
+	}
+}
+
+// takeOrigin takes the columns that are known of the system that wrote the file.
+func (c *chooser) takeOrigin() {
+	for _, field := range sortedKeys(c.origin.columns) {
+		var columns []int
+		for _, title := range c.origin.columns[field] {
+			for i, p := range c.plains {
+				if p == title && !c.taken[i] {
+					columns = append(columns, i)
+				}
+			}
+		}
+		if len(columns) > 0 && !c.mapped(field) {
+			c.take(field, c.origin.name, columns)
+		}
+	}
+	if i := slices.Index(c.plains, c.origin.ids); i >= 0 && c.origin.ids != "" && !c.taken[i] && !c.mapped(nameExternal) && !c.mapped(nameID) {
+		c.take(nameExternal, c.origin.name, []int{i})
+	}
+}
+
+func (c *chooser) mapped(field string) bool { return c.src.Map[field] != "" }
+
+// takeByTitle looks for the columns of all other fields.
+func (c *chooser) takeByTitle() {
+	if c.ly.ours(c.profiles) && !c.mapped(nameID) {
+		c.take(nameID, "an export of ours", []int{slices.Index(c.plains, nameID)})
+	}
+	fields := c.ly.form.table.Fields
+	for i := range fields {
+		if name := fields[i].Name; c.ly.form.has(name) && name != nameID {
+			c.match(name)
+		}
+	}
+	if c.ly.form.field(nameExternal) == nil {
+		c.match(nameExternal)
+	}
+}
+
+// ours tells a table that export wrote: it names the kind of each row, and only then is an id one of ours.
+func (ly *layout) ours(profiles []profile) bool {
+	kind := slices.Index(ly.titles, nameKind)
+	if profiles == nil || kind < 0 || !slices.Contains(ly.titles, nameID) {
+		return false
+	}
+	p := &profiles[kind]
+	return p.filled == p.rows && p.counts[ly.form.kind.Name] == p.filled
+}
+
+// match looks for a field's columns: those of the best rank, of these the ones whose title has the most words, of these the
+// field's own name. Columns whose values speak against the field are passed over, and blank ones, if there are others.
+func (c *chooser) match(field string) {
+	if c.mapped(field) || c.ly.fed(field) || field == nameState && c.ly.form.kind == record.Ticket || field == nameEvent && c.src.Event != 0 {
+		return // --event beats any column
+	}
+	for _, blank := range []bool{false, true} {
+		for _, words := range ranks(field) {
+			if columns := c.best(field, words, blank); len(columns) > 0 {
+				why := "its title"
+				if c.plains[columns[0]] == plain(field) {
+					why = "its name"
+				}
+				c.take(field, why, columns)
+				return
+			}
+		}
+	}
+}
+
+// best are the columns of one rank that a field takes. Where different titles are left, those that suit another field go to it.
+func (c *chooser) best(field string, words []string, blank bool) []int {
+	columns := c.longest(words, func(i int) bool { return c.isBlank(i) == blank && c.fits(field, i) })
+	if i := slices.IndexFunc(columns, func(i int) bool { return c.plains[i] == plain(field) }); i >= 0 {
+		columns = c.alike(columns, columns[i])
+	}
+	if c.differ(columns) {
+		if own := slices.DeleteFunc(slices.Clone(columns), func(i int) bool { return c.suitsAnother(field, i) }); len(own) > 0 {
+			columns = own
+		}
+	}
+	if i := slices.IndexFunc(columns, func(i int) bool { return c.plains[i] != c.plains[columns[0]] }); i > 0 {
+		c.ly.torn = append(c.ly.torn, torn{field, c.ly.titles[columns[0]], c.ly.titles[columns[i]]})
+		columns = c.alike(columns, columns[0])
+	}
+	return columns
+}
+
+func (c *chooser) isBlank(column int) bool {
+	return c.profiles != nil && c.profiles[column].filled == 0
+}
+
+// longest are the free columns that are called by one of the words, and by no shorter one than another of them.
+func (c *chooser) longest(words []string, suits func(column int) bool) (columns []int) {
+	most := 0
+	for i, p := range c.plains {
+		if p == "" || c.taken[i] || !slices.Contains(words, p) || !suits(i) {
+			continue
+		}
+		n := len(strings.Fields(p))
+		if n > most {
+			most, columns = n, nil
+		}
+		if n == most {
+			columns = append(columns, i)
+		}
+	}
+	return columns
+}
+
+func (c *chooser) alike(columns []int, one int) []int {
+	return slices.DeleteFunc(slices.Clone(columns), func(i int) bool { return c.plains[i] != c.plains[one] })
+}
+
+func (c *chooser) differ(columns []int) bool {
+	return len(columns) > 0 && len(c.alike(columns, columns[0])) < len(columns)
+}
+
+// suitsAnother tells a column that another field of the kind, not fed yet, is called by.
+func (c *chooser) suitsAnother(field string, column int) bool {
+	return slices.ContainsFunc(c.ly.form.known(), func(name string) bool {
+		return name != field && !c.mapped(name) && !c.ly.fed(name) && slices.Contains(words(name), c.plains[column])
+	})
+}
+
+// fits tells whether a column's values may be a field's: its title alone proves nothing.
+func (c *chooser) fits(field string, column int) bool {
+	if c.profiles == nil || c.profiles[column].filled == 0 {
+		return true
+	}
+	p := &c.profiles[column]
+	ticket := c.ly.form.kind == record.Ticket
+	f := c.ly.form.field(field)
+	switch {
+	case ticket && field == nameCode:
+		return p.isCodes()
+	case f == nil || c.plains[column] == plain(field):
+		return true // called by the very name
+	case slices.Contains(personNames, field) && (ticket || field == nameFull):
+		return p.mostly(p.letters) && !p.mostly(p.ats)
+	case field == nameEmail:
+		return p.mostly(p.ats)
+	}
+	switch f.Type.(type) {
+	case record.Phone:
+		return p.mostly(p.digits) && !p.mostly(p.ats)
+	case record.Ref:
+		return p.mostly(p.whole)
+	}
+	return true
+}
+
+// The titles of names in parts.
+var (
+	wholeNames  = []string{"nome", "name", "nombre"} // of the whole name, unless the last name stands beside it
+	firstNames  = []string{"first name", "firstname", "primeiro nome", "attendee first name"}
+	givenNames  = []string{"given name"} // the legal one, where the first name is what somebody is called by
+	middleNames = []string{"middle name", "middlename", "nome do meio", "segundo nome", "segundo nombre"}
+	lastNames   = []string{"last name", "lastname", "sobrenome", "ultimo nome", "surname", "family name", "attendee last name", "apellido", "apellidos"}
+)
+
+// joinNames makes one name of first, middle and last name where no column has the whole.
+func (c *chooser) joinNames() {
+	field := nameHolder
+	if c.ly.form.field(field) == nil {
+		field = nameFull
+	}
+	any := func(int) bool { return true }
+	last := c.longest(lastNames, any)
+	if c.ly.form.field(field) == nil || c.mapped(field) || len(last) == 0 {
+		return
+	}
+	first := slices.Concat(c.longest(givenNames, any), c.longest(firstNames, any))
+	i := slices.IndexFunc(c.ly.feeds, func(f feed) bool { return f.name == field })
+	switch {
+	case i < 0 && len(first) == 0:
+		return
+	case i >= 0 && (len(first) > 0 || !slices.Contains(wholeNames, c.plains[c.ly.feeds[i].parts[0][0]])):
+		return
+	case i >= 0:
+		first = c.ly.feeds[i].parts[0]
+		c.ly.feeds = slices.Delete(c.ly.feeds, i, i+1)
+	}
+	parts := [][]int{first}
+	if middle := c.longest(middleNames, any); len(middle) > 0 {
+		parts = append(parts, middle)
+	}
+	c.take(field, "first and last name", append(parts, last)...)
+}
+
+// checkinTitles are the titles of columns that say whether, or when, somebody came in.
+var checkinTitles = strings.Split("check in|checkin|checked in|data check in|data checkin|data do check in|check in em|checked in at|check in date|check in time|"+
+	"fez check in|check in realizado|entrada registrada|hora de entrada|presente|presenca|compareceu|attended|attendance", "|")
+
+func isCheckin(title string) bool { return slices.Contains(checkinTitles, title) }
+
+func (c *chooser) takeCheckins() {
+	for i, title := range c.plains {
+		if !c.taken[i] && isCheckin(title) {
+			c.ly.checkins = append(c.ly.checkins, i)
+			c.taken[i] = true
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package load
+
+import (
+	"hash/maphash"
+	"strings"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+)
+
+// lookalikes knows the people of a store by their e-mail, and by their name and birthday. It keeps hashes, not the values.
+type lookalikes struct {
+	seed maphash.Seed
+	ids  map[uint64]string
+}
+
+func newLookalikes(s *kv.Store, p kv.Principal) (*lookalikes, error) {
+	l := &lookalikes{seed: maphash.MakeSeed(), ids: map[uint64]string{}}
+	err := s.Export(p, record.Person, func(b []byte) error {
+		var one struct {
+			ID       int64   `json:"id"`
+			Name     string  `json:"full_name"`
+			Email    *string `json:"email"`
+			Birthday *string `json:"birthday"`
+		}
+		if err := json.Unmarshal(b, &one); err != nil {
+			return err
+		}
+		id := record.Person.FormatID(record.Int(one.ID))
+		if one.Email != nil && *one.Email != "" {
+			l.ids[l.email(*one.Email)] = id
+		}
+		if one.Birthday != nil && one.Name != "" {
+			l.ids[l.birth(one.Name, *one.Birthday)] = id
+		}
+		return nil
+	})
+	return l, err
+}
+
+func (l *lookalikes) email(email string) uint64 {
+	return maphash.String(l.seed, "e\x00"+strings.ToLower(strings.TrimSpace(email)))
+}
+
+func (l *lookalikes) birth(name, birthday string) uint64 {
+	return maphash.String(l.seed, "b\x00"+birthday+"\x00"+plain(name))
+}
+
+// find looks for somebody whom a new person may be.
+func (l *lookalikes) find(it *item, rep *Report) {
+	p := it.row.Patch
+	if email := text(p, nameEmail); email != "" {
+		if id, ok := l.ids[l.email(email)]; ok {
+			rep.alike(Alike{it.line, id, "e-mail"})
+			return
+		}
+	}
+	if birthday := text(p, nameBirthday); birthday != "" {
+		if id, ok := l.ids[l.birth(text(p, nameFull), birthday)]; ok {
+			rep.alike(Alike{it.line, id, "name and birthday"})
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"doorward/kv/record"
+)
+
+// origin is a system whose exports are known: what its titles cannot say by themselves.
+type origin struct {
+	name    string
+	kind    *record.Kind
+	signs   []string            // the titles that show it, in plain form; of those between bars one
+	columns map[string][]string // field → its titles, the first that a row fills counts
+	ids     string              // the title of the people's ids, which become external ids
+	others  []string            // titles that sound as if they decided who gets in, and do not
+	dates   dateOrder           // of dates that do not show it themselves; "" = not known
+	utc     []string            // fields whose times without an offset are in UTC
+	types   bool                // its products are not all admissions
+	noCode  string              // what to do where no column has the codes
+}
+
+// nothing is known of a file that no origin fits.
+var nothing = &origin{name: "none"}
+
+var pretixUTC = []string{"valid_from", "valid_until"}
+
+// origins are the systems that are known, the more special before the others.
+var origins = []*origin{
+	{name: "pretix-positions", kind: record.Ticket, types: true,
+		signs:   []string{"ticket secret|segredo do ingresso|secreto del ticket|codigo secreto del ticket", "order code|codigo do pedido|codigo del pedido"},
+		columns: map[string][]string{nameEmail: {"attendee email", "email do participante", "e mail do participante", "email", "e mail"}}},
+	{name: "pretix-checkin", kind: record.Ticket, types: true, utc: pretixUTC,
+		signs: []string{"secret|segredo|secreto", "order code|codigo do pedido|codigo del pedido"}},
+	{name: "pretix-codes", kind: record.Ticket, types: true, utc: pretixUTC,
+		signs: []string{"secret|segredo|secreto", "product|produto|producto", "variation|variacao|variacion"}},
+	{name: "pretix-json", kind: record.Ticket},
+	{name: "sympla", kind: record.Ticket, dates: dayFirst,
+		signs: []string{"n ingresso|numero do ingresso|numero ingresso", "n pedido|numero do pedido", "tipo de ingresso", "ordem de inscricao|cupom de desconto|estado de pagamento"}},
+	{name: "eventbrite", kind: record.Ticket, dates: monthFirst, others: []string{"order type", "eventbrite payment processing"},
+		signs:  []string{"order number|order id", "attendee number|attendee status", "ticket type"},
+		noCode: "what the QR code holds is Eventbrite's column “Barcode #”: export the list again with it"},
+	{name: "planning-center", kind: record.Person, dates: monthFirst, ids: "person id",
+		signs: []string{"person id", "given name|household id|name prefix|nickname", "first name", "last name"}},
+	{name: "churchcrm", kind: record.Person, ids: "person id",
+		signs: []string{"family id|familyid", "last name|lastname", "first name|firstname", "envelope number|family role|classification|homephone"}},
+	{name: "rock", kind: record.Person, dates: monthFirst, ids: "id",
+		signs: []string{"family id", "last name", "nick name|connection status|record status"}},
+}
+
+// originNamed finds an origin by what --from says; nil for "".
+func originNamed(name string, f form) (*origin, error) {
+	if name == "" || name == nothing.name {
+		return map[string]*origin{nothing.name: nothing}[name], nil
+	}
+	var names []string
+	for _, o := range origins {
+		if o.name == name && o.kind == f.kind {
+			return o, nil
+		}
+		names = append(names, o.name)
+	}
+	if slices.Contains(names, name) {
+		return nil, fmt.Errorf("%w: --from %s: its rows are not of kind %s", ErrUsage, name, f.kind.Name)
+	}
+	return nil, fmt.Errorf("%w: --from %s: no such source%s; known are %s, none", ErrUsage, name, didYouMean(name, names), strings.Join(names, ", "))
+}
+
+// originOf recognises the system that wrote a file by its titles.
+func originOf(f form, plains []string) *origin {
+	for _, o := range origins {
+		if o.kind == f.kind && len(o.signs) > 0 && !slices.ContainsFunc(o.signs, func(sign string) bool {
+			return !slices.ContainsFunc(strings.Split(sign, "|"), func(t string) bool { return slices.Contains(plains, t) })
+		}) {
+			return o
+		}
+	}
+	return nothing
+}

@@ -1,0 +1,178 @@
+package load
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// pretix's JSON export is one object with the event, its products and its orders; the positions of the orders are the tickets.
+
+// pretixHead is how it begins.
+var pretixHead = regexp.MustCompile(`^(\xef\xbb\xbf)?\s*\{\s*"event"\s*:\s*\{`)
+
+func isPretix(head []byte) bool { return pretixHead.Match(head) }
+
+const maxPretix = 256 << 20
+
+type pretixExport struct {
+	Event struct {
+		Items []struct {
+			ID        int64  `json:"id"`
+			Name      string `json:"name"`
+			Admission *bool  `json:"admission"`
+		} `json:"items"`
+		Orders []pretixOrder `json:"orders"`
+	} `json:"event"`
+}
+
+type pretixOrder struct {
+	Code      string  `json:"code"`
+	Status    string  `json:"status"`
+	Test      bool    `json:"testmode"`
+	User      string  `json:"user"`
+	Email     string  `json:"email"`
+	Phone     *string `json:"phone"`
+	Positions []struct {
+		Item     int64          `json:"item"`
+		Name     *string        `json:"attendee_name"`
+		Email    *string        `json:"attendee_email"`
+		Secret   string         `json:"secret"`
+		Blocked  jsontext.Value `json:"blocked"`
+		Canceled bool           `json:"canceled"`
+		From     *string        `json:"valid_from"`
+		Until    *string        `json:"valid_until"`
+	} `json:"positions"`
+}
+
+// pretixStates are the letters by which it says an order's state.
+var pretixStates = map[string]string{"p": "paid", "n": "pending", "e": "expired", "c": "canceled"}
+
+// pretixTitles are the columns of the table that is made of it.
+var pretixTitles = []string{"code", "order", "state", "Canceled", "Blocked", "type", "holder_name", "email", "phone", "valid_from", "valid_until"}
+
+// memoryTable is a table that lies in memory.
+type memoryTable struct {
+	rows [][]string
+	at   int
+}
+
+func (m *memoryTable) next() (cells, error) {
+	if m.at == len(m.rows) {
+		return cells{}, io.EOF
+	}
+	m.at++
+	return cells{line: m.at, texts: m.rows[m.at-1]}, nil
+}
+
+func (m *memoryTable) close() error { return nil }
+
+// openPretix makes a table of an export, of what its products call admissions.
+func openPretix(ctx context.Context, sp *spool, src *Source) (file, error) {
+	if src.Kind == "" {
+		return nil, fmt.Errorf("%w: the file is pretix's: say --kind ticket and its event", ErrUsage)
+	}
+	f, err := tabular(src)
+	if err != nil {
+		return nil, err
+	}
+	if f.kind.Name != "ticket" {
+		return nil, fmt.Errorf("%w: the file is pretix's: it holds tickets, not kind %s", ErrUsage, src.Kind)
+	}
+	export, err := readPretix(sp)
+	if err != nil {
+		return nil, err
+	}
+	admission := map[int64]bool{}
+	names := map[int64]string{}
+	types := map[string]Type{}
+	for _, item := range export.Event.Items {
+		admission[item.ID], names[item.ID] = item.Admission == nil || *item.Admission, item.Name
+	}
+	var rows [][]string
+	test := 0
+	for _, o := range export.Event.Orders {
+		for _, p := range o.Positions {
+			name := names[p.Item]
+			one := types[name]
+			one.Name, one.Left = name, !admission[p.Item]
+			one.Count++
+			if deref(p.Name) != "" {
+				one.Named++
+			}
+			types[name] = one
+			if o.Test {
+				test++
+			}
+			if one.Left && len(src.OnlyTypes) == 0 || o.Test {
+				continue
+			}
+			state, ok := pretixStates[o.Status]
+			if !ok {
+				state = o.Status
+			}
+			rows = append(rows, []string{p.Secret, o.Code, state, fmt.Sprint(p.Canceled), blocked(p.Blocked), name, deref(p.Name),
+				cmp.Or(deref(p.Email), o.Email, o.User), deref(o.Phone), deref(p.From), deref(p.Until)})
+		}
+	}
+	own := *src
+	own.From = "pretix-json"
+	ly := lay(cells{texts: pretixTitles}, f, &own, nil)
+	t, err := newTableFile(ctx, &own, ly, func(*layout) (table, error) { return &memoryTable{rows: rows}, nil })
+	if err != nil {
+		return nil, err
+	}
+	if t.only == nil {
+		for _, name := range sortedKeys(types) {
+			t.types = append(t.types, types[name])
+		}
+	}
+	t.test = test
+	return t, nil
+}
+
+func readPretix(sp *spool) (*pretixExport, error) {
+	info, err := os.Stat(sp.name)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the file: %w", err)
+	case info.Size() > maxPretix:
+		return nil, fmt.Errorf("%w: pretix's JSON is larger than 256 MiB; export the positions as CSV", ErrSource)
+	}
+	r, closer, err := sp.open()
+	if err != nil {
+		return nil, err
+	}
+	if head, _ := r.Peek(3); bytes.Equal(head, []byte("\xef\xbb\xbf")) {
+		_, _ = r.Discard(3) // peeked: it is there
+	}
+	export := &pretixExport{}
+	if err := errors.Join(json.UnmarshalRead(r, export), closer.Close()); err != nil {
+		return nil, fmt.Errorf("%w: it begins as pretix's JSON export and is none that can be read", ErrSource)
+	}
+	return export, nil
+}
+
+// blocked tells any reason for a block.
+func blocked(v jsontext.Value) string {
+	switch string(v) {
+	case "", "null", "false", "[]", `""`:
+		return "no"
+	}
+	return "yes"
+}
+
+func deref(s *string) string {
+	if s == nil || *s == "None" {
+		return ""
+	}
+	return *s
+}

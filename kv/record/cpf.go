@@ -1,0 +1,28 @@
+package record
+
+// IsCPF tells a number of Brazil's register of persons, in its eleven digits: the last two are check digits over the others
+// (Receita Federal). Eleven equal digits pass that check and are nobody's.
+func IsCPF(digits string) bool {
+	if len(digits) != 11 {
+		return false
+	}
+	same := true
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return false
+		}
+		same = same && digits[i] == digits[0]
+	}
+	return !same && digits[9] == checkDigit(digits[:9]) && digits[10] == checkDigit(digits[:10])
+}
+
+func checkDigit(digits string) byte {
+	sum := 0
+	for i := range len(digits) {
+		sum += int(digits[i]-'0') * (len(digits) + 1 - i)
+	}
+	if rest := sum % 11; rest > 1 {
+		return '0' + byte(11-rest)
+	}
+	return '0'
+}
