@@ -22,7 +22,7 @@ func TestTheOwnerIsToldWhatHisMachineLacks(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
-		if err != nil || resp.StatusCode != 500 || !strings.Contains(string(body), `"message":"Keep the workbook: open /nonexistent/`) {
+		if err != nil || resp.StatusCode != 500 || !strings.Contains(string(body), `"message":"Keep the file: open /nonexistent/`) {
 			t.Errorf("POST %s = %s %s (%v), want the cause", path, resp.Status, body, err)
 		}
 	}

@@ -194,6 +194,8 @@ func (c *chooser) fits(field string, column int) bool {
 	switch {
 	case ticket && field == nameCode:
 		return p.isCodes()
+	case f != nil && !c.understands(field, f, p):
+		return false
 	case f == nil || c.plains[column] == plain(field):
 		return true // called by the very name
 	case slices.Contains(personNames, field) && (ticket || field == nameFull):
@@ -208,6 +210,17 @@ func (c *chooser) fits(field string, column int) bool {
 		return p.mostly(p.whole)
 	}
 	return true
+}
+
+// understands tells whether a column of choices holds any that are known; --map insists.
+func (c *chooser) understands(field string, f *record.Field, p *profile) bool {
+	of, ok := f.Type.(record.Choice)
+	if !ok || strings.Contains(field, "_") || p.counts == nil {
+		return true
+	}
+	reader := cellReader{words: map[string]string{}}
+	known := p.share(func(v string) bool { return slices.Contains(of, reader.choice(field, of, v)) })
+	return 2*known >= p.filled
 }
 
 // The titles of names in parts.

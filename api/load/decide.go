@@ -9,7 +9,7 @@ import (
 // Whatever may decide who gets in is either understood or asked about: a column whose title or whose values speak of payment,
 // of a cancellation, of a block or of a ticket's validity is never passed over in silence.
 
-// Beginnings of words in titles that speak of who gets in, and those of words beside them which show that it is about something else.
+// Beginnings of words in titles that speak of who gets in, and of those beside them which show that it is about something else.
 var (
 	tellingTitles = strings.Fields("status situac estado state pagament pagad payment pago paga paid quitad bloque block cancel anulad reembols refund " +
 		"estorn valid vencid vencim vencto expir aprov approv aprob confirm liberad inadimpl autoriz")
@@ -78,7 +78,7 @@ func (c *chooser) decides(column int) (d decider, sure, ask bool) {
 		return d, 2*known >= p.filled, 2*known < p.filled
 	case c.isKnown(title):
 		return d, false, false
-	case begins(title, tellingTitles) && !hasWord(title, otherMatters):
+	case begins(title, tellingTitles) && !begins(title, otherMatters):
 		return c.decidesByValues(d, p)
 	}
 	telling := p.share(func(v string) bool { return begins(plain(v), tellingValues) })

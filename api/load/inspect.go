@@ -24,12 +24,15 @@ type inspection struct {
 	row       int // rows so far
 	filled    int // cells of the row that hold anything
 	texts     int
+
+	merged bool // cells of a sheet are merged
 }
 
-func inspectPart(ctx context.Context, part *zip.File) error {
+// inspectPart also tells whether cells of the part are merged.
+func inspectPart(ctx context.Context, part *zip.File) (merged bool, err error) {
 	r, err := part.Open()
 	if err != nil {
-		return unreadable(err)
+		return false, unreadable(err)
 	}
 	wanted := &untilDone{ctx: ctx, from: r}
 	s := &inspection{from: wanted}
@@ -46,7 +49,7 @@ func inspectPart(ctx context.Context, part *zip.File) error {
 	case !errors.Is(err, ErrSource):
 		err = unreadable(err)
 	}
-	return err
+	return s.merged, err
 }
 
 // untilDone reads until nobody waits for it any more.
@@ -119,6 +122,8 @@ func (s *inspection) begin(name string) error {
 			return tooMuch(fmt.Sprintf("line %d has more than 1,000 columns", s.row))
 		}
 	case s.cell > 0:
+	case name == "mergeCell":
+		s.merged = true
 	case name == "row":
 		s.row++
 		s.filled, s.inRow, s.rowStart = 0, true, s.token

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -38,12 +39,14 @@ func open(ctx context.Context, sp *spool, src *Source) (file, error) {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return openWorkbook(ctx, sp, src)
 	case bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0")):
-		return nil, fmt.Errorf("%w: it is a workbook of the old kind (.xls); save it as .xlsx or CSV", ErrSource)
+		return nil, fmt.Errorf("%w: it is a workbook of the old kind (.xls), or one with a password; save it as .xlsx or CSV, without one", ErrSource)
 	case bytes.HasPrefix(head, []byte("%PDF")), bytes.HasPrefix(head, []byte("\x89PNG")), bytes.HasPrefix(head, []byte("\xff\xd8\xff")):
 		return nil, fmt.Errorf("%w: it is a document or a picture; a list is wanted, as CSV, XLSX or NDJSON", ErrSource)
 	}
 	in := newLines(r)
 	switch in.firstByte() {
+	case '<':
+		return nil, fmt.Errorf("%w: it is a web page or XML, whatever its name says; open it in a spreadsheet and save it as .xlsx or CSV", ErrSource)
 	case 0:
 		return nil, fmt.Errorf("%w: it is empty", ErrSource)
 	case '{':
@@ -120,6 +123,9 @@ func openCSV(ctx context.Context, sp *spool, in *lines, src *Source) (file, erro
 	var tops [][]cells
 	for _, c := range separators(in) {
 		top := top(&csvRows{in: in.probe(), comma: c})
+		if wide := slices.MaxFunc(append(top, cells{}), func(a, b cells) int { return len(a.texts) - len(b.texts) }); len(wide.texts) > maxColumns {
+			return nil, tooWide(wide.line, len(wide.texts))
+		}
 		ly := findHeader(top, f, src)
 		if ly != nil && (best == nil || ly.named() > best.named()) {
 			best, comma = ly, c
@@ -141,6 +147,13 @@ func openCSV(ctx context.Context, sp *spool, in *lines, src *Source) (file, erro
 		rows.width, rows.full = len(ly.titles), ly.full
 		return rows, nil
 	})
+}
+
+// maxColumns is how many columns a list may have.
+const maxColumns = 1000
+
+func tooWide(line, columns int) error {
+	return fmt.Errorf("%w: line %d has %d columns; up to %d are read", ErrSource, line, columns, maxColumns)
 }
 
 // headless is the fault of a file in which no separator gives a header: that of the one which comes closest.

@@ -43,11 +43,12 @@ var origins = []*origin{
 		signs:  []string{"order number|order id", "attendee number|attendee status", "ticket type"},
 		noCode: "what the QR code holds is Eventbrite's column “Barcode #”: export the list again with it"},
 	{name: "planning-center", kind: record.Person, dates: monthFirst, ids: "person id",
-		signs: []string{"person id", "given name|household id|name prefix|nickname", "first name", "last name"}},
-	{name: "churchcrm", kind: record.Person, ids: "person id",
-		signs: []string{"family id|familyid", "last name|lastname", "first name|firstname", "envelope number|family role|classification|homephone"}},
+		columns: map[string][]string{nameEmail: {"home email", "work email", "other email"}},
+		signs:   []string{"person id", "given name|household id|name prefix|nickname", "first name", "last name"}},
 	{name: "rock", kind: record.Person, dates: monthFirst, ids: "id",
 		signs: []string{"family id", "last name", "nick name|connection status|record status"}},
+	{name: "churchcrm", kind: record.Person, ids: "person id",
+		signs: []string{"family id|familyid", "last name|lastname", "first name|firstname", "envelope number|family role|classification|homephone"}},
 }
 
 // originNamed finds an origin by what --from says; nil for "".

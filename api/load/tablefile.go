@@ -30,7 +30,7 @@ type tableFile struct {
 func newTableFile(ctx context.Context, src *Source, ly *layout, start func(ly *layout) (table, error)) (*tableFile, error) {
 	t := &tableFile{ctx: ctx, ly: ly, src: src, start: start, end: func() error { return nil }}
 	if len(ly.titles) > maxColumns {
-		return nil, fmt.Errorf("%w: the header in line %d has %d columns; up to %d are read", ErrSource, ly.line, len(ly.titles), maxColumns)
+		return nil, tooWide(ly.line, len(ly.titles))
 	}
 	if err := ly.checkNames(src); err != nil {
 		return nil, err
@@ -53,9 +53,6 @@ func newTableFile(ctx context.Context, src *Source, ly *layout, start func(ly *l
 	t.cells = cellReader{states: src.States, orders: t.ly.orders, utc: t.ly.origin.utc}
 	return t, nil
 }
-
-// maxColumns is how many columns a list may have.
-const maxColumns = 1000
 
 // each calls fn with every row that holds a record.
 func (t *tableFile) each(fn func(row cells)) (err error) {
@@ -223,6 +220,9 @@ func (t *tableFile) plan(rep *Report) {
 			rep.LeftOut += one.Count
 		}
 	}
+	if t.rows == 0 {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("below the header in line %d there is no row", t.ly.line))
+	}
 	if t.test > 0 {
 		rep.Warnings = append(rep.Warnings, counted(t.test, "ticket of a test order was", "tickets of test orders were")+" left out")
 	}
@@ -236,12 +236,14 @@ func (t *tableFile) column(field, why string, parts [][]int) Column {
 	var titles []string
 	var samples []string
 	for _, columns := range parts {
-		titles = append(titles, t.ly.nth(columns[0]))
+		var either []string
 		for _, i := range columns {
+			either = append(either, t.ly.nth(i))
 			if len(samples) == 0 || len(parts) == 1 {
 				samples = append(samples, t.ly.profiles[i].samples...)
 			}
 		}
+		titles = append(titles, strings.Join(either, " or "))
 	}
 	return Column{Field: field, Column: strings.Join(titles, " + "), Why: why, Samples: samples[:min(len(samples), maxSamples)]}
 }

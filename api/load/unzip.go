@@ -29,30 +29,33 @@ const (
 	maxDepth  = 100       // of elements within elements
 )
 
-// inspect holds a workbook against the limits before anything is read of it: ErrSource. It ends with ctx.
-func inspect(ctx context.Context, name string) error {
+// inspect holds a workbook against the limits before anything is read of it: ErrSource. It ends with ctx. It tells whether any cells
+// are merged.
+func inspect(ctx context.Context, name string) (merged bool, err error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return fmt.Errorf("read the workbook: %w", err)
+		return false, fmt.Errorf("read the workbook: %w", err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	info, err := file.Stat()
 	if err != nil {
-		return fmt.Errorf("read the workbook: %w", err)
+		return false, fmt.Errorf("read the workbook: %w", err)
 	}
 	parts, err := directory(file, info.Size())
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := weigh(parts, uint64(info.Size())); err != nil {
-		return err
+		return false, err
 	}
 	for _, part := range parts {
-		if err := inspectPart(ctx, part); err != nil {
-			return err
+		some, err := inspectPart(ctx, part)
+		if err != nil {
+			return false, err
 		}
+		merged = merged || some
 	}
-	return nil
+	return merged, nil
 }
 
 // directory lists the parts. The list is as long as it likes, whatever it says of its length: it is read through a limit.

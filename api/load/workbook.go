@@ -20,6 +20,8 @@ import (
 type workbook struct {
 	ctx  context.Context
 	file *excelize.File
+
+	merged bool // some cells are
 }
 
 // openWorkbook reads the one sheet that has a recognisable header; of several it must be said which.
@@ -48,7 +50,7 @@ func (w *workbook) open(sp *spool) error {
 	case info.Size() > maxWorkbook:
 		return fmt.Errorf("%w: the workbook is larger than 256 MiB; save it as CSV", ErrSource)
 	}
-	if err := inspect(w.ctx, sp.name); err != nil {
+	if w.merged, err = inspect(w.ctx, sp.name); err != nil {
 		return err
 	}
 	w.file, err = excelize.OpenFile(sp.name, excelize.Options{
@@ -97,7 +99,7 @@ func (w *workbook) table(f form, src *Source) (*tableFile, error) {
 		return nil, fmt.Errorf("%w: the workbook has %d sheets with such a list, “%s”: say which with --sheet '%s'",
 			ErrSource, len(found), strings.Join(found, "”, “"), found[0])
 	case len(found) == 1:
-		return w.open1(found[0], best, src)
+		return w.sheetTable(found[0], best, src)
 	case fault == nil && src.Sheet != "":
 		fault = fmt.Errorf("%w: --sheet %s: the workbook has no such sheet%s", ErrUsage, src.Sheet, didYouMean(src.Sheet, w.file.GetSheetList()))
 	case fault == nil:
@@ -106,7 +108,10 @@ func (w *workbook) table(f form, src *Source) (*tableFile, error) {
 	return nil, fault
 }
 
-func (w *workbook) open1(name string, ly *layout, src *Source) (*tableFile, error) {
+func (w *workbook) sheetTable(name string, ly *layout, src *Source) (*tableFile, error) {
+	if err := w.checkMerged(name, ly.line); err != nil {
+		return nil, err
+	}
 	props, err := w.file.GetWorkbookProps()
 	if err != nil {
 		return nil, fmt.Errorf("read the workbook: %w", err)
@@ -117,6 +122,23 @@ func (w *workbook) open1(name string, ly *layout, src *Source) (*tableFile, erro
 	}
 	t.cells.workbook, t.cells.from1904 = true, props.Date1904 != nil && *props.Date1904
 	return t, nil
+}
+
+// checkMerged refuses a list in which one cell stands for several: of all but the first row it would be missing.
+func (w *workbook) checkMerged(name string, header int) error {
+	if !w.merged {
+		return nil
+	}
+	merged, err := w.file.GetMergeCells(name, true)
+	if err != nil {
+		return unreadable(err)
+	}
+	for _, m := range merged {
+		if _, row, err := excelize.CellNameToCoordinates(m.GetEndAxis()); err != nil || row > header {
+			return fmt.Errorf("%w: the cells %s to %s of sheet “%s” are merged; each row needs cells of its own", ErrSource, m.GetStartAxis(), m.GetEndAxis(), name)
+		}
+	}
+	return nil
 }
 
 // below opens a sheet below its header.

@@ -1,0 +1,244 @@
+package load_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"doorward/api/load"
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+)
+
+// exported is a file of another system and what becomes of it.
+type exported struct {
+	file   string
+	kind   string
+	source string
+	asks   string                 // what the import asks, "" = nothing
+	answer func(src *load.Source) // what its answer says
+	states map[string]int
+	people int
+	left   int
+}
+
+var exports = []exported{
+	{file: "pretix-positions.en.csv", source: "pretix-positions", asks: "Camiseta 8; say --only-type 'Criança,Adulto'", answer: onlyTickets,
+		states: states(18, 8, 2, 2), left: 8},
+	{file: "pretix-positions.pt.csv", source: "pretix-positions", asks: "Camiseta 8; say --only-type 'Criança,Adulto'", answer: onlyTickets,
+		states: states(18, 8, 2, 2), left: 8},
+	{file: "pretix-checkin.en.csv", source: "pretix-checkin", states: states(14, 4, 2, 0)},
+	{file: "pretix-checkin.pt.csv", source: "pretix-checkin", states: states(14, 4, 2, 0)},
+	{file: "pretix-codes.en.csv", source: "pretix-codes", states: states(9, 3, 0, 0)},
+	{file: "pretix-codes.pt.csv", source: "pretix-codes", states: states(9, 3, 0, 0)},
+	{file: "pretix.json", source: "pretix-json", states: states(10, 4, 0, 2), left: 4},
+	{file: "sympla.csv", source: "sympla", states: states(47, 12, 0, 1)},
+	{file: "eventbrite.csv", source: "eventbrite", states: states(14, 0, 0, 6)},
+	{file: "eventbrite-without-barcodes.csv", source: "eventbrite", asks: "export the list again with it",
+		answer: func(src *load.Source) { src.Map = map[string]string{"code": "Attendee #"} }, states: states(14, 0, 0, 6)},
+	{file: "planning-center.csv", kind: "person", source: "planning-center", people: 24},
+	{file: "planning-center-us.csv", kind: "person", source: "planning-center", people: 24},
+	{file: "churchcrm.csv", kind: "person", source: "churchcrm", people: 15},
+	{file: "churchcrm-import.csv", kind: "person", source: "churchcrm", people: 8},
+	{file: "rock.csv", kind: "person", source: "rock", people: 12},
+}
+
+func onlyTickets(src *load.Source) { src.OnlyTypes = []string{"Adulto,Criança"} }
+
+func states(valid, unpaid, blocked, cancelled int) map[string]int {
+	all := map[string]int{"valid": valid, "unpaid": unpaid, "blocked": blocked, "cancelled": cancelled}
+	for state, n := range all {
+		if n == 0 {
+			delete(all, state)
+		}
+	}
+	return all
+}
+
+// encodings are how a table may be written; nil where one cannot write it.
+func encodings(t *testing.T, text []byte) map[string][]byte {
+	t.Helper()
+	wide, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().Bytes(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]byte{"UTF-8": text, "UTF-8 with a mark": append([]byte("\ufeff"), text...), "UTF-16": wide}
+	if old, err := charmap.Windows1252.NewEncoder().Bytes(text); err == nil {
+		all["Windows-1252"] = old
+	}
+	return all
+}
+
+// TestImportOfOtherSystems: with no flag each file is understood, or stops with one question whose answer then makes it right.
+func TestImportOfOtherSystems(t *testing.T) {
+	for _, e := range exports {
+		text, err := os.ReadFile(filepath.Join("testdata", "exports", e.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string][]byte{"JSON": text}
+		if strings.HasSuffix(e.file, ".csv") {
+			files = encodings(t, text)
+			if e.file != "churchcrm.csv" { // its quotes are its own
+				files["a workbook"] = bookOf(t, e.file, text)
+			}
+		}
+		for encoding, file := range files {
+			t.Run(e.file+" in "+encoding, func(t *testing.T) { e.check(t, file) })
+		}
+	}
+}
+
+func (e exported) check(t *testing.T, file []byte) {
+	s := congregation(t)
+	src := load.Source{Kind: "ticket", Event: 7}
+	if e.kind != "" {
+		src = load.Source{Kind: e.kind}
+	}
+	if e.asks != "" {
+		src.Reader = bytes.NewReader(file)
+		_, err := load.Import(context.Background(), s, kv.Operator(), src, nil)
+		if err == nil || !strings.Contains(err.Error(), e.asks) || !errors.Is(err, load.ErrSource) {
+			t.Fatalf("error = %v, want it to ask %q", err, e.asks)
+		}
+		if n := len(tickets(t, s)); n != 0 {
+			t.Fatalf("%d tickets written by an import that asks", n)
+		}
+		e.answer(&src)
+	}
+	src.Reader = bytes.NewReader(file)
+	rep := mustImport(t, s, src)
+	if rep.Source != e.source || len(rep.Rejected) != 0 || rep.LeftOut != e.left || e.kind != "" && rep.Created != e.people {
+		t.Fatalf("report = %+v; want source %s, nothing refused, %d left out, %d people", rep, e.source, e.left, e.people)
+	}
+	got := map[string]int{}
+	for _, one := range tickets(t, s) {
+		got[one["state"].(string)]++
+	}
+	if e.kind == "" {
+		if diff := cmp.Diff(e.states, got); diff != "" {
+			t.Errorf("states differ (-want +got):\n%s\n%+v", diff, rep)
+		}
+	}
+	src.Reader = bytes.NewReader(file)
+	if again := mustImport(t, s, src); again.Created+again.Updated != 0 {
+		t.Errorf("the second time %d created and %d updated, want nothing changed", again.Created, again.Updated)
+	}
+}
+
+// bookOf puts a table into a workbook, Sympla's below its seven lines of preface.
+func bookOf(t *testing.T, file string, text []byte) []byte {
+	t.Helper()
+	r := csv.NewReader(bytes.NewReader(text))
+	r.LazyQuotes = true
+	if strings.HasPrefix(file, "sympla") {
+		r.Comma = ';'
+	}
+	all, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows [][]any
+	if strings.HasPrefix(file, "sympla") {
+		rows = append(rows, []any{"Relatório de participantes"}, nil, []any{"Evento:", "Festa"}, []any{"Data:", "05/12/2026"}, nil, []any{"Total: 60"}, nil)
+	}
+	for _, one := range all {
+		row := make([]any, len(one))
+		for i, cell := range one {
+			row[i] = cell
+		}
+		rows = append(rows, row)
+	}
+	return book(t, false, rows).Bytes()
+}
+
+func importedPeople(t *testing.T, file string, src load.Source) (out []map[string]any, rep load.Report) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "exports", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := congregation(t)
+	src.Kind, src.Reader = "person", bytes.NewReader(text)
+	rep = mustImport(t, s, src)
+	err = s.Export(kv.Operator(), record.Person, func(b []byte) error {
+		m := map[string]any{}
+		err := json.Unmarshal(b, &m)
+		if m["id"] != 1.0 {
+			out = append(out, m)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out, rep
+}
+
+// TestImportOfPeopleOfOtherSystems: names are whole and without titles, birthdays have their day and month, numbers no punctuation.
+func TestImportOfPeopleOfOtherSystems(t *testing.T) {
+	for _, c := range []struct {
+		file  string
+		src   load.Source
+		at    int
+		want  map[string]any
+		note  string
+		notes []string // columns that are not kept
+	}{
+		{"planning-center.csv", load.Source{}, 0, map[string]any{"full_name": "Maria Ana Alves Souza", "birthday": nil, "mobile_phone": "24924030000",
+			"email": "w0@example.org", "external_id": "planning-center:70000"}, "2 dates have no year", []string{"Nickname", "First Name"}},
+		{"planning-center.csv", load.Source{}, 3, map[string]any{"full_name": "Dora Vaz", "birthday": "1963-04-04"}, "", []string{"Name Suffix"}},
+		{"planning-center-us.csv", load.Source{}, 4, map[string]any{"full_name": "Elisa Melo", "birthday": "1964-05-05"}, "", nil},
+		{"planning-center-us.csv", load.Source{}, 13, map[string]any{"birthday": "1973-02-14"}, "", nil},
+		{"churchcrm.csv", load.Source{}, 4, map[string]any{"full_name": `Elisa "Lis" Melo`, "birthday": "1954-05-05", "phone": "2422220004",
+			"external_id": "churchcrm:304"}, "3 dates have no year", []string{"Title"}},
+		{"churchcrm-import.csv", load.Source{}, 0, map[string]any{"full_name": "Ana Souza", "birthday": nil}, "2 dates have no year", nil},
+		{"rock.csv", load.Source{}, 6, map[string]any{"full_name": "Gil Sá", "birthday": "1976-07-07", "external_id": "rock:806"}, "", []string{"Nick Name"}},
+	} {
+		people, rep := importedPeople(t, c.file, c.src)
+		for field, want := range c.want {
+			if got := people[c.at][field]; got != want {
+				t.Errorf("%s, person %d: %s = %v, want %v", c.file, c.at, field, got, want)
+			}
+		}
+		if said := strings.Join(rep.Warnings, "\n"); !strings.Contains(said, c.note) {
+			t.Errorf("%s: notes = %q, want %q", c.file, said, c.note)
+		}
+		for _, column := range c.notes {
+			if !strings.Contains(strings.Join(rep.Ignored, "\n"), column) {
+				t.Errorf("%s: not read = %q, want %s among them", c.file, rep.Ignored, column)
+			}
+		}
+	}
+}
+
+// TestImportOfTimesOfPretix: one ticket's time stands in the local zone in one export and in UTC in the other.
+func TestImportOfTimesOfPretix(t *testing.T) {
+	zone, err := time.LoadLocation("America/Sao_Paulo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, types := range map[string][]string{"pretix-positions.en.csv": {"Adulto", "Criança"}, "pretix-checkin.en.csv": nil, "pretix-codes.pt.csv": nil} {
+		text, err := os.ReadFile(filepath.Join("testdata", "exports", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := congregation(t)
+		mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Zone: zone, OnlyTypes: types, Reader: bytes.NewReader(text)})
+		got, err := time.Parse(time.RFC3339, tickets(t, s)[1]["valid_from"].(string))
+		if want := time.Date(2026, 12, 5, 10, 0, 0, 0, time.UTC); err != nil || !got.Equal(want) {
+			t.Errorf("%s: valid from %v, %v, want %v", file, got, err, want)
+		}
+	}
+}

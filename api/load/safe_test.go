@@ -1,0 +1,221 @@
+package load_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"doorward/api/load"
+	"doorward/kv"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
+)
+
+// rowsOf repeats rows, each with a code of its own in front.
+func rowsOf(cells ...string) string {
+	var b strings.Builder
+	for i, c := range cells {
+		b.WriteString("KX7" + strings.Repeat("Q", i%5) + string(rune('A'+i%26)) + string(rune('A'+i/26)) + ";" + c + "\n")
+	}
+	return b.String()
+}
+
+// asked is a ticket list that must not be written as it is, what the import asks, and what becomes of it with an answer.
+type asked struct {
+	file   string
+	want   string
+	answer func(src *load.Source)
+	states map[string]int
+	reject int
+}
+
+func byMap(field, column string) func(*load.Source) {
+	return func(src *load.Source) { src.Map = map[string]string{field: column} }
+}
+
+func ignoring(column string) func(*load.Source) {
+	return func(src *load.Source) { src.Ignore = []string{column} }
+}
+
+// TestImportAsksWhatMayDecideWhoGetsIn: nothing is written before the answer, and the answer that the question names decides.
+func TestImportAsksWhatMayDecideWhoGetsIn(t *testing.T) {
+	for name, c := range map[string]asked{
+		"a state under a title that nobody knows": {file: "Código;Andamento\n" + rowsOf("Aprovado", "Aprovado", "Em análise", "Cancelado"),
+			want:   "the column “Andamento” may decide who gets in and is not understood: Aprovado 2, Cancelado 1, Em análise 1; say --map 'state=Andamento' or --ignore 'Andamento'",
+			answer: byMap("state", "Andamento"), states: states(2, 1, 0, 1)},
+		"words that are not known under one": {file: "Código;Fase\n" + rowsOf("Pagamento a conferir", "Pagamento a conferir", "Pagou", "Pagamento recusado pelo banco"),
+			want: "the column “Fase” may decide who gets in", answer: ignoring("Fase"), states: states(4, 0, 0, 0)},
+		"a state whose words are not known": {file: "Código;Situação\n" + rowsOf("Etapa 1", "Etapa 2", "Etapa 2"),
+			want:   "the column “Situação” may decide who gets in and is not understood: Etapa 2 2, Etapa 1 1; say --map 'state=Situação' --states 'Etapa 2=…,Etapa 1=…'",
+			answer: func(src *load.Source) { src.States = map[string]string{"Etapa 1": "unpaid", "Etapa 2": "valid"} }, states: states(2, 1, 0, 0)},
+		"yes or no, of what is not clear": {file: "Código;Entrada liberada?\n" + rowsOf("Sim", "Não"),
+			want: "the column “Entrada liberada?” may decide", answer: ignoring("Entrada liberada?"), states: states(2, 0, 0, 0)},
+		"a date of payment that some lack": {file: "Código;Data de pagamento\n" + rowsOf("13/08/2026", "", "14/08/2026"),
+			want: "the column “Data de pagamento” may decide", answer: ignoring("Data de pagamento"), states: states(3, 0, 0, 0)},
+		"a validity under another title": {file: "Código;Expira\n" + rowsOf("13/08/2026", "14/08/2026"),
+			want: "the column “Expira” may decide", answer: byMap("valid_until", "Expira"), states: states(2, 0, 0, 0)},
+		"the marks of who has paid": {file: "Código;Quem pagou\n" + rowsOf("x", "x", ""),
+			want: "the column “Quem pagou” may decide", answer: ignoring("Quem pagou"), states: states(3, 0, 0, 0)},
+		"a member of JSON": {file: `{"kind":"ticket","code":"KX7A","payment_status":"pending"}` + "\n" + `{"kind":"ticket","code":"KX7B","payment_status":"paid"}`,
+			want: "the column “payment_status” may decide who gets in and is not understood: paid 1, pending 1", answer: byMap("state", "payment_status"), states: states(1, 1, 0, 0)},
+		"a day that may be a month": {file: "Código;Válido até\n" + rowsOf("05/06/2026", "07/06/2026"),
+			want: "“05/06/2026” is 5 June 2026 or 6 May 2026; say --dates dmy or --dates mdy", answer: func(src *load.Source) { src.Dates = "dmy" }, states: states(2, 0, 0, 0)},
+		"two orders of dates in one column": {file: "Código;Válido até\n" + rowsOf("25/06/2026", "06/25/2026"),
+			want: "holds dates of two orders", answer: func(src *load.Source) { src.Dates = "dmy" }, states: states(1, 0, 0, 0), reject: 1},
+	} {
+		t.Run(name, func(t *testing.T) { c.check(t) })
+	}
+}
+
+func (c asked) check(t *testing.T) {
+	s := congregation(t)
+	src := load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)}
+	_, err := load.Import(context.Background(), s, kv.Operator(), src, nil)
+	if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, load.ErrSource) {
+		t.Fatalf("error = %v, want %q", err, c.want)
+	}
+	if n := len(tickets(t, s)); n != 0 {
+		t.Fatalf("%d tickets were written", n)
+	}
+	c.answer(&src)
+	src.Reader = strings.NewReader(c.file)
+	rep := mustImport(t, s, src)
+	got := map[string]int{}
+	for _, one := range tickets(t, s) {
+		got[one["state"].(string)]++
+	}
+	if diff := cmp.Diff(c.states, got); diff != "" || len(rep.Rejected) != c.reject {
+		t.Errorf("states differ (-want +got):\n%s%+v", diff, rep)
+	}
+}
+
+// TestImportUnderstandsStates without asking: by titles and values together, the strictest of several columns.
+func TestImportUnderstandsStates(t *testing.T) {
+	for name, c := range map[string]struct {
+		file   string
+		states map[string]int
+		reject int
+	}{
+		"the state of an address beside it": {"Código;Estado;Cidade;Status\n" + rowsOf("RJ;Rio;pago", "SP;Santos;pendente", ";;cancelado"), states(1, 1, 0, 1), 0},
+		"an address abroad":                 {"Code;City;State;Country;Status\n" + rowsOf("Austin;Texas;US;paid", "Reno;Nevada;US;expired"), states(1, 1, 0, 0), 0},
+		"paid and blocked":                  {"Código;Status;Bloqueado;Pago\n" + rowsOf("ok;não;sim", "ok;sim;sim", "ok;não;não", "ok;;sim"), states(2, 1, 1, 0), 0},
+		"one word that is not known":        {"Código;Status\n" + rowsOf("pago", "pago", "levitando", "pago"), states(3, 0, 0, 0), 1},
+		"one blank state":                   {"Código;Status\n" + rowsOf("pago", "", "pago"), states(2, 0, 0, 0), 1},
+		"marks in Pago":                     {"Código;Pago\n" + rowsOf("x", "", "x"), states(2, 0, 0, 0), 1},
+		"Spanish":                           {"Código;Nombre;Estado\n" + rowsOf("Ana;pagado", "Bea;pendiente", "Caro;anulado", "Dina;bloqueado"), states(1, 1, 1, 1), 0},
+		"the day of a cancellation":         {"Código;Cancelado em\n" + rowsOf("", "13/08/2026"), states(1, 0, 0, 1), 0},
+		"amounts and means of payment":      {"Código;Valor pago;Forma de pagamento;Total Paid\n" + rowsOf("50,00;Pix;50.00", "0,00;Boleto;0.00"), states(2, 0, 0, 0), 0},
+		"who came in":                       {"Código;Check-in;Status\n" + rowsOf("Sim;pago", "Não;pendente"), states(1, 1, 0, 0), 0},
+	} {
+		s := congregation(t)
+		rep, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)}, nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := map[string]int{}
+		for _, one := range tickets(t, s) {
+			got[one["state"].(string)]++
+		}
+		if diff := cmp.Diff(c.states, got); diff != "" || len(rep.Rejected) != c.reject {
+			t.Errorf("%s: states differ (-want +got):\n%s%+v", name, diff, rep)
+		}
+	}
+}
+
+// TestImportTakesNoOtherColumnForTheCode: a coupon, a price, an order number, an address or a check-in is none.
+func TestImportTakesNoOtherColumnForTheCode(t *testing.T) {
+	for name, file := range map[string]string{
+		"a coupon":          "Voucher;Nome\nIRMAOS10;Ana\n;Bia\n;Caio\n;Davi\n",
+		"a coupon as code":  "Código;Nome\nIRMAOS10;Ana\nIRMAOS10;Bia\nIRMAOS10;Caio\n",
+		"mostly blank":      "Código;Nome\nA-1;Ana\n;Bia\n;Caio\n;Davi\n",
+		"prices":            "Código;Nome\n50,00;Ana\n60,00;Bia\n70,00;Caio\n",
+		"sentences":         "Código;Nome\nsem código ainda;Ana\nfalta pagar;Bia\n",
+		"an order's number": "Nº pedido;Nome\n7ABC1;Ana\n7ABC2;Bia\n",
+	} {
+		s := congregation(t)
+		_, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
+		if header := new(load.HeaderError); !errors.As(err, &header) || len(tickets(t, s)) != 0 {
+			t.Errorf("%s: error = %v, want that no column holds codes", name, err)
+		}
+	}
+}
+
+// hostile are files that are no lists, or lists that nobody can read rightly.
+func hostile(t *testing.T) map[string]struct {
+	file []byte
+	want string
+} {
+	wide := utf16.Encode([]rune("Rua;Bairro\nA;B\n"))
+	b := make([]byte, 0, 2*len(wide))
+	for _, u := range wide {
+		b = binary.LittleEndian.AppendUint16(b, u)
+	}
+	merged := mergedBook(t)
+	sheets := book(t, false, [][]any{{"Código", "Nome"}, {"A-1", "Ana"}}, [][]any{{"Código", "Nome"}, {"B-1", "Bia"}}).Bytes()
+	return map[string]struct {
+		file []byte
+		want string
+	}{
+		"UTF-16 of something else": {b, "no header in the first 50 rows names a column of kind ticket"},
+		"unbalanced quotes":        {[]byte("\"Código;Nome\nA-1;Ana\n"), "no header in the first 50 rows"},
+		"100,000 columns":          {[]byte(strings.Repeat("c;", 100_000) + "\n"), "up to 1000 are read"},
+		"binary":                   {bytes.Repeat([]byte{1, 2, 3, 250, 0, 7, 9, 200}, 500), "it is no text; a list is wanted"},
+		"empty":                    {nil, "it is empty"},
+		"blank":                    {[]byte(" \n\t\r\n"), "it is empty"},
+		"a web page":               {[]byte("<html><table><tr><td>Código</td></tr></table></html>"), "it is a web page or XML"},
+		"a document":               {[]byte("%PDF-1.7\n"), "it is a document or a picture"},
+		"an old workbook":          {[]byte("\xd0\xcf\x11\xe0\xa1\xb1"), "of the old kind (.xls), or one with a password"},
+		"merged cells":             {merged, "the cells B2 to B3 of sheet “Sheet1” are merged; each row needs cells of its own"},
+		"two sheets":               {sheets, "the workbook has 2 sheets with such a list, “Sheet1”, “Sheet2”: say which with --sheet 'Sheet1'"},
+		"a cut workbook":           {sheets[:len(sheets)/2], "no readable workbook"},
+		"two titles for the code":  {[]byte("Código;Localizador\nA-1;B-1\n"), "two columns for code, “Código” and “Localizador”"},
+		"pretix, cut":              {[]byte(`{"event":{"name":"Festa","orders":[`), "it begins as pretix's JSON export and is none that can be read"},
+	}
+}
+
+func mergedBook(t *testing.T) []byte {
+	t.Helper()
+	f := excelize.NewFile()
+	var b bytes.Buffer
+	for _, err := range []error{
+		f.SetSheetRow("Sheet1", "A1", &[]any{"Código", "Status"}), f.SetSheetRow("Sheet1", "A2", &[]any{"A-1", "Cancelado"}), f.SetSheetRow("Sheet1", "A3", &[]any{"A-2"}),
+		f.MergeCell("Sheet1", "B2", "B3"), f.Write(&b), f.Close(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Bytes()
+}
+
+// TestHostileFilesEndInASentence, and nothing of them is written.
+func TestHostileFilesEndInASentence(t *testing.T) {
+	for name, c := range hostile(t) {
+		s := congregation(t)
+		_, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: bytes.NewReader(c.file)}, nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, load.ErrSource) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error = %v, want %q", name, err, c.want)
+		}
+		if n := len(tickets(t, s)); n != 0 {
+			t.Errorf("%s: %d tickets were written", name, n)
+		}
+	}
+}
+
+// TestImportOfFormulas: what a spreadsheet puts around a number is taken off, a formula is refused.
+func TestImportOfFormulas(t *testing.T) {
+	s := congregation(t)
+	rep := mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("Código;Nome\n\"=\"\"00042\"\"\";Ana\n=1+1;Bia\nA-3;\"=HYPERLINK(\"\"x\"\")\"\n")})
+	if len(rep.Rejected) != 2 || rep.Rejected[0].Reason != "a formula, where its value is wanted" {
+		t.Errorf("rejected = %+v, want two formulas", rep.Rejected)
+	}
+	if got := tickets(t, s); len(got) != 1 || got[0]["code"] != "00042" {
+		t.Errorf("tickets = %v, want the one with 00042", got)
+	}
+}
