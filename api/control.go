@@ -25,6 +25,7 @@ import (
 //	POST /control/reindex                                                    → progress, {"documents"}
 //	POST /control/backup?folder=.doorward-backup-1                           → {"realm","node","epoch","seq","at","bytes"}
 //	POST /control/backup/note?file=/mnt/backup.db
+//	GET  /control/erase?id=5                                                 → {"id","full_name","erased_at"}, erased_at a day or null
 //	POST /control/erase?id=5                                                 → {"id","tickets","memberships","conflicts","refusals","answers","free_databases","older_files"}
 //	GET  /control/olderfiles                                                 → {"older_files","uncompacted"}
 //	POST /control/compact                                                    → {"bytes_before","bytes"}
@@ -45,6 +46,7 @@ func (s *Server) Control() http.Handler {
 		"POST /control/reindex":           controlReindex,
 		"POST /control/backup":            controlBackup,
 		"POST /control/backup/note":       controlNoteBackup,
+		"GET /control/erase":              controlToErase,
 		"POST /control/erase":             controlErase,
 		"GET /control/olderfiles":         controlOlderFiles,
 		"POST /control/compact":           controlCompact,

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"path/filepath"
+	"time"
 
 	"doorward/kv"
 	"doorward/kv/record"
@@ -22,6 +23,28 @@ type erasedView struct {
 
 type olderFiles struct {
 	Files []string `json:"older_files"`
+}
+
+// controlToErase tells whom an erasure means, and the day on which that was done before.
+func controlToErase(x *exchange, r *http.Request) error {
+	id, ok := record.Person.ParseID(r.URL.Query().Get("id"))
+	if !ok {
+		return kv.ErrNotFound
+	}
+	who, err := x.store().ToErase(x.caller, id)
+	if err != nil {
+		return err
+	}
+	view := struct {
+		ID       int64   `json:"id"`
+		Name     string  `json:"full_name"`
+		ErasedAt *string `json:"erased_at"`
+	}{ID: id.Int(), Name: who.Name}
+	if !who.ErasedAt.IsZero() {
+		day := who.ErasedAt.In(x.store().Zone()).Format(time.DateOnly)
+		view.ErasedAt = &day
+	}
+	return x.object(view)
 }
 
 // controlErase erases a person for good.

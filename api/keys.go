@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -72,6 +73,13 @@ func createKey(x *exchange) error {
 		return err
 	}
 	spec := keySpec(form, x.store().Now())
+	missing, err := x.store().Missing(x.caller, spec.Level)
+	if err != nil {
+		return err
+	}
+	for _, id := range missing {
+		form.Faults.Add("level", fmt.Sprintf("There is no %s %d.", spec.Level.Name, id))
+	}
 	if err := sound(form); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ const (
 	defaultLimit = 10
 	maxLimit     = 100
 	// farOffset stands for any offset that no list reaches; a limit can be added to it.
-	farOffset = math.MaxInt64 - maxLimit
+	farOffset = math.MaxInt - maxLimit
 )
 
 // span is the part of a list that is asked for.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"doorward/kv/record"
 )
@@ -44,6 +45,42 @@ type eraser struct {
 
 // ErrErasureNoted is why an erasure that has failed need not be asked for again.
 var ErrErasureNoted = errors.New("the erasure is noted and carried out as soon as it can be, and nobody is shown the person until then")
+
+// Erasable is a person whom an erasure means.
+type Erasable struct {
+	Name     string    // "" = nobody has it any more
+	ErasedAt time.Time // zero = never
+}
+
+// ToErase tells whom an erasure would mean. *Forbidden, ErrNotFound for who was never there.
+func (s *Store) ToErase(p Principal, person record.ID) (who Erasable, err error) {
+	if err := p.mayRule(); err != nil {
+		return who, err
+	}
+	err = s.view(func(v *sight) error {
+		st, err := v.loadAny(record.Person, person)
+		if err != nil {
+			return err
+		}
+		if st == nil {
+			return ErrNotFound
+		}
+		row, err := v.erased(record.Person, person)
+		if err != nil {
+			return err
+		}
+		if row != nil && row.done > 0 {
+			who.ErasedAt = time.UnixMicro(row.done)
+		} else if row == nil && !st.deleted {
+			var d *record.Doc
+			if d, err = st.decode(record.Person); err == nil {
+				who.Name = d.Text("full_name")
+			}
+		}
+		return err
+	})
+	return who, err
+}
 
 // Erase erases a person for good: it cannot come back by a replica, an import or a backup. *Forbidden, ErrNotFound for who was never
 // there. Erasing again finds what has come since. What could only be noted, as on a full disk, is ErrErasureNoted besides its cause.

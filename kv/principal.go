@@ -161,6 +161,11 @@ func ParsePermission(s string) (Permission, error) {
 	return p, nil
 }
 
+// PermissionWords are what permissions are made of.
+func PermissionWords() (resourceWords, methodWords []string) {
+	return resources(), slices.Clone(methods)
+}
+
 var methods = []string{"*", "GET", "POST", "PATCH", "PUT", "DELETE"}
 
 // resources are what permissions can name: the kinds' own, and the surfaces beside /v1.

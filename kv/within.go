@@ -76,3 +76,25 @@ func (v *sight) homeWithin(p Principal, name LevelName, id int64) (bool, error) 
 	}
 	return v.holdsChurch(p, event.home(record.Event))
 }
+
+// Missing are the ids of a level that name nothing: a key for them would see nothing, or whatever takes the number later. Only who sees
+// everything is told; others may not have such a key at all.
+func (s *Store) Missing(p Principal, l Level) (ids []int64, err error) {
+	k := map[LevelName]*record.Kind{RegionalOf: record.Regional, ChurchOf: record.Church, EventOf: record.Event}[l.Name]
+	if k == nil || !p.whole() {
+		return nil, nil
+	}
+	err = s.view(func(v *sight) error {
+		for _, id := range l.IDs {
+			st, err := v.load(k, record.Int(id))
+			if err != nil {
+				return err
+			}
+			if st == nil {
+				ids = append(ids, id)
+			}
+		}
+		return nil
+	})
+	return ids, err
+}

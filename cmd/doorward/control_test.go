@@ -16,7 +16,7 @@ func TestACommandThatIsStoppedSaysWhatMayHaveBeenDone(t *testing.T) {
 	m := &Main{Stdout: io.Discard, Stderr: io.Discard}
 	for want, ask := range map[string]func(context.Context, *control) error{
 		"the key may have been made":            func(ctx context.Context, c *control) error { return m.addKey(ctx, c, newKey{}, false) },
-		"the person may be erased nevertheless": func(ctx context.Context, c *control) error { return m.erase(ctx, c, 3, false) },
+		"the person may be erased nevertheless": func(ctx context.Context, c *control) error { return m.erase(ctx, c, erasable{ID: 3}, false) },
 	} {
 		ctx, stop := context.WithCancel(t.Context())
 		s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -23,6 +23,20 @@ type erased struct {
 	Older       []string `json:"older_files"`
 }
 
+// erasable is whom an erasure means, as the handler answers it.
+type erasable struct {
+	ID       int64
+	Name     string  `json:"full_name"` // "" = nobody has it any more
+	ErasedAt *string `json:"erased_at"`
+}
+
+func (e erasable) question() string {
+	if e.Name == "" {
+		return fmt.Sprintf("Person %d was deleted. Erase what is left for good? Type yes: ", e.ID)
+	}
+	return fmt.Sprintf("Erase %s (person %d) for good? Type yes: ", e.Name, e.ID)
+}
+
 // errUnconfirmed is an erasure that nobody has said yes to.
 var errUnconfirmed = usageError{errors.New("nothing was erased; --yes says that it shall be")}
 
@@ -49,12 +63,16 @@ func (m *Main) erasePersonCommand(set *settings) *cobra.Command {
 			return usageError{fmt.Errorf("%s is no person's ID", args[0])}
 		}
 		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
-			if !*yes {
-				if err := m.confirm(cmd.Context(), fmt.Sprintf("Erase person %d for good? Type yes: ", id)); err != nil {
+			who, err := c.toErase(cmd.Context(), id)
+			if err != nil {
+				return err
+			}
+			if !*yes && who.ErasedAt == nil {
+				if err := m.confirm(cmd.Context(), who.question()); err != nil {
 					return err
 				}
 			}
-			return m.erase(cmd.Context(), c, id, *asJSON)
+			return m.erase(cmd.Context(), c, who, *asJSON)
 		})
 	}
 	return cmd
@@ -84,7 +102,22 @@ func (m *Main) confirm(ctx context.Context, question string) error {
 	}
 }
 
-func (m *Main) erase(ctx context.Context, c *control, id int64, asJSON bool) error {
+// toErase finds whom an erasure means.
+func (c *control) toErase(ctx context.Context, id int64) (who erasable, err error) {
+	q := url.Values{"id": {strconv.FormatInt(id, 10)}}
+	answer, err := c.call(ctx, request{method: http.MethodGet, path: "/control/erase", query: q})
+	if err != nil {
+		return who, fmt.Errorf("person %d: %w", id, err)
+	}
+	if err := json.Unmarshal(answer, &who); err != nil {
+		return who, fmt.Errorf("the server's answer: %w", err)
+	}
+	return who, nil
+}
+
+// erase erases, also whom it was done to before: something may have come since.
+func (m *Main) erase(ctx context.Context, c *control, who erasable, asJSON bool) error {
+	id := who.ID
 	q := url.Values{"id": {strconv.FormatInt(id, 10)}}
 	answer, err := c.call(ctx, request{method: http.MethodPost, path: "/control/erase", query: q})
 	if errors.Is(err, errStopped) {
@@ -99,6 +132,12 @@ func (m *Main) erase(ctx context.Context, c *control, id int64, asJSON bool) err
 	var e erased
 	if err := json.Unmarshal(answer, &e); err != nil {
 		return fmt.Errorf("the server's answer: %w", err)
+	}
+	if who.ErasedAt != nil {
+		fmt.Fprintf(m.Stdout, "person %d was erased on %s\n", id, *who.ErasedAt)
+		if e.Tickets == 0 && e.Memberships == 0 {
+			return nil
+		}
 	}
 	fmt.Fprintf(m.Stdout, "person %d is erased, with %s memberships and the names on %s tickets\n", id, number(e.Memberships), number(e.Tickets))
 	fmt.Fprintln(m.Stdout, "their bytes leave the file when it is compacted: a server does so within a day, doorward compact at once")

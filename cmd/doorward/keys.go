@@ -15,6 +15,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"doorward/kv"
+
 	"github.com/spf13/cobra"
 )
 
@@ -53,24 +55,28 @@ func (m *Main) keysCommand(set *settings) *cobra.Command {
 
 func (m *Main) keysAddCommand(set *settings) *cobra.Command {
 	var k newKey
-	var expires time.Duration
-	cmd := &cobra.Command{Use: "add", Short: "Make a key and print its secret, once", Args: cobra.NoArgs}
+	var expires string
+	cmd := &cobra.Command{
+		Use: "add", Short: "Make a key and print its secret, once", Args: cobra.NoArgs,
+		Long: keysAddLong(), Example: keysAddExamples,
+	}
 	asJSON := jsonFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&k.Name, "name", "", "what the key is for")
 	f.StringVar(&k.Level, "level", "", "how much it sees: denomination, regional:1, church:3,4 or event:7")
 	f.StringSliceVar(&k.Permissions, "allow", []string{}, "what it may do, as people:GET,checkin:*; nothing = everything but admin and sync")
-	f.DurationVar(&expires, "expires", 0, "how long it lives, as 48h; 0 = until it is revoked")
+	f.StringVar(&expires, "expires", "", "how long it is good, as 48h or 30d, or its last day, as 2027-01-31; none = until it is revoked")
 	f.IntVar(&k.Rate, "rate-limit", 0, "requests a minute; 0 = no limit")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.Changed("allow") && len(k.Permissions) == 0 {
 			return usageError{fmt.Errorf("--allow: what the key may do is wanted; leave it out for everything but admin and sync")}
 		}
-		if expires < 0 {
-			return usageError{fmt.Errorf("--expires: a time to come is wanted")}
+		end, err := expiry(expires, time.Now(), set.zone)
+		if err != nil {
+			return usageError{err}
 		}
-		if expires > 0 {
-			at := time.Now().Add(expires).UTC().Format(time.RFC3339)
+		if !end.IsZero() {
+			at := end.UTC().Format(time.RFC3339)
 			k.ExpiresAt = &at
 		}
 		ctx, o := cmd.Context(), opening{settings: set, makes: true}
@@ -80,6 +86,47 @@ func (m *Main) keysAddCommand(set *settings) *cobra.Command {
 		return m.on(ctx, o, func(c *control) error { return m.addKey(ctx, c, k, *asJSON) })
 	}
 	return cmd
+}
+
+// keysAddLong lists what a key can be allowed.
+func keysAddLong() string {
+	resources, methods := kv.PermissionWords()
+	return "Make a key and print its secret, which is shown this once.\n\n" +
+		"--level says how much the key sees: denomination is everything; regional:1, church:3,4 and event:7 are what belongs to these.\n" +
+		"--allow says what it may do there, as RESOURCE:METHOD. * is every resource, or every method. Without --allow the key may do\n" +
+		"everything but admin and sync.\n\n" +
+		"Resources: " + strings.Join(resources, ", ") + "\n(checkin is the door; admin is everything below /admin/v1 that the others do not name; sync is replication.)\nMethods:   " + strings.Join(methods, ", ")
+}
+
+const keysAddExamples = `  # the first key, which may do everything
+  doorward keys add --data data --name admin --level denomination --allow '*:*'
+  # a door of one event, for two days
+  doorward keys add --data data --name porta --level event:7 --allow 'checkin:*' --expires 48h
+  # a website that reads the people of two churches, until the end of January
+  doorward keys add --data data --name site --level church:3,4 --allow people:GET --expires 2027-01-31`
+
+// expiry is when a key ends that is good for so long, or up to the end of a day; zero = never.
+func expiry(text string, now time.Time, zone *time.Location) (time.Time, error) {
+	wrong := fmt.Errorf("--expires %s: how long is wanted, as 48h or 30d, or a day to come, as %s", text, now.AddDate(0, 0, 30).Format(time.DateOnly))
+	if text == "" || text == "0" {
+		return time.Time{}, nil
+	}
+	var end time.Time
+	if day, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
+		end = day.AddDate(0, 0, 1)
+	} else if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return time.Time{}, wrong
+		}
+		end = now.AddDate(0, 0, int(n))
+	} else if long, err := time.ParseDuration(text); err == nil {
+		end = now.Add(long)
+	}
+	if !end.After(now) {
+		return time.Time{}, wrong
+	}
+	return end, nil
 }
 
 func (m *Main) addKey(ctx context.Context, c *control, k newKey, asJSON bool) error {
@@ -116,8 +163,8 @@ func (m *Main) printKey(k key, asJSON bool) error {
 	if asJSON {
 		return m.printJSON(k)
 	}
-	_, err := fmt.Fprintf(m.Stdout, "key     %s\nsecret  %s\n\nThe secret is shown this once. A request carries both: curl -u KEY:SECRET …\n",
-		k.Key, k.Secret)
+	_, err := fmt.Fprintf(m.Stdout, "id      %d\nkey     %s\nsecret  %s\n\nThe secret is shown this once. A request carries both: curl -u KEY:SECRET …\n",
+		k.ID, k.Key, k.Secret)
 	return err
 }
 

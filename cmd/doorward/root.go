@@ -48,7 +48,8 @@ func (m *Main) root() (root *cobra.Command, began *bool) {
 	flags.Var(&set.imports, "disk-imports", "so much of the disk must be free, or imports and the search index wait")
 	flags.Var(&set.creates, "disk-creates", "so much of the disk must be free, or nothing but check-ins is written")
 	flags.String("config", "", "a TOML file with further settings, named as the flags are")
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.Version = versionText()
+	root.SetVersionTemplate(versionLine() + "\n")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if !onlyTells(cmd) {
 			if err := m.configure(root, cmd); err != nil {

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 
@@ -178,18 +177,6 @@ func (m *Main) openStore(ctx context.Context, s *serving, c kv.Config) (store *k
 	return nil, fmt.Errorf("another doorward is at work on the folder %s; try again when it is done", s.data)
 }
 
-// greet says where the server is and, where there is no key yet, how to make one; then it tells who waits for it.
-func (m *Main) greet(s *serving, store *kv.Store, address string) {
-	fmt.Fprintf(m.Stdout, "Doorward answers at http://%s/ (API documentation: http://%s/docs)\n", address, address)
-	if keys, err := store.Keys(kv.Operator()); err == nil && len(keys) == 0 {
-		fmt.Fprintf(m.Stdout, "There is no key yet. The first one is made with:\n  %s keys add --data %s --name admin --level denomination --allow '*:*'\n",
-			shell([]string{m.Name}), shell([]string{s.data}))
-	}
-	if m.Ready != nil {
-		m.Ready(address)
-	}
-}
-
 // faces are the listeners of a server and what answers on each.
 type faces struct {
 	log       *slog.Logger
@@ -201,26 +188,6 @@ type faces struct {
 func (f *faces) add(l net.Listener, s *http.Server) {
 	s.ErrorLog = slog.NewLogLogger(f.log.Handler(), slog.LevelDebug)
 	f.servers, f.listeners = append(f.servers, s), append(f.listeners, l)
-}
-
-// listen takes an address, which nobody is answered at yet. A port that the system has chosen is in it from then on.
-func (f *faces) listen(flag string, address *string) error {
-	host, port, err := net.SplitHostPort(*address)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-	}
-	if err != nil {
-		return usageError{fmt.Errorf("%s: host:port is wanted: %w", flag, err)}
-	}
-	l, err := net.Listen("tcp", *address)
-	if err != nil {
-		return fmt.Errorf("%s: %w", flag, err)
-	}
-	if tcp, ok := l.Addr().(*net.TCPAddr); ok {
-		*address = net.JoinHostPort(host, strconv.Itoa(tcp.Port))
-	}
-	f.listeners = append(f.listeners, l)
-	return nil
 }
 
 // answer gives the public addresses their servers.

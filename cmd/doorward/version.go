@@ -23,6 +23,11 @@ func versionText() string {
 	return "(devel)"
 }
 
+// versionLine tells which program this is.
+func versionLine() string {
+	return fmt.Sprintf("doorward %s (%s, %s/%s)", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 // buildTime is when the program was built; zero where nobody knows. A clock before it cannot be right.
 func buildTime() time.Time {
 	text := built
@@ -41,7 +46,7 @@ func (m *Main) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs, Annotations: map[string]string{noStore: "true"},
 		Run: func(*cobra.Command, []string) {
-			fmt.Fprintf(m.Stdout, "doorward %s (%s, %s/%s)\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			fmt.Fprintln(m.Stdout, versionLine())
 		},
 	}
 }

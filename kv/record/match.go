@@ -1,5 +1,7 @@
 package record
 
+import "math"
+
 // A search's words are given to the words of a name so that each of them serves one and the whole costs least.
 
 // How much of a search and of a name is compared.
@@ -10,6 +12,9 @@ const (
 
 // unmatched is more than any match can cost.
 const unmatched = 1 << 26
+
+// farthest is more than any path can cost, and an int on machines of 32 bits.
+const farthest = math.MaxInt32
 
 // costs is what it costs to let a word of a name, second, answer a typed word, first.
 type costs [maxTyped][MaxWords]int
@@ -60,12 +65,12 @@ func (c *costs) place(m int, row *[maxTyped + 1]int, col, held *[MaxWords + 1]in
 	var least, from [MaxWords + 1]int
 	var seen [MaxWords + 1]bool
 	for j := range least {
-		least[j] = unmatched * 2 * maxTyped
+		least[j] = farthest
 	}
 	at := 0
 	for held[at] != 0 {
 		seen[at] = true
-		i, next, step := held[at], 0, unmatched*2*maxTyped
+		i, next, step := held[at], 0, farthest
 		for j := 1; j <= m; j++ {
 			if seen[j] {
 				continue
