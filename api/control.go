@@ -19,7 +19,7 @@ import (
 // only ever be reachable by the owner of the store's folder: through a Unix socket in it, or in the process that opened it.
 //
 //	POST /control/import?kind=ticket&event=7&…, as /admin/v1/import/         body: the file    → progress, load.Report
-//	GET  /control/export?kind=person                                         → NDJSON; a failure is in the trailer X-Export-Error
+//	GET  /control/export?kind=person&format=csv                              → the file, as NDJSON without a format; a failure is in the trailer X-Export-Error
 //	POST /control/demo?size=s&seed=1                                         → progress, load.DemoReport
 //	GET  /control/verify                                                     → progress, {"rows","records","damaged","damage"}
 //	POST /control/reindex                                                    → progress, {"documents"}
@@ -81,9 +81,10 @@ func controlImport(x *exchange, r *http.Request) error {
 const exportError = "X-Export-Error"
 
 func controlExport(x *exchange, r *http.Request) error {
-	x.Header().Set("Content-Type", typeNDJSON)
+	q := r.URL.Query()
+	x.Header().Set("Content-Type", "application/octet-stream")
 	x.Header().Set("Trailer", exportError)
-	err := load.Export(r.Context(), x.store(), x.caller, x, load.ExportOptions{Kind: r.URL.Query().Get("kind")})
+	err := load.Export(r.Context(), x.store(), x.caller, x, load.ExportOptions{Kind: q.Get("kind"), Format: q.Get("format")})
 	if err == nil || x.status == 0 {
 		if err != nil {
 			x.Header().Del("Trailer")

@@ -14,6 +14,7 @@ import (
 
 // cellReader turns the cells of one file into the members of JSON objects.
 type cellReader struct {
+	own      bool // the table is one that export wrote: every cell is meant as it stands
 	workbook bool // dates are serial numbers and numbers are plain
 	from1904 bool
 	words    map[string]string    // choices seen before: field and cell → value
@@ -26,10 +27,15 @@ type cellReader struct {
 // value answers a cell's JSON value, nil for a blank one, or what is wrong with it. What is right by its type is for the
 // kind's table to say; here only people's ways of writing are undone.
 func (c *cellReader) value(name string, f *record.Field, cell string) (v jsontext.Value, fault string) {
-	if cell = clean(cell); cell == "" {
+	if cell = strings.TrimSpace(cell); cell == "" {
 		return nil, ""
 	}
+	if !c.own {
+		cell = clean(cell)
+	}
 	switch {
+	case c.own:
+		return ownValue(f, cell)
 	case spoiled(cell):
 		return nil, "an error value of a spreadsheet"
 	case cell[0] == '=':
@@ -64,6 +70,21 @@ func (c *cellReader) value(name string, f *record.Field, cell string) (v jsontex
 	}
 	if fault != "" {
 		return nil, fault
+	}
+	return record.Quote(cell), ""
+}
+
+// guarded are the texts before which an export writes an apostrophe: spreadsheets would take them for formulas, or the apostrophe for
+// one of theirs.
+var guarded = regexp.MustCompile(`^'*[=+\-@\t\r]`)
+
+// ownValue is a cell that export wrote. By its type's own rules the table then looks at it.
+func ownValue(f *record.Field, cell string) (jsontext.Value, string) {
+	if f != nil && isStructured(f) {
+		return object(cell)
+	}
+	if text, ok := strings.CutPrefix(cell, "'"); ok && guarded.MatchString(text) {
+		cell = text
 	}
 	return record.Quote(cell), ""
 }

@@ -84,9 +84,6 @@ func (c *chooser) mapped(field string) bool { return c.src.Map[field] != "" }
 
 // takeByTitle looks for the columns of all other fields.
 func (c *chooser) takeByTitle() {
-	if c.ly.ours(c.profiles) && !c.mapped(nameID) {
-		c.take(nameID, "an export of ours", []int{slices.Index(c.plains, nameID)})
-	}
 	fields := c.ly.form.table.Fields
 	for i := range fields {
 		if name := fields[i].Name; c.ly.form.has(name) && name != nameID {
@@ -98,14 +95,30 @@ func (c *chooser) takeByTitle() {
 	}
 }
 
-// ours tells a table that export wrote: it names the kind of each row, and only then is an id one of ours.
-func (ly *layout) ours(profiles []profile) bool {
-	kind := slices.Index(ly.titles, nameKind)
-	if profiles == nil || kind < 0 || !slices.Contains(ly.titles, nameID) {
+// isOwn tells a table that export wrote: it names the kind of each row, and only then is an id one of ours.
+func (ly *layout) isOwn() bool {
+	if len(ly.titles) < 2 || ly.titles[0] != nameKind || ly.titles[1] != nameID {
 		return false
 	}
-	p := &profiles[kind]
+	if ly.profiles == nil {
+		return true
+	}
+	p := &ly.profiles[0]
 	return p.filled == p.rows && p.counts[ly.form.kind.Name] == p.filled
+}
+
+// takeOwn takes the columns of a table that export wrote, which are named as the fields are. A ticket's state is decided as anywhere.
+func (c *chooser) takeOwn() {
+	if c.origin != ownOrigin {
+		return
+	}
+	c.taken[0] = true // the kind is read
+	for i, title := range c.ly.titles[1:] {
+		isState := title == nameState && c.ly.form.kind == record.Ticket
+		if !c.taken[i+1] && !isState && c.ly.form.has(title) && !c.mapped(title) && !(title == nameEvent && c.src.Event != 0) {
+			c.take(title, "an export of ours", []int{i + 1})
+		}
+	}
 }
 
 // match looks for a field's columns: those of the best rank, of these the ones whose title has the most words, of these the

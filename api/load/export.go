@@ -5,22 +5,45 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"doorward/kv"
 	"doorward/kv/record"
 )
 
-// Export writes every record of a kind, or of all importable kinds, as p sees them: one JSON object a line whose first member
-// names its kind, each kind after those it refers to, so that Import reads it into an empty store. Whoever reads the lines
-// can count them.
+// Export writes every record of a kind, or of all importable kinds, as p sees them, so that Import reads them into an empty store: each
+// kind after those it refers to. NDJSON is one object a line whose first member names its kind; whoever reads the lines can count them.
 func Export(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o ExportOptions) error {
-	list := forms()
-	if o.Kind != "" {
-		f, err := formOf(o.Kind)
-		if err != nil {
-			return err
-		}
-		list = []form{f}
+	switch o.Format {
+	case "", FormatNDJSON:
+		return exportNDJSON(ctx, s, p, w, o)
+	case FormatCSV:
+		return exportCSV(ctx, s, p, w, o)
+	case FormatXLSX:
+		return exportXLSX(ctx, s, p, w, o)
+	}
+	return fmt.Errorf("%w: there is no format “%s”; the formats are %s", ErrUsage, o.Format, strings.Join(Formats, ", "))
+}
+
+// ExportOptions say what to export.
+type ExportOptions struct {
+	Kind   string // "" = all
+	Format string // "" = FormatNDJSON
+}
+
+// exported are the kinds that an export holds.
+func exported(o ExportOptions) ([]form, error) {
+	if o.Kind == "" {
+		return forms(), nil
+	}
+	f, err := formOf(o.Kind)
+	return []form{f}, err
+}
+
+func exportNDJSON(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o ExportOptions) error {
+	list, err := exported(o)
+	if err != nil {
+		return err
 	}
 	e := &exporter{ctx: ctx, w: bufio.NewWriterSize(w, headSize)}
 	for _, f := range list {
@@ -29,11 +52,6 @@ func Export(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o Exp
 		}
 	}
 	return e.w.Flush()
-}
-
-// ExportOptions say what to export.
-type ExportOptions struct {
-	Kind string // "" = all
 }
 
 type exporter struct {

@@ -70,8 +70,12 @@ func lay(row cells, f form, src *Source, profiles []profile) *layout {
 	if ly.origin == nil {
 		ly.origin = originOf(f, c.plains)
 	}
+	if ly.isOwn() {
+		ly.origin = ownOrigin
+	}
 	c.origin = ly.origin
 	c.takeMapped()
+	c.takeOwn()
 	c.takeOrigin()
 	if f.kind == record.Ticket {
 		c.takeCheckins()

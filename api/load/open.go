@@ -95,8 +95,11 @@ func (l *lines) probe() *lines {
 	return &lines{r: bufio.NewReader(bytes.NewReader(head)), end: l.end, utf8: l.utf8, legacy: l.legacy}
 }
 
-// tabular is the form of a table's rows, which cannot name their kind themselves.
-func tabular(src *Source) (form, error) {
+// tabular is the form of a table's rows. Only a table that export wrote names their kind.
+func tabular(src *Source, own func() string) (form, error) {
+	if src.Kind == "" {
+		src.Kind = own()
+	}
 	if src.Kind == "" {
 		return form{}, fmt.Errorf("%w: the file is a table: say with --kind what its rows are", ErrUsage)
 	}
@@ -114,7 +117,7 @@ func tabular(src *Source) (form, error) {
 
 // openCSV finds the separator and the header: of comma, semicolon and tab the one that makes a row name the most fields.
 func openCSV(ctx context.Context, sp *spool, in *lines, src *Source) (file, error) {
-	f, err := tabular(src)
+	f, err := tabular(src, func() string { return ownKind(top(&csvRows{in: in.probe(), comma: ','})) })
 	if err != nil {
 		return nil, err
 	}

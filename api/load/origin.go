@@ -25,6 +25,9 @@ type origin struct {
 // nothing is known of a file that no origin fits.
 var nothing = &origin{name: "none"}
 
+// ownOrigin is this program: what export wrote.
+var ownOrigin = &origin{name: "doorward"}
+
 var pretixUTC = []string{"valid_from", "valid_until"}
 
 // origins are the systems that are known, the more special before the others.

@@ -80,7 +80,7 @@ func openPretix(ctx context.Context, sp *spool, src *Source) (file, error) {
 	if src.Kind == "" {
 		return nil, fmt.Errorf("%w: the file is pretix's: say --kind ticket and its event", ErrUsage)
 	}
-	f, err := tabular(src)
+	f, err := tabular(src, func() string { return "" })
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func newTableFile(ctx context.Context, src *Source, ly *layout, start func(ly *l
 	if err := t.chooseTypes(); err != nil {
 		return nil, err
 	}
-	t.cells = cellReader{states: src.States, orders: t.ly.orders, utc: t.ly.origin.utc}
+	t.cells = cellReader{own: t.ly.origin == ownOrigin, states: src.States, orders: t.ly.orders, utc: t.ly.origin.utc}
 	return t, nil
 }
 

@@ -26,13 +26,17 @@ type workbook struct {
 
 // openWorkbook reads the one sheet that has a recognisable header; of several it must be said which.
 func openWorkbook(ctx context.Context, sp *spool, src *Source) (file, error) {
-	f, err := tabular(src)
-	if err != nil {
-		return nil, err
-	}
 	w := &workbook{ctx: ctx}
 	if err := w.open(sp); err != nil {
 		return nil, err
+	}
+	own, err := w.ownKind(src)
+	var f form
+	if err == nil {
+		f, err = tabular(src, func() string { return own })
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.file.Close())
 	}
 	t, err := w.table(f, src)
 	if err != nil {
@@ -40,6 +44,26 @@ func openWorkbook(ctx context.Context, sp *spool, src *Source) (file, error) {
 	}
 	t.end = w.file.Close
 	return t, nil
+}
+
+// ownKind is the kind of the sheet that is read, where export wrote the workbook; of several sheets it must be said which.
+func (w *workbook) ownKind(src *Source) (string, error) {
+	names := w.file.GetSheetList()
+	name := src.Sheet
+	if name == "" && len(names) > 0 {
+		name = names[0]
+	}
+	s, err := w.sheet(name)
+	if err != nil {
+		return "", nil // what is wrong with it is said when it is read
+	}
+	defer func() { _ = s.close() }() // it was only read
+	own := ownKind(top(s))
+	if own != "" && src.Sheet == "" && src.Kind == "" && len(names) > 1 {
+		return "", fmt.Errorf("%w: the workbook has a sheet for each kind, “%s”: say which with --sheet, in this order",
+			ErrSource, strings.Join(names, "”, “"))
+	}
+	return own, nil
 }
 
 func (w *workbook) open(sp *spool) error {

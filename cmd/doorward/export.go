@@ -9,7 +9,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
+
+	"doorward/api/load"
 
 	"github.com/spf13/cobra"
 )
@@ -17,17 +21,25 @@ import (
 func (m *Main) exportCommand(set *settings) *cobra.Command {
 	var kind string
 	cmd := &cobra.Command{
-		Use: "export [FILE]", Short: "Write all records as NDJSON that import reads, to a file or standard output", Args: cobra.MaximumNArgs(1),
+		Use: "export [FILE]", Short: "Write all records so that import reads them, to a file or standard output", Args: cobra.MaximumNArgs(1),
+		Long: "Write all records so that import reads them. The file's ending says how: .ndjson is one JSON object a line, .csv a table of one\n" +
+			"kind, .xlsx a workbook with a sheet for each kind. Standard output is NDJSON.",
+		Example: exportExamples,
 	}
 	cmd.Flags().StringVar(&kind, "kind", "", "only records of this kind")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		format := ""
 		if len(args) > 0 {
 			if err := notOwn(args[0]); err != nil {
 				return err
 			}
+			format = formatOf(args[0])
+		}
+		if format == load.FormatCSV && kind == "" {
+			return usageError{errors.New("a .csv file holds one kind: say which with --kind; .xlsx holds all, a sheet each")}
 		}
 		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
-			write := func(w io.Writer) error { return export(cmd.Context(), c, kind, w) }
+			write := func(w io.Writer) error { return export(cmd.Context(), c, kind, format, w) }
 			if len(args) == 0 || args[0] == "-" {
 				if c.progress.sharesTerminal(m.Stdout) {
 					c.progress = &progress{}
@@ -40,8 +52,26 @@ func (m *Main) exportCommand(set *settings) *cobra.Command {
 	return cmd
 }
 
-func export(ctx context.Context, c *control, kind string, w io.Writer) error {
+const exportExamples = `  # everything, to keep or to import elsewhere
+  doorward export --data data all.ndjson
+  # everything, to look at in a spreadsheet
+  doorward export --data data all.xlsx
+  # the people, to change in a spreadsheet and to import again
+  doorward export --data data --kind person people.csv`
+
+// formatOf is the format that a file's ending says; a name without a known one is of NDJSON.
+func formatOf(name string) string {
+	if ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")); slices.Contains(load.Formats, ending) {
+		return ending
+	}
+	return ""
+}
+
+func export(ctx context.Context, c *control, kind, format string, w io.Writer) error {
 	q := url.Values{}
+	if format != "" {
+		q.Set("format", format)
+	}
 	if kind != "" {
 		q.Set("kind", kind)
 	}
