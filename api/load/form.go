@@ -87,18 +87,22 @@ func byReference(in []form) []form {
 
 // formOf finds an importable kind by its name.
 func formOf(name string) (form, error) {
-	all := forms()
-	for _, f := range all {
+	for _, f := range forms() {
 		if f.kind.Name == name {
 			return f, nil
 		}
 	}
-	names := make([]string, len(all))
-	for i, f := range all {
-		names[i] = f.kind.Name
-	}
+	names := Kinds()
 	return form{}, fmt.Errorf("%w: there is no kind “%s” to import or export%s; the kinds are %s",
 		ErrUsage, name, didYouMean(name, names), strings.Join(names, ", "))
+}
+
+// Kinds are the kinds that can be imported and exported, each after those it refers to.
+func Kinds() (names []string) {
+	for _, f := range forms() {
+		names = append(names, f.kind.Name)
+	}
+	return names
 }
 
 // didYouMean names the nearest of some names, in words.

@@ -72,6 +72,14 @@ func originNamed(name string, f form) (*origin, error) {
 	return nil, fmt.Errorf("%w: --from %s: no such source%s; known are %s, none", ErrUsage, name, didYouMean(name, names), strings.Join(names, ", "))
 }
 
+// Origins are the names of the systems that are known, and the one for none of them.
+func Origins() (names []string) {
+	for _, o := range origins {
+		names = append(names, o.name)
+	}
+	return append(names, nothing.name)
+}
+
 // originOf recognises the system that wrote a file by its titles.
 func originOf(f form, plains []string) *origin {
 	for _, o := range origins {

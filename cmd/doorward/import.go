@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 
+	"doorward/api/load"
+
 	"github.com/spf13/cobra"
 )
 
@@ -89,7 +91,7 @@ func (im *importing) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&im.kind, "kind", "", "what the rows are: ticket, person …; an export says it itself")
 	f.Int64Var(&im.event, "event", 0, "the event of the tickets; it beats any column")
-	f.StringVar(&im.from, "from", "", "the system that wrote the file: pretix-positions, pretix-checkin, pretix-codes, sympla, eventbrite, planning-center, churchcrm, rock; none = none of them")
+	f.StringVar(&im.from, "from", "", "the system that wrote the file: "+strings.Join(load.Origins(), ", "))
 	f.StringVar(&im.sheet, "sheet", "", "the sheet of a workbook, where several hold a list")
 	f.StringArrayVar(&im.maps, "map", nil, "field=column,…: which column holds a field, by its title, Title#2 or #3; A+B joins two")
 	f.StringArrayVar(&im.ignore, "ignore", nil, "a column that is not read")

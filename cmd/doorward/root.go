@@ -65,6 +65,7 @@ func (m *Main) root() (root *cobra.Command, began *bool) {
 	root.AddCommand(m.serveCommand(set), m.demoCommand(set), m.keysCommand(set), m.importCommand(set), m.exportCommand(set),
 		m.verifyCommand(set), m.reindexCommand(set), m.backupCommand(set), m.restoreCommand(set), m.clockCommand(set), m.venueCommand(set), m.replicateCommand(set),
 		m.eraseCommand(set), m.compactCommand(set), m.versionCommand())
+	completeFlags(root)
 	return root, began
 }
 
