@@ -50,4 +50,12 @@ func (Anything) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, strin
 	return compact(v), ""
 }
 
-func (Anything) schema(Direction) map[string]any { return map[string]any{} }
+func (Anything) schema(Direction) map[string]any { return anyJSON() }
+
+// anyJSON is the schema of a value of any type.
+func anyJSON() map[string]any {
+	return map[string]any{
+		"type":  []string{"string", "number", "boolean", "object", "array", "null"},
+		"items": map[string]any{"description": "Any JSON value."},
+	}
+}

@@ -41,7 +41,7 @@ func (t Object) schema(d Direction) map[string]any {
 	}
 	properties := map[string]any{}
 	for _, key := range t.Keys {
-		properties[key] = map[string]any{"type": []string{"string", "number", "boolean", "object", "array", "null"}}
+		properties[key] = anyJSON()
 	}
 	s["properties"] = properties
 	if d == Reply {

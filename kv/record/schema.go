@@ -98,7 +98,9 @@ func withNull(s map[string]any) map[string]any {
 	case string:
 		s["type"] = []string{t, "null"}
 	case []string:
-		s["type"] = append(slices.Clone(t), "null")
+		if !slices.Contains(t, "null") {
+			s["type"] = append(slices.Clone(t), "null")
+		}
 	}
 	if values, ok := s["enum"].([]string); ok {
 		list := make([]any, 0, len(values)+1)
