@@ -21,22 +21,25 @@ func adminRoutes() []route {
 	table = append(append(table, conflicts.routes()...), refusals.routes()...)
 	return append(table,
 		route{http.MethodGet, "/admin/v1/keys/", admin, listKeys, operation{
-			tag: "keys", summary: "List the keys within one's own", status: 200, reply: "key", list: true}},
+			id: "list_keys", tag: "keys", summary: "List API keys", status: 200, reply: "key", list: true, query: windowParameters,
+			text: "Those whose level and permissions lie within the caller's own."}},
 		route{http.MethodPost, "/admin/v1/keys/", admin, createKey, operation{
-			tag: "keys", summary: "Make a key; its secret is shown this once", form: keyForm, status: 201, reply: "new_key"}},
+			id: "create_key", tag: "keys", summary: "Create an API key", form: keyForm, status: 201, reply: "new_key",
+			text: "Only this answer shows the secret. The key's level and permissions must lie within the caller's own."}},
 		route{http.MethodDelete, "/admin/v1/keys/{id}/", admin, revokeKey, operation{
-			tag: "keys", summary: "Revoke a key", status: 204}},
+			id: "revoke_key", tag: "keys", summary: "Revoke an API key", status: 204, text: "Its next request is answered 401."}},
 		route{http.MethodGet, "/admin/v1/double_entries/", admin, listAllDoubles, operation{
-			tag: "double entries", summary: "List the double entries of all events", status: 200, reply: "admin_double_entry", list: true,
+			id: "list_double_entries", tag: "double entries", summary: "List the double entries of all events", status: 200, reply: "admin_double_entry", list: true,
 			query: parametersOf(doubleFilters)}},
 		route{http.MethodGet, "/admin/v1/reads/", admin, listReads, operation{
-			tag: "reads", summary: "List which key was shown how many records of people, by minute", status: 200, reply: "reads", list: true,
-			query: parametersOf(readsFilters)}},
+			id: "list_reads", tag: "reads", summary: "List who read how many records of people", status: 200, reply: "reads", list: true,
+			text: "By key, kind and minute, the latest first.", query: parametersOf(readsFilters)}},
 		route{http.MethodGet, "/admin/v1/venues/", admin, listVenues, operation{
-			tag: "venues", summary: "List the laptops that are enrolled", status: 200, reply: "venue", list: true}},
+			id: "list_venues", tag: "venues", summary: "List the enrolled laptops", status: 200, reply: "venue", list: true, query: windowParameters}},
 		route{http.MethodPost, "/admin/v1/import/", admin, importRecords, operation{
-			tag: "import", summary: "Import a CSV, NDJSON or XLSX file", status: 200, reply: "import_report", media: anything,
-			query: importParameters}},
+			id: "import_records", tag: "import", summary: "Import a CSV, NDJSON or XLSX file", status: 200, reply: "import_report",
+			text: "Rows that are wrong are named in the answer and hold none of the others up.",
+			file: "Code,Holder,Type\nK7QP2M9D4RSX1ABC,Ana Souza,Adult\n", query: importParameters}},
 	)
 }
 

@@ -122,7 +122,7 @@ func TestAdminKeys(t *testing.T) {
 	if list.text(t, "count") != "2" || list.text(t, "results.0.name") != "Door" || list.value(t, "results.0.secret") != nil || list.text(t, "previous") == "" {
 		t.Errorf("list = %s", list.body)
 	}
-	w.status(w.do("GET", "/admin/v1/keys/?offset=99999999999999999999", ""), 200)
+	w.status(w.do("GET", "/admin/v1/keys/?offset=99999999999999999999", "", invalid), 200)
 	w.status(w.do("DELETE", "/admin/v1/keys/2/", ""), 204)
 	if list = w.do("GET", "/admin/v1/keys/", ""); list.value(t, "results.1.revoked_at") == nil || list.value(t, "results.0.revoked_at") != nil {
 		t.Errorf("list = %s", list.body)

@@ -81,6 +81,7 @@ var documents struct {
 func (s *site) document() *openapi3.T {
 	s.Helper()
 	documents.once.Do(func() {
+		openapi3filter.RegisterBodyDecoder("text/html", openapi3filter.PlainBodyDecoder)
 		resp, err := http.Get(s.url + "/openapi.json")
 		if err != nil {
 			documents.err = err

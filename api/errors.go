@@ -204,11 +204,14 @@ func (x *exchange) explain(err error) problem {
 		p.message = sentence(strings.ReplaceAll(x.store().Blamed(err).Error(), "\n", "; ")) // joined errors stand on lines of their own
 	default:
 		x.log(err)
-		p.details = struct {
-			ID string `json:"request_id"`
-		}{x.id}
+		p.details = requestDetails{x.id}
 	}
 	return p
+}
+
+// requestDetails name the request under which the log has the cause of an internal error.
+type requestDetails struct {
+	ID string `json:"request_id"`
 }
 
 // errorHeaders writes the headers that go with an error.

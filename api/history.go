@@ -41,9 +41,10 @@ var bodiesParameter = parameterDoc{name: "bodies", schema: map[string]any{"type"
 
 // onHistory is the route of a record's history.
 func (c *collection) onHistory() route {
+	word := nounOf(c.kind)
 	return route{http.MethodGet, c.path + "{id}/history/", c.needs(http.MethodGet), c.history, operation{
-		tag: "admin: " + c.kind.Name, summary: "The revisions of a " + c.kind.Name + " as far as they are known, newest first", status: 200,
-		reply: "history", query: []parameterDoc{bodiesParameter}}}
+		id: c.prefixed(identifier("list revisions of " + word.one)), tag: adminTag + word.many, summary: "List the revisions of " + word.a(),
+		text: "As far as they are known, the newest first.", status: 200, reply: "history", query: []parameterDoc{bodiesParameter}}}
 }
 
 // history answers GET of a record's history.

@@ -15,14 +15,17 @@ type matters struct {
 	path    string
 	filters []filter
 	form    *record.Kind // of what becomes of one
+	text    string       // what the document says of that
 	resolve func(*exchange, record.ID, *record.Patch) error
 }
 
 // The two lists.
 var (
 	conflicts = &matters{kind: record.Conflict, path: "/admin/v1/conflicts/", form: conflictForm, resolve: resolveConflict,
+		text:    "keep chooses one of the two values; value gives a third one in their place.",
 		filters: []filter{{"kind", "kind", byText}, {"record_id", "record_id", byText}}}
 	refusals = &matters{kind: record.Refusal, path: "/admin/v1/refusals/", form: refusalForm, resolve: resolveRefusal,
+		text:    "With apply the document is taken; otherwise it is dropped from the list.",
 		filters: []filter{{"db", "db", byText}}}
 )
 
@@ -37,14 +40,17 @@ var refusalForm = record.Form("refusal_choice", record.Field{Name: "apply", Type
 
 // routes are all about them.
 func (m *matters) routes() []route {
-	admin, reply, query := needs{resource: "admin"}, "admin_"+m.kind.Name, parametersOf(m.filters)
+	admin, reply, query, word := needs{resource: "admin"}, "admin_"+m.kind.Name, parametersOf(m.filters), nounOf(m.kind)
+	const tag = "conflicts and refusals"
 	return []route{
 		{http.MethodGet, m.path, admin, m.list, operation{
-			tag: "conflicts and refusals", summary: "List what staff have to look at", status: 200, reply: reply, list: true, query: query}},
+			id: identifier("list open " + word.many), tag: tag, summary: "List the " + word.many + " that staff have to decide", status: 200,
+			reply: reply, list: true, query: query}},
 		{http.MethodGet, m.path + "{id}/", admin, m.retrieve, operation{
-			tag: "conflicts and refusals", summary: "Retrieve a " + m.kind.Name, status: 200, reply: reply}},
+			id: identifier("retrieve open " + word.one), tag: tag, summary: "Retrieve " + word.a() + " that staff have to decide", status: 200,
+			reply: reply}},
 		{http.MethodPost, m.path + "{id}/resolve/", admin, m.settle, operation{
-			tag: "conflicts and refusals", summary: "Say what becomes of a " + m.kind.Name, form: m.form, status: 204}},
+			id: identifier("resolve " + word.one), tag: tag, summary: "Decide " + word.a(), text: m.text, form: m.form, status: 204}},
 	}
 }
 

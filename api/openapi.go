@@ -14,22 +14,30 @@ import (
 
 // operation is what the OpenAPI document says of a route, besides what the route itself says.
 type operation struct {
+	id      string // what generated clients call it; unique
 	tag     string // "" = not in the document
 	summary string
+	text    string // what the summary does not say; "" = nothing
 	query   []parameterDoc
 	form    *record.Kind // the body; nil = none
 	surface record.Surface
 	change  bool     // the form is a PATCH: nothing of it is required
+	file    string   // an example of the file that is the body; "" = the body is none
 	reads   []string // request headers
 	status  int      // of success
 	reply   string   // the schema of the answer; "" = no body
 	list    bool     // the answer is a page of replies
 	headers []string // of the answer
-	media   string   // of the answer, or anything: of the request; "" = JSON
+	media   string   // of the answer; "" = JSON
+	page    string   // an example of an answer that is no JSON
+	refuses []errorDoc
 }
 
-// anything is a body of no certain type.
-const anything = "*/*"
+// The media types of bodies.
+const (
+	jsonMedia = "application/json"
+	fileMedia = "application/octet-stream"
+)
 
 // openapi answers GET of the document.
 func openapi(x *exchange) error { return x.reply(http.StatusOK, x.server.document) }
@@ -37,6 +45,7 @@ func openapi(x *exchange) error { return x.reply(http.StatusOK, x.server.documen
 // document renders the OpenAPI 3.1 document of a table of routes.
 func document(table []route, publicURL, version string) ([]byte, error) {
 	paths := map[string]map[string]any{}
+	examples := replyExamples()
 	for i := range table {
 		r := &table[i]
 		if r.doc.tag == "" {
@@ -45,7 +54,7 @@ func document(table []route, publicURL, version string) ([]byte, error) {
 		if paths[r.path] == nil {
 			paths[r.path] = map[string]any{}
 		}
-		paths[r.path][strings.ToLower(r.method)] = r.describe()
+		paths[r.path][strings.ToLower(r.method)] = r.describe(examples)
 	}
 	if publicURL == "" {
 		publicURL = "/"
@@ -54,36 +63,76 @@ func document(table []route, publicURL, version string) ([]byte, error) {
 		version = "unknown"
 	}
 	return json.Marshal(map[string]any{
-		"openapi": "3.1.0",
-		"info": map[string]any{"title": "Doorward", "version": version,
-			"description": "Congregation records and ticket check-in. /v1 is the public contract, /door/v1 is for scanners, /admin/v1 for staff."},
+		"openapi":    "3.1.0",
+		"info":       map[string]any{"title": "Doorward", "version": version, "description": aboutText},
 		"servers":    []any{map[string]any{"url": publicURL}},
+		"tags":       tagList(table),
 		"paths":      paths,
 		"security":   []any{map[string]any{"basic": []string{}}},
 		"components": components(table),
 	}, json.Deterministic(true))
 }
 
-// describe is the route's operation object.
-func (r *route) describe() map[string]any {
-	op := map[string]any{"tags": []string{r.doc.tag}, "summary": r.doc.summary, "responses": r.responses()}
+// aboutText describes the document, and keyText how requests name their key.
+const (
+	aboutText = "Records of a congregation, and check-in of tickets. /v1 is the public contract, /door/v1 is for scanners, /admin/v1 for staff. " +
+		"Paths end with a slash; without it they mean the same. Members that a request does not know are ignored. " +
+		"Every error has the same envelope, and its code is for programs."
+	keyText = "HTTP Basic: the user name is an API key, the password its secret. `doorward keys add` makes a key and prints both once. " +
+		"The key's level says which records it sees: all (denomination), those of a regional, of churches, or of one event. " +
+		"Its permissions say what it may do, as people:GET or checkin:*. An unknown key is answered 401, a permission that is missing 403."
+)
+
+// describe is the route's operation object. The examples are those of the replies by their names.
+func (r *route) describe(examples map[string]any) map[string]any {
+	op := map[string]any{"operationId": r.doc.id, "tags": []string{r.doc.tag}, "summary": r.doc.summary, "responses": r.responses(examples)}
 	if parameters := r.parameters(); len(parameters) > 0 {
 		op["parameters"] = parameters
 	}
-	switch {
-	case r.needs.open:
+	if r.needs.open {
 		op["security"] = []any{}
-	case r.needs.resource != "":
-		op["description"] = "Needs the permission " + r.needs.resource + ":" + r.method + "."
 	}
-	if r.doc.form != nil {
-		_, required := r.doc.formSchema()["required"]
-		op["requestBody"] = map[string]any{"required": required, "content": content("application/json", reference(r.doc.formName()))}
+	if text := strings.TrimSpace(r.doc.text + " " + r.needs.text(r.method)); text != "" {
+		op["description"] = text
 	}
-	if r.doc.media == anything {
-		op["requestBody"] = map[string]any{"content": content(anything, map[string]any{})}
+	if body := r.doc.requestBody(); body != nil {
+		op["requestBody"] = body
 	}
 	return op
+}
+
+// text says what a caller needs for a method.
+func (n needs) text(method string) string {
+	switch {
+	case n.open:
+		return ""
+	case n.resource == "":
+		return "Any key may do this."
+	case n.whole:
+		return "Needs the permission " + n.resource + ":" + method + " and level denomination."
+	}
+	return "Needs the permission " + n.resource + ":" + method + "."
+}
+
+// requestBody is the operation's body; nil for none.
+func (o *operation) requestBody() map[string]any {
+	switch {
+	case o.form != nil:
+		_, required := o.formSchema()["required"]
+		return map[string]any{"required": required, "content": content(jsonMedia, reference(o.formName()), o.bodyExample())}
+	case o.file != "":
+		return map[string]any{
+			"required":    true,
+			"description": "The file as it is, not as a part of a form. It may also be sent as " + strings.Join(otherFileTypes(), ", ") + ".",
+			"content":     content(fileMedia, map[string]any{"type": "string", "format": "binary"}, o.file),
+		}
+	}
+	return nil
+}
+
+// otherFileTypes are the names that a file's media type may have, but for the one that the document gives it.
+func otherFileTypes() []string {
+	return slices.DeleteFunc(slices.Clone(fileTypes), func(name string) bool { return name == "" || name == fileMedia })
 }
 
 // parameters are the operation's parameters: of the path, the query string, the headers.
@@ -99,14 +148,14 @@ func (r *route) parameters() []any {
 	for segment := range strings.SplitSeq(r.path, "/") {
 		if name, ok := strings.CutPrefix(segment, "{"); ok {
 			name = strings.TrimSuffix(name, "}")
-			add("path", parameterDoc{name: name, schema: r.idSchema(name), required: true})
+			add("path", parameterDoc{name: name, schema: r.idSchema(name), required: true, text: "The id of the record."})
 		}
 	}
 	for _, q := range r.doc.query {
 		add("query", q)
 	}
 	for _, name := range r.doc.reads {
-		add("header", parameterDoc{name: name, schema: map[string]any{"type": "string"}})
+		add("header", parameterDoc{name: name, schema: map[string]any{"type": "string"}, text: headerTexts[name]})
 	}
 	return list
 }
@@ -126,29 +175,71 @@ func (r *route) idSchema(name string) map[string]any {
 }
 
 // responses are the answers of a route: the good one, and the error envelope under every status it can have.
-func (r *route) responses() map[string]any {
-	good := map[string]any{"description": http.StatusText(r.doc.status)}
-	switch {
-	case r.doc.reply != "" && r.doc.list:
-		good["content"] = content("application/json", page(reference(r.doc.reply)))
-	case r.doc.reply != "":
-		good["content"] = content("application/json", reference(r.doc.reply))
-	case r.doc.media != "":
-		good["content"] = map[string]any{r.doc.media: map[string]any{}}
-	}
-	if len(r.doc.headers) > 0 {
-		headers := map[string]any{}
-		for _, h := range r.doc.headers {
-			headers[h] = map[string]any{"schema": map[string]any{"type": "string"}}
-		}
-		good["headers"] = headers
-	}
-	all := map[string]any{strconv.Itoa(r.doc.status): good}
+func (r *route) responses(examples map[string]any) map[string]any {
+	all := map[string]any{strconv.Itoa(r.doc.status): r.doc.success(examples)}
 	for _, status := range r.errors() {
-		all[strconv.Itoa(status)] = map[string]any{"$ref": "#/components/responses/error"}
+		all[strconv.Itoa(status)] = map[string]any{"$ref": "#/components/responses/" + statusName(status)}
+	}
+	for _, d := range r.doc.refuses {
+		status := d.problem().status
+		all[strconv.Itoa(status)] = errorResponse(status, r.doc.refuses)
 	}
 	if r.method == http.MethodGet && slices.Contains(r.doc.headers, "ETag") {
-		all["304"] = map[string]any{"description": "Not Modified"}
+		all["304"] = map[string]any{"description": "The record is still the one that If-None-Match names."}
+	}
+	return all
+}
+
+// success is the good answer.
+func (o *operation) success(examples map[string]any) map[string]any {
+	good := map[string]any{"description": "The answer."}
+	example := examples[o.reply]
+	switch {
+	case o.reply != "" && o.list:
+		good["description"] = "A page of the list."
+		good["content"] = content(jsonMedia, page(reference(o.reply)), map[string]any{
+			"count": 1, "next": nil, "previous": nil, "results": []any{example}})
+	case o.reply != "":
+		good["content"] = content(jsonMedia, reference(o.reply), example)
+	case o.media != "":
+		good["content"] = content(o.media, map[string]any{"type": "string"}, o.page)
+	default:
+		good["description"] = "Done. The answer has no body."
+	}
+	if o.status == http.StatusCreated {
+		good["description"] = "What was created."
+	}
+	if len(o.headers) > 0 {
+		good["headers"] = headerObjects(o.headers)
+	}
+	return good
+}
+
+// headerTexts describe the headers of requests and answers.
+var headerTexts = map[string]string{
+	"Allow":                 "The methods that the path knows.",
+	"ETag":                  "The revision of the record and a checksum of the answer, for If-Match and If-None-Match.",
+	"Idempotency-Key":       "Any text that tells this request from others. If it is sent again, the first answer comes back and nothing is done twice.",
+	"Idempotency-Replayed":  "true where the answer is that of an earlier request with this Idempotency-Key.",
+	"If-Match":              "The ETag that the record must still have; 412 otherwise.",
+	"If-None-Match":         "The ETag that is known; 304 if the record still has it.",
+	"Location":              "The address of what was created.",
+	"Retry-After":           "Seconds to wait.",
+	"WWW-Authenticate":      "Names HTTP Basic.",
+	"X-Checkin-At":          "When the ticket was admitted.",
+	"X-Checkin-Id":          "The id of the check-in.",
+	"X-Door":                "The name of the door, at most 64 characters. Without it the key's name counts.",
+	"X-RateLimit-Limit":     "Requests a minute.",
+	"X-RateLimit-Remaining": "Requests that are left in this minute.",
+	"X-RateLimit-Reset":     "When the minute ends, in seconds since 1970.",
+	"X-Search":              "fuzzy where the search found nobody without forgiving edits.",
+}
+
+// headerObjects describe an answer's headers.
+func headerObjects(names []string) map[string]any {
+	all := map[string]any{}
+	for _, name := range names {
+		all[name] = map[string]any{"description": headerTexts[name], "schema": map[string]any{"type": "string"}}
 	}
 	return all
 }
@@ -200,32 +291,65 @@ func (o *operation) formSchema() map[string]any {
 
 // describe is what the document says of a method on a collection, on its list or on one of its records.
 func (c *collection) describe(method string, onList bool) operation {
-	name, tag := c.kind.Name, c.kind.Name
-	reply := name
-	if c.surface == record.Admin {
-		reply, tag = "admin_"+name, "admin: "+name
-	}
-	o := operation{tag: tag, surface: c.surface, status: 200, reply: reply, headers: []string{"ETag"}}
+	word, status := nounOf(c.kind), http.StatusOK
+	o := operation{tag: word.many, surface: c.surface, reply: c.replyName(), headers: []string{"ETag"}}
 	switch {
 	case method == http.MethodGet && onList:
-		o.summary, o.list, o.headers, o.query = "List "+name+" records", true, nil, c.parameters()
+		o.id, o.summary = "list "+word.many, "List "+word.many
+		o.list, o.headers, o.query = true, nil, c.parameters()
 		if c.kind == record.Person {
 			o.headers = []string{"X-Search"}
 		}
 	case method == http.MethodGet:
-		o.summary, o.reads = "Retrieve a "+name, []string{"If-None-Match"}
+		o.id, o.summary = "retrieve "+word.one, "Retrieve "+word.a()
+		o.reads = []string{"If-None-Match"}
 	case method == http.MethodPost:
-		o.summary, o.form, o.status, o.reads = "Create a "+name, c.form, 201, []string{"Idempotency-Key"}
+		o.id, o.summary, status = "create "+word.one, "Create "+word.a(), http.StatusCreated
+		o.form, o.reads = c.form, []string{"Idempotency-Key"}
 		o.headers = append(o.headers, "Idempotency-Replayed")
 		if c.path != "" {
 			o.headers = append(o.headers, "Location")
 		}
 	case method == http.MethodPatch:
-		o.summary, o.form, o.change, o.reads = "Change a "+name, c.form, true, []string{"If-Match"}
+		o.id, o.summary = "update "+word.one, "Change "+word.a()
+		o.text = "Members that are not given stay as they are."
+		o.form, o.change, o.reads = c.form, true, []string{"If-Match"}
 	default:
-		o.summary, o.status, o.reply, o.headers, o.reads = "Delete a "+name, 204, "", nil, []string{"If-Match"}
+		o.id, o.summary, status = "delete "+word.one, "Delete "+word.a(), http.StatusNoContent
+		o.reply, o.headers, o.reads = "", nil, []string{"If-Match"}
+	}
+	o.status, o.id = status, c.prefixed(identifier(o.id))
+	if c.surface == record.Admin {
+		o.tag = adminTag + o.tag
 	}
 	return o
+}
+
+// prefixed tells a name of the administration from that of /v1.
+func (c *collection) prefixed(name string) string {
+	if c.surface == record.Admin {
+		return "admin_" + name
+	}
+	return name
+}
+
+// shownCollections are all whose records the document describes.
+func shownCollections() []*collection {
+	return slices.Concat([]*collection{entries, events, people, groups, memberships}, adminCollections())
+}
+
+// replyName is the name of the schema of the collection's records.
+func (c *collection) replyName() string { return c.prefixed(c.kind.Name) }
+
+// replyExamples are the examples of all answers, by the names of their schemas.
+func replyExamples() map[string]any {
+	all := ownExamples()
+	for _, c := range shownCollections() {
+		if example := c.example(); example != nil {
+			all[c.replyName()] = example
+		}
+	}
+	return all
 }
 
 // components are the schemas that the operations of a table refer to.
@@ -237,19 +361,23 @@ func components(table []route) map[string]any {
 			schemas[o.formName()] = o.formSchema()
 		}
 	}
-	for _, c := range slices.Concat([]*collection{entries, events, people, groups, memberships}, adminCollections()) {
-		schemas[c.describe(http.MethodGet, false).reply] = c.form.Schema(c.surface, record.Reply)
+	for _, c := range shownCollections() {
+		schemas[c.replyName()] = c.form.Schema(c.surface, record.Reply)
 	}
 	return map[string]any{
 		"schemas":         schemas,
-		"securitySchemes": map[string]any{"basic": map[string]any{"type": "http", "scheme": "basic"}},
-		"responses": map[string]any{"error": map[string]any{
-			"description": "What went wrong.", "content": content("application/json", reference("error"))}},
+		"securitySchemes": map[string]any{"basic": map[string]any{"type": "http", "scheme": "basic", "description": keyText}},
+		"responses":       errorComponents(),
 	}
 }
 
-func content(media string, schema map[string]any) map[string]any {
-	return map[string]any{media: map[string]any{"schema": schema}}
+// content is a body of a media type with an example; nil for none.
+func content(media string, schema map[string]any, example any) map[string]any {
+	m := map[string]any{"schema": schema}
+	if example != nil {
+		m["example"] = example
+	}
+	return map[string]any{media: m}
 }
 
 func reference(name string) map[string]any {

@@ -20,7 +20,8 @@ var windowParameters = []parameterDoc{
 func parametersOf(filters []filter) []parameterDoc {
 	list := windowParameters[:len(windowParameters):len(windowParameters)]
 	for _, f := range filters {
-		list = append(list, parameterDoc{name: f.name, schema: f.schema()})
+		schema, text := f.describe()
+		list = append(list, parameterDoc{name: f.name, schema: schema, text: text})
 	}
 	return list
 }
@@ -34,19 +35,24 @@ func (c *collection) parameters() []parameterDoc {
 	return list
 }
 
-// schema is what a filter takes.
-func (f filter) schema() map[string]any {
+// describe is the schema of what a filter takes, and what it means.
+func (f filter) describe() (schema map[string]any, text string) {
+	const several = "Any of these values. The parameter may be repeated."
+	id := map[string]any{"type": "integer"}
 	switch f.sort {
 	case byID:
-		return map[string]any{"type": "array", "items": map[string]any{"type": "integer"}}
+		return list(id), several
 	case byIDOrNull:
-		return map[string]any{"type": "array", "items": map[string]any{"type": []string{"integer", "null"}}}
+		none := map[string]any{"type": "string", "enum": []string{"null"}}
+		return list(map[string]any{"anyOf": []any{id, none}}), several + " The word null finds the records that have none."
 	case byBool:
-		return map[string]any{"type": "boolean"}
+		return map[string]any{"type": "boolean"}, ""
 	case byText:
-		return map[string]any{"type": "array", "items": map[string]any{"type": "string"}}
+		return list(map[string]any{"type": "string"}), several
+	case byStart:
+		return map[string]any{"type": "string"}, "From this date-time on. Of a date, the whole day counts."
 	}
-	return map[string]any{"type": "string", "description": "A date-time, or a date: the whole day counts. Inclusive."}
+	return map[string]any{"type": "string"}, "Until this date-time. Of a date, the whole day counts."
 }
 
 // searchParameters are what the document says of searching a list of people.

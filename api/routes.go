@@ -47,29 +47,33 @@ func publicRoutes() []route {
 		entries.onOne(http.MethodGet), entries.onOne(http.MethodPatch), entries.onOne(http.MethodDelete),
 		events.onList(http.MethodGet), events.onOne(http.MethodGet),
 		{http.MethodPost, checkinPath, atDoor, checkIn, operation{
-			tag: "event", summary: "Check a ticket in by its code", form: checkinForm, status: 204, headers: checkinHeaders,
-			reads: []string{"X-Door", "Idempotency-Key"}}},
+			id: "check_in_ticket", tag: nounOf(record.Event).many, summary: "Check a ticket in by its code", status: 204,
+			text: "Once it is answered the check-in is on disk, and no code is admitted twice. A refusal names its reason in details.outcome.",
+			form: checkinForm, headers: checkinHeaders, reads: []string{"X-Door", "Idempotency-Key"}, refuses: checkinRefusals()}},
 		people.onList(http.MethodGet), people.onList(http.MethodPost),
 		people.onOne(http.MethodGet), people.onOne(http.MethodPatch),
 		groups.onList(http.MethodGet), groups.onOne(http.MethodGet),
 		{http.MethodGet, membershipsPath, member, listMemberships, memberships.describe(http.MethodGet, true)},
 		{http.MethodPost, membershipsPath, member, createMembership, memberships.describe(http.MethodPost, true)},
 		{http.MethodPost, door + "scan/", atDoor, scan, operation{
-			tag: "door", summary: "Decide a scan", form: scanForm, status: 200, reply: "ruling",
+			id: "scan_ticket", tag: "door", summary: "Decide whether a scanned ticket is admitted", form: scanForm, status: 200, reply: "ruling",
+			text:  "The door and the nonce of the body count before X-Door and Idempotency-Key.",
 			reads: []string{"X-Door", "Idempotency-Key"}}},
 		{http.MethodPost, door + "undo/", atDoor, undo, operation{
-			tag: "door", summary: "Take a check-in back", form: undoForm, status: 200, reply: "ruling",
+			id: "undo_checkin", tag: "door", summary: "Take a check-in back", form: undoForm, status: 200, reply: "ruling",
 			reads: []string{"X-Door", "Idempotency-Key"}}},
 		{http.MethodPost, door + "scans/", atDoor, scans, operation{
-			tag: "door", summary: "Decide what an offline scanner has read, in the order given; at most 1,000 scans", form: scansForm, status: 200,
+			id: "scan_tickets", tag: "door", summary: "Decide what an offline scanner has read", form: scansForm, status: 200,
+			text:  "At most 1,000 scans, decided in the order given. A scan that is wrong is refused alone.",
 			reply: "scans_report", reads: []string{"X-Door", "Idempotency-Key"}}},
 		{http.MethodGet, door + "status/", atDoor, status, operation{
-			tag: "door", summary: "Count check-ins and refusals by outcome, ticket type, door and minute", status: 200, reply: "status"}},
+			id: "retrieve_door_status", tag: "door", summary: "Count an event's check-ins and refusals", status: 200, reply: "status",
+			text: "By outcome, ticket type, door and minute."}},
 		{http.MethodGet, door + "double_entries/", atDoor, listDoubles, operation{
-			tag: "door", summary: "List the event's double entries", status: 200, reply: "double_entry", list: true, query: windowParameters}},
+			id: "list_event_double_entries", tag: "door", summary: "List an event's double entries", status: 200, reply: "double_entry", list: true, query: windowParameters}},
 		{http.MethodGet, door + "search/", atDoor, searchTickets, operation{
-			tag: "door", summary: "Find tickets by what their holders say, at most 20", status: 200, reply: "found",
-			query: []parameterDoc{typedParameter}}},
+			id: "search_tickets", tag: "door", summary: "Find tickets by what their holders say", status: 200, reply: "found",
+			text: "At most 20, the likeliest first.", query: []parameterDoc{typedParameter}}},
 	}
 }
 
@@ -93,15 +97,19 @@ func siteRoutes(prefix string) []route {
 	}
 	return []route{
 		{http.MethodGet, "/healthz", open, healthz, operation{
-			tag: "health", summary: "The process lives", status: 200, reply: "health"}},
+			id: "check_liveness", tag: "health", summary: "Check that the process lives", status: 200, reply: "health"}},
 		{http.MethodGet, "/readyz", open, readyz, operation{
-			tag: "health", summary: "The store takes check-ins and can be searched; what a nearly full disk refuses is named", status: 200, reply: "health"}},
+			id: "check_readiness", tag: "health", summary: "Check that the server is ready", status: 200, reply: "health",
+			text: "It is ready when the store takes check-ins and can be searched. The reasons name what a nearly full disk refuses."}},
 		{http.MethodGet, "/metrics", open, metricsPage, operation{
-			tag: "health", summary: "Prometheus's text; from elsewhere than this machine with a key of denomination level", status: 200, media: "text/plain"}},
+			id: "retrieve_metrics", tag: "health", summary: "Read the metrics", status: 200, media: "text/plain",
+			text: "In the text format of Prometheus. From other machines this needs a key of level denomination.",
+			page: "# TYPE http_requests_in_flight gauge\nhttp_requests_in_flight 1\n"}},
 		{http.MethodGet, "/openapi.json", open, openapi, operation{
-			tag: "documentation", summary: "This document", status: 200, reply: "document"}},
+			id: "retrieve_openapi", tag: "documentation", summary: "Read this document", status: 200, reply: "document"}},
 		{http.MethodGet, "/docs", open, docs, operation{
-			tag: "documentation", summary: "This document as a page", status: 200, media: "text/html"}},
+			id: "retrieve_docs", tag: "documentation", summary: "Read this document as a page", status: 200, media: "text/html",
+			page: "<!DOCTYPE html><html><head><title>Doorward</title></head><body></body></html>"}},
 		{http.MethodGet, "/docs/" + asterisk, open, asset, operation{}},
 	}
 }

@@ -21,7 +21,7 @@ func ownSchemas() map[string]any {
 		"key":     structSchema(reflect.TypeFor[listedKey]()),
 		"scans_report": object(map[string]any{"results": map[string]any{"type": "array", "maxItems": maxScans, "items": map[string]any{
 			"oneOf": []any{structSchema(reflect.TypeFor[scanned]()), object(map[string]any{
-				"error": object(map[string]any{"code": text, "message": text, "details": map[string]any{"type": "object"}}, "code", "message"),
+				"error": errorViewSchema(),
 				"at":    typeSchema(reflect.TypeFor[jsontext.Value]()), "nonce": map[string]any{"type": []string{"string", "null"}},
 			}, "error", "at", "nonce")}}}}, "results"),
 		"status":             structSchema(reflect.TypeFor[statusView]()),
@@ -33,9 +33,7 @@ func ownSchemas() map[string]any {
 		"found":              structSchema(reflect.TypeFor[foundTickets]()),
 		"health":             object(map[string]any{"status": text, "reasons": map[string]any{"type": "array", "items": text}}, "status"),
 		"document":           map[string]any{"type": "object"},
-		"error": object(map[string]any{"error": object(map[string]any{
-			"code": text, "message": text, "details": map[string]any{"type": "object"},
-		}, "code", "message")}, "error"),
+		"error":              errorSchema(),
 		"import_report": object(map[string]any{"created": number, "updated": number, "unchanged": number,
 			"rejected": map[string]any{"type": "array", "items": object(map[string]any{
 				"line": number, "column": text, "reason": text}, "line", "column", "reason")},
@@ -69,11 +67,11 @@ var importParameters = []parameterDoc{
 	{name: "from", schema: map[string]any{"type": "string"}, text: "The system that wrote the file: pretix-positions, sympla …; none = no known one. Left out, it is found by the titles."},
 	{name: "sheet", schema: map[string]any{"type": "string"}, text: "The sheet of a workbook, where several hold a list."},
 	{name: "map", schema: map[string]any{"type": "string"}, text: "field=column pairs between commas. A + joins columns: full_name=First name+Last name."},
-	{name: "ignore", schema: map[string]any{"type": "string"}, text: "A column that is not read. It may be given several times."},
+	{name: "ignore", schema: list(map[string]any{"type": "string"}), text: "A column that is not read. It may be given several times."},
 	{name: "states", schema: map[string]any{"type": "string"}, text: "word=state pairs between commas: what a word of the file says of a ticket."},
 	{name: "dates", schema: map[string]any{"type": "string", "enum": []string{"dmy", "mdy", "ymd"}}, text: "The order of day, month and year, where the dates of a column do not show it."},
 	{name: "zone", schema: map[string]any{"type": "string"}, text: "The time zone of times that name none. Left out, it is the server's."},
-	{name: "only_type", schema: map[string]any{"type": "string"}, text: "A type of tickets that is taken; the others are left out. It may be given several times."},
+	{name: "only_type", schema: list(map[string]any{"type": "string"}), text: "A type of tickets that is taken; the others are left out. It may be given several times."},
 	{name: "checkins", schema: map[string]any{"type": "boolean"}, text: "Check in the tickets that the file says were used."},
 	{name: "yes", schema: map[string]any{"type": "boolean"}, text: "Add new people who look like somebody who is there already."},
 	{name: "dry_run", schema: map[string]any{"type": "boolean"}, text: "Decide everything and write nothing."},
