@@ -197,7 +197,7 @@ func (o *operation) success(examples map[string]any) map[string]any {
 	switch {
 	case o.reply != "" && o.list:
 		good["description"] = "A page of the list."
-		good["content"] = content(jsonMedia, page(reference(o.reply)), map[string]any{
+		good["content"] = content(jsonMedia, reference(pageName(o.reply)), map[string]any{
 			"count": 1, "next": nil, "previous": nil, "results": []any{example}})
 	case o.reply != "":
 		good["content"] = content(jsonMedia, reference(o.reply), example)
@@ -360,6 +360,9 @@ func components(table []route) map[string]any {
 		if o.form != nil {
 			schemas[o.formName()] = o.formSchema()
 		}
+		if o.list {
+			schemas[pageName(o.reply)] = page(reference(o.reply))
+		}
 	}
 	for _, c := range shownCollections() {
 		schemas[c.replyName()] = c.form.Schema(c.surface, record.Reply)
@@ -370,6 +373,9 @@ func components(table []route) map[string]any {
 		"responses":       errorComponents(),
 	}
 }
+
+// pageName is the name of the schema of a list's pages.
+func pageName(reply string) string { return reply + "_page" }
 
 // content is a body of a media type with an example; nil for none.
 func content(media string, schema map[string]any, example any) map[string]any {
