@@ -48,7 +48,7 @@ func publicRoutes() []route {
 		events.onList(http.MethodGet), events.onOne(http.MethodGet),
 		{http.MethodPost, checkinPath, atDoor, checkIn, operation{
 			id: "check_in_ticket", tag: nounOf(record.Event).many, summary: "Check a ticket in by its code", status: 204,
-			text: "Once it is answered the check-in is on disk, and no code is admitted twice. A refusal names its reason in details.outcome.",
+			text: "A check-in that is answered 204 is on disk, and no code is admitted twice. A refusal names its reason in details.outcome.",
 			form: checkinForm, headers: checkinHeaders, reads: []string{"X-Door", "Idempotency-Key"}, refuses: checkinRefusals()}},
 		people.onList(http.MethodGet), people.onList(http.MethodPost),
 		people.onOne(http.MethodGet), people.onOne(http.MethodPatch),
