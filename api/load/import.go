@@ -307,12 +307,12 @@ func (im *importer) admit(it *item) {
 	if !ok || code == "" || state != "" && state != severity[0] {
 		return
 	}
-	d, err := im.store.CheckIn(im.who, kv.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + code, At: it.at})
+	d, err := im.store.CheckIn(im.who, kv.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + string(event) + " " + code, At: it.at})
 	if err != nil {
 		im.cancel(err)
 		return
 	}
-	it.admitted = d.Outcome == kv.Admitted
+	it.admitted = d.Outcome == kv.Admitted && !d.Replayed
 }
 
 // collect counts the batches in the order of the file.

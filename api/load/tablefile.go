@@ -233,17 +233,21 @@ func (t *tableFile) plan(rep *Report) {
 }
 
 func (t *tableFile) column(field, why string, parts [][]int) Column {
-	var titles []string
-	var samples []string
+	var titles, samples, firsts []string
 	for _, columns := range parts {
 		var either []string
+		samples = nil
 		for _, i := range columns {
 			either = append(either, t.ly.nth(i))
-			if len(samples) == 0 || len(parts) == 1 {
-				samples = append(samples, t.ly.profiles[i].samples...)
-			}
+			samples = append(samples, t.ly.profiles[i].samples...)
 		}
 		titles = append(titles, strings.Join(either, " or "))
+		if len(samples) > 0 {
+			firsts = append(firsts, samples[0])
+		}
+	}
+	if len(parts) > 1 {
+		samples = []string{strings.Join(firsts, " + ")}
 	}
 	return Column{Field: field, Column: strings.Join(titles, " + "), Why: why, Samples: samples[:min(len(samples), maxSamples)]}
 }
@@ -262,6 +266,6 @@ func (t *tableFile) unknownWords(d decider, rep *Report) {
 func (t *tableDrafts) report(rep *Report) {
 	rep.LeftOut = t.left
 	if t.cells.yearless > 0 {
-		rep.Warnings = append(rep.Warnings, counted(t.cells.yearless, "date has", "dates have")+" no year and was left out")
+		rep.Warnings = append(rep.Warnings, counted(t.cells.yearless, "date has no year and was", "dates have no year and were")+" left out")
 	}
 }
