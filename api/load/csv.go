@@ -80,8 +80,9 @@ func (c *csvRows) read(ln line) cells {
 // splitLoose cuts a row in which quotes inside quoted cells are not doubled. It is only sure where every cell is quoted and there
 // are as many as the header has.
 func (c *csvRows) splitLoose(text string) []string {
-	inner, ok := strings.CutPrefix(strings.TrimSpace(text), `"`)
-	if inner, ok = strings.CutSuffix(inner, `"`); !ok || c.width < 2 {
+	inner, begins := strings.CutPrefix(strings.TrimSpace(text), `"`)
+	inner, ends := strings.CutSuffix(inner, `"`)
+	if !begins || !ends || c.width < 2 {
 		return nil
 	}
 	texts := strings.Split(inner, `"`+string(c.comma)+`"`)

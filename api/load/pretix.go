@@ -91,38 +91,7 @@ func openPretix(ctx context.Context, sp *spool, src *Source) (file, error) {
 	if err != nil {
 		return nil, err
 	}
-	admission := map[int64]bool{}
-	names := map[int64]string{}
-	types := map[string]Type{}
-	for _, item := range export.Event.Items {
-		admission[item.ID], names[item.ID] = item.Admission == nil || *item.Admission, item.Name
-	}
-	var rows [][]string
-	test := 0
-	for _, o := range export.Event.Orders {
-		for _, p := range o.Positions {
-			name := names[p.Item]
-			one := types[name]
-			one.Name, one.Left = name, !admission[p.Item]
-			one.Count++
-			if deref(p.Name) != "" {
-				one.Named++
-			}
-			types[name] = one
-			if o.Test {
-				test++
-			}
-			if one.Left && len(src.OnlyTypes) == 0 || o.Test {
-				continue
-			}
-			state, ok := pretixStates[o.Status]
-			if !ok {
-				state = o.Status
-			}
-			rows = append(rows, []string{p.Secret, o.Code, state, fmt.Sprint(p.Canceled), blocked(p.Blocked), name, deref(p.Name),
-				cmp.Or(deref(p.Email), o.Email, o.User), deref(o.Phone), deref(p.From), deref(p.Until)})
-		}
-	}
+	rows, types, test := export.table(len(src.OnlyTypes) == 0)
 	own := *src
 	own.From = "pretix-json"
 	ly := lay(cells{texts: pretixTitles}, f, &own, nil)
@@ -137,6 +106,41 @@ func openPretix(ctx context.Context, sp *spool, src *Source) (file, error) {
 	}
 	t.test = test
 	return t, nil
+}
+
+// table is the positions as rows, without those of test orders; of admissions only where nobody has said which products are meant.
+func (e *pretixExport) table(admissions bool) (rows [][]string, types map[string]Type, test int) {
+	admission := map[int64]bool{}
+	names := map[int64]string{}
+	types = map[string]Type{}
+	for _, item := range e.Event.Items {
+		admission[item.ID], names[item.ID] = item.Admission == nil || *item.Admission, item.Name
+	}
+	for _, o := range e.Event.Orders {
+		for _, p := range o.Positions {
+			name := names[p.Item]
+			one := types[name]
+			one.Name, one.Left = name, !admission[p.Item]
+			one.Count++
+			if deref(p.Name) != "" {
+				one.Named++
+			}
+			types[name] = one
+			if o.Test {
+				test++
+			}
+			if one.Left && admissions || o.Test {
+				continue
+			}
+			state, ok := pretixStates[o.Status]
+			if !ok {
+				state = o.Status
+			}
+			rows = append(rows, []string{p.Secret, o.Code, state, fmt.Sprint(p.Canceled), blocked(p.Blocked), name, deref(p.Name),
+				cmp.Or(deref(p.Email), o.Email, o.User), deref(o.Phone), deref(p.From), deref(p.Until)})
+		}
+	}
+	return rows, types, test
 }
 
 func readPretix(sp *spool) (*pretixExport, error) {

@@ -51,9 +51,6 @@ func deciderOf(column int, title string) decider {
 	return decider{column: column}
 }
 
-// isFlag tells a title of a yes/no column.
-func isFlag(title string) bool { return deciderOf(0, title).state != "" }
-
 // stateOf is the state that a word means, "" where it is not known; own are the words that --states explains.
 func stateOf(cell string, own map[string]string) string {
 	p := plain(cell)
