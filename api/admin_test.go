@@ -204,6 +204,27 @@ func TestAdminImport(t *testing.T) {
 	s.status(s.do("POST", path, csv, plain, invalid), 403)
 }
 
+// An import over HTTP says how it reads a table, and asks, as the command does.
+func TestAdminImportSaysHowItReadsAndAsks(t *testing.T) {
+	w := newWorld(t)
+	const csv = "Código,Nome,Andamento\nA1,Ana Souza,Liberado\nB2,Bia Lima,Travado\n"
+	plain := header("Content-Type", "text/csv")
+	path := fmt.Sprintf("/admin/v1/import/?kind=ticket&event=%d", w.event)
+	a := w.status(w.do("POST", path, csv, plain, invalid), 400)
+	if a.text(t, "error.details.questions.0.column") != "Andamento" || a.text(t, "error.details.questions.0.values.1.value") != "Travado" ||
+		a.text(t, "error.details.questions.0.values.1.count") != "1" || !strings.Contains(a.text(t, "error.details.questions.0.flags.0"), "state=Andamento") {
+		t.Errorf("question = %s", a.body)
+	}
+	if w.do("GET", "/admin/v1/ticket/", "").text(t, "count") != "0" {
+		t.Error("an import that asks has written")
+	}
+	path += "&map=state%3DAndamento&states=Liberado%3Dvalid&states=Travado%3Dblocked&dry_run=true"
+	a = w.status(w.do("POST", path, csv, plain, invalid), 200)
+	if a.text(t, "states.blocked") != "1" || a.text(t, "states.valid") != "1" || a.text(t, "columns.2.field") != "state" || a.text(t, "columns.2.column") != "Andamento" {
+		t.Errorf("plan = %s", a.body)
+	}
+}
+
 // An import is many transactions, so nothing could keep the promise of an Idempotency-Key.
 func TestAdminImportTakesNoIdempotencyKey(t *testing.T) {
 	w := newWorld(t)
