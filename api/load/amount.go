@@ -10,7 +10,7 @@ import (
 // thousands.
 func amount(text string) string {
 	s := spaces.Replace(text)
-	s, below := unsigned(strings.TrimSpace(strings.Replace(s, "R$", "", 1)))
+	s, below := unsigned(strings.TrimSpace(currency.ReplaceAllString(s, "")))
 	if spaced.MatchString(s) {
 		s = strings.ReplaceAll(s, " ", "")
 	}
@@ -29,9 +29,25 @@ func amount(text string) string {
 	return s
 }
 
+// signOf tells whether a cell is an amount, and whether it is above (1), below (-1) or nothing (0).
+func signOf(cell string) (sign int, ok bool) {
+	digits, below := strings.CutPrefix(amount(cell), "-")
+	switch {
+	case !plainNumber.MatchString(digits):
+		return 0, false
+	case strings.Trim(digits, "0.") == "":
+		return 0, true
+	case below:
+		return -1, true
+	}
+	return 1, true
+}
+
 var (
-	spaces = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2009", " ", "\u2212", "-")
-	spaced = regexp.MustCompile(`^\d{1,3}( \d{3})+([.,]\d+)?$`) // thousands parted by spaces
+	currency    = regexp.MustCompile(`(?i)(R|US)?\$|€|£|\b(BRL|USD|EUR|GBP)\b`)
+	plainNumber = regexp.MustCompile(`^\d+(\.\d+)?$`)
+	spaces      = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2009", " ", "\u2212", "-")
+	spaced      = regexp.MustCompile(`^\d{1,3}( \d{3})+([.,]\d+)?$`) // thousands parted by spaces
 )
 
 // unsigned takes one sign off an amount: a minus before or behind it, or brackets around it.

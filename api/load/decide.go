@@ -13,11 +13,17 @@ import (
 var (
 	tellingTitles = strings.Fields("status situac estado state pagament pagad payment pago paga paid quitad bloque block cancel anulad reembols refund " +
 		"estorn valid vencid vencim vencto expir aprov approv aprob confirm liberad inadimpl autoriz")
-	otherMatters = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
+	tellingWords = strings.Fields("ativo ativa ativado ativada active activo activa enabled habilitado habilitada inativo inativa inactive disabled " +
+		"waitlist waitlisted deleted excluido excluida void permitido permitida proibido proibida allowed denied barrado banned comprovante " +
+		"statut stato zustand bezahlt storniert paye annule pagato annullato")
+	debtWords      = strings.Fields("aberto devedor debito divida due owed owes owing balance outstanding saldo pendente adeudado deuda faltante")
+	tellingPhrases = []string{"lista de espera", "fila de espera", "waiting list", "wait list", "em espera"}
+	otherMatters   = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
 		"gateway valor total amount taxa fee fees preco price precio currency moeda mail email cupom coupon voucher processing uf natal birth")
-	placeTitles = strings.Fields("cidade city ciudad pais country cep zip postal bairro endereco address municipio logradouro rua street")
-	dateTitles  = strings.Fields("data date fecha em at")
-	payTitles   = strings.Fields("pagament pagad payment pago paga paid")
+	placeTitles  = strings.Fields("cidade city ciudad pais country cep zip postal bairro endereco address municipio logradouro rua street")
+	dateTitles   = strings.Fields("data date fecha em at")
+	amountTitles = strings.Fields("valor total amount monto importe")
+	payTitles    = strings.Fields("pagament pagad payment pago paga paid")
 )
 
 // tellingValues are the beginnings of words in cells that speak of who gets in, whatever their column is called.
@@ -57,7 +63,40 @@ func (c *chooser) decide() {
 		}
 	}
 	if len(c.ly.deciders) == 0 {
-		c.askForPaymentDate()
+		c.askForPayments()
+	}
+}
+
+// notAdmitted are the words that keep somebody out, wherever they stand.
+var notAdmitted = strings.Fields("cancelado cancelada cancelled canceled anulado anulada estornado estornada reembolsado reembolsada refunded unpaid bloqueado bloqueada blocked")
+
+// askForTypes asks about types of tickets whose name says that somebody is kept out: Adulto (cancelado).
+func (c *chooser) askForTypes() {
+	if c.profiles == nil || len(c.src.OnlyTypes) > 0 {
+		return
+	}
+	for _, f := range c.ly.feeds {
+		if f.name != nameType || len(f.parts) != 1 || len(f.parts[0]) != 1 {
+			continue
+		}
+		column := f.parts[0][0]
+		var in, out []string
+		for _, v := range c.profiles[column].values() {
+			if hasWord(plain(v.Value), notAdmitted) {
+				out = append(out, v.Value)
+			} else {
+				in = append(in, v.Value)
+			}
+		}
+		if len(out) > 0 {
+			q := c.question(column)
+			q.Text = "names types that may be no admissions"
+			q.Flags = []string{
+				fmt.Sprintf("--only-type '%s' to leave “%s” out", strings.Join(in, ","), strings.Join(out, "”, “")),
+				fmt.Sprintf("--only-type '%s' to let them in", strings.Join(append(in, out...), ",")),
+			}
+			c.ly.questions = append(c.ly.questions, q)
+		}
 	}
 }
 
@@ -78,7 +117,12 @@ func (c *chooser) decides(column int) (d decider, sure, ask bool) {
 		return d, 2*known >= p.filled, 2*known < p.filled
 	case c.isKnown(title):
 		return d, false, false
-	case begins(title, tellingTitles) && !begins(title, otherMatters):
+	case hasWord(title, debtWords) && p.numbers == p.studied:
+		d.state, d.when = "unpaid", whenOwed
+		return d, true, false
+	case hasWord(title, debtWords) && p.letters > 0 && p.dates == (dateEvidence{}), hasWord(title, tellingWords),
+		slices.ContainsFunc(tellingPhrases, func(phrase string) bool { return strings.Contains(title, phrase) }),
+		begins(title, tellingTitles) && !begins(title, otherMatters):
 		return c.decidesByValues(d, p)
 	}
 	telling := p.share(func(v string) bool { return begins(plain(v), tellingValues) })
@@ -94,7 +138,7 @@ func (c *chooser) decidesByValues(d decider, p *profile) (_ decider, sure, ask b
 	case p.counts != nil && 2*known >= p.filled:
 		return d, true, false
 	case dated && pays:
-		return d, false, false // when, not whether: see askForPaymentDate
+		return d, false, false // when, not whether: see askForPayments
 	case dated, p.mostly(p.truths):
 		return d, false, true
 	case p.counts == nil, p.letters == 0:
@@ -137,14 +181,18 @@ func (c *chooser) isPlace(column int) bool {
 	return false
 }
 
-// askForPaymentDate asks about a date of payment that not every row has, where nothing else says who has paid.
-func (c *chooser) askForPaymentDate() {
+// askForPayments asks about dates and amounts of payments that not every row has, where nothing else says who has paid.
+func (c *chooser) askForPayments() {
 	if c.profiles == nil {
 		return
 	}
 	for i, title := range c.plains {
 		p := &c.profiles[i]
-		if !c.taken[i] && begins(title, payTitles) && hasWord(title, dateTitles) && p.filled > 0 && p.filled < p.rows {
+		if c.taken[i] || !begins(title, payTitles) || p.filled == 0 {
+			continue
+		}
+		none := p.rows - p.filled + p.zeros
+		if hasWord(title, dateTitles) && none > p.zeros || hasWord(title, amountTitles) && p.numbers == p.studied && none > 0 && none < p.rows {
 			c.ly.questions = append(c.ly.questions, c.question(i))
 			c.taken[i] = true
 		}

@@ -83,6 +83,9 @@ func lay(row cells, f form, src *Source, profiles []profile) *layout {
 	}
 	c.takeByTitle()
 	c.joinNames()
+	if f.kind == record.Ticket {
+		c.askForTypes()
+	}
 	for i, t := range ly.titles {
 		if !c.taken[i] && t != "" && (profiles == nil || profiles[i].filled > 0) {
 			ly.ignored = append(ly.ignored, ly.nth(i))

@@ -28,6 +28,8 @@ type profile struct {
 	codes   int            // cells that may be a code
 	truths  int            // yes or no
 	whole   int            // integers
+	numbers int            // amounts
+	zeros   int            // of these, those of nothing
 	dates   dateEvidence
 	unique  map[uint64]struct{} // the different values, of columns that may hold codes
 }
@@ -105,6 +107,12 @@ func (p *profile) study(cell string) {
 	}
 	if strings.Trim(cell, "0123456789") == "" {
 		p.whole++
+	}
+	if sign, ok := signOf(cell); ok {
+		p.numbers++
+		if sign == 0 {
+			p.zeros++
+		}
 	}
 }
 

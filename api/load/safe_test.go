@@ -61,6 +61,28 @@ func TestImportAsksWhatMayDecideWhoGetsIn(t *testing.T) {
 			want: "the column “Expira” may decide", answer: byMap("valid_until", "Expira"), states: states(2, 0, 0, 0)},
 		"the marks of who has paid": {file: "Código;Quem pagou\n" + rowsOf("x", "x", ""),
 			want: "the column “Quem pagou” may decide", answer: ignoring("Quem pagou"), states: states(3, 0, 0, 0)},
+		"a waiting list": {file: "Código;Lista de espera\n" + rowsOf("não", "sim"),
+			want: "the column “Lista de espera” may decide", answer: func(src *load.Source) {
+				src.Map, src.States = map[string]string{"state": "Lista de espera"}, map[string]string{"não": "valid", "sim": "blocked"}
+			}, states: states(1, 0, 1, 0)},
+		"who is active": {file: "Código;Ativo\n" + rowsOf("S", "N"),
+			want: "the column “Ativo” may decide", answer: func(src *load.Source) {
+				src.Map, src.States = map[string]string{"state": "Ativo"}, map[string]string{"S": "valid", "N": "cancelled"}
+			}, states: states(1, 0, 0, 1)},
+		"who may come in": {file: "Código;Entrada proibida\n" + rowsOf("", "sim"),
+			want: "the column “Entrada proibida” may decide", answer: func(src *load.Source) {
+				src.Map, src.States = map[string]string{"state": "Entrada proibida"}, map[string]string{"": "valid", "sim": "blocked"}
+			}, states: states(1, 0, 1, 0)},
+		"what was paid, and nothing by some": {file: "Código;Valor pago\n" + rowsOf("100,00", "0,00", ""),
+			want: "the column “Valor pago” may decide", answer: ignoring("Valor pago"), states: states(3, 0, 0, 0)},
+		"a language that is not known": {file: "Code;Statut\n" + rowsOf("Payé", "Annulé"),
+			want: "the column “Statut” may decide", answer: func(src *load.Source) {
+				src.States = map[string]string{"Payé": "valid", "Annulé": "cancelled"}
+				src.Map = map[string]string{"state": "Statut"}
+			}, states: states(1, 0, 0, 1)},
+		"a type that keeps somebody out": {file: "Código;Tipo\n" + rowsOf("Adulto", "Adulto (cancelado)"),
+			want:   "the column “Tipo” names types that may be no admissions: Adulto 1, Adulto (cancelado) 1; say --only-type 'Adulto' to leave",
+			answer: func(src *load.Source) { src.OnlyTypes = []string{"Adulto"} }, states: states(1, 0, 0, 0)},
 		"a member of JSON": {file: `{"kind":"ticket","code":"KX7A","payment_status":"pending"}` + "\n" + `{"kind":"ticket","code":"KX7B","payment_status":"paid"}`,
 			want: "the column “payment_status” may decide who gets in and is not understood: paid 1, pending 1", answer: byMap("state", "payment_status"), states: states(1, 1, 0, 0)},
 		"a day that may be a month": {file: "Código;Válido até\n" + rowsOf("05/06/2026", "07/06/2026"),
@@ -109,7 +131,13 @@ func TestImportUnderstandsStates(t *testing.T) {
 		"marks in Pago":                     {"Código;Pago\n" + rowsOf("x", "", "x"), states(2, 0, 0, 0), 1},
 		"Spanish":                           {"Código;Nombre;Estado\n" + rowsOf("Ana;pagado", "Bea;pendiente", "Caro;anulado", "Dina;bloqueado"), states(1, 1, 1, 1), 0},
 		"the day of a cancellation":         {"Código;Cancelado em\n" + rowsOf("", "13/08/2026"), states(1, 0, 0, 1), 0},
-		"amounts and means of payment":      {"Código;Valor pago;Forma de pagamento;Total Paid\n" + rowsOf("50,00;Pix;50.00", "0,00;Boleto;0.00"), states(2, 0, 0, 0), 0},
+		"prices and means of payment":       {"Código;Preço;Forma de pagamento;Valor\n" + rowsOf("50,00;Pix;50.00", "0,00;Boleto;0.00"), states(2, 0, 0, 0), 0},
+		"what was paid, and a state":        {"Código;Total Paid;Status\n" + rowsOf("50.00;paid", "0.00;free"), states(2, 0, 0, 0), 0},
+		"what is owed":                      {"Código;Valor em aberto\n" + rowsOf("R$ 0,00", "R$ 1.250,00", ""), states(2, 1, 0, 0), 0},
+		"what is owed, in dollars":          {"Code;Balance due\n" + rowsOf("$0.00", "$50.00"), states(1, 1, 0, 0), 0},
+		"a day on which something is due":   {"Code;Due date\n" + rowsOf("2026-10-01", "2026-10-02"), states(2, 0, 0, 0), 0},
+		"a name that says it":               {"Código;Nome\n" + rowsOf("Ana Souza", "Bia Luz (CANCELADA)"), states(1, 0, 0, 0), 1},
+		"an answer and a table":             {"Código;O que você espera?;Mesa;VIP\n" + rowsOf("não;1;sim", "sim;2;não"), states(2, 0, 0, 0), 0},
 		"who came in":                       {"Código;Check-in;Status\n" + rowsOf("Sim;pago", "Não;pendente"), states(1, 1, 0, 0), 0},
 	} {
 		s := congregation(t)

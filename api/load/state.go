@@ -38,8 +38,11 @@ var flagTitles = []struct{ state, when, words string }{
 type decider struct {
 	column int
 	state  string // what it means when it says so; "" = its cells are states
-	when   string // "true" or "false"
+	when   string // "true", "false" or whenOwed
 }
+
+// whenOwed is any amount above zero.
+const whenOwed = "an amount"
 
 // decider reads a column of a title that is a flag's as such, any other one as states.
 func deciderOf(column int, title string) decider {
@@ -64,6 +67,9 @@ func stateOf(cell string, own map[string]string) string {
 func (d decider) means(cell string, own map[string]string) int {
 	p := plain(cell)
 	state := stateOf(cell, own)
+	if d.when == whenOwed && own[p] == "" {
+		return slices.Index(severity, owing(cell))
+	}
 	if d.state != "" && own[p] == "" {
 		_, dated := threeNumbers(cell)
 		switch yes := truths[p]; {
@@ -79,6 +85,20 @@ func (d decider) means(cell string, own map[string]string) int {
 		return -1
 	}
 	return slices.Index(severity, state)
+}
+
+// owing is the state of who owes an amount; "" where it is none.
+func owing(cell string) string {
+	if cell == "" {
+		return severity[0]
+	}
+	switch sign, ok := signOf(cell); {
+	case !ok:
+		return ""
+	case sign > 0:
+		return "unpaid"
+	}
+	return severity[0]
 }
 
 // isFlagWord tells a cell that repeats its column's title: “Cancelado” under Cancelado.

@@ -94,6 +94,9 @@ func (t *tableDrafts) read(row cells) (draft, *Rejection) {
 			return d, r
 		}
 	}
+	if name := t.ly.cell(nameHolder, row.texts); t.ly.form.kind == record.Ticket && name != "" && hasWord(plain(name), notAdmitted) {
+		return d, &Rejection{row.line, t.ly.title(nameHolder), "the name says that the ticket is cancelled, refunded, blocked or not paid"}
+	}
 	if r := t.state(&d, row); r != nil {
 		return d, r
 	}
