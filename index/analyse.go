@@ -1,6 +1,8 @@
 package index
 
 import (
+	"slices"
+
 	bleve "github.com/blevesearch/bleve_index_api"
 
 	"doorward/kv/record"
@@ -50,6 +52,36 @@ func nameWords(texts []string) (words []string) {
 		words = append(words, record.Words(text)...)
 	}
 	return words
+}
+
+// cutDocuments takes the whole numbers of documents.
+func cutDocuments(terms bleve.TokenFrequencies, texts []string) {
+	for _, text := range texts {
+		if digits := record.Digits(text); digits != "" {
+			terms[record.CPF(digits)] = once
+		}
+	}
+}
+
+// cutSounds takes the sounds of the words of names.
+func cutSounds(terms bleve.TokenFrequencies, texts []string) {
+	for _, word := range nameWords(texts) {
+		if sound := record.Sound(word); sound != "" {
+			terms[sound] = once
+		}
+	}
+}
+
+// cutWritten takes the words of names as they are written, those that are not what cutWords takes.
+func cutWritten(terms bleve.TokenFrequencies, texts []string) {
+	words := nameWords(texts)
+	for _, text := range texts {
+		for _, word := range record.WrittenWords(text) {
+			if !slices.Contains(words, word) {
+				terms[word] = once
+			}
+		}
+	}
 }
 
 // cutWords takes the words of names.

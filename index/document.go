@@ -11,12 +11,15 @@ import (
 
 // The fields of a document.
 const (
-	idField    = "_id"
-	homeField  = "h" // the kind, and the kind with the church or event
-	gramField  = "g" // three bytes in a row of the folded spoken texts
-	digitField = "d" // three digits in a row of phones and numbers
-	wordField  = "w" // the folded words of names
-	shapeField = "n" // the first word of a name, and how many it has
+	idField       = "_id"
+	homeField     = "h" // the kind, and the kind with the church or event
+	gramField     = "g" // three bytes in a row of the folded spoken texts
+	digitField    = "d" // three digits in a row of phones and numbers
+	documentField = "c" // the whole digits of documents
+	wordField     = "w" // the folded words of names
+	writtenField  = "v" // words of names as they are written, where that is otherwise
+	soundField    = "s" // the sounds of the words of names
+	shapeField    = "n" // the first word of a name, and how many it has
 )
 
 // document is a record as bleve sees it.
@@ -28,9 +31,12 @@ type document struct {
 // newDocument is what is searched of a record.
 func newDocument(s *source, r *kv.Replayed) *document {
 	grams, digits, words := &field{name: gramField, cut: cutText}, &field{name: digitField, cut: cutDigits}, &field{name: wordField, cut: cutWords}
+	documents := &field{name: documentField, cut: cutDocuments}
 	for _, f := range s.fields {
 		switch v := r.Body.Member(f.name); {
 		case len(v) == 0 || v[0] == 'n':
+		case f.document:
+			documents.texts = append(documents.texts, string(v))
 		case !f.spoken:
 			digits.texts = append(digits.texts, string(v))
 		default:
@@ -44,7 +50,9 @@ func newDocument(s *source, r *kv.Replayed) *document {
 	homes := &field{name: homeField, cut: cutWhole, texts: []string{kindTerm(s.kind), homeTerm(s.kind, r.Home)}}
 	id := documentID(s.kind, r.ID)
 	shape := &field{name: shapeField, cut: cutShape, texts: words.texts}
-	return &document{id, []*field{named(id), homes, grams, digits, words, shape}}
+	written := &field{name: writtenField, cut: cutWritten, texts: words.texts}
+	sounds := &field{name: soundField, cut: cutSounds, texts: words.texts}
+	return &document{id, []*field{named(id), homes, grams, digits, documents, words, written, sounds, shape}}
 }
 
 // documentID is a record's id within the index: its kind's number and its key.

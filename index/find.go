@@ -94,18 +94,22 @@ func (f *finding) term(p *part, t record.Part) (*roaring.Bitmap, error) {
 	if err != nil {
 		return nil, err
 	}
-	near, err := f.near(p, t.Text, 1, true)
+	near, err := f.near(p, wordField, t.Text, 1, true)
 	if err != nil {
 		return nil, err
 	}
-	return roaring.Or(exact, near), nil
+	written, err := f.near(p, writtenField, t.Text, 1, true)
+	if err != nil {
+		return nil, err
+	}
+	return or(roaring.Or(exact, near), written), nil
 }
 
 // longestWord is what an automaton is made for, in bytes: it takes memory for each of them.
 const longestWord = 64
 
-// near are the documents with a name's word so many edits away from another, or with one that begins so.
-func (f *finding) near(p *part, word string, distance int, beginnings bool) (*roaring.Bitmap, error) {
+// near are the documents with a name's word, of one field of them, so many edits away from another, or with one that begins so.
+func (f *finding) near(p *part, field, word string, distance int, beginnings bool) (*roaring.Bitmap, error) {
 	if len(word) > longestWord {
 		return p.everything(), nil
 	}
@@ -113,9 +117,9 @@ func (f *finding) near(p *part, word string, distance int, beginnings bool) (*ro
 	case dfa == nil:
 		return p.everything(), nil // the store decides alone
 	case beginnings:
-		return p.accepting(wordField, begun{dfa}, nil, nil)
+		return p.accepting(field, begun{dfa}, nil, nil)
 	default:
-		return p.accepting(wordField, dfa, nil, nil)
+		return p.accepting(field, dfa, nil, nil)
 	}
 }
 

@@ -17,7 +17,9 @@ var odd = []string{
 	``, ` `, `"`, `""`, `"ana souza"`, `"ana  souza"`, `"a s"`, `.*`, `a+`, `(ana)`, `[a-z]`, `full_name:ana`, `ana~1`, `an*`, `a?a`, `\`, `\d`, `+ana -souza`, `ana AND souza`,
 	"🎉", "ana🎉", "\u0301", "a\u0301na", "%", "_", "\x00", "a\x00", "\xff\xfe", "ß", "ss", "ﬁ", "Ω", "李", "小龍", "1", "12", "000", "+55 (11)", "11-0", "1 1", "é", ",", "ana,souza", "e", "de", "da de",
 	"anamaria", "goncalvez", "gonçlaves", "antoniosilv", "natoniosilv", "antonoisivla", "mraiana", "xouza", "souza ana", "ana ana", "o'neil", "neil", "ex.org", "@", "joao.souza", "olaosr",
-	"14", "ana 14", "14-", "+55 11 90000-0000", "11900000001", "ana 119000-00012",
+	"14", "ana 14", "14-", "+55 11 90000-0000", "11900000001", "ana 119000-00012", "0055 (011) 90000-0001",
+	"d'avila", "d avila", "davila", "davilla", "de avila", "santana", "sant ana", "sant’anna", "santa ana", "sta", "sta ana", "santa", "junior", "jr", "ma", "m.ª", "mariaana", "maria na", "anajo", "tainah",
+	"thaina souza", "d'avyla", "stax", "123.456.789-09", "012.345.678-90", "ana 12345678909", "joao.souza0", "maria_", "ana@", "sara", "sarah", "hanna",
 }
 
 // query is a search, odd or made of what names are made of.

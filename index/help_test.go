@@ -141,7 +141,7 @@ func (w *world) close() {
 var nameWords = []string{
 	"Ana", "ana", "Anna", "Ana-Maria", "Ána", "João", "JOÃO", "Joa\u0303o", "Jo", "Souza", "Sousa", "de", "da", "Gonçalves", "Goncalvez",
 	"Gonçalvez", "Straße", "Łukasz", "O'Neil", "ﬁel", "Antoniosilva", "Antnoiosilva", "Antonio", "🎉", "Ωmega", "李小龍", "x", "éé", "a.b*c", "(ana)", "“Ana”", "  ", "\u0301", "ana\u200bana",
-	"Maria", "Mariana", "Marina", "Mraia", "Maira", "14", "12", "2º",
+	"Maria", "Mariana", "Marina", "Mraia", "Maira", "14", "12", "2º", "D'Ávila", "d´", "Ávila", "Davila", "Sant'Anna", "Sant", "Sta.", "Jr", "Mª", "Thaynná", "Tainá", "H",
 }
 
 func (w *world) name() string {
@@ -159,7 +159,9 @@ func (w *world) person() map[string]any {
 		m["church_id"] = nil
 	}
 	digits := rapid.StringMatching(`[0-2]{3,6}`)
-	switch rapid.IntRange(0, 4).Draw(w.T, "with") {
+	switch rapid.IntRange(0, 5).Draw(w.T, "with") {
+	case 5:
+		m["cpf"] = rapid.SampledFrom([]string{"12345678909", "1234567890", "11900000001"}).Draw(w.T, "cpf")
 	case 1:
 		m["phone"] = "+55 (11) " + digits.Draw(w.T, "phone")
 	case 2:

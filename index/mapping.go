@@ -10,7 +10,7 @@ import (
 
 // analysis is the version of what analyse.go makes of a text, and of how documents lie in the folder. Raising it rebuilds
 // every index.
-const analysis = 1
+const analysis = 2
 
 // source is a kind that people search reads, and where in its records it looks.
 type source struct {
@@ -18,11 +18,12 @@ type source struct {
 	fields []sourceField
 }
 
-// sourceField is one Searched field. What is not spoken is looked for by its digits.
+// sourceField is one Searched field or document. What is neither spoken nor a document is looked for by its digits.
 type sourceField struct {
-	name   string
-	spoken bool // terms with letters are looked for in it
-	words  bool // it is a name: its words are looked for too
+	name     string
+	spoken   bool // terms with letters are looked for in it
+	words    bool // it is a name: its words are looked for too
+	document bool // it is looked for by all its digits, and by nothing else
 }
 
 // sources are read off the kinds' tables.
@@ -30,7 +31,7 @@ func sources() (out []source) {
 	for _, k := range record.Kinds() {
 		s := source{kind: k}
 		for _, f := range k.Fields {
-			if f.Flags.Has(record.Searched) {
+			if f.Flags.Has(record.Searched | record.Document) {
 				s.fields = append(s.fields, fieldOf(f))
 			}
 		}
@@ -42,7 +43,7 @@ func sources() (out []source) {
 }
 
 func fieldOf(f record.Field) sourceField {
-	return sourceField{name: f.Name, spoken: f.Spoken(), words: f.IsName()}
+	return sourceField{name: f.Name, spoken: f.Spoken(), words: f.IsName(), document: f.Flags.Has(record.Document)}
 }
 
 // fingerprint names the folder of an index over these sources: another mapping is another folder.
@@ -52,7 +53,7 @@ func fingerprint(from []source) string {
 	for _, s := range from {
 		fmt.Fprintln(h, s.kind.Number, s.kind.Name)
 		for _, f := range s.fields {
-			fmt.Fprintf(h, "%s %v %v\n", f.name, f.spoken, f.words)
+			fmt.Fprintf(h, "%s %v %v %v\n", f.name, f.spoken, f.words, f.document)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])

@@ -10,14 +10,17 @@ import (
 )
 
 // tier is how far from what was typed a word of a name may be. They are asked one after the other, each with all that the
-// ones before it found, until there are enough: no name of a later one is better than any of an earlier one.
+// ones before it found, until there are enough: no name of a later one is better than any of an earlier one. The last one has what
+// an address begins with besides: the store tells its answers apart.
 type tier int
 
 const (
 	whole tier = iota
 	begins
+	joined
 	oneEdit
 	twoEdits
+	alike // by their sounds
 	tiers
 )
 
@@ -60,13 +63,17 @@ func (f *finding) kept(ids []record.ID) []record.ID {
 	return slices.DeleteFunc(ids, func(id record.ID) bool { return !f.Keep(id) })
 }
 
-// certain tells whether every candidate of a tier is an answer of it: no two typed words can mean one word of the name.
+// certain tells whether every candidate of a tier is an answer of it: no two typed words can mean one word of the name, and a
+// candidate need not have two words side by side.
 func (f *finding) certain(t tier) bool {
 	words := f.Ranked.Words()
-	if len(f.Ranked.Digits()) > 0 || t > begins && len(words) > 1 {
+	if len(f.Ranked.Digits()) > 0 || t > begins {
 		return false
 	}
 	for i, a := range words {
+		if f.Ranked.Typed(i).Full != "" {
+			return false
+		}
 		for _, b := range words[:i] {
 			if a == b || t > whole && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
 				return false
@@ -106,9 +113,13 @@ func (f *finding) typed(p *part) (*typedSets, error) {
 }
 
 // ending are at least the documents with a phone that ends with some digits, or is the end of them where they are a whole one, and
-// those with a number or a word of the name that is them.
+// those with a number, a document number or a word of the name that is them.
 func (p *part) ending(digits string) (*roaring.Bitmap, error) {
 	said, err := p.having(wordField, digits)
+	if err != nil {
+		return nil, err
+	}
+	documents, err := p.having(documentField, digits)
 	if err != nil {
 		return nil, err
 	}
@@ -116,25 +127,59 @@ func (p *part) ending(digits string) (*roaring.Bitmap, error) {
 		digits = digits[n-record.TailDigits:]
 	}
 	ends, err := p.containing(digitField, digits+padding[:1])
-	return or(ends, said), err
+	return or(or(ends, said), documents), err
 }
 
-// within are the documents that have each typed word, at most that far away.
+// within are the documents that have each typed word, at most that far away, and in the last tier those whose address begins so.
 func (s *typedSets) within(f *finding, t tier) (*roaring.Bitmap, error) {
 	all := s.base
-	for i, word := range f.Ranked.Words() {
-		if s.base.IsEmpty() {
-			break // of other kinds and homes
+	if !all.IsEmpty() { // else of other kinds and homes
+		for i := range s.words {
+			set, err := f.at(s.part, i, t)
+			if err != nil {
+				return nil, err
+			}
+			s.words[i] = or(s.words[i], set)
 		}
-		set, err := f.at(s.part, word, t)
-		if err != nil {
+		if err := s.joints(f, t); err != nil {
 			return nil, err
 		}
-		s.words[i] = or(s.words[i], set)
-		all = roaring.And(all, s.words[i])
+		for _, set := range s.words {
+			all = roaring.And(all, set)
+		}
+		if text := f.Ranked.Address(); text != "" && t == alike {
+			set, err := s.containing(gramField, text)
+			if err != nil {
+				return nil, err
+			}
+			all = roaring.Or(all, roaring.And(s.base, set))
+		}
 	}
 	s.prior, s.found = s.found, all
 	return all, nil
+}
+
+// joints adds to the sets of two typed words, one behind the other, the documents that have them as one.
+func (s *typedSets) joints(f *finding, t tier) error {
+	for _, joint := range f.Ranked.Joints() {
+		var set *roaring.Bitmap
+		var err error
+		switch t {
+		case joined:
+			set, err = s.beginning(wordField, joint.Text)
+		case alike:
+			set, err = s.having(soundField, joint.Sound)
+		default:
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for i := joint.First; i <= joint.First+1; i++ {
+			s.words[i] = or(s.words[i], set)
+		}
+	}
+	return nil
 }
 
 // or is what is in either of two sets; nil is nothing.
@@ -142,24 +187,93 @@ func or(a, b *roaring.Bitmap) *roaring.Bitmap {
 	switch {
 	case a == nil:
 		return b
-	case b == nil:
+	case b == nil || b.IsEmpty():
 		return a
 	}
 	return roaring.Or(a, b)
 }
 
 // at are the documents that a tier adds for one typed word; nil = none.
-func (f *finding) at(p *part, word string, t tier) (*roaring.Bitmap, error) {
-	forgiven := record.ForgivenIn(word)
+func (f *finding) at(p *part, i int, t tier) (*roaring.Bitmap, error) {
+	typed := f.Ranked.Typed(i)
+	forgiven := record.ForgivenIn(typed.Text)
 	switch {
+	case t == whole && typed.Full != "":
+		return p.either(typed.Text, typed.Full)
 	case t == whole:
-		return p.having(wordField, word)
+		return p.having(wordField, typed.Text)
 	case t == begins:
-		return p.beginning(wordField, word)
+		return p.beginning(wordField, typed.Text)
+	case t == joined:
+		return p.joined(typed)
 	case t == oneEdit && forgiven.One:
-		return f.near(p, word, 1, forgiven.Begun)
+		return f.near(p, wordField, typed.Text, 1, forgiven.Begun)
 	case t == twoEdits && forgiven.Two:
-		return f.near(p, word, 2, false)
+		return f.near(p, wordField, typed.Text, 2, false)
+	case t == alike && typed.Sound != "":
+		return p.alike(typed)
 	}
 	return nil, nil
+}
+
+// either are the documents with one of two words.
+func (p *part) either(a, b string) (*roaring.Bitmap, error) {
+	some, err := p.having(wordField, a)
+	if err != nil {
+		return nil, err
+	}
+	more, err := p.having(wordField, b)
+	return or(some, more), err
+}
+
+// joined are at least the documents with a name that has a typed word as two words, or that and the particle before it as one.
+func (p *part) joined(typed record.Typed) (all *roaring.Bitmap, err error) {
+	if typed.Joined != "" {
+		if all, err = p.beginning(wordField, typed.Joined); err != nil {
+			return nil, err
+		}
+	}
+	for i := range typed.Parted {
+		set, err := p.both(wordField, &typed.Parted[i].Text)
+		if err != nil {
+			return nil, err
+		}
+		all = or(all, set)
+	}
+	return all, nil
+}
+
+// alike are at least the documents with a name of which a word, or two, sound as a typed one.
+func (p *part) alike(typed record.Typed) (*roaring.Bitmap, error) {
+	all, err := p.having(soundField, typed.Sound)
+	for i := range typed.Parted {
+		set, err := p.both(soundField, &typed.Parted[i].Sound)
+		if err != nil {
+			return nil, err
+		}
+		all = or(all, set)
+	}
+	return all, err
+}
+
+// both are the documents with two terms; nil = none.
+func (p *part) both(field string, terms *[2]string) (*roaring.Bitmap, error) {
+	d, err := p.dictionary(field)
+	if err != nil {
+		return nil, err
+	}
+	for _, term := range terms {
+		if has, err := d.Contains([]byte(term)); err != nil || !has { // as a rule
+			return nil, err
+		}
+	}
+	a, err := postings(d, terms[0])
+	if err != nil {
+		return nil, err
+	}
+	b, err := postings(d, terms[1])
+	if err != nil {
+		return nil, err
+	}
+	return roaring.And(a, b), nil
 }

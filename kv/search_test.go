@@ -81,7 +81,7 @@ func newCongregation(t testing.TB, s *kv.Store) *congregation {
 	return c
 }
 
-var someWords = []string{"Ana", "Anna", "João", "Souza", "Sousa", "da", "Gonçalves", "Conceição"}
+var someWords = []string{"Ana", "Anna", "João", "Souza", "Sousa", "da", "Gonçalves", "Conceição", "D'Ávila", "Davila", "Ávila", "D", "Jr", "Uesley", "Wesley"}
 
 // drawnName is a name of some words.
 func drawnName(r *rapid.T) string {

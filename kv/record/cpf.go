@@ -16,6 +16,14 @@ func IsCPF(digits string) bool {
 	return !same && digits[9] == checkDigit(digits[:9]) && digits[10] == checkDigit(digits[:10])
 }
 
+// CPF are a number's digits as the register has them: eleven, the zeros at its beginning being what a spreadsheet has dropped.
+func CPF(digits string) string {
+	if n := len(digits); n < 11 {
+		return "00000000000"[n:] + digits
+	}
+	return digits
+}
+
 func checkDigit(digits string) byte {
 	sum := 0
 	for i := range len(digits) {

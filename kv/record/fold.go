@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold is a text as searches compare it: decomposed (NFKD) without its marks, in lower case, ß as ss and the like, runs of
-// white space as one space.
+// Fold is a text as searches compare it: decomposed (NFKD) without its marks, in lower case, ß as ss and the like, every form of the
+// apostrophe as ', every form of the hyphen as -, runs of white space as one space.
 func Fold(s string) string { return string(appendFold(nil, []byte(s))) }
 
 // appendFold appends the folded form of s.
@@ -22,6 +22,9 @@ func appendFold(dst, s []byte) []byte {
 			i++
 		case c == ' ' || '\t' <= c && c <= '\r':
 			dst = appendSpace(dst)
+			i++
+		case c == '`':
+			dst = append(dst, '\'')
 			i++
 		case c < utf8.RuneSelf:
 			dst = append(dst, c)
@@ -55,6 +58,9 @@ func foldRune(dst, s []byte, r rune) []byte {
 	if 0x300 <= r && r < 0x370 {
 		return dst
 	}
+	if plain := plainForm(r); plain != r { // before it is decomposed: ´ would be a space and a mark
+		return append(dst, byte(plain))
+	}
 	var stack [64]byte
 	for _, part := range string(norm.NFKD.Append(stack[:0], s...)) {
 		switch {
@@ -70,7 +76,7 @@ func foldRune(dst, s []byte, r rune) []byte {
 
 // appendLower appends a letter in lower case, those that decompose into none as the letters they are taken for.
 func appendLower(dst []byte, r rune) []byte {
-	switch r = unicode.ToLower(r); r {
+	switch r = plainForm(unicode.ToLower(r)); r {
 	case 'ß':
 		return append(dst, "ss"...)
 	case 'æ':
@@ -91,6 +97,18 @@ func appendLower(dst []byte, r rune) []byte {
 		r = 'σ'
 	}
 	return utf8.AppendRune(dst, r)
+}
+
+// plainForm is ' for a character that people type for an apostrophe, - for one that they type for a hyphen, and any other itself.
+func plainForm(r rune) rune {
+	switch r {
+	case '`', '\u00b4', '\u02b9', '\u02bb', '\u02bc', '\u02bd', '\u02be', '\u02bf', '\u02c8', '\u02ca', '\u02cb', '\u0384', '\u055a',
+		'\u1fbd', '\u1fbf', '\u1ffd', '\u1ffe', '\u2018', '\u2019', '\u201b', '\u2032', '\u2035', '\ua78c':
+		return '\''
+	case '\u2010', '\u2011', '\u2012', '\u2013', '\u2014', '\u2015', '\u2043', '\u2212', '\ufe58':
+		return '-'
+	}
+	return r
 }
 
 // latin are the folded forms of the characters below U+0180, which nearly all names are written with.

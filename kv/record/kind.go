@@ -65,6 +65,7 @@ const (
 	ServerOnly                   // set by the store alone, whatever the surface
 	Secret                       // shown on no surface and in no schema
 	Filled                       // Settle gives it a value: never null in a reply
+	Document                     // ranked search finds it by all its digits; other searches do not read it
 	Personal                     // goes when the person whom the record names is erased; the record stays
 )
 
@@ -146,6 +147,7 @@ type layout struct {
 	sorted        []int    // stored fields by the bytes of their names
 	never         []int    // stored fields that are never null in a reply
 	searched      []int
+	ranked        []int // what ranked search reads: searched, and documents
 	ofPeople      bool
 }
 
@@ -161,6 +163,9 @@ func table(k Kind) *Kind {
 		k.labels[i] = `"` + f.Name + `":`
 		if f.Flags.Has(Searched) {
 			k.searched = append(k.searched, i)
+		}
+		if f.Flags.Has(Searched | Document) {
+			k.ranked = append(k.ranked, i)
 		}
 		k.place(i, f)
 		k.ofPeople = k.ofPeople || f.Flags.Has(Personal) || f.Type == Ref{"person"}

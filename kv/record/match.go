@@ -11,7 +11,7 @@ const (
 )
 
 // unmatched is more than any match can cost.
-const unmatched = 1 << 26
+const unmatched = 1 << 33
 
 // farthest is more than any path can cost, and an int on machines of 32 bits.
 const farthest = math.MaxInt32

@@ -17,7 +17,7 @@ var Person = table(Kind{Name: "person", Number: 10, Version: 1, Resource: "peopl
 		{"decision_context", Text{Min: 1}, Null, ``},
 		{"decision_date", Date{}, Null, ``},
 		{"birthday", Date{}, Null, ``},
-		{"cpf", Text{Max: 11}, Null | Indexed, ``},
+		{"cpf", Text{Max: 11}, Null | Indexed | Document, ``},
 		{"rg", Text{Max: 14}, Null, ``},
 		{"rg_state", Text{Min: 1}, Null, ``},
 		{"church_profile", Choice{"visitor", "frequent", "member"}, Null, ``},

@@ -1,65 +1,21 @@
 package record
 
 import (
+	"bytes"
 	"math/bits"
-	"strings"
-	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Ranked is a search for people who type: the words of a name in any order, whole, begun or mistyped, and the last digits of
-// a phone or a number on its own. Every word counts, but for particles, and each word of a name answers one that was typed.
+// Ranked is a search for people who type: the words of a name in any order, whole, begun, mistyped, spelled otherwise or parted
+// otherwise, and the last digits of a phone, a number on its own or a whole document number. Every word counts, but for particles,
+// and each word of a name answers one that was typed. In the stead of all that it may be the beginning of an address.
 type Ranked struct {
-	words  []string
-	typed  []typed // of words
-	digits []string
-}
-
-// typed is a word as it is compared.
-type typed struct {
-	runes    []rune
-	forgiven Forgiven
-}
-
-// ParseRanked takes what was typed apart into Words; what has no letters counts by its digits, side by side as one number.
-// A particle is a word like others, and a single digit a number, where nothing else was typed.
-func ParseRanked(q string) *Ranked {
-	r := &Ranked{}
-	var number []byte
-	var particles, single []string
-	end := func() {
-		switch len(number) {
-		case 0:
-		case 1:
-			single = append(single, string(number))
-		default:
-			r.digits = append(r.digits, string(number))
-		}
-		number = nil
-	}
-	for _, part := range strings.FieldsFunc(Fold(q), func(c rune) bool { return c == ',' || c == '"' || unicode.IsSpace(c) }) {
-		if !strings.ContainsFunc(part, unicode.IsLetter) {
-			number = appendDigits(number, []byte(part))
-			continue
-		}
-		end()
-		for _, word := range strings.FieldsFunc(part, between) {
-			if isParticle(word) {
-				particles = append(particles, word)
-			} else {
-				r.words = append(r.words, word)
-			}
-		}
-	}
-	end()
-	if r.Empty() {
-		r.words, r.digits = particles, single
-	}
-	for _, word := range r.words {
-		r.typed = append(r.typed, typed{[]rune(word), ForgivenIn(word)})
-	}
-	return r
+	words   []string
+	typed   []typed // of words
+	joints  []Joint
+	digits  []string
+	address string // folded; "" where what was typed is none
 }
 
 // Empty tells a search for nothing, which finds nobody.
@@ -68,24 +24,31 @@ func (r *Ranked) Empty() bool { return len(r.words)+len(r.digits) == 0 }
 // Words are the words that a name must have, folded.
 func (r *Ranked) Words() []string { return r.words }
 
-// Digits are what a phone must end with, or a number or a word of the name be. Of WholePhone digits and more a phone may also be
-// just the last ones, TailDigits at least.
+// Typed is one of Words in all its forms.
+func (r *Ranked) Typed(i int) Typed { return r.typed[i].Typed }
+
+// Joints are the pairs of Words that a name may have as one word.
+func (r *Ranked) Joints() []Joint { return r.joints }
+
+// Address is what an address may begin with, folded, in the stead of all else that was typed; "" = none does.
+func (r *Ranked) Address() string { return r.address }
+
+// Digits are what a phone must end with, or a number, a document number or a word of the name be. Of WholePhone digits and more a
+// phone may also be just the last ones, TailDigits at least.
 func (r *Ranked) Digits() []string { return r.digits }
 
-// How many digits a typed phone has at least that is taken for a whole one, and how many of them a stored one must have then.
-const (
-	WholePhone = 8
-	TailDigits = 4
-)
-
-// An answer's cost counts, from the most important: words that are two edits away, those one edit away, beginnings, whether
-// the name's first word answers the first that was typed, and particles that answer one. Each has room for maxTyped.
+// An answer's cost counts, from the most important: words that only sound alike, that it is found by its address and not by its
+// name, words that are two edits away, those one edit away, words parted otherwise, beginnings, whether the name's first word answers
+// the first that was typed, and particles that answer one. Each has room for maxTyped.
 const (
 	costParticle = 1
 	costNotFirst = 1 << 5
 	costBegun    = 1 << 6
-	costOneEdit  = 1 << 11
-	costTwoEdits = 1 << 16
+	costJoined   = 1 << 11
+	costOneEdit  = 1 << 16
+	costTwoEdits = 1 << 21
+	costAddress  = 1 << 26
+	costSound    = 1 << 27
 )
 
 // Forgiven are the edits that are forgiven in a typed word: one in a whole word, one in its beginning, two in a whole word.
@@ -97,38 +60,64 @@ func ForgivenIn(word string) Forgiven {
 	return Forgiven{One: n >= 3, Begun: n >= 4, Two: n >= 8}
 }
 
-// Cost tells whether a record of kind k is found, and how well, less being better: all words whole, then begun, then with one
-// edit, then with two, fewer first; of equals those whose first word answers the first that was typed, then those with fewer
-// words besides. Two of one cost stand in the order of their ids.
+// Cost tells whether a record of kind k is found, and how well, less being better: all words whole, then begun, then parted
+// otherwise, then with one edit, then with two, then by its address, then words that sound alike, fewer first; of equals those whose
+// first word answers the first that was typed, then those with fewer words besides. Two of one cost stand in the order of their ids.
 func (r *Ranked) Cost(k *Kind, b Body) (cost int, ok bool) {
 	if r.Empty() || len(r.words)+len(r.digits) > maxTyped {
 		return 0, false
 	}
 	var stack [256]rune
 	var ends [MaxWords]int
-	name := words{stack[:0], ends[:0]}
+	m := matching{Ranked: r, name: words{stack[:0], ends[:0]}}
 	at := 0
-	for _, i := range k.searched {
+	for _, i := range k.ranked {
 		f := &k.Fields[i]
 		if !f.IsName() {
 			continue
 		}
 		var v jsontext.Value
 		if v, at = b.next(f.Name, at); !isNull(v) {
-			var text [256]byte
-			name = appendWords(name, appendFold(text[:0], content(v)))
+			m.name = appendNames(m.name, content(v))
 		}
 	}
-	sum, more, ok := r.match(&name)
+	sum, more, ok := m.match()
+	if !ok && r.beginsAddress(k, b) {
+		return costAddress * 64, true
+	}
+	if !ok {
+		sum, more, ok = m.matchAloud()
+	}
 	if !ok {
 		return 0, false
 	}
-	said, n := r.said(&name)
+	said, n := r.said(&m.name)
 	tails, ok := r.tails(k, b, at, said)
 	if !ok {
 		return 0, false
 	}
 	return (sum/costNotFirst*64+min(max(more-n, 0), 63))*32 + min(tails, 31), true
+}
+
+// leastAddress is how many characters of an address are typed at least.
+const leastAddress = 3
+
+// beginsAddress tells whether a record's address begins with what was typed.
+func (r *Ranked) beginsAddress(k *Kind, b Body) bool {
+	if r.address == "" {
+		return false
+	}
+	for _, i := range k.ranked {
+		f := &k.Fields[i]
+		if _, ok := f.Type.(Email); !ok {
+			continue
+		}
+		var stack [256]byte
+		if bytes.HasPrefix(appendFold(stack[:0], content(b.Member(f.Name))), []byte(r.address)) {
+			return true
+		}
+	}
+	return false
 }
 
 // said has a bit for each typed number that is a word of the name, and tells how many of its words are.
@@ -151,63 +140,32 @@ func (r *Ranked) said(name *words) (numbers uint64, n int) {
 	return numbers, n
 }
 
-// spells tells whether a word is some digits.
-func spells(word []rune, digits string) bool {
-	if len(word) != len(digits) {
-		return false
-	}
-	for i, r := range word {
-		if r != rune(digits[i]) {
+// spells tells whether a word is a text.
+func spells(word []rune, text string) bool {
+	for _, r := range text {
+		if len(word) == 0 || word[0] != r {
 			return false
 		}
+		word = word[1:]
 	}
-	return true
-}
-
-// match gives each typed word a word of the name: what that costs, and how many words are left, particles not counted.
-func (r *Ranked) match(name *words) (sum, more int, ok bool) {
-	n, m := len(r.typed), len(name.ends)
-	if n == 0 || n > m {
-		return 0, 0, n == 0
-	}
-	var c costs
-	for i := range r.typed {
-		found := false
-		for j := range m {
-			word := name.word(j)
-			c[i][j] = r.typed[i].cost(word)
-			if c[i][j] == unmatched {
-				continue
-			}
-			found = true
-			if i == 0 && j > 0 {
-				c[i][j] += costNotFirst
-			}
-			if particle(word) {
-				c[i][j] += costParticle
-			}
-		}
-		if !found {
-			return 0, 0, false
-		}
-	}
-	sum, ok = c.least(n, m)
-	for j := range m {
-		if !particle(name.word(j)) {
-			more++
-		}
-	}
-	return sum, more - (n - sum%costNotFirst), ok
+	return len(word) == 0
 }
 
 // cost is how far a word of a name is from what was typed.
 func (t *typed) cost(word []rune) int {
 	switch {
-	case near(t.runes, word, 0, true):
+	case begins(word, t.runes):
 		if len(t.runes) == len(word) {
 			return 0
 		}
 		return costBegun
+	case t.Full != "" && spells(word, t.Full):
+		return 0
+	case t.joined != nil && begins(word, t.joined):
+		if len(t.joined) == len(word) {
+			return costJoined
+		}
+		return costJoined + costBegun
 	case t.forgiven.One && near(t.runes, word, 1, false):
 		return costOneEdit
 	case t.forgiven.Begun && near(t.runes, word, 1, true):
@@ -218,29 +176,41 @@ func (t *typed) cost(word []rune) int {
 	return unmatched
 }
 
-// tails tells whether each number that was typed is a word of the name, as said tells, the end of a phone, or the whole of a
-// number, looking from the member at b's shown run on; n of them are but an end. A single digit is no end and no number.
+// begins tells whether a word begins with what was typed.
+func begins(word, typed []rune) bool {
+	if len(typed) > len(word) {
+		return false
+	}
+	for i, r := range typed {
+		if word[i] != r {
+			return false
+		}
+	}
+	return true
+}
+
+// tails tells whether each number that was typed is a word of the name, as said tells, the end of a phone, a document number or the
+// whole of a number, looking from the member at b's shown run on; n of them are but an end. A single digit is no end and no number.
 func (r *Ranked) tails(k *Kind, b Body, at int, said uint64) (n int, ok bool) {
 	if len(r.digits) == 0 {
 		return 0, true
 	}
 	ends, whole := uint64(0), said // a bit for each number
-	for _, i := range k.searched {
+	for _, i := range k.ranked {
 		f := &k.Fields[i]
-		if isSpoken(f.Type) {
+		if isSpoken(f.Type) && !f.Flags.Has(Document) {
 			continue
 		}
 		var v jsontext.Value
 		v, at = b.next(f.Name, at)
 		var stack [64]byte
 		have := appendDigits(stack[:0], v)
-		_, phone := f.Type.(Phone)
 		for i, digits := range r.digits {
 			switch {
 			case len(digits) < 2:
-			case string(have) == digits:
+			case f.isNumber(have, digits):
 				whole |= 1 << i
-			case phone && isEnd(have, digits):
+			case f.isPhone() && isEnd(have, digits):
 				ends |= 1 << i
 			}
 		}
@@ -248,10 +218,18 @@ func (r *Ranked) tails(k *Kind, b Body, at int, said uint64) (n int, ok bool) {
 	return bits.OnesCount64(ends &^ whole), ends|whole == 1<<len(r.digits)-1
 }
 
-// isEnd tells whether a phone ends with what was typed, or is, as a door has it, the end of a whole phone that was typed.
-func isEnd(phone []byte, typed string) bool {
-	if n := len(typed) - len(phone); n > 0 {
-		return len(typed) >= WholePhone && len(phone) >= TailDigits && typed[n:] == string(phone)
+// isNumber tells whether a field whose digits are these holds a whole number that was typed.
+func (f *Field) isNumber(have []byte, typed string) bool {
+	switch {
+	case f.Flags.Has(Document):
+		return len(have) > 0 && CPF(string(have)) == typed
+	case f.isPhone():
+		return string(have) == typed || len(typed) >= WholePhone && string(national(have)) == string(national([]byte(typed)))
 	}
-	return string(phone[len(phone)-len(typed):]) == typed
+	return string(have) == typed
+}
+
+func (f *Field) isPhone() bool {
+	_, phone := f.Type.(Phone)
+	return phone
 }

@@ -2,14 +2,24 @@ package record
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Words are the words of a name as ranked and fuzzy searches compare them, folded: what stands between spaces and
-// punctuation, apostrophes not counted as such.
-func Words(text string) []string { return strings.FieldsFunc(Fold(text), between) }
+// Words are the words of a name as ranked searches compare them, folded: what stands between spaces and punctuation, without
+// apostrophes, an abbreviation as the word that it is short for.
+func Words(text string) (out []string) {
+	each := appendNames(words{nil, make([]int, 0, len(text))}, []byte(text))
+	for i := range each.ends {
+		out = append(out, string(each.word(i)))
+	}
+	return out
+}
+
+// WrittenWords are the words of a name as fuzzy searches compare them, folded: as it is written, apostrophes kept.
+func WrittenWords(text string) []string { return strings.FieldsFunc(Fold(text), between) }
 
 // isWord tells whether a folded text is one word.
 func isWord(folded []byte) bool {
@@ -22,7 +32,7 @@ func between(r rune) bool {
 		letter := 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '\''
 		return !letter
 	}
-	return r != '’' && !unicode.In(r, unicode.Letter, unicode.Number, unicode.Mark)
+	return !unicode.In(r, unicode.Letter, unicode.Number, unicode.Mark)
 }
 
 // IsName tells the fields whose words searches forgive edits in.
@@ -45,7 +55,27 @@ func (w *words) word(i int) []rune {
 	return w.letters[w.ends[i-1]:w.ends[i]]
 }
 
-// appendWords appends the words of a folded text.
+// appendNames appends the words of a name as Words has them.
+func appendNames(w words, name []byte) words {
+	var folded [256]byte
+	start := len(w.letters)
+	for _, r := range string(appendFold(folded[:0], written(name))) {
+		switch {
+		case r == '\'':
+		case !between(r):
+			w.letters = append(w.letters, r)
+		case start < len(w.letters):
+			w = w.endInFull(start)
+			start = len(w.letters)
+		}
+	}
+	if start < len(w.letters) {
+		w = w.endInFull(start)
+	}
+	return w
+}
+
+// appendWords appends the words of a folded text as WrittenWords has them.
 func appendWords(w words, folded []byte) words {
 	start := len(w.letters)
 	for _, r := range string(folded) {
@@ -69,6 +99,44 @@ func (w *words) end() []int {
 		return append(w.ends, len(w.letters))
 	}
 	return w.ends
+}
+
+// endInFull ends a word that begins at start: an abbreviation as the word that it is short for.
+func (w words) endInFull(start int) words {
+	if n := len(w.letters) - start; n <= longestShort {
+		if full := shortFor(string(w.letters[start:])); full != "" {
+			w.letters = append(w.letters[:start], []rune(full)...)
+		}
+	}
+	w.ends = w.end()
+	return w
+}
+
+// longestShort is how many letters an abbreviation has at most.
+const longestShort = 3
+
+// shortFor is the word that a folded one is the abbreviation of; "" where it is none.
+func shortFor(word string) string {
+	switch word {
+	case "sta":
+		return "santa"
+	case "sto":
+		return "santo"
+	case "jr":
+		return "junior"
+	}
+	return ""
+}
+
+// ordinalMaria is Mª, the abbreviation of Maria, which folding would make ma.
+var ordinalMaria = regexp.MustCompile(`(?i)\bm\.?ª`)
+
+// written is a name with Maria for Mª.
+func written(name []byte) []byte {
+	if !bytes.Contains(name, []byte("ª")) {
+		return name
+	}
+	return ordinalMaria.ReplaceAll(name, []byte("Maria "))
 }
 
 // Particle tells a word that ranked searches do not count, as da and dos; folded.

@@ -1,0 +1,150 @@
+package record
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Typed is a word that was typed, in the forms in which a name may have it; all are folded.
+type Typed struct {
+	Text   string
+	Full   string  // of an abbreviation the word that it is short for
+	Sound  string  // "" where it has too few letters to be compared by its sound
+	Joined string  // it and the particle typed before it, as one word; "" where there is none
+	Parted []Parts // all ways to part it into two words
+}
+
+// Parts are two words that were typed as one, and their sounds.
+type Parts struct{ Text, Sound [2]string }
+
+// Joint is two words, typed one behind the other, that a name may have as one.
+type Joint struct {
+	First int // of these two words; the other is the next one
+	Text  string
+	Sound string
+	runes []rune // of Text
+}
+
+// How many letters a word has that is compared with two words; of longer ones the ways to part them would be too many.
+const (
+	leastJoined = 4
+	mostJoined  = 32
+)
+
+// typed is a Typed as it is compared with many names.
+type typed struct {
+	Typed
+	runes    []rune
+	joined   []rune // of Joined
+	forgiven Forgiven
+}
+
+// newTyped is a word in all its forms, behind a particle or "".
+func newTyped(word, particle string) typed {
+	t := typed{Typed: Typed{Text: word, Full: shortFor(word)}, runes: []rune(word), forgiven: ForgivenIn(word)}
+	if lettersIn([]byte(word)) >= soundLetters {
+		t.Sound = Sound(word)
+	}
+	if particle != "" {
+		t.Joined = particle + word
+		t.joined = []rune(t.Joined)
+	}
+	if n := len(t.runes); n >= leastJoined && n <= mostJoined {
+		for i := 1; i < n; i++ {
+			a, b := string(t.runes[:i]), string(t.runes[i:])
+			t.Parted = append(t.Parted, Parts{[2]string{a, b}, [2]string{Sound(a), Sound(b)}})
+		}
+	}
+	return t
+}
+
+// piece is a word as it was typed, before it is decided which ones count.
+type piece struct {
+	word     string
+	particle bool
+	begins   bool // a number or nothing stands before it
+}
+
+// pieces are what was typed, taken apart.
+type pieces struct {
+	words   []piece
+	numbers []string // of two digits and more
+	single  []string
+	number  []byte // the one that has been begun
+	begins  bool
+}
+
+// end ends the number that has been begun, if there is one.
+func (p *pieces) end() {
+	switch len(p.number) {
+	case 0:
+	case 1:
+		p.single = append(p.single, string(p.number))
+	default:
+		p.numbers = append(p.numbers, string(p.number))
+	}
+	p.number = nil
+}
+
+// takeApart splits what was typed, folded, on spaces, commas and quotes.
+func takeApart(parts []string) (p pieces) {
+	p.begins = true
+	for _, part := range parts {
+		if !strings.ContainsFunc(part, unicode.IsLetter) {
+			p.number = appendDigits(p.number, []byte(part))
+			p.begins = true
+			continue
+		}
+		p.end()
+		for _, word := range strings.FieldsFunc(part, between) {
+			if word = strings.ReplaceAll(word, "'", ""); word != "" {
+				p.words = append(p.words, piece{word, isParticle(word), p.begins})
+				p.begins = false
+			}
+		}
+	}
+	p.end()
+	return p
+}
+
+// ParseRanked takes what was typed apart into Words; what has no letters counts by its digits, side by side as one number.
+// A particle is a word like others, and a single digit a number, where nothing else was typed. What has letters and no blank may
+// also be the beginning of an address.
+func ParseRanked(q string) *Ranked {
+	parts := strings.FieldsFunc(Fold(string(written([]byte(q)))), func(c rune) bool { return c == ',' || c == '"' || unicode.IsSpace(c) })
+	p := takeApart(parts)
+	r := &Ranked{digits: p.numbers}
+	if !slices.ContainsFunc(p.words, func(w piece) bool { return !w.particle }) && len(p.numbers) == 0 {
+		for i := range p.words {
+			p.words[i].particle = false
+		}
+		r.digits = p.single
+	}
+	r.addWords(p.words)
+	if len(parts) == 1 && len(r.words) > 0 && len(parts[0]) >= leastAddress {
+		r.address = parts[0]
+	}
+	return r
+}
+
+// addWords takes the words that count, and what they are together with the word before them.
+func (r *Ranked) addWords(pieces []piece) {
+	for i, p := range pieces {
+		if p.particle {
+			continue
+		}
+		particle := ""
+		if i > 0 && !p.begins {
+			switch before := pieces[i-1]; {
+			case before.particle:
+				particle = before.word
+			case len(before.word)+len(p.word) >= leastJoined:
+				text := before.word + p.word
+				r.joints = append(r.joints, Joint{len(r.words) - 1, text, Sound(text), []rune(text)})
+			}
+		}
+		r.words = append(r.words, p.word)
+		r.typed = append(r.typed, newTyped(p.word, particle))
+	}
+}
