@@ -19,9 +19,9 @@ const maxJoints = 4
 type matching struct {
 	*Ranked
 	name   words
-	aloud  bool // words that sound alike are answers too
-	failed int  // the typed word that nothing answered, while aloud was not set; -1 = each has an answer of its own
-	costs  costs
+	failed int            // the typed word that no spelling answered; -1 = each has an answer of its own
+	aloud  bool           // words that sound alike are answers too
+	first  [MaxWords]rune // where aloud: the first sound of each word of the name
 	joints [maxJoints]joint
 	n      int // joints
 }
@@ -30,7 +30,7 @@ type matching struct {
 // sound alike do not count.
 func (m *matching) match() (sum, more int, ok bool) {
 	m.failed = -1
-	if n := len(m.typed); n == 0 || n > len(m.name.ends) && len(m.Ranked.joints) == 0 {
+	if n := len(m.typed); n == 0 || !m.mayHave(n) {
 		return 0, 0, n == 0
 	}
 	for i := range m.typed {
@@ -42,62 +42,95 @@ func (m *matching) match() (sum, more int, ok bool) {
 	return m.total()
 }
 
+// mayHave tells whether a name has enough words for so many typed ones.
+func (m *matching) mayHave(typed int) bool {
+	return typed <= len(m.name.ends) || len(m.Ranked.joints) > 0
+}
+
 // matchAloud is match after it has failed, where words that sound alike are answers too.
 func (m *matching) matchAloud() (sum, more int, ok bool) {
-	if len(m.typed) > len(m.name.ends) && len(m.Ranked.joints) == 0 {
+	if !m.mayHave(len(m.typed)) {
 		return 0, 0, false
 	}
-	m.aloud, m.n = true, 0
-	if i := m.failed; i >= 0 {
-		if i > 0 {
-			m.join(i - 1)
-		}
-		if !m.answers(i) { // most names end here
-			return 0, 0, false
-		}
-		m.n = 0
+	m.aloud = true
+	for j := range m.name.ends {
+		m.first[j] = firstSound(m.name.word(j))
+	}
+	if m.failed >= 0 && !m.heard(m.failed) { // most names end here
+		return 0, 0, false
 	}
 	for i := range m.typed {
-		if !m.answers(i) {
+		if !m.answers(i) && !m.heard(i) {
 			return 0, 0, false
 		}
 	}
 	return m.total()
 }
 
-// answers puts down what answers a typed word, and tells whether anything does.
+// answers tells whether anything is spelled so that it answers a typed word.
 func (m *matching) answers(i int) bool {
-	alone := m.compare(i)
-	return m.join(i) || alone
+	t := &m.typed[i]
+	for j := range m.name.ends {
+		if t.cost(m.name.word(j)) != unmatched || m.isParted(t, j) {
+			return true
+		}
+	}
+	for at := range m.Ranked.joints {
+		if t := &m.Ranked.joints[at]; t.First == i || t.First+1 == i {
+			for j := range m.name.ends {
+				if begins(m.name.word(j), t.runes) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
-// total is what is best of all that has been put down.
+// heard tells whether anything sounds so that it answers a typed word.
+func (m *matching) heard(i int) bool {
+	t := &m.typed[i]
+	for j := range m.name.ends {
+		if m.sounds(t, j) || m.soundsParted(t, j) {
+			return true
+		}
+	}
+	for at := range m.Ranked.joints {
+		if t := &m.Ranked.joints[at]; t.First == i || t.First+1 == i {
+			for j := range m.name.ends {
+				if m.soundsTogether(t, j) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// total is what is best of all that may answer.
 func (m *matching) total() (sum, more int, ok bool) {
-	sum, answered, ok := m.least(choice{}, 0)
+	var c costs
+	m.n = 0
+	for i := range m.typed {
+		for j := range m.name.ends {
+			cost := m.typed[i].cost(m.name.word(j))
+			if cost == unmatched && m.sounds(&m.typed[i], j) {
+				cost = costSound
+			}
+			if cost != unmatched {
+				cost += m.place(i, j)
+			}
+			c[i][j] = cost
+		}
+		m.join(i)
+	}
+	sum, answered, ok := m.least(&c, choice{}, 0)
 	for j := range m.name.ends {
 		if !particle(m.name.word(j)) {
 			more++
 		}
 	}
 	return sum, more - (answered - sum%costNotFirst), ok
-}
-
-// compare puts down what it costs to let each word of the name answer a typed one, and tells whether any can.
-func (m *matching) compare(i int) (found bool) {
-	t := &m.typed[i]
-	for j := range m.name.ends {
-		word := m.name.word(j)
-		cost := t.cost(word)
-		if cost == unmatched && m.aloud && t.Sound != "" && soundsAs(word, t.Sound) {
-			cost = costSound
-		}
-		if cost != unmatched {
-			found = true
-			cost += m.place(i, j)
-		}
-		m.costs[i][j] = cost
-	}
-	return found
 }
 
 // place is what it costs that a word of the name at j answers the typed one at i.
@@ -111,17 +144,23 @@ func (m *matching) place(i, j int) (cost int) {
 	return cost
 }
 
-// join looks for the joints of a typed word: two words of the name that it is, and words of the name that it is with the next typed
-// one. It tells whether there are any, those with the typed word before among them.
-func (m *matching) join(i int) bool {
-	for j := 0; j+1 < len(m.name.ends) && m.typed[i].Parted != nil; j++ {
-		if cost := m.parted(&m.typed[i], j); cost != unmatched {
-			cost += m.place(i, j)
-			if particle(m.name.word(j + 1)) {
-				cost += costParticle
-			}
-			m.add(joint{1 << i, 3 << j, cost})
+// join puts down the joints of a typed word: two words of the name that it is, and words of the name that it is with the next one.
+func (m *matching) join(i int) {
+	t := &m.typed[i]
+	for j := range m.name.ends {
+		cost := unmatched
+		switch {
+		case m.isParted(t, j):
+			cost = costJoined
+		case m.soundsParted(t, j):
+			cost = costSound
+		default:
+			continue
 		}
+		if particle(m.name.word(j + 1)) {
+			cost += costParticle
+		}
+		m.add(joint{1 << i, 3 << j, cost + m.place(i, j)})
 	}
 	for at := range m.Ranked.joints {
 		if t := &m.Ranked.joints[at]; t.First == i {
@@ -132,12 +171,6 @@ func (m *matching) join(i int) bool {
 			}
 		}
 	}
-	for _, found := range m.joints[:m.n] {
-		if found.typed&(1<<i) != 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // add keeps a joint where there is room.
@@ -148,21 +181,13 @@ func (m *matching) add(j joint) {
 	}
 }
 
-// parted is what it costs that the words of the name at j and behind it are one typed word.
-func (m *matching) parted(t *typed, j int) int {
+// isParted tells whether the words of the name at j and behind it are one typed word.
+func (m *matching) isParted(t *typed, j int) bool {
+	if t.Parted == nil || j+1 >= len(m.name.ends) {
+		return false
+	}
 	a, b := m.name.word(j), m.name.word(j+1)
-	if len(a)+len(b) == len(t.runes) && begins(t.runes, a) && begins(t.runes[len(a):], b) {
-		return costJoined
-	}
-	if !m.aloud || t.Sound == "" || !beginsAs(a, t.Sound) {
-		return unmatched
-	}
-	for i := range t.Parted {
-		if sound := &t.Parted[i].Sound; soundsAs(a, sound[0]) && soundsAs(b, sound[1]) {
-			return costSound
-		}
-	}
-	return unmatched
+	return len(a)+len(b) == len(t.runes) && begins(t.runes, a) && begins(t.runes[len(a):], b)
 }
 
 // together is what it costs that the word of the name at j is two typed ones.
@@ -173,10 +198,33 @@ func (m *matching) together(t *Joint, j int) int {
 		return costJoined
 	case begins(word, t.runes):
 		return costJoined + costBegun
-	case m.aloud && soundsAs(word, t.Sound):
+	case m.soundsTogether(t, j):
 		return costSound
 	}
 	return unmatched
+}
+
+// sounds tells whether the word of the name at j sounds as a typed one.
+func (m *matching) sounds(t *typed, j int) bool {
+	return m.aloud && m.first[j] == t.first && soundsAs(m.name.word(j), t.Sound)
+}
+
+// soundsParted tells whether the words of the name at j and behind it sound as one typed word that is parted.
+func (m *matching) soundsParted(t *typed, j int) bool {
+	if !m.aloud || m.first[j] != t.first || t.Parted == nil || j+1 >= len(m.name.ends) {
+		return false
+	}
+	for i := range t.Parted {
+		if sound := &t.Parted[i].Sound; soundsAs(m.name.word(j), sound[0]) && soundsAs(m.name.word(j+1), sound[1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// soundsTogether tells whether the word of the name at j sounds as two typed ones.
+func (m *matching) soundsTogether(t *Joint, j int) bool {
+	return m.aloud && m.first[j] == t.first && soundsAs(m.name.word(j), t.Sound)
 }
 
 // choice is some joints that were chosen, none of which share a word.
@@ -196,13 +244,13 @@ func (c choice) with(j joint) (choice, bool) {
 
 // least is the smallest sum of what is chosen, any of the joints from one on, and single words for all that is left; and how many words
 // of the name that answers.
-func (m *matching) least(c choice, from int) (sum, answered int, ok bool) {
+func (m *matching) least(all *costs, c choice, from int) (sum, answered int, ok bool) {
 	if from == m.n {
-		return m.rest(c)
+		return m.rest(all, c)
 	}
-	sum, answered, ok = m.least(c, from+1)
+	sum, answered, ok = m.least(all, c, from+1)
 	if with, may := c.with(m.joints[from]); may {
-		s, a, found := m.least(with, from+1)
+		s, a, found := m.least(all, with, from+1)
 		if found && (!ok || s < sum || s == sum && a > answered) {
 			return s, a, true
 		}
@@ -211,8 +259,8 @@ func (m *matching) least(c choice, from int) (sum, answered int, ok bool) {
 }
 
 // rest gives the typed words that no chosen joint has the words of the name that none has.
-func (m *matching) rest(c choice) (sum, answered int, ok bool) {
-	table, rows, columns := &m.costs, len(m.typed), len(m.name.ends)
+func (m *matching) rest(all *costs, c choice) (sum, answered int, ok bool) {
+	table, rows, columns := all, len(m.typed), len(m.name.ends)
 	if c.typed != 0 {
 		var left costs
 		table, rows, columns = &left, 0, 0
@@ -223,7 +271,7 @@ func (m *matching) rest(c choice) (sum, answered int, ok bool) {
 			columns = 0
 			for j := range m.name.ends {
 				if c.name&(1<<j) == 0 {
-					left[rows][columns] = m.costs[i][j]
+					left[rows][columns] = all[i][j]
 					columns++
 				}
 			}

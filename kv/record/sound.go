@@ -1,9 +1,6 @@
 package record
 
-import (
-	"unicode"
-	"unicode/utf8"
-)
+import "unicode"
 
 // Sound is the key of a folded word by its sound in Brazilian Portuguese: words of one key sound alike however they are spelled, as
 // Thaynná and Tainá, Wesley and Uesley. Most rules are those of metaphoneBR (IPEA, github.com/ipeadata-lab/metaphonebr), a metaphone
@@ -30,25 +27,23 @@ func appendSound(dst, word []rune) []rune {
 	return trimSound(dst, start)
 }
 
-// soundsAs tells whether a word has a sound.
+// soundsAs tells whether a word has a sound that is not "".
 func soundsAs(word []rune, sound string) bool {
 	var key [48]rune
-	return beginsAs(word, sound) && spells(appendSound(key[:0], word), sound)
+	return sound != "" && spells(appendSound(key[:0], word), sound)
 }
 
-// beginsAs tells whether a word begins with the first letter of a sound: most words of another sound do not.
-func beginsAs(word []rune, sound string) bool {
-	first := rune(mute)
+// firstSound is the first letter of a word's sound, by which most words of another sound can be told; mute where it has none.
+func firstSound(word []rune) (first rune) {
 	if beginsHard(word) {
-		first = 'i'
+		return 'i'
 	}
 	for i := 0; first == mute && i < len(word); {
 		letters := 0
 		first, letters = soundAt(word, i)
 		i += letters
 	}
-	begins, _ := utf8.DecodeRuneInString(sound)
-	return first == begins
+	return first
 }
 
 // beginsHard tells a word that begins with s and another consonant, before which people say and often write an e.

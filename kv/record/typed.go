@@ -24,6 +24,7 @@ type Joint struct {
 	Text  string
 	Sound string
 	runes []rune // of Text
+	first rune   // of Sound
 }
 
 // How many letters a word has that is compared with two words; of longer ones the ways to part them would be too many.
@@ -37,14 +38,16 @@ type typed struct {
 	Typed
 	runes    []rune
 	joined   []rune // of Joined
+	first    rune   // of Sound
 	forgiven Forgiven
 }
 
 // newTyped is a word in all its forms, behind a particle or "".
 func newTyped(word, particle string) typed {
-	t := typed{Typed: Typed{Text: word, Full: shortFor(word)}, runes: []rune(word), forgiven: ForgivenIn(word)}
+	t := typed{Typed: Typed{Text: word}, runes: []rune(word), forgiven: ForgivenIn(word)}
+	t.Full = shortFor(t.runes)
 	if lettersIn([]byte(word)) >= soundLetters {
-		t.Sound = Sound(word)
+		t.Sound, t.first = Sound(word), firstSound(t.runes)
 	}
 	if particle != "" {
 		t.Joined = particle + word
@@ -57,6 +60,11 @@ func newTyped(word, particle string) typed {
 		}
 	}
 	return t
+}
+
+func newJoint(first int, text string) Joint {
+	runes := []rune(text)
+	return Joint{first, text, Sound(text), runes, firstSound(runes)}
 }
 
 // piece is a word as it was typed, before it is decided which ones count.
@@ -140,8 +148,7 @@ func (r *Ranked) addWords(pieces []piece) {
 			case before.particle:
 				particle = before.word
 			case len(before.word)+len(p.word) >= leastJoined:
-				text := before.word + p.word
-				r.joints = append(r.joints, Joint{len(r.words) - 1, text, Sound(text), []rune(text)})
+				r.joints = append(r.joints, newJoint(len(r.words)-1, before.word+p.word))
 			}
 		}
 		r.words = append(r.words, p.word)

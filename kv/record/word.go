@@ -61,16 +61,17 @@ func appendNames(w words, name []byte) words {
 	start := len(w.letters)
 	for _, r := range string(appendFold(folded[:0], written(name))) {
 		switch {
-		case r == '\'':
-		case !between(r):
+		case 'a' <= r && r <= 'z', r != '\'' && !between(r):
 			w.letters = append(w.letters, r)
-		case start < len(w.letters):
-			w = w.endInFull(start)
+		case r != '\'' && start < len(w.letters):
+			w.letters = inFull(w.letters, start)
+			w.ends = w.end()
 			start = len(w.letters)
 		}
 	}
 	if start < len(w.letters) {
-		w = w.endInFull(start)
+		w.letters = inFull(w.letters, start)
+		w.ends = w.end()
 	}
 	return w
 }
@@ -101,31 +102,31 @@ func (w *words) end() []int {
 	return w.ends
 }
 
-// endInFull ends a word that begins at start: an abbreviation as the word that it is short for.
-func (w words) endInFull(start int) words {
-	if n := len(w.letters) - start; n <= longestShort {
-		if full := shortFor(string(w.letters[start:])); full != "" {
-			w.letters = append(w.letters[:start], []rune(full)...)
-		}
-	}
-	w.ends = w.end()
-	return w
-}
+// abbreviations are folded words that names have for others.
+var abbreviations = [...]struct{ short, full string }{{"sta", "santa"}, {"sto", "santo"}, {"jr", "junior"}}
 
 // longestShort is how many letters an abbreviation has at most.
 const longestShort = 3
 
 // shortFor is the word that a folded one is the abbreviation of; "" where it is none.
-func shortFor(word string) string {
-	switch word {
-	case "sta":
-		return "santa"
-	case "sto":
-		return "santo"
-	case "jr":
-		return "junior"
+func shortFor(word []rune) string {
+	if len(word) > longestShort {
+		return ""
+	}
+	for i := range abbreviations {
+		if spells(word, abbreviations[i].short) {
+			return abbreviations[i].full
+		}
 	}
 	return ""
+}
+
+// inFull puts the word that an abbreviation, which begins at start and ends the letters, is short for in its place.
+func inFull(letters []rune, start int) []rune {
+	if full := shortFor(letters[start:]); full != "" {
+		return append(letters[:start], []rune(full)...)
+	}
+	return letters
 }
 
 // ordinalMaria is Mª, the abbreviation of Maria, which folding would make ma.
