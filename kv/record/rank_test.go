@@ -212,6 +212,7 @@ func TestRankedOrder(t *testing.T) {
 		"d":          "Dado<Da Dado<Ana Dado|Ana",
 		"ab":         "Ab<Abel|Ba=Ana",
 		"abe":        "Abe<Abel<Bae=Ab|Ba",
+		"thaynnara":  "Thaynnara<Thaynnarah<Thaynn Ara=Tha'ynn-Ara<Taynnara<Tainnara<Tainara<Ana Tainara Lima|Tayrone",
 	} {
 		found, last := true, -1
 		for _, part := range regexp.MustCompile(`[|=<]?[^|=<]+`).FindAllString(want, -1) {
@@ -223,6 +224,25 @@ func TestRankedOrder(t *testing.T) {
 			}
 			last = max(last, cost)
 		}
+	}
+}
+
+// TestSoundsComeLast: behind whoever is found by an address, and however many other words are a worse answer.
+func TestSoundsComeLast(t *testing.T) {
+	address := settled(t, record.Person, `{"full_name":"Íris","email":"thaynnara@example.org"}`).Encode()
+	last := 0
+	for _, body := range []record.Body{called("Thaynnara"), called("Ana Tainnara"), address, called("Tainara")} {
+		cost, ok := record.ParseRanked("thaynnara").Cost(record.Person, body)
+		if !ok || cost < last {
+			t.Errorf("Cost = %d, %t after %d", cost, ok, last)
+		}
+		last = cost + 1
+	}
+	typed := strings.Repeat("goncalvez ", 3)
+	edits, ok := record.ParseRanked(typed+"philippa").Cost(record.Person, called(strings.Repeat("Xonçalvxz ", 3)+"Philixxa"))
+	sound, heard := record.ParseRanked(typed+"phelyppah").Cost(record.Person, called(strings.Repeat("Goncalvez ", 3)+"Filipa"))
+	if !ok || !heard || sound <= edits {
+		t.Errorf("one sound costs %d, %t, edits in all words %d, %t", sound, heard, edits, ok)
 	}
 }
 
