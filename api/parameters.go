@@ -66,7 +66,8 @@ func (c *collection) searchParameters() []parameterDoc {
 	}
 	if c.surface == record.Admin {
 		list = append(list, parameterDoc{name: "ranked", schema: flag,
-			text: "Search as people type: words of a name in any order, whole, begun or mistyped, the likeliest first."})
+			text: "Search as people type, the likeliest first: words of a name in any order, whole, begun, mistyped or of the same sound; " +
+				"a phone or its end; a whole CPF; the beginning of an e-mail."})
 	}
 	return list
 }

@@ -147,5 +147,5 @@ func readTyped(q query) (string, error) {
 // typedParameter is what the document says of what is typed at a door.
 var typedParameter = parameterDoc{
 	name: "q", required: true, schema: map[string]any{"type": "string", "minLength": minTyped, "maxLength": maxTyped},
-	text: "Words of a name in any order, whole, begun or mistyped, or the last digits of a phone.",
+	text: "Words of a name in any order, whole, begun, mistyped or of the same sound, or the last digits of a phone.",
 }

@@ -1,13 +1,13 @@
 // Package index finds people by what is typed. It holds only what can be deleted at any moment and rebuilt from the store.
 //
 // An Index follows the store's change log on a goroutine of its own and keeps, in bleve's index scorch, one document for each
-// record of the kinds whose tables have Searched fields. It is a kv.Finder: it names candidates, and says up to which sequence
-// of the log it has looked; the store adds what has changed since, reads each candidate and decides. So an index that is late
-// costs time, one that names too many costs time, and only one that names too few would be wrong: there are no false negatives.
+// record of the kinds whose tables have Searched or Document fields. It is a kv.Finder: it names candidates, and says up to which
+// sequence of the log it has looked; the store adds what has changed since, reads each candidate and decides. So an index that is
+// late costs time, one that names too many costs time, and only one that names too few would be wrong: there are no false negatives.
 //
 // # The folder
 //
-//	<data>/index/<mapping>/           bleve's files; the name is a hash of the Searched fields and of how they are analysed
+//	<data>/index/<mapping>/           bleve's files; the name is a hash of the fields that are searched and of how they are analysed
 //	<data>/index/<mapping>.opening    there while the index is being opened: found at the start, opening it ended the process
 //	<data>/index.broken/              what was damaged, until it has been rebuilt
 //
@@ -27,11 +27,15 @@
 //	h   the kind's number, 1 byte; the same with the church or event, 8
 //	g   of each text: every 3 bytes in a row of text, NUL, NUL
 //	d   the same of the digits of phones and numbers
+//	c   the digits of a document, as record.CPF has them
 //	w   the words of names, as record.Words splits them; NUL of a name with more than 32 of them
+//	v   the words of names as they are written, by record.WrittenWords, where w has them otherwise
+//	s   the sounds of the words of w, by record.Sound
 //	n   the first word of a name; NUL and how many words it has, 1 byte, particles not counted
 //
 // A text of 3 bytes or more occurs only where all of its grams do, a shorter one where a gram begins with it. One edit in a word
-// or in its beginning, and two, are found by a Levenshtein automaton that walks the dictionary of w.
+// or in its beginning, and two, are found by a Levenshtein automaton that walks the dictionary of w; one edit on /v1, where apostrophes
+// count, that of v too. Two words that were typed as one, D Avila as Davila, are found by trying all ways to part it, in w and in s.
 //
 // # Deletion
 //

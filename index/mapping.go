@@ -18,7 +18,7 @@ type source struct {
 	fields []sourceField
 }
 
-// sourceField is one Searched field or document. What is neither spoken nor a document is looked for by its digits.
+// sourceField is one Searched or Document field. What is neither spoken nor a document is looked for by its digits.
 type sourceField struct {
 	name     string
 	spoken   bool // terms with letters are looked for in it

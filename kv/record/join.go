@@ -214,8 +214,13 @@ func (m *matching) soundsParted(t *typed, j int) bool {
 	if !m.aloud || m.first[j] != t.first || t.Parted == nil || j+1 >= len(m.name.ends) {
 		return false
 	}
+	var keys [2][48]rune
+	a, b := appendSound(keys[0][:0], m.name.word(j)), appendSound(keys[1][:0], m.name.word(j+1))
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
 	for i := range t.Parted {
-		if sound := &t.Parted[i].Sound; soundsAs(m.name.word(j), sound[0]) && soundsAs(m.name.word(j+1), sound[1]) {
+		if sound := &t.Parted[i].Sound; spells(a, sound[0]) && spells(b, sound[1]) {
 			return true
 		}
 	}

@@ -95,7 +95,7 @@ func (p *pieces) end() {
 	p.number = nil
 }
 
-// takeApart splits what was typed, folded, on spaces, commas and quotes.
+// takeApart takes the words and numbers of what was typed, which comes folded and split at spaces, commas and quotes.
 func takeApart(parts []string) (p pieces) {
 	p.begins = true
 	for _, part := range parts {
