@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -39,12 +40,22 @@ func (f *finding) ranked() ([]record.ID, error) {
 			return nil, err
 		}
 	}
+	var ids []record.ID
 	for t := whole; ; t++ {
-		ids, err := f.collect(func(i int) (*roaring.Bitmap, error) { return sets[i].within(f, t) })
-		if err != nil {
-			return nil, err
+		more := false
+		for _, s := range sets {
+			added, err := s.extend(f, t)
+			if err != nil {
+				return nil, err
+			}
+			more = more || added
 		}
-		ids = f.kept(ids)
+		if more {
+			var err error
+			if ids, err = f.group(sets, func(s *typedSets) (*roaring.Bitmap, error) { return s.found, nil }); err != nil {
+				return nil, err
+			}
+		}
 		sure := f.certain(t) && !slices.ContainsFunc(sets, (*typedSets).uncertain)
 		switch enough := max(plenty, f.Limit); {
 		case sure && len(ids) > enough && (t == whole || t == begins && len(f.Ranked.Words()) == 1):
@@ -87,10 +98,39 @@ func (f *finding) certain(t tier) bool {
 type typedSets struct {
 	*part
 	base  *roaring.Bitmap
-	words []*roaring.Bitmap
+	words []union
 	long  *roaring.Bitmap // those whose names have too many words
 	found *roaring.Bitmap // by the last tier
 	prior *roaring.Bitmap // by the one before
+}
+
+// union is what is in any of some sets. It is not put together: asking what it shares with a small set takes less.
+type union struct {
+	sets []*roaring.Bitmap
+	size uint64 // of all sets
+}
+
+// add adds a set, nil being nothing, and tells whether that is more.
+func (u *union) add(set *roaring.Bitmap) bool {
+	if set == nil || set.IsEmpty() {
+		return false
+	}
+	u.sets = append(u.sets, set)
+	u.size += set.GetCardinality()
+	return true
+}
+
+// and is what a union shares with a set.
+func (u *union) and(other *roaring.Bitmap) *roaring.Bitmap {
+	all := new(roaring.Bitmap)
+	for i, set := range u.sets {
+		if shared := roaring.And(other, set); i == 0 {
+			all = shared
+		} else {
+			all.Or(shared)
+		}
+	}
+	return all
 }
 
 // uncertain tells whether a name was found whose words are not all looked at.
@@ -109,7 +149,7 @@ func (f *finding) typed(p *part) (*typedSets, error) {
 		base = roaring.And(base, set)
 	}
 	long, err := p.having(wordField, crowded)
-	return &typedSets{part: p, base: base, words: make([]*roaring.Bitmap, len(f.Ranked.Words())), long: long}, err
+	return &typedSets{part: p, base: base, words: make([]union, len(f.Ranked.Words())), long: long}, err
 }
 
 // ending are at least the documents with a phone that ends with some digits, or is the end of them where they are a whole one, and
@@ -130,56 +170,67 @@ func (p *part) ending(digits string) (*roaring.Bitmap, error) {
 	return or(or(ends, said), documents), err
 }
 
-// within are the documents that have each typed word, at most that far away, and in the last tier those whose address begins so.
-func (s *typedSets) within(f *finding, t tier) (*roaring.Bitmap, error) {
-	all := s.base
-	if !all.IsEmpty() { // else of other kinds and homes
-		for i := range s.words {
-			set, err := f.at(s.part, i, t)
-			if err != nil {
-				return nil, err
-			}
-			s.words[i] = or(s.words[i], set)
-		}
-		if err := s.joints(f, t); err != nil {
-			return nil, err
-		}
-		for _, set := range s.words {
-			all = roaring.And(all, set)
-		}
-		if text := f.Ranked.Address(); text != "" && t == alike {
-			set, err := s.containing(gramField, text)
-			if err != nil {
-				return nil, err
-			}
-			all = roaring.Or(all, roaring.And(s.base, set))
-		}
+// extend finds the documents that have each typed word, at most as far away as a tier says, and in the last tier those whose address
+// begins so. It tells whether there may be more of them than the tier before has found.
+func (s *typedSets) extend(f *finding, t tier) (more bool, err error) {
+	s.prior = s.found
+	if s.base.IsEmpty() { // of other kinds and homes
+		s.found = s.base
+		return false, nil
 	}
-	s.prior, s.found = s.found, all
-	return all, nil
+	for i := range s.words {
+		set, err := f.at(s.part, i, t)
+		if err != nil {
+			return false, err
+		}
+		more = s.words[i].add(set) || more
+	}
+	joined, err := s.joints(f, t)
+	if err != nil {
+		return false, err
+	}
+	if more = more || joined || t == whole; more {
+		s.found = s.each()
+	}
+	if text := f.Ranked.Address(); text != "" && t == alike {
+		set, err := s.containing(gramField, text)
+		if err != nil {
+			return false, err
+		}
+		s.found, more = roaring.Or(s.found, roaring.And(s.base, set)), true
+	}
+	return more, nil
+}
+
+// each are the documents that have each typed word, the rarest looked at first.
+func (s *typedSets) each() *roaring.Bitmap {
+	order := slices.Clone(s.words)
+	slices.SortFunc(order, func(a, b union) int { return cmp.Compare(a.size, b.size) })
+	all := s.base
+	for i := range order {
+		all = order[i].and(all)
+	}
+	return all
 }
 
 // joints adds to the sets of two typed words, one behind the other, the documents that have them as one.
-func (s *typedSets) joints(f *finding, t tier) error {
+func (s *typedSets) joints(f *finding, t tier) (more bool, err error) {
 	for _, joint := range f.Ranked.Joints() {
 		var set *roaring.Bitmap
-		var err error
 		switch t {
 		case joined:
 			set, err = s.beginning(wordField, joint.Text)
 		case alike:
 			set, err = s.having(soundField, joint.Sound)
-		default:
-			return nil
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		for i := joint.First; i <= joint.First+1; i++ {
-			s.words[i] = or(s.words[i], set)
+			more = s.words[i].add(set) || more
 		}
 	}
-	return nil
+	return more, nil
 }
 
 // or is what is in either of two sets; nil is nothing.
