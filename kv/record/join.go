@@ -33,11 +33,9 @@ func (m *matching) match() (sum, more int, ok bool) {
 	if n := len(m.typed); n == 0 || !m.mayHave(n) {
 		return 0, 0, n == 0
 	}
-	for i := range m.typed {
-		if !m.answers(i) {
-			m.failed = i
-			return 0, 0, false
-		}
+	if !m.begun() { // most names end here
+		m.failed = 0
+		return 0, 0, false
 	}
 	return m.total()
 }
@@ -56,27 +54,22 @@ func (m *matching) matchAloud() (sum, more int, ok bool) {
 	for j := range m.name.ends {
 		m.first[j] = firstSound(m.name.word(j))
 	}
-	if m.failed >= 0 && !m.heard(m.failed) { // most names end here
+	if m.failed >= 0 && !m.heard(m.failed) { // as above
 		return 0, 0, false
-	}
-	for i := range m.typed {
-		if !m.answers(i) && !m.heard(i) {
-			return 0, 0, false
-		}
 	}
 	return m.total()
 }
 
-// answers tells whether anything is spelled so that it answers a typed word.
-func (m *matching) answers(i int) bool {
-	t := &m.typed[i]
+// begun tells whether anything is spelled so that it answers the first typed word.
+func (m *matching) begun() bool {
+	t := &m.typed[0]
 	for j := range m.name.ends {
 		if t.cost(m.name.word(j)) != unmatched || m.isParted(t, j) {
 			return true
 		}
 	}
 	for at := range m.Ranked.joints {
-		if t := &m.Ranked.joints[at]; t.First == i || t.First+1 == i {
+		if t := &m.Ranked.joints[at]; t.First == 0 {
 			for j := range m.name.ends {
 				if begins(m.name.word(j), t.runes) {
 					return true
@@ -112,17 +105,10 @@ func (m *matching) total() (sum, more int, ok bool) {
 	var c costs
 	m.n = 0
 	for i := range m.typed {
-		for j := range m.name.ends {
-			cost := m.typed[i].cost(m.name.word(j))
-			if cost == unmatched && m.sounds(&m.typed[i], j) {
-				cost = costSound
-			}
-			if cost != unmatched {
-				cost += m.place(i, j)
-			}
-			c[i][j] = cost
+		if alone := m.compare(i, &c[i]); !m.join(i) && !alone {
+			m.failed = i
+			return 0, 0, false
 		}
-		m.join(i)
 	}
 	sum, answered, ok := m.least(&c, choice{}, 0)
 	for j := range m.name.ends {
@@ -131,6 +117,23 @@ func (m *matching) total() (sum, more int, ok bool) {
 		}
 	}
 	return sum, more - (answered - sum%costNotFirst), ok
+}
+
+// compare puts down what it costs to let each word of the name answer a typed one, and tells whether any can.
+func (m *matching) compare(i int, row *[MaxWords]int) (found bool) {
+	t := &m.typed[i]
+	for j := range m.name.ends {
+		cost := t.cost(m.name.word(j))
+		if cost == unmatched && m.sounds(t, j) {
+			cost = costSound
+		}
+		if cost != unmatched {
+			cost += m.place(i, j)
+			found = true
+		}
+		row[j] = cost
+	}
+	return found
 }
 
 // place is what it costs that a word of the name at j answers the typed one at i.
@@ -144,8 +147,9 @@ func (m *matching) place(i, j int) (cost int) {
 	return cost
 }
 
-// join puts down the joints of a typed word: two words of the name that it is, and words of the name that it is with the next one.
-func (m *matching) join(i int) {
+// join puts down the joints of a typed word: two words of the name that it is, and words of the name that it is with the next one. It
+// tells whether the word has any, those with the one before among them.
+func (m *matching) join(i int) bool {
 	t := &m.typed[i]
 	for j := range m.name.ends {
 		cost := unmatched
@@ -171,6 +175,12 @@ func (m *matching) join(i int) {
 			}
 		}
 	}
+	for _, found := range m.joints[:m.n] {
+		if found.typed&(1<<i) != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // add keeps a joint where there is room.
