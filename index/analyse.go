@@ -46,14 +46,6 @@ func cutGrams(terms bleve.TokenFrequencies, text string) {
 // crowded is a term of names with more words than that: no word that was typed is this.
 const crowded = "\x00"
 
-// nameWords are the words of a record's names.
-func nameWords(texts []string) (words []string) {
-	for _, text := range texts {
-		words = append(words, record.Words(text)...)
-	}
-	return words
-}
-
 // cutDocuments takes the whole numbers of documents.
 func cutDocuments(terms bleve.TokenFrequencies, texts []string) {
 	for _, text := range texts {
@@ -63,30 +55,31 @@ func cutDocuments(terms bleve.TokenFrequencies, texts []string) {
 	}
 }
 
-// cutSounds takes the sounds of the words of names.
-func cutSounds(terms bleve.TokenFrequencies, texts []string) {
-	for _, word := range nameWords(texts) {
-		if sound := record.Sound(word); sound != "" {
-			terms[sound] = once
-		}
-	}
+// names are the names of a record, and their words once one of the fields has asked for them: bleve analyses all fields of a document
+// on one goroutine.
+type names struct {
+	texts []string
+	words []string
 }
 
-// cutWritten takes the words of names as they are written, those that are not what cutWords takes.
-func cutWritten(terms bleve.TokenFrequencies, texts []string) {
-	words := nameWords(texts)
-	for _, text := range texts {
-		for _, word := range record.WrittenWords(text) {
-			if !slices.Contains(words, word) {
-				terms[word] = once
-			}
+// field is a field of terms that are taken from the words of the names.
+func (n *names) field(name string, cut cutter) *field {
+	return &field{name: name, texts: n.texts, cut: cut, sparse: true}
+}
+
+// split answers the words of the names.
+func (n *names) split() []string {
+	if n.words == nil {
+		for _, text := range n.texts {
+			n.words = append(n.words, record.Words(text)...)
 		}
 	}
+	return n.words
 }
 
 // cutWords takes the words of names.
-func cutWords(terms bleve.TokenFrequencies, texts []string) {
-	words := nameWords(texts)
+func (n *names) cutWords(terms bleve.TokenFrequencies, _ []string) {
+	words := n.split()
 	for _, word := range words {
 		terms[word] = once
 	}
@@ -95,19 +88,40 @@ func cutWords(terms bleve.TokenFrequencies, texts []string) {
 	}
 }
 
+// cutWritten takes the words of names as they are written, those that are not what cutWords takes.
+func (n *names) cutWritten(terms bleve.TokenFrequencies, _ []string) {
+	words := n.split()
+	for _, text := range n.texts {
+		for _, word := range record.WrittenWords(text) {
+			if !slices.Contains(words, word) {
+				terms[word] = once
+			}
+		}
+	}
+}
+
+// cutSounds takes the sounds of the words of names.
+func (n *names) cutSounds(terms bleve.TokenFrequencies, _ []string) {
+	for _, word := range n.split() {
+		if sound := record.Sound(word); sound != "" {
+			terms[sound] = once
+		}
+	}
+}
+
 // cutShape takes what ranks names of the same words: the first one, and how many there are.
-func cutShape(terms bleve.TokenFrequencies, texts []string) {
-	words := nameWords(texts)
+func (n *names) cutShape(terms bleve.TokenFrequencies, _ []string) {
+	words := n.split()
 	if len(words) > 0 {
 		terms[words[0]] = once
 	}
-	n := 0
+	many := 0
 	for _, word := range words[:min(len(words), record.MaxWords)] {
 		if !record.Particle(word) {
-			n++
+			many++
 		}
 	}
-	terms[countTerm(n)] = once
+	terms[countTerm(many)] = once
 }
 
 // countTerm is what names of so many words have, particles not counted: no word is this.

@@ -30,8 +30,8 @@ type document struct {
 
 // newDocument is what is searched of a record.
 func newDocument(s *source, r *kv.Replayed) *document {
-	grams, digits, words := &field{name: gramField, cut: cutText}, &field{name: digitField, cut: cutDigits}, &field{name: wordField, cut: cutWords}
-	documents := &field{name: documentField, cut: cutDocuments}
+	grams, digits := &field{name: gramField, cut: cutText}, &field{name: digitField, cut: cutDigits}
+	documents, called := &field{name: documentField, cut: cutDocuments, sparse: true}, &names{}
 	for _, f := range s.fields {
 		switch v := r.Body.Member(f.name); {
 		case len(v) == 0 || v[0] == 'n':
@@ -43,16 +43,14 @@ func newDocument(s *source, r *kv.Replayed) *document {
 			text := record.Unquote(v)
 			grams.texts = append(grams.texts, text)
 			if f.words {
-				words.texts = append(words.texts, text)
+				called.texts = append(called.texts, text)
 			}
 		}
 	}
 	homes := &field{name: homeField, cut: cutWhole, texts: []string{kindTerm(s.kind), homeTerm(s.kind, r.Home)}}
 	id := documentID(s.kind, r.ID)
-	shape := &field{name: shapeField, cut: cutShape, texts: words.texts}
-	written := &field{name: writtenField, cut: cutWritten, texts: words.texts}
-	sounds := &field{name: soundField, cut: cutSounds, texts: words.texts}
-	return &document{id, []*field{named(id), homes, grams, digits, documents, words, written, sounds, shape}}
+	return &document{id, []*field{named(id), homes, grams, digits, documents, called.field(wordField, called.cutWords),
+		called.field(writtenField, called.cutWritten), called.field(soundField, called.cutSounds), called.field(shapeField, called.cutShape)}}
 }
 
 // documentID is a record's id within the index: its kind's number and its key.
@@ -99,11 +97,15 @@ func (d *document) VisitFields(visit bleve.FieldVisitor) {
 	}
 }
 
+// cutter takes the terms of texts.
+type cutter func(terms bleve.TokenFrequencies, texts []string)
+
 // field is one field of a document, analysed by bleve's own workers.
 type field struct {
 	name    string
 	texts   []string
-	cut     func(terms bleve.TokenFrequencies, texts []string)
+	cut     cutter
+	sparse  bool // it has a term for each word, not for each byte
 	options bleve.FieldIndexingOptions
 	terms   bleve.TokenFrequencies
 }
@@ -115,6 +117,9 @@ func (f *field) Analyze() {
 	n := 0
 	for _, text := range f.texts {
 		n += len(text)
+	}
+	if f.sparse {
+		n /= 8
 	}
 	f.terms = make(bleve.TokenFrequencies, min(n, 128))
 	f.cut(f.terms, f.texts)
