@@ -58,7 +58,7 @@ func TestOfMoreThanCanBeRankedTheBestAreNamed(t *testing.T) {
 func best(people []kv.Replayed, q *record.Ranked, keep func(record.ID) bool, n int) (ids []record.ID, all int) {
 	type answer struct {
 		id   record.ID
-		cost int
+		cost int64
 	}
 	var found []answer
 	for _, p := range people {
@@ -66,7 +66,7 @@ func best(people []kv.Replayed, q *record.Ranked, keep func(record.ID) bool, n i
 			found = append(found, answer{p.ID, cost})
 		}
 	}
-	slices.SortFunc(found, func(a, b answer) int { return cmp.Or(a.cost-b.cost, a.id.Compare(b.id)) })
+	slices.SortFunc(found, func(a, b answer) int { return cmp.Or(cmp.Compare(a.cost, b.cost), a.id.Compare(b.id)) })
 	for _, a := range found[:min(n, len(found))] {
 		ids = append(ids, a.id)
 	}

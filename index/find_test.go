@@ -139,7 +139,7 @@ func (w *world) askRanked(ask kv.Wanted, q *record.Ranked) {
 	}
 	type answer struct {
 		id   record.ID
-		cost int
+		cost int64
 	}
 	w.check(ask, func(known []kv.Replayed) (ids []record.ID) {
 		var best []answer
@@ -148,7 +148,7 @@ func (w *world) askRanked(ask kv.Wanted, q *record.Ranked) {
 				best = append(best, answer{r.ID, cost})
 			}
 		}
-		slices.SortFunc(best, func(a, b answer) int { return cmp.Or(a.cost-b.cost, a.id.Compare(b.id)) })
+		slices.SortFunc(best, func(a, b answer) int { return cmp.Or(cmp.Compare(a.cost, b.cost), a.id.Compare(b.id)) })
 		for _, a := range best[:min(len(best), ask.Limit)] {
 			ids = append(ids, a.id)
 		}

@@ -61,7 +61,7 @@ func (f *follower) Find(w kv.Wanted) (kv.Found, error) {
 	}
 	f.mu.Lock()
 	found := kv.Found{Upto: f.upto}
-	costs := map[record.ID]int{}
+	costs := map[record.ID]int64{}
 	var fooled, rest []record.ID
 	for id, c := range f.docs[w.Kind] {
 		if !w.All && !slices.Contains(w.Homes, c.Home) {
@@ -81,7 +81,7 @@ func (f *follower) Find(w kv.Wanted) (kv.Found, error) {
 	}
 	f.mu.Unlock()
 	if w.Ranked != nil {
-		slices.SortFunc(found.IDs, func(a, b record.ID) int { return cmp.Or(costs[a]-costs[b], a.Compare(b)) })
+		slices.SortFunc(found.IDs, func(a, b record.ID) int { return cmp.Or(cmp.Compare(costs[a], costs[b]), a.Compare(b)) })
 		found.IDs = append(fooled, found.IDs...)
 		found.IDs, rest = found.IDs[:min(len(found.IDs), w.Limit)], found.IDs[min(len(found.IDs), w.Limit):]
 	}

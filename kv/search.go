@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"math"
@@ -198,13 +199,13 @@ func (v *sight) sift(p Principal, q Query, m *matches) error {
 
 // hit is how well a record answers a ranked search.
 type hit struct {
-	cost int
+	cost int64
 	id   record.ID
 }
 
 func (h hit) compare(other hit) int {
-	if h.cost != other.cost {
-		return h.cost - other.cost
+	if c := cmp.Compare(h.cost, other.cost); c != 0 {
+		return c
 	}
 	return h.id.Compare(other.id)
 }

@@ -71,7 +71,7 @@ func (v *sight) findTickets(p Principal, event int64, parts []*asked) ([]TicketH
 		}
 		all = append(all, hits...)
 	}
-	slices.SortFunc(all, func(a, b hit) int { return cmp.Or(a.id.Compare(b.id), a.cost-b.cost) })
+	slices.SortFunc(all, func(a, b hit) int { return cmp.Or(a.id.Compare(b.id), cmp.Compare(a.cost, b.cost)) })
 	all = best(slices.CompactFunc(all, func(a, b hit) bool { return a.id == b.id }), maxTicketHits)
 	out := make([]TicketHit, 0, len(all))
 	for _, h := range all {

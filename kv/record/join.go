@@ -9,7 +9,7 @@ import "math/bits"
 type joint struct {
 	typed uint32 // a bit for each typed word
 	name  uint32 // a bit for each word of the name
-	cost  int
+	cost  int64
 }
 
 // maxJoints is how many joints of a name are looked at; all ways to choose among them are tried.
@@ -28,7 +28,7 @@ type matching struct {
 
 // match gives each typed word a word of the name: what that costs, and how many words are left, particles not counted. Words that
 // sound alike do not count.
-func (m *matching) match() (sum, more int, ok bool) {
+func (m *matching) match() (sum int64, more int, ok bool) {
 	m.failed = -1
 	if n := len(m.typed); n == 0 || !m.mayHave(n) {
 		return 0, 0, n == 0
@@ -46,7 +46,7 @@ func (m *matching) mayHave(typed int) bool {
 }
 
 // matchAloud is match after it has failed, where words that sound alike are answers too.
-func (m *matching) matchAloud() (sum, more int, ok bool) {
+func (m *matching) matchAloud() (sum int64, more int, ok bool) {
 	if !m.mayHave(len(m.typed)) {
 		return 0, 0, false
 	}
@@ -101,7 +101,7 @@ func (m *matching) heard(i int) bool {
 }
 
 // total is what is best of all that may answer.
-func (m *matching) total() (sum, more int, ok bool) {
+func (m *matching) total() (sum int64, more int, ok bool) {
 	var c costs
 	m.n = 0
 	for i := range m.typed {
@@ -116,11 +116,11 @@ func (m *matching) total() (sum, more int, ok bool) {
 			more++
 		}
 	}
-	return sum, more - (answered - sum%costNotFirst), ok
+	return sum, more - (answered - int(sum%costNotFirst)), ok
 }
 
 // compare puts down what it costs to let each word of the name answer a typed one, and tells whether any can.
-func (m *matching) compare(i int, row *[MaxWords]int) (found bool) {
+func (m *matching) compare(i int, row *[MaxWords]int64) (found bool) {
 	t := &m.typed[i]
 	for j := range m.name.ends {
 		cost := t.cost(m.name.word(j))
@@ -137,7 +137,7 @@ func (m *matching) compare(i int, row *[MaxWords]int) (found bool) {
 }
 
 // place is what it costs that a word of the name at j answers the typed one at i.
-func (m *matching) place(i, j int) (cost int) {
+func (m *matching) place(i, j int) (cost int64) {
 	if i == 0 && j > 0 {
 		cost = costNotFirst
 	}
@@ -152,7 +152,7 @@ func (m *matching) place(i, j int) (cost int) {
 func (m *matching) join(i int) bool {
 	t := &m.typed[i]
 	for j := range m.name.ends {
-		cost := unmatched
+		cost := int64(unmatched)
 		switch {
 		case m.isParted(t, j):
 			cost = costJoined
@@ -201,7 +201,7 @@ func (m *matching) isParted(t *typed, j int) bool {
 }
 
 // together is what it costs that the word of the name at j is two typed ones.
-func (m *matching) together(t *Joint, j int) int {
+func (m *matching) together(t *Joint, j int) int64 {
 	word := m.name.word(j)
 	switch {
 	case begins(word, t.runes) && len(t.runes) == len(word):
@@ -245,7 +245,7 @@ func (m *matching) soundsTogether(t *Joint, j int) bool {
 // choice is some joints that were chosen, none of which share a word.
 type choice struct {
 	typed, name uint32
-	sum         int
+	sum         int64
 	answered    int // words of the name
 }
 
@@ -259,7 +259,7 @@ func (c choice) with(j joint) (choice, bool) {
 
 // least is the smallest sum of what is chosen, any of the joints from one on, and single words for all that is left; and how many words
 // of the name that answers.
-func (m *matching) least(all *costs, c choice, from int) (sum, answered int, ok bool) {
+func (m *matching) least(all *costs, c choice, from int) (sum int64, answered int, ok bool) {
 	if from == m.n {
 		return m.rest(all, c)
 	}
@@ -274,7 +274,7 @@ func (m *matching) least(all *costs, c choice, from int) (sum, answered int, ok 
 }
 
 // rest gives the typed words that no chosen joint has the words of the name that none has.
-func (m *matching) rest(all *costs, c choice) (sum, answered int, ok bool) {
+func (m *matching) rest(all *costs, c choice) (sum int64, answered int, ok bool) {
 	table, rows, columns := all, len(m.typed), len(m.name.ends)
 	if c.typed != 0 {
 		var left costs

@@ -13,15 +13,15 @@ const (
 // unmatched is more than any match can cost.
 const unmatched = 1 << 33
 
-// farthest is more than any path can cost, and an int on machines of 32 bits.
-const farthest = math.MaxInt32
+// farthest is more than any path can cost.
+const farthest = math.MaxInt64
 
 // costs is what it costs to let a word of a name, second, answer a typed word, first.
-type costs [maxTyped][MaxWords]int
+type costs [maxTyped][MaxWords]int64
 
 // least is the smallest sum for n typed words and m words of a name, of which there are as many at least; false where some
 // typed word cannot be answered.
-func (c *costs) least(n, m int) (sum int, ok bool) {
+func (c *costs) least(n, m int) (sum int64, ok bool) {
 	var taken uint32
 	for i := range n {
 		best := 0
@@ -44,10 +44,10 @@ func (c *costs) least(n, m int) (sum int, ok bool) {
 
 // assign is least by the Hungarian method: one typed word after the other gets a word, and whoever has it another one, along
 // the path that raises the sum least. Column 0 is the word that is still to be placed.
-func (c *costs) assign(n, m int) (sum int, ok bool) {
-	var row [maxTyped + 1]int  // what each typed word pays above its share
-	var col [MaxWords + 1]int  // what each word of the name costs more because others want it
-	var held [MaxWords + 1]int // the typed word that holds it, 0 = none; both count from 1
+func (c *costs) assign(n, m int) (sum int64, ok bool) {
+	var row [maxTyped + 1]int64 // what each typed word pays above its share
+	var col [MaxWords + 1]int64 // what each word of the name costs more because others want it
+	var held [MaxWords + 1]int  // the typed word that holds it, 0 = none; both count from 1
 	for i := 1; i <= n; i++ {
 		held[0] = i
 		c.place(m, &row, &col, &held)
@@ -61,8 +61,9 @@ func (c *costs) assign(n, m int) (sum int, ok bool) {
 }
 
 // place finds room for the typed word in column 0.
-func (c *costs) place(m int, row *[maxTyped + 1]int, col, held *[MaxWords + 1]int) {
-	var least, from [MaxWords + 1]int
+func (c *costs) place(m int, row *[maxTyped + 1]int64, col *[MaxWords + 1]int64, held *[MaxWords + 1]int) {
+	var least [MaxWords + 1]int64
+	var from [MaxWords + 1]int
 	var seen [MaxWords + 1]bool
 	for j := range least {
 		least[j] = farthest
@@ -70,7 +71,7 @@ func (c *costs) place(m int, row *[maxTyped + 1]int, col, held *[MaxWords + 1]in
 	at := 0
 	for held[at] != 0 {
 		seen[at] = true
-		i, next, step := held[at], 0, farthest
+		i, next, step := held[at], 0, int64(farthest)
 		for j := 1; j <= m; j++ {
 			if seen[j] {
 				continue

@@ -63,7 +63,7 @@ func ForgivenIn(word string) Forgiven {
 // Cost tells whether a record of kind k is found, and how well, less being better: all words whole, then begun, then parted
 // otherwise, then with one edit, then with two, then by its address, then words that sound alike, fewer first; of equals those whose
 // first word answers the first that was typed, then those with fewer words besides. Two of one cost stand in the order of their ids.
-func (r *Ranked) Cost(k *Kind, b Body) (cost int, ok bool) {
+func (r *Ranked) Cost(k *Kind, b Body) (cost int64, ok bool) {
 	if r.Empty() || len(r.words)+len(r.digits) > maxTyped {
 		return 0, false
 	}
@@ -96,7 +96,7 @@ func (r *Ranked) Cost(k *Kind, b Body) (cost int, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	return (sum/costNotFirst*64+min(max(more-n, 0), 63))*32 + min(tails, 31), true
+	return (sum/costNotFirst*64+int64(min(max(more-n, 0), 63)))*32 + int64(min(tails, 31)), true
 }
 
 // leastAddress is how many characters of an address are typed at least.
@@ -152,7 +152,7 @@ func spells(word []rune, text string) bool {
 }
 
 // cost is how far a word of a name is from what was typed.
-func (t *typed) cost(word []rune) int {
+func (t *typed) cost(word []rune) int64 {
 	switch {
 	case begins(word, t.runes):
 		if len(t.runes) == len(word) {

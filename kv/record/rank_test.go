@@ -35,7 +35,7 @@ func tier(typed, word string) int {
 // TestRankedWordsAgreeWithATable puts each pair of words between those whose tiers are known.
 func TestRankedWordsAgreeWithATable(t *testing.T) {
 	t.Parallel()
-	marks := make([]int, 6) // the cost of each tier
+	marks := make([]int64, 6) // the cost of each tier
 	for i, typed := range []string{"goncalves", "goncal", "goncalvez", "goncx", "gonzalvez", "ghonnkallvess"} {
 		cost, ok := record.ParseRanked(typed).Cost(record.Person, called("Gonçalves"))
 		if marks[i] = cost; !ok || i > 0 && cost <= marks[i-1] {
@@ -97,7 +97,7 @@ func TestRankedGivesEachWordItsOwn(t *testing.T) {
 }
 
 // spelled is the cost of a name that is found not only by how it sounds.
-func spelled(r *record.Ranked, name record.Body) (cost int, ok bool) {
+func spelled(r *record.Ranked, name record.Body) (cost int64, ok bool) {
 	sound, _ := record.ParseRanked("vaghner").Cost(record.Person, called("Wagner"))
 	cost, ok = r.Cost(record.Person, name)
 	return cost, ok && cost < sound
@@ -214,7 +214,7 @@ func TestRankedOrder(t *testing.T) {
 		"abe":        "Abe<Abel<Bae=Ab|Ba",
 		"thaynnara":  "Thaynnara<Thaynnarah<Thaynn Ara=Tha'ynn-Ara<Taynnara<Tainnara<Tainara<Ana Tainara Lima|Tayrone",
 	} {
-		found, last := true, -1
+		found, last := true, int64(-1)
 		for _, part := range regexp.MustCompile(`[|=<]?[^|=<]+`).FindAllString(want, -1) {
 			name := strings.TrimLeft(part, "|=<")
 			found = found && part[0] != '|'
@@ -230,7 +230,7 @@ func TestRankedOrder(t *testing.T) {
 // TestSoundsComeLast: behind whoever is found by an address, and however many other words are a worse answer.
 func TestSoundsComeLast(t *testing.T) {
 	address := settled(t, record.Person, `{"full_name":"Íris","email":"thaynnara@example.org"}`).Encode()
-	last := 0
+	last := int64(0)
 	for _, body := range []record.Body{called("Thaynnara"), called("Ana Tainnara"), address, called("Tainara")} {
 		cost, ok := record.ParseRanked("thaynnara").Cost(record.Person, body)
 		if !ok || cost < last {
