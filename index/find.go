@@ -129,11 +129,7 @@ func (f *finding) automaton(n nearness) *levenshtein.DFA {
 	if ok {
 		return dfa
 	}
-	by := f.edits.one
-	if n.distance > 1 {
-		by = f.edits.two
-	}
-	dfa, err := by.BuildDfa(n.word, uint8(n.distance))
+	dfa, err := f.edits.automaton(n)
 	if err != nil {
 		dfa = nil
 	}

@@ -6,7 +6,12 @@ import "unicode"
 // Thaynná and Tainá, Wesley and Uesley. Most rules are those of metaphoneBR (IPEA, github.com/ipeadata-lab/metaphonebr), a metaphone
 // for Brazilian names. Ours are: vowels are kept, but e and y are i; two of one letter are one; and what stands at soundAt and
 // trimSound about w, x, z and the beginnings and ends of words. Letters that no rule names stand for themselves.
-func Sound(word string) string { return string(appendSound(nil, []rune(word))) }
+func Sound(word string) string { return soundOf([]rune(word)) }
+
+func soundOf(word []rune) string {
+	var key [48]rune
+	return string(appendSound(key[:0], word))
+}
 
 // soundLetters is how many letters a typed word has at least that is compared by its sound.
 const soundLetters = 3

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Typed is a word that was typed, in the forms in which a name may have it; all are folded.
@@ -47,16 +48,18 @@ func newTyped(word, particle string) typed {
 	t := typed{Typed: Typed{Text: word}, runes: []rune(word), forgiven: ForgivenIn(word)}
 	t.Full = shortFor(t.runes)
 	if lettersIn([]byte(word)) >= soundLetters {
-		t.Sound, t.first = Sound(word), firstSound(t.runes)
+		t.Sound, t.first = soundOf(t.runes), firstSound(t.runes)
 	}
 	if particle != "" {
 		t.Joined = particle + word
 		t.joined = []rune(t.Joined)
 	}
 	if n := len(t.runes); n >= leastJoined && n <= mostJoined {
-		for i := 1; i < n; i++ {
-			a, b := string(t.runes[:i]), string(t.runes[i:])
-			t.Parted = append(t.Parted, Parts{[2]string{a, b}, [2]string{Sound(a), Sound(b)}})
+		t.Parted = make([]Parts, 0, n-1)
+		for i, at := 1, 0; i < n; i++ {
+			at += utf8.RuneLen(t.runes[i-1])
+			sounds := [2]string{soundOf(t.runes[:i]), soundOf(t.runes[i:])}
+			t.Parted = append(t.Parted, Parts{[2]string{word[:at], word[at:]}, sounds})
 		}
 	}
 	return t
@@ -64,7 +67,7 @@ func newTyped(word, particle string) typed {
 
 func newJoint(first int, text string) Joint {
 	runes := []rune(text)
-	return Joint{first, text, Sound(text), runes, firstSound(runes)}
+	return Joint{first, text, soundOf(runes), runes, firstSound(runes)}
 }
 
 // piece is a word as it was typed, before it is decided which ones count.
