@@ -28,6 +28,7 @@ var mayUse = map[string][]string{
 	"github.com/go-chi/":                  {"api", "sync"},
 	"github.com/go-json-experiment/json":  {"kv/record", "kv", "api", "sync", "index"},
 	"github.com/hanwen/go-fuse/v2":        {"kv"},
+	"github.com/hashicorp/golang-lru/v2":  {"index"},
 	"github.com/klauspost/compress":       {"sync"},
 	"github.com/oklog/ulid/v2":            {"kv/record", "kv", "sync"},
 	"github.com/pelletier/go-toml/v2":     {"cmd"},
