@@ -241,6 +241,9 @@ func (m *Main) reportImport(answer json.RawMessage, im *importing) error {
 			return err
 		}
 	} else {
+		if im.dryRun {
+			fmt.Fprint(m.Stdout, "a dry run, nothing is written: ")
+		}
 		m.printImport(&rep)
 	}
 	if len(rep.Rejected) > 0 {
