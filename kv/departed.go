@@ -68,7 +68,7 @@ func (v *sight) holdsMore(s record.Scope) (holds bool, err error) {
 }
 
 // Departed are the databases of those events that the laptop of a key holds though they have left its churches, or it was enrolled for them
-// before, as if they were over: it drops them once this store has what it made of them, be it for staff. A mirror keeps all it has, and only brings its facts.
+// before: it drops them once this store has what it made of them, be it for staff. A mirror keeps all it has, and only brings its facts.
 // ErrNotFound for a key of another class.
 func (s *Store) Departed(p Principal, held []int64) (all []Exchanged, err error) {
 	err = s.view(func(v *sight) error {
@@ -90,7 +90,7 @@ func (s *Store) Departed(p Principal, held []int64) (all []Exchanged, err error)
 			}
 			for _, sort := range []record.ScopeSort{record.ScopeEvent, record.ScopeEventNames, record.ScopeEventHolders} {
 				if had && (sort == record.ScopeEvent || !e.Venue.Mirror) {
-					all = append(all, Exchanged{Name: record.Scope{Sort: sort, ID: id}.String(), Push: true, Over: !e.Venue.Mirror})
+					all = append(all, Exchanged{Name: record.Scope{Sort: sort, ID: id}.String(), Push: true, Drop: !e.Venue.Mirror})
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -11,12 +12,16 @@ import (
 type Exchanged struct {
 	Name       string
 	Push, Pull bool
-	Guest      bool // of the records in it the laptop changes those alone that it has made, until somebody else has
-	Over       bool // its event has been over for so long that the laptop is to drop it
+	Guest      bool      // of the records in it the laptop changes those alone that it has made, until somebody else has
+	Drop       bool      // the laptop is to drop it: its event is over, or another's now
+	Due        time.Time // from when on, by this store's clock, where its event is over; zero = at once
 }
 
-// Exchanged lists the databases that the laptop of a key exchanges with this store, those of an event as over from some time after
-// its end on; 0 = never. ErrNotFound for a key of another class.
+// DropNotice is how long before a laptop drops an event that is over this is announced at most.
+const DropNotice = 24 * time.Hour
+
+// Exchanged lists the databases that the laptop of a key exchanges with this store. Those of an event are to be dropped some time after
+// its end, 0 = never, which is announced before. ErrNotFound for a key of another class.
 func (s *Store) Exchanged(p Principal, overAfter time.Duration) (all []Exchanged, err error) {
 	doubted := s.judgeClock(s.clock()) != ""
 	err = s.view(func(v *sight) error {
@@ -36,9 +41,14 @@ func (s *Store) Exchanged(p Principal, overAfter time.Duration) (all []Exchanged
 		if overAfter == 0 || doubted || e.Venue.Mirror {
 			return nil // a mirror keeps everything
 		}
+		notice := min(DropNotice, overAfter)
 		for i := range all {
-			if all[i].Over, err = v.ended(&e, all[i].Name, overAfter); err != nil {
+			last, ok, err := v.ended(&e, all[i].Name)
+			if err != nil {
 				return err
+			}
+			if due := last.Add(overAfter); ok && v.now.After(due.Add(-notice)) {
+				all[i].Drop, all[i].Due = true, due
 			}
 		}
 		return nil
@@ -46,21 +56,60 @@ func (s *Store) Exchanged(p Principal, overAfter time.Duration) (all []Exchanged
 	return all, err
 }
 
-// ended tells a database of an event that has ended some time ago. A laptop that joins later has it for as long from then on.
-func (v *sight) ended(e *Enrolled, database string, after time.Duration) (bool, error) {
+// ended is when the event of a database ends; ok is false for other databases. A laptop that joins later has it for as long from then on.
+func (v *sight) ended(e *Enrolled, database string) (last time.Time, ok bool, err error) {
 	scope, _ := record.ParseScope(database)
 	if !scope.Sort.OfEvent() {
-		return false, nil
+		return last, false, nil
 	}
-	event, err := v.load(record.Event, record.Int(scope.ID))
-	if err != nil || event == nil {
-		return false, err
-	}
-	last, ok := timeOf(event.body.Member("end_datetime"))
+	last, ok, err = v.endOf(scope.ID)
 	if last.Before(e.Joined) {
 		last = e.Joined
 	}
-	return ok && v.now.After(last.Add(after)), nil
+	return last, ok, err
+}
+
+// endOf is when an event ends; ok is false where it is not here, or says nothing.
+func (v *sight) endOf(event int64) (end time.Time, ok bool, err error) {
+	st, err := v.load(record.Event, record.Int(event))
+	if err != nil || st == nil {
+		return end, false, err
+	}
+	end, ok = timeOf(st.body.Member("end_datetime"))
+	return end, ok, nil
+}
+
+// EventTimes are what a laptop weighs before it drops an event.
+type EventTimes struct {
+	End     time.Time // zero = the event is not here
+	Scanned time.Time // when this store last took a fact of it, by its own clock; zero = it has none
+}
+
+// EventTimes tells when an event ends and when somebody was last scanned there, as far as this store knows. *Forbidden.
+func (s *Store) EventTimes(p Principal, event int64) (t EventTimes, err error) {
+	if err := p.CheckWhole(); err != nil {
+		return t, err
+	}
+	scope := record.Scope{Sort: record.ScopeEvent, ID: event}
+	err = s.view(func(v *sight) error {
+		if t.End, _, err = v.endOf(event); err != nil {
+			return err
+		}
+		last := scopeSeqKey(nil, scope, math.MaxUint64)
+		return v.walk(scopeLogBucket, true, appendScope(nil, scope), last, func(_, row []byte) (bool, error) {
+			c, err := parseScopeLog(0, row)
+			if err != nil || c.removed || c.Kind == nil || !c.Kind.Fact {
+				return err == nil, err
+			}
+			st, err := v.loadAny(c.Kind, c.ID)
+			if err != nil || st == nil {
+				return false, orCorrupt(err)
+			}
+			t.Scanned = st.updated()
+			return false, nil
+		})
+	})
+	return t, err
 }
 
 func (v *sight) exchanged(e *Enrolled) (all []Exchanged) {

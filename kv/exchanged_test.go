@@ -24,9 +24,10 @@ func TestWhenAnEventIsOver(t *testing.T) {
 		after  time.Duration
 		want   bool
 	}{
-		"before":                     {ended.Add(-time.Hour), long, false, 0, long, false},
+		"over a day before":          {ended.Add(-time.Hour), long - 24*time.Hour, false, 0, long, false},
+		"within a day before":        {ended.Add(-time.Hour), long - 22*time.Hour, false, 0, long, true},
 		"afterwards":                 {ended.Add(-time.Hour), long + 2*time.Hour, false, 0, long, true},
-		"joined later, soon":         {ended.Add(9 * long), long - time.Hour, false, 0, long, false},
+		"joined later, soon":         {ended.Add(9 * long), long - 25*time.Hour, false, 0, long, false},
 		"joined later":               {ended.Add(9 * long), long + time.Hour, false, 0, long, true},
 		"a mirror":                   {ended, 9 * long, true, 0, long, false},
 		"a clock that is doubted":    {ended, 9 * long, false, time.Hour, long, false},
@@ -51,8 +52,8 @@ func TestWhenAnEventIsOver(t *testing.T) {
 			}
 			for _, x := range all {
 				scope, _ := record.ParseScope(x.Name)
-				if want := try.want && scope.ID == event; x.Over != want {
-					t.Errorf("%s is over = %t, want %t", x.Name, x.Over, want)
+				if want := try.want && scope.ID == event; x.Drop != want {
+					t.Errorf("%s is to be dropped = %t, want %t", x.Name, x.Drop, want)
 				}
 			}
 		})

@@ -16,23 +16,24 @@ var ErrOtherRealm = errors.New("the folder holds records of another congregation
 
 // Upstream is the centre that a store has joined, and what the store is known by there.
 type Upstream struct {
-	URL      string    `json:"url"` // of the centre's site, without a slash at its end
-	Insecure bool      `json:"insecure,omitempty"`
-	Node     string    `json:"node"`  // the centre's
-	Epoch    string    `json:"epoch"` // the centre's when it was last met
-	ID       int64     `json:"id"`    // of this laptop among those that are enrolled there
-	Name     string    `json:"name"`
-	Key      string    `json:"key"`
-	Secret   string    `json:"secret"`
-	Ends     time.Time `json:"ends"`
-	Pushes   []string  `json:"pushes,omitempty"`  // the databases that the centre takes from here
-	Pulls    []string  `json:"pulls,omitempty"`   // those that it gives
-	Guest    []string  `json:"guest,omitempty"`   // of Pushes those where it takes back only what was made here
-	Over     []string  `json:"over,omitempty"`    // databases of events that are over: it takes nothing more of them
-	Chosen   bool      `json:"chosen,omitempty"`  // of its churches' events the laptop takes along only those that were named
-	Revoked  bool      `json:"revoked,omitempty"` // it takes nothing from here but facts
-	Erased   string    `json:"erased,omitempty"`  // its sequence up to which it has told what was erased
-	Unkeyed  bool      `json:"unkeyed,omitempty"` // the key that the realm hashes with is not known here
+	URL      string              `json:"url"` // of the centre's site, without a slash at its end
+	Insecure bool                `json:"insecure,omitempty"`
+	Node     string              `json:"node"`  // the centre's
+	Epoch    string              `json:"epoch"` // the centre's when it was last met
+	ID       int64               `json:"id"`    // of this laptop among those that are enrolled there
+	Name     string              `json:"name"`
+	Key      string              `json:"key"`
+	Secret   string              `json:"secret"`
+	Ends     time.Time           `json:"ends"`
+	Pushes   []string            `json:"pushes,omitempty"`  // the databases that the centre takes from here
+	Pulls    []string            `json:"pulls,omitempty"`   // those that it gives
+	Guest    []string            `json:"guest,omitempty"`   // of Pushes those where it takes back only what was made here
+	Over     []string            `json:"over,omitempty"`    // databases of events that are over: it takes nothing more of them
+	Drops    map[int64]time.Time `json:"drops,omitempty"`   // by event that is over, from when on it may be dropped here, as was announced
+	Chosen   bool                `json:"chosen,omitempty"`  // of its churches' events the laptop takes along only those that were named
+	Revoked  bool                `json:"revoked,omitempty"` // it takes nothing from here but facts
+	Erased   string              `json:"erased,omitempty"`  // its sequence up to which it has told what was erased
+	Unkeyed  bool                `json:"unkeyed,omitempty"` // the key that the realm hashes with is not known here
 }
 
 var upstreamKey = []byte("upstream") // in meta: an Upstream as JSON

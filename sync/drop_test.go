@@ -81,8 +81,7 @@ func TestALaptopDropsAnEventThatIsOver(t *testing.T) {
 	w.arrives(w.centre, walkIn)
 
 	w.ends(time.Now().Add(-time.Hour))
-	w.later.Store(int64(74 * time.Hour))
-	v.Wake()
+	w.passes(v)
 	w.tells("were dropped")
 	if n := w.holds(w.laptop); n != 0 {
 		t.Errorf("the laptop has %d documents of an event that is over", n)
@@ -111,7 +110,7 @@ func TestAnEventComesBackWhereverItsDropWasCutOff(t *testing.T) {
 	var dropping atomic.Bool
 	var disks [][]byte // as each commit has found it
 	dir := t.TempDir()
-	w.laptop = kvtest.OpenConfig(t, kv.Config{Dir: dir, Free: func() (int64, error) { // the writer asks before each commit
+	w.laptop = kvtest.OpenConfig(t, kv.Config{Dir: dir, Clock: w.now, Free: func() (int64, error) { // the writer asks before each commit
 		if dropping.Load() {
 			disk, err := os.ReadFile(kv.Path(dir))
 			if err != nil {
@@ -125,16 +124,16 @@ func TestAnEventComesBackWhereverItsDropWasCutOff(t *testing.T) {
 	first := w.sell(w.centre, "first")
 	w.visits(w.laptop)
 	w.ends(time.Now().Add(-time.Hour))
-	w.later.Store(int64(74 * time.Hour))
 	dropping.Store(true)
-	_, leave := w.follow(w.laptop)
+	v, leave := w.follow(w.laptop)
+	w.passes(v)
 	w.tells("were dropped")
 	leave()
 	dropping.Store(false)
 
 	w.ends(time.Now().Add(90 * time.Hour))
 	for i, disk := range disks {
-		c := kv.Config{Dir: t.TempDir(), Aside: true}
+		c := kv.Config{Dir: t.TempDir(), Aside: true, Clock: w.now}
 		if err := os.WriteFile(kv.Path(c.Dir), disk, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -163,8 +162,7 @@ func TestAnEventStaysWhereTheCentreRefusesAFact(t *testing.T) {
 	w.forge("checkin:")
 
 	w.ends(time.Now().Add(-time.Hour))
-	w.later.Store(int64(74 * time.Hour))
-	v.Wake()
+	w.passes(v)
 	w.tells("has refused facts")
 	if d := w.scan(w.laptop, "first"); d.Outcome != kv.AlreadyAdmitted {
 		t.Errorf("a scan there = %+v, want the admission to be there still", d)
@@ -187,8 +185,7 @@ func TestWhatALaptopHasRefusedGoesWithTheEvent(t *testing.T) {
 		t.Fatalf("the laptop shows %d refusals while it has the event, want 2", n)
 	}
 	w.ends(time.Now().Add(-time.Hour))
-	w.later.Store(int64(74 * time.Hour))
-	v.Wake()
+	w.passes(v)
 	w.tells("were dropped")
 	if n := w.refused(); n != 0 {
 		t.Errorf("the laptop shows %d refusals of an event that is over", n)

@@ -128,16 +128,18 @@ func (x *visit) attend(ctx context.Context, copied, rekeyed <-chan struct{}) err
 
 // again shakes hands while databases are copied: errAgain where the centre exchanges others than it did.
 func (x *visit) again(ctx context.Context, measures bool) error {
-	before := x.greeting
+	before, ripe := x.greeting, x.ripe
 	if measures {
 		if err := x.handshake(ctx); err != nil {
 			return err
 		}
 	} else if _, err := x.hello(ctx, false); err != nil {
 		return err
+	} else if err := x.weigh(); err != nil {
+		return err
 	}
 	if x.greeting.Revoked || x.greeting.Clone || x.greeting.Epoch != before.Epoch || !slices.Equal(before.Databases, x.greeting.Databases) ||
-		!slices.Equal(before.Drop, x.greeting.Drop) {
+		!slices.Equal(ripe, x.ripe) {
 		return errAgain
 	}
 	if err := x.take(ctx); err != nil {

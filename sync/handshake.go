@@ -26,6 +26,9 @@ func (x *visit) handshake(ctx context.Context) error {
 			return err
 		}
 		if !x.greeting.Clone {
+			if err := x.weigh(); err != nil {
+				return err
+			}
 			return x.take(ctx)
 		}
 		if err := x.config.Store.BeginEpoch("the centre has met another copy of this folder"); err != nil {
@@ -210,7 +213,7 @@ func (x *visit) copyAnew(ctx context.Context, push bool) error {
 // learn keeps what the centre has said, for when it is not reached.
 func (x *visit) learn() error {
 	x.upstream.Pushes, x.upstream.Pulls, x.upstream.Guest = nil, x.greeting.pulls(), nil
-	x.upstream.Over, x.upstream.Chosen, x.upstream.Revoked = x.greeting.Drop, x.greeting.Chosen, false
+	x.upstream.Over, x.upstream.Chosen, x.upstream.Revoked = x.ripe, x.greeting.Chosen, false
 	for _, e := range x.greeting.Databases {
 		if e.Push {
 			x.upstream.Pushes = append(x.upstream.Pushes, e.Name)

@@ -42,7 +42,7 @@ type greeting struct {
 	Wipe      bool              `json:"wipe,omitzero"`    // it shall hand over its last fact and wipe itself
 	Databases []exchange        `json:"databases"`
 	Chosen    bool              `json:"chosen,omitzero"` // of its churches' events the laptop takes along only those that were named
-	Drop      []string          `json:"drop,omitzero"`   // databases of events that are over or another's: they go once the centre has all of them
+	Drop      []departing       `json:"drop,omitzero"`   // databases that go once the centre has all of them
 	Behind    int               `json:"behind"`          // changes that the laptop lacks; of many it may say too many
 	Leases    []leased          `json:"leases,omitzero"`
 	Keys      []json.RawMessage `json:"keys,omitzero"`      // lines of the keys that work at the laptop too
@@ -128,10 +128,13 @@ func (g *greeting) fill(c *call, in *hello) error {
 		return err
 	}
 	for _, x := range append(all, departed...) {
-		switch {
-		case x.Over && !g.Revoked:
-			g.Drop = append(g.Drop, x.Name)
-		case x.Push || !g.Revoked:
+		if x.Drop && !g.Revoked {
+			g.Drop = append(g.Drop, newDeparting(x, c.server.config.OverAfter))
+			if !stillExchanged(x, store.Now(), in.Events) {
+				continue
+			}
+		}
+		if x.Push || !g.Revoked {
 			g.Databases = append(g.Databases, exchange{x.Name, x.Push, x.Pull && !g.Revoked, x.Guest})
 		}
 	}

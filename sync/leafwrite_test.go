@@ -145,9 +145,9 @@ func TestALaptopSellsNothingAtAnEventThatIsOver(t *testing.T) {
 	if _, err := w.sellsAt(event); err != nil {
 		t.Errorf("selling soon after it has joined = %v", err)
 	}
-	w.later.Store(int64(74 * time.Hour))
 	v, leave := w.follow(w.laptop)
 	t.Cleanup(leave)
+	w.passes(v)
 	w.tells("were dropped")
 	late := w.churchEvent(w.centre, church, "2026-01-01T21:00:00Z")
 	for _, event := range []int64{event, late} {

@@ -40,6 +40,7 @@ var (
 	oldestDesc  = peerDesc("oldest_unacknowledged_timestamp_seconds", "When the oldest change was made that the centre has not acknowledged.")
 	fullDesc    = peerDesc("disk_full", "1 while something waits because the disk of the peer is nearly full.")
 	offsetDesc  = peerDesc("clock_offset_seconds", "How far the centre's clock is ahead of the laptop's, as last measured.")
+	dropDesc    = prometheus.NewDesc("doorward_drop_timestamp_seconds", "From when on a laptop may drop an event that is over.", []string{"event"}, nil)
 )
 
 func peerDesc(name, help string, labels ...string) *prometheus.Desc {
@@ -63,7 +64,7 @@ func newVenueMetrics(c VenueConfig) (*venueMetrics, error) {
 
 // Describe tells what is collected.
 func (m *venueMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{contactDesc, successDesc, lagDesc, oldestDesc, fullDesc, offsetDesc} {
+	for _, d := range []*prometheus.Desc{contactDesc, successDesc, lagDesc, oldestDesc, fullDesc, offsetDesc, dropDesc} {
 		ch <- d
 	}
 	m.documents.Describe(ch)
@@ -109,6 +110,9 @@ func (m *venueMetrics) collectCentre(ch chan<- prometheus.Metric, u kv.Upstream)
 	}
 	if c := m.store.Clock(); !c.Measured.IsZero() {
 		g.set(offsetDesc, c.Offset.Seconds())
+	}
+	for event, at := range u.Drops {
+		ch <- prometheus.MustNewConstMetric(dropDesc, prometheus.GaugeValue, float64(at.Unix()), strconv.FormatInt(event, 10))
 	}
 }
 

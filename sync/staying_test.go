@@ -68,10 +68,10 @@ func TestWhatAChurchKeepsOfAnEventIsNotBehind(t *testing.T) {
 	kvtest.Create(t, w.centre, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"first"}`, event))
 	w.enrolFor(w.laptop, kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{church}}})
 	w.visits(w.laptop)
-	w.later.Store(int64(74 * time.Hour))
 	registry := prometheus.NewRegistry()
-	_, leave := w.followAs(sync.VenueConfig{Store: w.laptop, Registerer: registry})
+	v, leave := w.followAs(sync.VenueConfig{Store: w.laptop, Registerer: registry})
 	t.Cleanup(leave)
+	w.passes(v)
 	w.tells("were dropped")
 	patch := kvtest.Parse(t, record.Event, `{"name":"Culto"}`, false)
 	if _, err := w.laptop.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(event)}, patch); err != nil {

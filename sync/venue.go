@@ -135,6 +135,7 @@ type visit struct {
 	reach    Reach
 	client   *http.Client
 	greeting greeting
+	ripe     []string // databases that may be dropped now
 }
 
 func (v *Venue) visit(u kv.Upstream) (*visit, error) {

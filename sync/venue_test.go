@@ -24,7 +24,8 @@ type town struct {
 	centre, laptop *kv.Store
 	url            string
 	event          int64
-	later          atomic.Int64 // by how much the centre's clock was moved
+	later          atomic.Int64 // how much time has passed besides
+	ahead          atomic.Int64 // by how much the centre's clock is ahead of the laptop's
 	log            lines        // of the laptop
 	hellos         atomic.Int64 // that came to the centre
 	serving        atomic.Pointer[sync.Server]
@@ -39,8 +40,9 @@ func (l lines) Write(b []byte) (int, error) {
 }
 
 func newTown(t testing.TB) *town {
-	w := &town{TB: t, laptop: kvtest.Open(t), log: make(lines, 1000)}
-	w.centre = kvtest.OpenConfig(t, kv.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(w.later.Load())) }})
+	w := &town{TB: t, log: make(lines, 1000)}
+	w.laptop = kvtest.OpenConfig(t, kv.Config{Clock: w.now})
+	w.centre = kvtest.OpenConfig(t, kv.Config{Clock: func() time.Time { return w.now().Add(time.Duration(w.ahead.Load())) }})
 	w.event = kvtest.Create(t, w.centre, record.Event, `{"name":"Sunday","start_datetime":"2030-01-01T19:00:00Z"}`)
 	w.serve()
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -55,6 +57,22 @@ func newTown(t testing.TB) *town {
 	})
 	w.url = s.URL
 	return w
+}
+
+// now is the laptop's clock.
+func (w *town) now() time.Time { return time.Now().Add(time.Duration(w.later.Load())) }
+
+// rests lets so much time pass that nobody was scanned lately.
+func (w *town) rests() { w.later.Add(int64(13 * time.Hour)) }
+
+// passes lets a laptop be told that an event which is over will be dropped, and lets a day pass.
+func (w *town) passes(v *sync.Venue) {
+	w.Helper()
+	w.later.Store(int64(74 * time.Hour))
+	v.Wake()
+	w.tells("will be dropped here")
+	w.later.Store(int64(99 * time.Hour))
+	v.Wake()
 }
 
 // serve has the centre's address answer for the store that it has now.
