@@ -26,6 +26,9 @@ func VisitOnce(ctx context.Context, c VenueConfig, client *http.Client, greeted 
 		return nil, err
 	}
 	greeted()
+	if err := x.drop(ctx); err != nil {
+		return nil, err
+	}
 	if err := x.refill(ctx); err != nil {
 		return nil, err
 	}

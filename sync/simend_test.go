@@ -15,7 +15,7 @@ import (
 
 // heal lets all meet until nobody has news: the network is whole, clocks are right.
 func (w *world) heal() {
-	for _, n := range w.laptops {
+	for _, n := range append([]*node{w.centre}, w.laptops...) {
 		n.offset = 0
 	}
 	w.step++

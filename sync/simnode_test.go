@@ -70,7 +70,7 @@ func (n *node) open() {
 // serve answers the protocol.
 func (n *node) serve() {
 	n.Helper()
-	server, err := sync.New(sync.Config{Store: n.store, Clock: n.now, Version: "sim"})
+	server, err := sync.New(sync.Config{Store: n.store, Clock: n.now, Version: "sim", OverAfter: 72 * time.Hour})
 	if err != nil {
 		n.Fatal(err)
 	}

@@ -42,6 +42,7 @@ var acts = []act{
 	}},
 	{"restore", 4, (*world).restore},
 	{"clone", 1, (*world).clone},
+	{"shift", 2, (*world).shift},
 }
 
 // next makes one thing happen.
@@ -278,6 +279,14 @@ func (w *world) forgive(known *memory) {
 	for label, p := range w.promises {
 		p.forgiven = p.forgiven || p.sort.isWritten() && !known.holds[label]
 	}
+}
+
+// shift sets the centre's clock. The event goes on as long as the simulation does, so no laptop may ever drop it; and no laptop's clock
+// is wrong by as much as the centre's, for two that agree would be believed.
+func (w *world) shift(*node) {
+	some := []time.Duration{0, 10 * time.Minute, -10 * time.Minute, 6 * 24 * time.Hour, 12 * 24 * time.Hour, -6 * 24 * time.Hour, 10 * 365 * 24 * time.Hour}
+	w.centre.offset = some[w.IntN(len(some))]
+	w.tell("the centre's clock is wrong by %v", w.centre.offset)
 }
 
 func (w *world) clone(n *node) {
