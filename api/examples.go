@@ -156,7 +156,7 @@ func ownExamples() map[string]any {
 		"venue":              venueView{1, "North door", []string{"event-7"}, at, &backlog, &offset, &version, false, false},
 		"history":            []any{pastView{record.Person.Name, "2-6f1d0c2b9a8e4753b1d0e6a2c4f8975e", at, &id, &node, []string{"phone"}, false, true, true}},
 		"found":              foundTickets{[]foundTicket{{ticket, &label, &kind, &order, &state, &tail, at, &node}}},
-		"health":             map[string]any{"status": "ready", "reasons": []string{sentence(shortage.Error())}},
+		"health":             map[string]any{"status": "ready", "reasons": []string{sentence(shortage.Error())}, "events": []int64{7}},
 		"document":           map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "Doorward"}, "paths": map[string]any{}},
 		"import_report": load.Report{Created: 2, Unchanged: 1, Rejected: []load.Rejection{{Line: 4, Column: "Code", Reason: record.TextBlank}},
 			Reasons: []load.Reason{{Column: "Code", Reason: record.TextBlank, Count: 1, Lines: []int{4}}}, Ignored: []string{"Notes"},

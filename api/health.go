@@ -8,17 +8,24 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// The answers of a server that is well.
-var (
-	alive = []byte(`{"status":"ok"}`)
-	ready = []byte(`{"status":"ready"}`)
-)
+// alive is the answer of a process that lives.
+var alive = []byte(`{"status":"ok"}`)
 
 // healthz answers that the process lives; it touches nothing.
 func healthz(x *exchange) error { return x.reply(http.StatusOK, alive) }
 
-// readyz answers whether the store takes check-ins and can be searched, what is refused because the disk is nearly full, and what
-// could not be erased. It never asks another server.
+// readiness is the answer of a server that takes check-ins.
+type readiness struct {
+	Status  string   `json:"status"`
+	Reasons []string `json:"reasons,omitempty"`
+	Events  []int64  `json:"events,omitzero"` // of a laptop that has joined a centre: those whose doors it can serve
+}
+
+// maxReady is how many events a laptop names.
+const maxReady = 100
+
+// readyz answers whether the store takes check-ins and can be searched, what is refused because the disk is nearly full, what could
+// not be erased, and which events are here. It never asks another server.
 func readyz(x *exchange) error {
 	if err := x.store().Writable(); err != nil {
 		return err
@@ -26,14 +33,11 @@ func readyz(x *exchange) error {
 	if by := x.server.config.Indexer; by != nil && !by.Usable() && !x.store().Scannable() {
 		return kv.ErrIndexing
 	}
-	reasons := unwell(x.store())
-	if len(reasons) == 0 {
-		return x.reply(http.StatusOK, ready)
+	events, err := x.store().ReadyEvents(maxReady)
+	if err != nil {
+		return err
 	}
-	body, err := json.Marshal(struct {
-		Status  string   `json:"status"`
-		Reasons []string `json:"reasons"`
-	}{"ready", reasons})
+	body, err := json.Marshal(readiness{"ready", unwell(x.store()), events})
 	if err != nil {
 		return err
 	}

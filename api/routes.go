@@ -100,7 +100,8 @@ func siteRoutes(prefix string) []route {
 			id: "check_liveness", tag: "health", summary: "Check that the process lives", status: 200, reply: "health"}},
 		{http.MethodGet, "/readyz", open, readyz, operation{
 			id: "check_readiness", tag: "health", summary: "Check that the server is ready", status: 200, reply: "health",
-			text: "It is ready when the store takes check-ins and can be searched. The reasons name what a nearly full disk refuses."}},
+			text: "It is ready when the store takes check-ins and can be searched. The reasons name what a nearly full disk refuses. A laptop " +
+				"that has joined a centre names the events whose doors it can serve, at most 100."}},
 		{http.MethodGet, "/metrics", open, metricsPage, operation{
 			id: "retrieve_metrics", tag: "health", summary: "Read the metrics", status: 200, media: "text/plain",
 			text: "In the text format of Prometheus. From other machines this needs a key of level denomination.",

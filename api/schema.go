@@ -31,7 +31,7 @@ func ownSchemas() map[string]any {
 		"venue":              structSchema(reflect.TypeFor[venueView]()),
 		"history":            historySchema(structSchema(reflect.TypeFor[pastView]())),
 		"found":              structSchema(reflect.TypeFor[foundTickets]()),
-		"health":             object(map[string]any{"status": text, "reasons": map[string]any{"type": "array", "items": text}}, "status"),
+		"health":             object(map[string]any{"status": text, "reasons": list(text), "events": list(number)}, "status"),
 		"document":           map[string]any{"type": "object"},
 		"error":              errorSchema(),
 		"import_report": object(map[string]any{"created": number, "updated": number, "unchanged": number,

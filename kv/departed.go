@@ -16,6 +16,32 @@ func (s *Store) HeldEvents(p Principal) (ids []int64, err error) {
 	return slices.Compact(ids), err
 }
 
+// ReadyEvents are the first of those events whose doors a store that has joined a centre can serve: it holds the event and more than that. At
+// a store without a centre, which has all events, it is nil.
+func (s *Store) ReadyEvents(most int) (ids []int64, err error) {
+	if !s.isLeaf() {
+		return nil, nil
+	}
+	held, err := s.HeldEvents(Operator())
+	if err != nil {
+		return nil, err
+	}
+	ids = []int64{}
+	err = s.view(func(v *sight) error {
+		for _, id := range held {
+			st, err := v.load(record.Event, record.Int(id))
+			if err != nil {
+				return err
+			}
+			if st != nil && len(ids) < most {
+				ids = append(ids, id)
+			}
+		}
+		return nil
+	})
+	return ids, err
+}
+
 // Holdings are the databases of churches and events of which the store holds more than events themselves, by name. *Forbidden.
 func (s *Store) Holdings(p Principal) (names []string, err error) {
 	held, err := s.held(p, func(sort record.ScopeSort) bool {

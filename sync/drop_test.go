@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -71,6 +72,14 @@ func (w *town) ends(at time.Time) {
 	}
 }
 
+// ready wants the laptop to say which events it can serve.
+func (w *town) ready(want ...int64) {
+	w.Helper()
+	if got, err := w.laptop.ReadyEvents(100); err != nil || !slices.Equal(got, want) {
+		w.Errorf("ReadyEvents() = %v, %v, want %v", got, err, want)
+	}
+}
+
 func TestALaptopDropsAnEventThatIsOver(t *testing.T) {
 	w := newTown(t)
 	v := w.join()
@@ -81,8 +90,10 @@ func TestALaptopDropsAnEventThatIsOver(t *testing.T) {
 	w.arrives(w.centre, walkIn)
 
 	w.ends(time.Now().Add(-time.Hour))
+	w.ready(w.event)
 	w.passes(v)
 	w.tells("were dropped")
+	w.ready()
 	if n := w.holds(w.laptop); n != 0 {
 		t.Errorf("the laptop has %d documents of an event that is over", n)
 	}
