@@ -11,13 +11,11 @@ import (
 	"doorward/kv/record"
 )
 
-// A laptop takes the databases of an event out of its file when the event is over, or another church's now. The centre alone asks for
-// it, and the laptop alone decides: one wrong clock must not empty a door. Until then it exchanges them as before.
+// A laptop takes the databases of an event out of its file when the event is another's now, at once, or when it is over. The centre asks for
+// it. Of an event that is over the laptop decides, for one wrong clock must not empty a door. Until then it exchanges them as before.
 //
-//	asked by     the centre, whose clock is not doubted
 //	not while    this machine's clock is doubted, or differs from the centre's by more than two minutes
 //	not within   12 hours of the last scan
-//	and where the event is over
 //	not before   it has been over for long enough by both clocks and by what both say of its end
 //	not before   a day after it was announced: in the log, in the metrics, in the handshake
 
@@ -67,14 +65,15 @@ func (x *visit) weigh() error {
 	w := weighing{x, x.config.Store.Now(), map[int64]time.Time{}}
 	for event, all := range x.greeting.departing() {
 		held, err := x.holds(all)
-		if err == nil && held {
-			held, err = w.stays(event, all[0])
+		stays := held && !all[0].Due.IsZero()
+		if err == nil && stays {
+			stays, err = w.stays(event, all[0])
 		}
 		if err != nil {
 			return err
 		}
 		for _, d := range all {
-			if !held {
+			if !stays {
 				x.ripe = append(x.ripe, d.Name)
 			}
 		}
@@ -110,7 +109,7 @@ func (x *visit) holds(all []departing) (bool, error) {
 	return false, nil
 }
 
-// stays tells whether an event that is held stays for now.
+// stays tells whether an event that is held, and over, stays for now.
 func (w *weighing) stays(event int64, d departing) (bool, error) {
 	t, err := w.config.Store.EventTimes(kv.Operator(), event)
 	if err != nil {
@@ -121,9 +120,6 @@ func (w *weighing) stays(event int64, d departing) (bool, error) {
 	}
 	if why := w.why(t); why != "" {
 		return w.staysFor(d.Name, why), nil
-	}
-	if d.Due.IsZero() {
-		return false, nil
 	}
 	at, due := w.announce(d, event), !w.greeting.Now.Before(d.Due)
 	if due && w.now.Before(t.End.Add(d.after())) {

@@ -89,7 +89,6 @@ func TestALaptopEnrolledForTheNextEventHandsOverTheLast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.rests()
 		_, leave := w.follow(w.laptop)
 		w.tells("were dropped")
 		leave()

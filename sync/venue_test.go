@@ -62,9 +62,6 @@ func newTown(t testing.TB) *town {
 // now is the laptop's clock.
 func (w *town) now() time.Time { return time.Now().Add(time.Duration(w.later.Load())) }
 
-// rests lets so much time pass that nobody was scanned lately.
-func (w *town) rests() { w.later.Add(int64(13 * time.Hour)) }
-
 // passes lets a laptop be told that an event which is over will be dropped, and lets a day pass.
 func (w *town) passes(v *sync.Venue) {
 	w.Helper()
