@@ -52,9 +52,12 @@ func allDocs(c *call) error {
 	return s.end()
 }
 
-// listing reads what is asked for: parameters, and keys that may come in the body.
+// listing reads what is asked for. A key is a range of one document, cut with the range that is given; keys are no range.
 func (c *call) listing() (*listing, error) {
-	q := queryOf(c.query)
+	q, err := c.asked()
+	if err != nil {
+		return nil, err
+	}
 	l := &listing{
 		limit: q.number("limit", unlimited), skip: q.number("skip", 0), descending: q.flag("descending"),
 		docs: q.flag("include_docs"), seq: q.flag("update_seq"), show: showOf(q), inclusive: true, keys: q.list("keys"),
@@ -62,26 +65,24 @@ func (c *call) listing() (*listing, error) {
 	if q.values.Has("inclusive_end") {
 		l.inclusive = q.flag("inclusive_end")
 	}
-	l.start, _ = q.text("startkey", "start_key")
+	started := false
+	l.start, started = q.text("startkey", "start_key")
 	l.end, l.ended = q.text("endkey", "end_key")
-	if key, given := q.text("key"); given {
-		l.keys = append(l.keys, key)
-	}
-	if q.err != nil || c.request.Method != "POST" || c.request.ContentLength == 0 {
-		return l, q.err
-	}
-	dec, err := c.decoder()
-	if err != nil {
-		return nil, err
-	}
-	return l, eachMember(dec, func(name string) (err error) {
-		if name != "keys" {
-			return badBody(dec.SkipValue())
+	key, given := q.text("key")
+	switch {
+	case l.keys != nil && (started || l.ended || given):
+		q.fail()
+	case given:
+		if started && l.before(key) || l.beyond(key) {
+			l.limit = 0
 		}
-		l.keys, err = texts(dec)
-		return err
-	})
+		l.start, l.end, l.ended, l.inclusive = key, key, true, true
+	}
+	return l, q.err
 }
+
+// before tells an id that lies before the range.
+func (l *listing) before(id string) bool { return id != l.start && (id < l.start) != l.descending }
 
 func (l *listing) byRange(s *stream) error {
 	r := kv.Range{From: l.start, Descending: l.descending, Limit: kv.DocPage}

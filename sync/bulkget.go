@@ -21,13 +21,13 @@ type wanted struct {
 // bulkGet answers items in the order in which they are asked for. The request is small and read first; the answer is not.
 func bulkGet(c *call) error {
 	q := queryOf(c.query)
+	items, err := c.wanted(q)
+	if err != nil {
+		return err
+	}
 	w, latest := showOf(q), q.flag("latest")
 	if q.err != nil {
 		return q.err
-	}
-	items, err := c.wanted()
-	if err != nil {
-		return err
 	}
 	s := c.begin(packed)
 	s.text(`{"results":[`)
@@ -46,8 +46,8 @@ func bulkGet(c *call) error {
 // maxWanted is how many items one request may ask for.
 const maxWanted = 100_000
 
-// wanted reads what is asked for.
-func (c *call) wanted() (items []wanted, err error) {
+// wanted reads what is asked for. The members beside the items are parameters.
+func (c *call) wanted(q *query) (items []wanted, err error) {
 	dec, err := c.decoder()
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (c *call) wanted() (items []wanted, err error) {
 	given := false
 	err = eachMember(dec, func(name string) error {
 		if name != "docs" {
-			return badBody(dec.SkipValue())
+			return q.take(dec, name)
 		}
 		given = true
 		return eachItem(dec, func() error {
@@ -75,6 +75,9 @@ func (c *call) wanted() (items []wanted, err error) {
 
 // readWanted reads the item that comes next. Of one that names nothing there is nothing, and the items around it are answered.
 func readWanted(dec *jsontext.Decoder) (item wanted, err error) {
+	if dec.PeekKind() != '{' {
+		return item, badBody(dec.SkipValue())
+	}
 	err = eachMember(dec, func(name string) error {
 		v, err := dec.ReadValue()
 		if err != nil {

@@ -83,7 +83,11 @@ func TestEndpoints(t *testing.T) {
 			`{"results":[{"id":"b","docs":[{"ok":{"_id":"b","_rev":"1-R","_revisions":{"start":1,"ids":["R"]},"n":2}}]},{"id":"none","docs":[]},{"id":"a","docs":[{"ok":{"_id":"a","_rev":"1-R","_revisions":{"start":1,"ids":["R"]},"n":1}}]},{"id":"b","docs":[]}]}`},
 		{"items that name nothing", "POST", "/notes/_bulk_get", `{"docs":[{"rev":"` + one + `"},{"id":"b","rev":5},{"id":7},{},{"id":null},{"id":"b","rev":["x"]},{"id":"a","rev":null,"atts_since":7},{"id":"none","more":[]}]}`, 200,
 			`{"results":[{"id":null,"docs":[]},{"id":"b","docs":[]},{"id":null,"docs":[]},{"id":null,"docs":[]},{"id":null,"docs":[]},{"id":"b","docs":[]},{"id":"a","docs":[{"ok":{"_id":"a","_rev":"1-R","n":1}}]},{"id":"none","docs":[]}]}`},
+		{"an item that is none", "POST", "/notes/_bulk_get", `{"docs":["b",null,[{"id":"b"}],{"id":"a"}]}`, 200,
+			`{"results":[{"id":null,"docs":[]},{"id":null,"docs":[]},{"id":null,"docs":[]},{"id":"a","docs":[{"ok":`},
+		{"members as parameters", "POST", "/notes/_bulk_get", `{"docs":[{"id":"b","rev":"` + one + `"}],"latest":true,"revs":true}`, 200, `"_revisions":{"start":2`},
 		{"the latest of some", "POST", "/notes/_bulk_get?latest=true", `{"docs":[{"id":"b","rev":"` + one + `"}]}`, 200, `"_rev":"2-R"`},
+		{"a filter by a view that is not named", "GET", "/notes/_changes?filter=_view", "", 400, `"bad_request"`},
 		{"documents of nothing", "POST", "/notes/_bulk_get", `{}`, 400, `bad_request`},
 
 		{"a local document that is not there", "GET", "/notes/_local/c", "", 404, `missing`},
@@ -127,6 +131,15 @@ func TestListingDocuments(t *testing.T) {
 		{`?key="b"&include_docs=true`, "", all("null", `{"id":"b","key":"b","value":{"rev":"1-R"},"doc":{"_id":"b","_rev":"1-R","n":"b"}}`)},
 		{"?include_docs=true", `{"keys":["gone","none","a"]}`, all("null", `{"id":"gone","key":"gone","value":{"rev":"2-R","deleted":true},"doc":null}`,
 			`{"key":"none","error":"not_found"}`, `{"id":"a","key":"a","value":{"rev":"1-R"},"doc":{"_id":"a","_rev":"1-R","n":"a"}}`)},
+		{"", `{"keys":["b"],"include_docs":true}`, all("null", `{"id":"b","key":"b","value":{"rev":"1-R"},"doc":{"_id":"b","_rev":"1-R","n":"b"}}`)},
+		{"?limit=4", `{"startkey":"b","end_key":"d","inclusive_end":false,"descending":false,"limit":1,"skip":1}`, all("null", row("c"))},
+		{"", `{"key":"b"}`, all("null", row("b"))},
+		{`?key="none"`, "", all("null")},
+		{`?key="b"&startkey="a"&endkey="c"`, "", all("null", row("b"))},
+		{`?key="b"&startkey="c"`, "", all("null")},
+		{`?key="b"&endkey="a"`, "", all("null")},
+		{`?key="b"&endkey="b"&inclusive_end=false`, "", all("null")},
+		{`?key="b"&startkey="a"&descending=true`, "", all("null")},
 		{"?update_seq=true&limit=0", "", `{"total_rows":4,"update_seq":"6-E","offset":0,"rows":[]}`},
 	} {
 		method := "GET"
@@ -137,4 +150,11 @@ func TestListingDocuments(t *testing.T) {
 			t.Errorf("_all_docs%s %s = %d %s, want %s", c.query, c.body, a.status, shape(t, a.body), c.want)
 		}
 	}
+	for _, query := range []string{`?keys=["a"]&key="a"`, `?keys=["a"]&startkey="a"`, `?keys=["a"]&end_key="a"`, `?keys="a"`, "?limit=many"} {
+		if a := s.want(400, "GET", "/notes/_all_docs"+query, ""); !strings.Contains(a.body, `"query_parse_error"`) {
+			t.Errorf("_all_docs%s = %s", query, a.body)
+		}
+	}
+	s.want(400, "POST", "/notes/_all_docs", `{"keys":["a"],"key":"a"}`)
+	s.want(400, "POST", "/notes/_all_docs", `{"include_docs":1}`)
 }

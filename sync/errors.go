@@ -29,6 +29,7 @@ var (
 	errRatio      = errors.New("the request is compressed too much")
 	errBroken     = errors.New("the request could not be read")
 	errQuery      = errors.New("a parameter could not be read")
+	errView       = errors.New("a filter by a view that is not named")
 	errRevision   = errors.New("not a revision")
 	errDigest     = errors.New("an attachment is not what its digest says")
 	errStub       = errors.New("a stub of an attachment that is not there")
@@ -78,6 +79,7 @@ var answers = []struct {
 	{errUnmarked, problem{400, "bad_request", "Too many lines without a mark."}},
 	{errPath, problem{400, "bad_request", "The path could not be read."}},
 	{errQuery, problem{400, "query_parse_error", "A parameter could not be read."}},
+	{errView, problem{400, "bad_request", "`view` filter parameter is not provided."}},
 	{errRevision, problem{400, "bad_request", "Invalid rev format"}},
 	{errBroken, problem{400, "bad_request", "The request's body could not be read."}},
 	{errRatio, problem{413, "too_large", "The request's body is compressed more than a hundredfold."}},

@@ -1,18 +1,17 @@
 package sync
 
 import (
-	"encoding/json"
 	"math"
-	"net/http"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // readFeed reads what a request of _changes asks for.
 func (c *call) readFeed() (*feed, error) {
-	q := queryOf(c.query)
+	q, err := c.asked()
+	if err != nil {
+		return nil, err
+	}
 	f := &feed{
 		call: c, kind: normal, limit: q.number("limit", unlimited), descending: q.flag("descending"), docs: q.flag("include_docs"),
 		show: showOf(q), timeout: longestWait,
@@ -75,66 +74,26 @@ func (f *feed) start(q *query) error {
 }
 
 // filter reads which documents a feed is about.
-func (f *feed) filter(q *query) error {
+func (f *feed) filter(q *query) (err error) {
 	name, _ := q.text("filter")
-	ids := q.list("doc_ids")
-	if q.err != nil {
-		return q.err
-	}
-	var body filterBody
-	if f.request.Method == http.MethodPost {
-		var err error
-		if body, err = f.readFilter(); err != nil {
-			return err
-		}
-	}
 	switch name {
 	case "":
 	case "_doc_ids":
-		if f.ids = body.ids; f.ids == nil {
-			f.ids = ids
-		}
-		if f.ids == nil {
-			return errQuery
+		if f.ids = q.list("doc_ids"); f.ids == nil {
+			q.fail()
 		}
 	case "_selector":
-		var err error
-		if f.selector, err = parseSelector(body.selector); err != nil {
-			return err
+		f.selector, err = parseSelector(q.value("selector"))
+	case "_view":
+		if q.values.Get("view") == "" {
+			return errView
 		}
+		return errMissing
 	default:
 		return errMissing // a function of a design document, which are kept and not run
 	}
-	return nil
-}
-
-// filterBody is what the body of a POST says.
-type filterBody struct {
-	ids      []string
-	selector any
-}
-
-func (c *call) readFilter() (b filterBody, err error) {
-	if c.request.ContentLength == 0 {
-		return b, nil
+	if err == nil {
+		err = q.err
 	}
-	dec, err := c.decoder()
-	if err != nil || dec.PeekKind() == 0 {
-		return b, err // an empty body
-	}
-	return b, eachMember(dec, func(name string) (err error) {
-		switch name {
-		case "doc_ids":
-			b.ids, err = texts(dec)
-		case "selector":
-			var v jsontext.Value
-			if v, err = dec.ReadValue(); err == nil && json.Unmarshal(v, &b.selector) != nil {
-				err = errJSON
-			}
-			err = badBody(err)
-		default:
-			err = badBody(dec.SkipValue())
-		}
-		return err
-	})
+	return err
 }

@@ -2,11 +2,16 @@ package sync
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"math"
+	"net/http"
 	"net/url"
 	"strconv"
 
 	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // query reads the parameters of a request, which are bare words or JSON. The first that cannot be read is its err.
@@ -16,6 +21,34 @@ type query struct {
 }
 
 func queryOf(values url.Values) *query { return &query{values: values} }
+
+// asked are the parameters of a request that may come by GET or by POST: those of its address and, of a POST, the members of its body.
+// Where both give one, the body counts.
+func (c *call) asked() (*query, error) {
+	q := queryOf(c.query)
+	if c.request.Method != http.MethodPost || c.request.ContentLength == 0 {
+		return q, nil
+	}
+	dec, err := c.decoder()
+	if err != nil {
+		return nil, err
+	}
+	c.values.large = true // many keys
+	err = eachMember(dec, func(name string) error { return q.take(dec, name) })
+	if errors.Is(err, io.EOF) { // there is no body
+		err = nil
+	}
+	return q, err
+}
+
+// take takes the value that comes next as a parameter.
+func (q *query) take(dec *jsontext.Decoder, name string) error {
+	v, err := dec.ReadValue()
+	if err == nil {
+		q.values.Set(name, string(v))
+	}
+	return badBody(err)
+}
 
 func (q *query) fail() {
 	if q.err == nil {
@@ -76,6 +109,14 @@ func (q *query) list(name string) (texts []string) {
 		q.fail()
 	}
 	return texts
+}
+
+// value is a JSON value; nil where it is not given.
+func (q *query) value(name string) (v any) {
+	if raw := q.values.Get(name); raw != "" && json.Unmarshal([]byte(raw), &v) != nil {
+		q.fail()
+	}
+	return v
 }
 
 // revision is a revision of a document; the zero one where none is given.
