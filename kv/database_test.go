@@ -34,7 +34,7 @@ func TestAHandleEndsWithItsKey(t *testing.T) {
 	for name, err := range map[string]error{
 		"Info":  second(db.Info()),
 		"Write": second(db.Write([]kv.DocWrite{{ID: "x"}})),
-		"Local": second(db.PutLocal("x", []byte(`{}`))),
+		"Local": second(db.PutLocal("x", []byte(`{}`), kv.Whatever)),
 	} {
 		if !errors.Is(err, kv.ErrRevoked) {
 			t.Errorf("%s by a revoked key = %v", name, err)
@@ -51,7 +51,7 @@ func TestALocalDocumentIsItsKeysOwn(t *testing.T) {
 	s := withNotes(t)
 	ana, bia := kvtest.Login(t, s, "denomination", "sync:*"), kvtest.Login(t, s, "denomination", "sync:*")
 	for want := range uint64(3) {
-		if n, err := by(s, ana, "notes").PutLocal("checkpoint", fmt.Appendf(nil, `{"n":%d}`, want)); err != nil || n != want+1 {
+		if n, err := by(s, ana, "notes").PutLocal("checkpoint", fmt.Appendf(nil, `{"n":%d}`, want), kv.Whatever); err != nil || n != want+1 {
 			t.Fatalf("PutLocal = %d, %v", n, err)
 		}
 	}
@@ -61,14 +61,14 @@ func TestALocalDocumentIsItsKeysOwn(t *testing.T) {
 	if _, _, err := by(s, bia, "notes").Local("checkpoint"); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("Local of another key = %v", err)
 	}
-	if _, err := by(s, bia, "notes").PutLocal("checkpoint", nil); !errors.Is(err, kv.ErrNotFound) {
+	if _, err := by(s, bia, "notes").PutLocal("checkpoint", nil, kv.Whatever); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("deleting another key's = %v", err)
 	}
-	if _, err := by(s, ana, "notes").PutLocal("checkpoint", nil); err != nil {
+	if _, err := by(s, ana, "notes").PutLocal("checkpoint", nil, kv.Whatever); err != nil {
 		t.Errorf("deleting one's own = %v", err)
 	}
 	for id, want := range map[string]error{"_PaHYpGTpn47T1TUJTYVTg==": nil, "a/b": nil, "": kv.ErrDocument, "a\x00": kv.ErrDocument} {
-		if _, err := by(s, ana, "notes").PutLocal(id, []byte(`{}`)); !errors.Is(err, want) {
+		if _, err := by(s, ana, "notes").PutLocal(id, []byte(`{}`), kv.Whatever); !errors.Is(err, want) {
 			t.Errorf("PutLocal(%q) = %v, want %v", id, err, want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math"
 )
 
 // localKey names a local document: it belongs to one key in one database, is not replicated and has no history.
@@ -25,9 +26,13 @@ func (db *Database) Local(id string) (body []byte, written uint64, err error) {
 	return body, written, err
 }
 
+// Whatever is what PutLocal takes for a document that may have been written as often as it likes.
+const Whatever = math.MaxUint64
+
 // PutLocal sets the principal's own local document and answers how often it was written; a nil body deletes it. Whoever reads a
-// database may keep a checkpoint in it. ErrNotFound where there is nothing to delete; ErrDocument, ErrTooLarge.
-func (db *Database) PutLocal(id string, body []byte) (written uint64, err error) {
+// database may keep a checkpoint in it. ErrConflict where it was not written as often as the caller says, unless that is Whatever;
+// ErrNotFound where there is nothing to delete; ErrDocument, ErrTooLarge.
+func (db *Database) PutLocal(id string, body []byte, before uint64) (written uint64, err error) {
 	if err := checkDocID("l" + id); err != nil || id == "" { // one that begins with "_" is as good as any
 		return 0, errors.Join(err, ErrDocument)
 	}
@@ -46,11 +51,17 @@ func (db *Database) PutLocal(id string, body []byte) (written uint64, err error)
 		}
 		key := localKey(docs, db.principal, id)
 		row, err := o.get(freeLocalBucket, key)
+		c := cutter{rest: row}
+		if row != nil {
+			written = c.uvarint()
+		}
 		switch {
 		case err != nil:
 			return err
 		case body == nil && row == nil:
 			return ErrNotFound
+		case before != Whatever && before != written:
+			return &Conflict{Reason: "the local document has another revision"}
 		case body == nil:
 			o.delete(freeLocalBucket, key)
 			return nil
@@ -60,8 +71,7 @@ func (db *Database) PutLocal(id string, body []byte) (written uint64, err error)
 				return err
 			}
 		}
-		c := cutter{rest: row}
-		written = c.uvarint() + 1
+		written++
 		o.put(freeLocalBucket, key, append(binary.AppendUvarint(nil, written), body...))
 		return nil
 	})

@@ -28,7 +28,7 @@ func everyRow(t *testing.T) (file string) {
 	if _, err := free.PutBlob(bytes.NewReader([]byte("loose"))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := free.PutLocal("checkpoint", []byte(`{"n":1}`)); err != nil {
+	if _, err := free.PutLocal("checkpoint", []byte(`{"n":1}`), kv.Whatever); err != nil {
 		t.Fatal(err)
 	}
 	p := enrolled(t, k.Store, "church:1", kv.Venue{Names: true})

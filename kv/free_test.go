@@ -109,7 +109,7 @@ func TestADeletedDatabaseIsGoneAndItsCursorsLieBehindTheNext(t *testing.T) {
 	for i := range 700 { // more than one operation sweeps
 		noted(t, s, fmt.Sprint("doc", i), `{}`)
 	}
-	if _, err := of(s).PutLocal("checkpoint", []byte(`{}`)); err != nil {
+	if _, err := of(s).PutLocal("checkpoint", []byte(`{}`), kv.Whatever); err != nil {
 		t.Fatal(err)
 	}
 	blob := stored(t, s, "bytes")
@@ -174,7 +174,7 @@ func TestFreeDatabasesAskForTheirPermissions(t *testing.T) {
 			db := by(s, p, "notes")
 			asks["write"] = ask{c.writes, second(db.Write([]kv.DocWrite{{ID: "x"}}))}
 			asks["blob"] = ask{c.writes, second(db.PutBlob(strings.NewReader("x")))}
-			asks["local"] = ask{true, second(db.PutLocal("x", []byte(`{}`)))}
+			asks["local"] = ask{true, second(db.PutLocal("x", []byte(`{}`), kv.Whatever))}
 			asks["list"] = ask{true, second(db.List(kv.Range{Limit: 1}))}
 			asks["diff"] = ask{true, second(db.Missing([]kv.Revs{{ID: "x"}}))}
 		}

@@ -22,8 +22,11 @@ const MaxDoc = 8 << 20
 // other store.
 const MaxDocDepth = 1000
 
-// maxDocID is how many bytes a document's id may have.
-const maxDocID = 1024
+// How many bytes a document's id may have, and the name of an attachment.
+const (
+	maxDocID = 8 << 10
+	maxName  = 1 << 10
+)
 
 // Attachment is what a document says of bytes that belong to it.
 type Attachment struct {

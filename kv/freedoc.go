@@ -41,7 +41,7 @@ func prepareDoc(in DocWrite) (*DocWrite, error) {
 	slices.SortFunc(in.Attachments, func(a, b Attachment) int { return strings.Compare(a.Name, b.Name) })
 	for i, a := range in.Attachments {
 		again := i > 0 && in.Attachments[i-1].Name == a.Name
-		if again || a.Name == "" || a.Name[0] == '_' || len(a.Name) > maxDocID || len(a.Type) > maxDocID || !utf8.ValidString(a.Name+a.Type) {
+		if again || a.Name == "" || a.Name[0] == '_' || len(a.Name) > maxName || len(a.Type) > maxName || !utf8.ValidString(a.Name+a.Type) {
 			return nil, fmt.Errorf("%w: the name or type of an attachment", ErrDocument)
 		}
 	}

@@ -93,7 +93,7 @@ func TestVerifyNamesWhatIsWrongWithAFreeDatabase(t *testing.T) {
 				t.Fatal(r.Err)
 			}
 			noted(t, s, "zLULU", `{"who":"Ana"}`, kv.Attachment{Name: "Ana", Blob: blob})
-			if _, err := of(s).PutLocal("LULU", []byte(`{"who":"Ana"}`)); err != nil {
+			if _, err := of(s).PutLocal("LULU", []byte(`{"who":"Ana"}`), kv.Whatever); err != nil {
 				t.Fatal(err)
 			}
 			c.wantFound(t, s, dir, "Ana", "LULU", "notes")

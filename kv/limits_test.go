@@ -113,17 +113,17 @@ func TestNobodyMakesOthersWait(t *testing.T) {
 		t.Errorf("another code's check-in: %v", err)
 	}
 	for i := range 3 {
-		if _, err := db.PutLocal(fmt.Sprint(i), []byte(`{}`)); err != nil {
+		if _, err := db.PutLocal(fmt.Sprint(i), []byte(`{}`), kv.Whatever); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := db.PutLocal("3", []byte(`{}`)); kindOf(err) != "forbidden" {
+	if _, err := db.PutLocal("3", []byte(`{}`), kv.Whatever); kindOf(err) != "forbidden" {
 		t.Errorf("a local document too many: %v, want forbidden", err)
 	}
-	if _, err := db.PutLocal("2", []byte(`{"n":1}`)); err != nil {
+	if _, err := db.PutLocal("2", []byte(`{"n":1}`), kv.Whatever); err != nil {
 		t.Errorf("one that is there, written again: %v", err)
 	}
-	if _, err := gate.PutLocal("3", []byte(`{}`)); err != nil {
+	if _, err := gate.PutLocal("3", []byte(`{}`), kv.Whatever); err != nil {
 		t.Errorf("one in another database: %v", err)
 	}
 	healthy(t, s)

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"errors"
 	"net/http"
 
 	"doorward/kv"
@@ -107,7 +108,7 @@ func (b *bulk) line(c *call, d *incoming, r kv.DocResult) {
 	p := refuse(r.Err, b.replicated)
 	s.text(`{"id":`)
 	s.quoted(d.id)
-	if rev := d.rev.String(); rev != "" {
+	if rev := d.rev.String(); rev != "" && !errors.Is(r.Err, kv.ErrConflict) {
 		s.text(`,"rev":"` + rev + `"`)
 	}
 	s.text(`,"error":`)

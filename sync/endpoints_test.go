@@ -96,6 +96,18 @@ func TestEndpoints(t *testing.T) {
 		{"reading it", "GET", "/notes/_local/c", "", 200, `{"_id":"_local/c","_rev":"0-2","seq":2}`},
 		{"deleting it", "DELETE", "/notes/_local/c", "", 200, `{"ok":true,"id":"_local/c","rev":"0-0"}`},
 		{"deleting it again", "DELETE", "/notes/_local/c", "", 404, `missing`},
+		{"a local document once more", "PUT", "/notes/_local/d", `{"seq":1}`, 201, `"rev":"0-1"`},
+		{"after another revision", "PUT", "/notes/_local/d", `{"_rev":"0-2","seq":2}`, 409, `conflict`},
+		{"after what is none", "PUT", "/notes/_local/d", `{"_rev":"1-` + strings.Repeat("0", 32) + `","seq":2}`, 400, `Invalid rev format`},
+		{"with an attachment", "PUT", "/notes/_local/d", `{"_rev":"0-1","_attachments":{"a":{"data":""}}}`, 400, `attachments`},
+		{"deleting another revision", "DELETE", "/notes/_local/d?rev=0-2", "", 409, `conflict`},
+		{"putting it deleted", "PUT", "/notes/_local/d", `{"_rev":"0-1","_deleted":true}`, 200, `{"ok":true,"id":"_local/d","rev":"0-0"}`},
+		{"it is gone", "GET", "/notes/_local/d", "", 404, `missing`},
+		{"an edit that comes too late", "POST", "/notes/_bulk_docs", `{"docs":[{"_id":"b","_rev":"` + one + `"}]}`, 201, `[{"id":"b","error":"conflict","reason":"Document update conflict."}]`},
+		{"a long id", "PUT", "/notes/" + strings.Repeat("i", 8<<10), `{}`, 201, `"ok":true`},
+		{"too long an id", "POST", "/notes", `{"_id":"` + strings.Repeat("i", 8<<10+1) + `"}`, 400, `bad_request`},
+		{"data beside the digest of before", "PUT", "/notes/att", `{"_attachments":{"a":{"digest":"md5-AAAAAAAAAAAAAAAAAAAAAA==","data":"aGVsbG8="}}}`, 201, `"ok":true`},
+		{"the data counts", "GET", "/notes/att?attachments=true", "", 200, `"data":"aGVsbG8="`},
 	} {
 		a := s.do(c.method, c.path, c.body)
 		if got := shape(t, a.body); a.status != c.status || !strings.Contains(got, c.want) {

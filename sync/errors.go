@@ -34,6 +34,7 @@ var (
 	errDigest     = errors.New("an attachment is not what its digest says")
 	errStub       = errors.New("a stub of an attachment that is not there")
 	errMember     = errors.New("a member that begins with an underscore")
+	errLocalParts = errors.New("a local document with attachments")
 	errGone       = errors.New("the client went away")
 	errNoRevision = errors.New("new_edits is false and no revision is given")
 )
@@ -70,7 +71,8 @@ var answers = []struct {
 	{errLength, problem{400, "bad_request", "An attachment is not as long as its document says."}},
 	{errDigest, problem{400, "content_md5_mismatch", "An attachment is not what its digest says."}},
 	{errMember, problem{400, "doc_validation", "Bad special document member."}},
-	{errNoRevision, problem{400, "bad_request", "If new_edits is false, a well-formed _rev must be included in the document."}},
+	{errLocalParts, problem{400, "bad_request", "A _local document takes no attachments."}},
+	{errNoRevision, problem{400, "doc_validation", "If new_edits is false, a well-formed _rev must be included in the document."}},
 	{kv.ErrDatabaseName, problem{400, "illegal_database_name", "Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter."}},
 	{kv.ErrSequence, problem{400, "bad_request", "Malformed sequence supplied in 'since' parameter."}},
 	{kv.ErrSession, problem{400, "bad_request", "The session is none that a laptop would tell."}},

@@ -45,7 +45,7 @@ func (h *Here) checkpoint(_ context.Context, id string) (c checkpoint, err error
 func (h *Here) keep(_ context.Context, id string, c checkpoint) error {
 	body, err := json.Marshal(c)
 	if err == nil {
-		_, err = h.db.PutLocal(id, body)
+		_, err = h.db.PutLocal(id, body, kv.Whatever)
 	}
 	return err
 }

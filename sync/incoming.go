@@ -16,6 +16,7 @@ import (
 type incoming struct {
 	id      string
 	rev     record.Revision
+	said    string            // _rev as it stands there
 	strange bool              // _rev is none: as of a local document
 	path    []record.Revision // of _revisions
 	deleted bool
@@ -93,7 +94,7 @@ func (d *incoming) special(name string, v jsontext.Value) error {
 		err := json.Unmarshal(v, &text)
 		rev, good := record.ParseRevision(text)
 		d.strange = err != nil || !good
-		d.rev = rev
+		d.rev, d.said = rev, text
 	case "_deleted":
 		if json.Unmarshal(v, &d.deleted) != nil {
 			return errMember

@@ -3,6 +3,9 @@ package sync
 import (
 	"net/http"
 	"strconv"
+	"strings"
+
+	"doorward/kv"
 )
 
 // localID is the local document that the path names.
@@ -31,37 +34,61 @@ func getLocal(c *call) error {
 	return s.end()
 }
 
-// putLocal takes a local document whatever its revision says: it belongs to one key, whose last word counts.
-func putLocal(c *call) error {
-	id, err := c.localID()
-	if err != nil {
-		return err
+// localWritten is how often a local document was written, by a revision that a client names; kv.Whatever where it names none.
+func localWritten(rev string) (uint64, error) {
+	if rev == "" {
+		return kv.Whatever, nil
 	}
+	text, is := strings.CutPrefix(rev, "0-")
+	n, err := strconv.ParseUint(text, 10, 53)
+	if !is || err != nil {
+		return 0, errRevision
+	}
+	return n, nil
+}
+
+// putLocal takes a local document: one that names a revision only where that is the last. One that is deleted goes.
+func putLocal(c *call) error {
 	dec, err := c.anyDecoder()
 	if err != nil {
 		return err
 	}
 	d, err := c.readDocument(dec)
-	if err == nil {
-		err = d.err
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case d.err != nil:
+		return d.err
+	case len(d.parts) > 0:
+		return errLocalParts
+	case d.said == "":
+		d.said = c.query.Get("rev")
 	}
-	count, err := c.db.PutLocal(id, d.body)
-	if err != nil {
-		return err
+	status, body := http.StatusCreated, d.body
+	if d.deleted {
+		status, body = http.StatusOK, nil
 	}
-	return c.reply(http.StatusCreated, written{true, "_local/" + id, localRev(count)})
+	return c.writeLocal(status, body, d.said)
 }
 
-func deleteLocal(c *call) error {
+func deleteLocal(c *call) error { return c.writeLocal(http.StatusOK, nil, c.query.Get("rev")) }
+
+// writeLocal writes the local document that the path names, after a revision of it; a nil body deletes it.
+func (c *call) writeLocal(status int, body []byte, rev string) error {
 	id, err := c.localID()
-	if err == nil {
-		_, err = c.db.PutLocal(id, nil)
-	}
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, written{true, "_local/" + id, localRev(0)})
+	before, err := localWritten(rev)
+	if err != nil {
+		return err
+	}
+	count, err := c.db.PutLocal(id, body, before)
+	if err != nil {
+		return err
+	}
+	if body == nil {
+		count = 0
+	}
+	return c.reply(status, written{true, "_local/" + id, localRev(count)})
 }

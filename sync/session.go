@@ -34,7 +34,7 @@ func (c *call) authenticate() (err error) {
 			c.caller, err = c.server.config.Store.RevokedNode(key)
 		}
 	} else if c.request.Header.Get("Authorization") != "" {
-		return kv.ErrBadLogin
+		return errAnonymous // it says nothing, and the session does not count beside it
 	} else if key, err = c.server.sessionKey(c.request); err == nil {
 		c.session = key
 		c.caller, err = c.server.config.Store.StandingKey(key)

@@ -161,6 +161,7 @@ func is(err error, status int) bool {
 func (t *There) checkpoint(ctx context.Context, id string) (c checkpoint, err error) {
 	var body json.RawMessage
 	err = t.ask(ctx, http.MethodGet, t.at("_local", id), nil, &body)
+	delete(t.revs, id)
 	if is(err, http.StatusNotFound) {
 		return c, nil
 	}
