@@ -98,3 +98,16 @@ func TestASession(t *testing.T) {
 	reader.want(403, "GET", "/notes/a", "")
 	page.want(403, "POST", "/_session", form, "Content-Type", "application/x-www-form-urlencoded")
 }
+
+// TestALoginThatCannotBeReadIsNobody: on a page for anybody; elsewhere it is refused, a session beside it or not.
+func TestALoginThatCannotBeReadIsNobody(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.auth = [2]string{}
+	for _, header := range []string{"nonsense", "Bearer x", "Basic !", "Basic bm9jb2xvbg=="} {
+		if a := s.want(200, "GET", "/_session", "", "Authorization", header); !strings.Contains(a.body, `"name":null`) {
+			t.Errorf("with %s the session is %s", header, a.body)
+		}
+		s.want(401, "GET", "/notes", "", "Authorization", header)
+	}
+}
