@@ -247,7 +247,7 @@ func TestDocumentsThatAreNone(t *testing.T) {
 		{"a design document without a name", kv.DocWrite{ID: "_design/"}, kv.ErrDocument},
 		{"a zero byte", kv.DocWrite{ID: "a\x00b"}, kv.ErrDocument},
 		{"no UTF-8", kv.DocWrite{ID: "a\xff"}, kv.ErrDocument},
-		{"a long id", kv.DocWrite{ID: strings.Repeat("x", 1025)}, kv.ErrDocument},
+		{"a long id", kv.DocWrite{ID: strings.Repeat("x", 8193)}, kv.ErrDocument},
 		{"no object", kv.DocWrite{ID: "x", Body: []byte(`[]`)}, kv.ErrDocument},
 		{"nothing", kv.DocWrite{ID: "x", Body: []byte(``)}, kv.ErrDocument},
 		{"half an object", kv.DocWrite{ID: "x", Body: []byte(`{"a":1`)}, kv.ErrDocument},
