@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	gosync "sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -119,9 +120,12 @@ func TestAnEventComesBackWhereverItsDropWasCutOff(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	var dropping atomic.Bool
+	var asked gosync.Mutex
 	var disks [][]byte // as each commit has found it
 	dir := t.TempDir()
 	w.laptop = kvtest.OpenConfig(t, kv.Config{Dir: dir, Clock: w.now, Free: func() (int64, error) { // the writer asks before each commit
+		asked.Lock() // replication asks, too
+		defer asked.Unlock()
 		if dropping.Load() {
 			disk, err := os.ReadFile(kv.Path(dir))
 			if err != nil {
