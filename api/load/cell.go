@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"doorward/kv/record"
 
@@ -42,6 +43,9 @@ func (c *cellReader) value(name string, f *record.Field, cell string) (v jsontex
 		return nil, "a formula, where its value is wanted"
 	case (slices.Contains(codeNames, name) || slices.Contains(personNames, name)) && scientific.MatchString(cell):
 		return nil, "a number in scientific notation: a spreadsheet has cut its digits off"
+	}
+	if slices.Contains(codeNames, name) {
+		cell = withoutFormat(cell)
 	}
 	if f == nil {
 		return record.Quote(cell), ""
@@ -87,6 +91,16 @@ func ownValue(f *record.Field, cell string) (jsontext.Value, string) {
 		cell = text
 	}
 	return record.Quote(cell), ""
+}
+
+// withoutFormat takes out the characters that nobody sees and no scanner reads.
+func withoutFormat(cell string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, cell)
 }
 
 // clean is a cell without the blanks around it and without what keeps spreadsheets from changing it: '+55… and ="0042".

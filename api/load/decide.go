@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -11,24 +12,29 @@ import (
 
 // Beginnings of words in titles that speak of who gets in, and of those beside them which show that it is about something else.
 var (
-	tellingTitles = strings.Fields("status situac estado state pagament pagad payment pago paga paid quitad bloque block cancel anulad reembols refund " +
-		"estorn valid vencid vencim vencto expir aprov approv aprob confirm liberad inadimpl autoriz")
+	tellingTitles = strings.Fields("status situac estado state pagament pagad payment pago paga paid pagto pgto pgmt quitad quitou quitac bloque block cancel anulad " +
+		"reembols refund estorn devol devuel chargeback valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm liberad inadimpl autoriz suspen desist recus " +
+		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad disput")
 	tellingWords = strings.Fields("ativo ativa ativado ativada active activo activa enabled habilitado habilitada inativo inativa inactive disabled " +
 		"waitlist waitlisted deleted excluido excluida void permitido permitida proibido proibida allowed denied barrado banned comprovante " +
-		"statut stato zustand bezahlt storniert paye annule pagato annullato")
-	debtWords      = strings.Fields("aberto devedor debito divida due owed owes owing balance outstanding saldo pendente adeudado deuda faltante")
-	tellingPhrases = []string{"lista de espera", "fila de espera", "waiting list", "wait list", "em espera"}
+		"statut stato zustand bezahlt storniert paye annule pagato annullato pg pgt ok conf rsvp settled cleared received")
+	debtWords = strings.Fields("aberto devedor debito debitos divida dividas due owed owes owing balance outstanding saldo saldos pendente pendentes adeudado " +
+		"deuda deudas faltante falta restante restam remaining devendo")
+	debtPhrases    = []string{"a pagar", "a receber", "por pagar", "por cobrar", "to pay"}
+	tellingPhrases = []string{"lista de espera", "fila de espera", "waiting list", "wait list", "em espera", "em dia", "al dia"}
+	refundTitles   = strings.Fields("refund reembols estorn devol devuel chargeback")
+	mailTitles     = strings.Fields("mail email correo")
 	otherMatters   = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
 		"gateway valor total amount taxa fee fees preco price precio currency moeda mail email cupom coupon voucher processing uf natal birth")
 	placeTitles  = strings.Fields("cidade city ciudad pais country cep zip postal bairro endereco address municipio logradouro rua street")
 	dateTitles   = strings.Fields("data date fecha em at")
-	amountTitles = strings.Fields("valor total amount monto importe")
+	amountTitles = strings.Fields("valor total amount monto importe preco price precio")
 	payTitles    = strings.Fields("pagament pagad payment pago paga paid")
 )
 
 // tellingValues are the beginnings of words in cells that speak of who gets in, whatever their column is called.
 var tellingValues = strings.Fields("pago paga pagad pagament paid unpaid pend cancel anulad reembols refund estorn devolv devuel bloque block expir aprov approv aprob " +
-	"confirm recus rechaz declin negad aguard await inadimpl quitad chargeback liberad void")
+	"confirm recus rechaz declin negad denied granted aguard await inadimpl quitad chargeback liberad void")
 
 // places are the states of Brazil: what a column of an address holds.
 var places = strings.Fields("ac al ap am ba ce df es go ma mt ms mg pa pb pr pe pi rj rn rs ro rr sc sp se to")
@@ -62,13 +68,62 @@ func (c *chooser) decide() {
 			c.taken[i] = true
 		}
 	}
-	if len(c.ly.deciders) == 0 {
+	if !slices.ContainsFunc(c.ly.deciders, func(d decider) bool { return d.state == "" || d.state == "unpaid" }) {
 		c.askForPayments()
 	}
 }
 
-// notAdmitted are the words that keep somebody out, wherever they stand.
-var notAdmitted = strings.Fields("cancelado cancelada cancelled canceled anulado anulada estornado estornada reembolsado reembolsada refunded unpaid bloqueado bloqueada blocked")
+// askForRest asks about columns whose title is another field's and that no field took, if they say of somebody what keeps him out.
+func (c *chooser) askForRest() {
+	for i, title := range c.plains {
+		if c.profiles == nil || c.taken[i] || c.profiles[i].filled == 0 || !c.isKnown(title) {
+			continue
+		}
+		q := c.question(i)
+		for _, field := range validities {
+			if slices.Contains(words(field), title) {
+				q.Flags = []string{fmt.Sprintf("--map '%s=%s'", field, q.Column), fmt.Sprintf("--ignore '%s'", q.Column)}
+				c.ly.questions = append(c.ly.questions, q)
+				c.taken[i] = true
+			}
+		}
+		if !c.taken[i] && c.saysOut(&c.profiles[i]) {
+			c.ly.questions = append(c.ly.questions, q)
+			c.taken[i] = true
+		}
+	}
+}
+
+// validities are the fields by which a ticket is good for a time.
+var validities = []string{"valid_from", "valid_until"}
+
+// saysOut tells a column of few values in which one is nothing but a state that keeps somebody out.
+func (c *chooser) saysOut(p *profile) bool {
+	return p.share(func(v string) bool {
+		s := stateOf(v, c.src.States)
+		return s != "" && s != severity[0]
+	}) > 0
+}
+
+// Words and phrases that keep somebody out, wherever they stand.
+var (
+	notAdmitted = strings.Fields("cancelado cancelada cancelados canceladas cancelled canceled anulado anulada anulados anuladas estornado estornada estornados " +
+		"reembolsado reembolsada reembolsados refunded unpaid bloqueado bloqueada bloqueados blocked pendente pendentes pending pendiente pendientes waitlist waitlisted " +
+		"inadimplente inadimplentes suspenso suspensa banido banida")
+	notAdmittedPhrases = []string{"lista de espera", "fila de espera", "lista espera", "waiting list", "wait list", "em espera", "nao pago", "nao paga", "nao pagou", "nao pagos",
+		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar"}
+	goods = strings.Fields("camiseta camisetas camisa camisas shirt shirts tshirt tshirts playera remera almoco jantar lanche refeicao refeicoes marmita meal meals lunch dinner " +
+		"breakfast almuerzo cena estacionamento parking estacionamiento livro livros caneca brinde brindes doacao donation donacion")
+)
+
+func keepsOut(text string) bool {
+	return hasWord(text, notAdmitted) || hasPhrase(text, notAdmittedPhrases)
+}
+
+// hasPhrase tells whole words in a row.
+func hasPhrase(text string, phrases []string) bool {
+	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(" "+text+" ", " "+phrase+" ") })
+}
 
 // askForTypes asks about types of tickets whose name says that somebody is kept out: Adulto (cancelado).
 func (c *chooser) askForTypes() {
@@ -82,7 +137,7 @@ func (c *chooser) askForTypes() {
 		column := f.parts[0][0]
 		var in, out []string
 		for _, v := range c.profiles[column].values() {
-			if hasWord(plain(v.Value), notAdmitted) {
+			if keepsOut(plain(v.Value)) {
 				out = append(out, v.Value)
 			} else {
 				in = append(in, v.Value)
@@ -117,39 +172,55 @@ func (c *chooser) decides(column int) (d decider, sure, ask bool) {
 		return d, 2*known >= p.filled, 2*known < p.filled
 	case c.isKnown(title):
 		return d, false, false
-	case hasWord(title, debtWords) && p.numbers == p.studied:
+	case isDebt(title) && p.numbers == p.studied:
 		d.state, d.when = "unpaid", whenOwed
-		return d, true, false
-	case hasWord(title, debtWords) && p.letters > 0 && p.dates == (dateEvidence{}), hasWord(title, tellingWords),
-		slices.ContainsFunc(tellingPhrases, func(phrase string) bool { return strings.Contains(title, phrase) }),
-		begins(title, tellingTitles) && !begins(title, otherMatters):
+		return d, p.below == 0, p.below > 0 // below zero may be a debt or a credit
+	case begins(title, refundTitles) && p.numbers == p.studied:
+		return d, false, p.numbers > p.zeros
+	case isDebt(title) && p.letters > 0 && p.dates == (dateEvidence{}), tells(title),
+		begins(title, payTitles) && p.mostly(p.truths) && !begins(title, mailTitles):
 		return c.decidesByValues(d, p)
 	}
-	telling := p.share(func(v string) bool { return begins(plain(v), tellingValues) })
-	return d, false, p.counts != nil && 2*telling >= p.filled
+	return d, false, c.saysOut(p) || p.mostly(p.telling) || p.outs > 0 && c.origin == nothing
+}
+
+func isDebt(title string) bool { return hasWord(title, debtWords) || hasPhrase(title, debtPhrases) }
+
+// tells tells a title that speaks of who gets in.
+func tells(title string) bool {
+	return hasWord(title, tellingWords) || hasPhrase(title, tellingPhrases) || begins(title, tellingTitles) && !begins(title, otherMatters)
 }
 
 // decidesByValues judges a column whose title speaks of who gets in, but is none that is known.
 func (c *chooser) decidesByValues(d decider, p *profile) (_ decider, sure, ask bool) {
 	known := p.share(func(v string) bool { return stateOf(v, c.src.States) != "" })
+	title := c.plains[d.column]
 	dated := p.dates != dateEvidence{} || p.samples[0] != "" && isDated(p.samples[0])
-	pays := begins(c.plains[d.column], payTitles)
+	pays := begins(title, payTitles)
 	switch {
 	case p.counts != nil && 2*known >= p.filled:
 		return d, true, false
-	case dated && pays:
-		return d, false, false // when, not whether: see askForPayments
-	case dated, p.mostly(p.truths):
+	case dated && pays, pays && p.isAmounts():
+		return d, false, false // when and how much, not whether: see askForPayments
+	case dated, p.mostly(p.truths), hasPhrase(title, tellingPhrases):
 		return d, false, true
-	case p.counts == nil, p.letters == 0:
-		return d, false, false // sentences, amounts
+	case p.isNumbering():
+		return d, false, false
+	case p.counts == nil:
+		return d, false, p.mostly(p.telling) || p.outs > 0
 	}
 	return d, false, true
 }
 
 func isDated(text string) bool {
 	_, ok := threeNumbers(text)
-	return ok
+	return ok || isSerial(text)
+}
+
+// isSerial tells a day of this century as a workbook stores it.
+func isSerial(text string) bool {
+	days, err := strconv.ParseFloat(text, 64)
+	return err == nil && days >= 36526 && days < 73050
 }
 
 // isKnown tells a title that names another field of a ticket as nobody would call a state.
@@ -161,8 +232,8 @@ func (c *chooser) isKnown(title string) bool {
 
 // isPlace tells the state of an address: by its values, or by its neighbours where its values are no states of a ticket.
 func (c *chooser) isPlace(column int) bool {
-	p := &c.profiles[column]
-	if !hasWord(c.plains[column], []string{"state", "estado", "uf"}) {
+	p, title := &c.profiles[column], c.plains[column]
+	if !hasWord(title, []string{"state", "estado", "uf"}) || strings.Contains(title, " ") && slices.Contains(words(nameState), title) {
 		return false
 	}
 	if p.counts != nil && p.share(func(v string) bool { return slices.Contains(places, plain(v)) }) == p.filled {
@@ -188,11 +259,15 @@ func (c *chooser) askForPayments() {
 	}
 	for i, title := range c.plains {
 		p := &c.profiles[i]
-		if c.taken[i] || !begins(title, payTitles) || p.filled == 0 {
+		if c.taken[i] || p.filled == 0 || title == "" {
 			continue
 		}
-		none := p.rows - p.filled + p.zeros
-		if hasWord(title, dateTitles) && none > p.zeros || hasWord(title, amountTitles) && p.numbers == p.studied && none > 0 && none < p.rows {
+		blank := p.rows - p.filled
+		none, pays := blank+p.zeros, begins(title, payTitles)
+		switch {
+		case pays && blank > 0 && (hasWord(title, dateTitles) || isDated(p.samples[0])),
+			pays && p.isAmounts() && none > 0 && none < p.rows,
+			hasWord(title, amountTitles) && p.numbers == p.studied && p.below > 0: // money that was given back
 			c.ly.questions = append(c.ly.questions, c.question(i))
 			c.taken[i] = true
 		}

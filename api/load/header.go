@@ -62,6 +62,9 @@ func (ly *layout) named() int { return len(ly.feeds) + len(ly.deciders) + len(ly
 // field's words and whose values do not speak against it. Without profiles the titles alone count.
 func lay(row cells, f form, src *Source, profiles []profile) *layout {
 	ly := &layout{form: f, header: row, line: row.line, titles: trimRight(row.texts), full: len(row.texts), profiles: profiles, orders: map[string]dateOrder{}}
+	for len(ly.titles) < len(profiles) { // what stands beyond the titles may decide too
+		ly.titles = append(ly.titles, "")
+	}
 	c := &chooser{ly: ly, src: src, taken: make([]bool, len(ly.titles)), profiles: profiles}
 	for _, t := range ly.titles {
 		c.plains = append(c.plains, plainTitle(t))
@@ -85,6 +88,7 @@ func lay(row cells, f form, src *Source, profiles []profile) *layout {
 	c.joinNames()
 	if f.kind == record.Ticket {
 		c.askForTypes()
+		c.askForRest()
 	}
 	for i, t := range ly.titles {
 		if !c.taken[i] && t != "" && (profiles == nil || profiles[i].filled > 0) {

@@ -141,7 +141,7 @@ func (s *Source) checkStates() error {
 		if !slices.Contains(severity, s.States[word]) && state == "" {
 			return fmt.Errorf("%w: --states %s=%s: the states are %s", ErrUsage, word, s.States[word], strings.Join(severity, ", "))
 		}
-		states[plain(word)] = state
+		states[saying(word)] = state
 	}
 	s.States = states
 	return nil

@@ -58,10 +58,11 @@ func openNDJSON(ctx context.Context, sp *spool, src *Source) (file, error) {
 	var asked Questions
 	for _, name := range sortedKeys(n.asked) {
 		p := n.asked[name]
+		c := &chooser{ly: &layout{titles: []string{name}}, src: src, profiles: []profile{*p}}
 		known := p.share(func(v string) bool { return stateOf(v, src.States) != "" || begins(plain(v), tellingValues) })
-		if p.counts != nil && (begins(plain(name), tellingTitles) || 2*known >= p.filled) {
-			ly := &layout{titles: []string{name}}
-			asked = append(asked, (&chooser{ly: ly, src: src, profiles: []profile{*p}}).question(0))
+		title := plain(name)
+		if p.counts != nil && (tells(title) || isDebt(title) || begins(title, tellingTitles) || 2*known >= p.filled || c.saysOut(p)) {
+			asked = append(asked, c.question(0))
 		}
 	}
 	if len(asked) > 0 {
@@ -191,7 +192,7 @@ func (n *ndjson) skip(f form, m record.Member) {
 	}
 	if n.asked != nil && f.kind == record.Ticket {
 		p := n.asked[m.Name]
-		if p == nil && len(n.asked) < maxUnknown {
+		if p == nil && len(n.asked) < maxColumns {
 			p = &profile{counts: map[string]int{}}
 			n.asked[m.Name] = p
 		}

@@ -147,7 +147,7 @@ func openCSV(ctx context.Context, sp *spool, in *lines, src *Source) (file, erro
 		if err := skipTo(rows, ly.line); err != nil {
 			return nil, errors.Join(err, closer.Close())
 		}
-		rows.width, rows.full = len(ly.titles), ly.full
+		rows.width, rows.full = len(trimRight(ly.header.texts)), ly.full
 		return rows, nil
 	})
 }

@@ -30,6 +30,10 @@ type profile struct {
 	whole   int            // integers
 	numbers int            // amounts
 	zeros   int            // of these, those of nothing
+	below   int            // and those below zero
+	long    int            // whole numbers of more than two digits
+	telling int            // cells that begin as words for states do
+	outs    int            // cells with a word that keeps somebody out
 	dates   dateEvidence
 	unique  map[uint64]struct{} // the different values, of columns that may hold codes
 }
@@ -51,13 +55,29 @@ func newProfiler(columns int, codes func(column int) bool) *profiler {
 	return p
 }
 
+// add studies a row. Columns beyond the titled ones are studied too, if they hold anything.
 func (p *profiler) add(texts []string) {
+	for i := len(p.columns); i < min(len(texts), maxColumns); i++ {
+		if clean(texts[i]) != "" {
+			p.grow(i + 1)
+		}
+	}
 	for i := range p.columns {
 		cell := ""
 		if i < len(texts) {
 			cell = clean(texts[i])
 		}
 		p.columns[i].add(cell, p.seed)
+	}
+}
+
+func (p *profiler) grow(columns int) {
+	rows := 0
+	if len(p.columns) > 0 {
+		rows = p.columns[0].rows
+	}
+	for len(p.columns) < columns {
+		p.columns = append(p.columns, profile{rows: rows, counts: map[string]int{}})
 	}
 }
 
@@ -102,16 +122,29 @@ func (p *profile) study(cell string) {
 	if codeLike(cell) {
 		p.codes++
 	}
-	if truths[plain(cell)] != "" {
+	if truthOf(cell) != "" {
 		p.truths++
+	}
+	text := plain(cell)
+	if begins(text, tellingValues) {
+		p.telling++
+	}
+	if keepsOut(text) {
+		p.outs++
 	}
 	if strings.Trim(cell, "0123456789") == "" {
 		p.whole++
+		if len(cell) > 2 {
+			p.long++
+		}
 	}
 	if sign, ok := signOf(cell); ok {
 		p.numbers++
-		if sign == 0 {
+		switch {
+		case sign == 0:
 			p.zeros++
+		case sign < 0:
+			p.below++
 		}
 	}
 }
@@ -139,6 +172,16 @@ func sample(cell string) string {
 
 // mostly tells whether a count is true of more than half of the cells that were looked at.
 func (p *profile) mostly(n int) bool { return 2*n > p.studied }
+
+// isAmounts tells numbers that are no short codes, 1, 2, 3.
+func (p *profile) isAmounts() bool {
+	return p.numbers == p.studied && (p.whole < p.numbers || p.long > 0)
+}
+
+// isNumbering tells a column in which every row has a number or code of its own.
+func (p *profile) isNumbering() bool {
+	return p.filled == p.rows && p.filled > 3 && p.mostly(p.codes) && p.mostly(p.digits) && (p.counts == nil || len(p.counts) == p.filled)
+}
 
 // Value is one value of a column and in how many rows it stands.
 type Value struct {

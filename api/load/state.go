@@ -56,7 +56,7 @@ func deciderOf(column int, title string) decider {
 
 // stateOf is the state that a word means, "" where it is not known; own are the words that --states explains.
 func stateOf(cell string, own map[string]string) string {
-	p := plain(cell)
+	p := saying(cell)
 	if s, ok := own[p]; ok {
 		return s
 	}
@@ -65,15 +65,14 @@ func stateOf(cell string, own map[string]string) string {
 
 // means is what a cell says of its ticket: the place in severity; not known with -1.
 func (d decider) means(cell string, own map[string]string) int {
-	p := plain(cell)
+	p := saying(cell)
 	state := stateOf(cell, own)
 	if d.when == whenOwed && own[p] == "" {
 		return slices.Index(severity, owing(cell))
 	}
 	if d.state != "" && own[p] == "" {
-		_, dated := threeNumbers(cell)
-		switch yes := truths[p]; {
-		case yes == d.when, d.when == "true" && dated:
+		switch yes := truthOf(cell); {
+		case yes == d.when, d.when == "true" && isDated(cell):
 			state = d.state
 		case yes != "", p == "" && d.when == "true":
 			state = severity[0]
@@ -111,6 +110,10 @@ const (
 
 // state puts a ticket's state into the draft: the strictest that its columns say.
 func (t *tableDrafts) state(d *draft, row cells) *Rejection {
+	if word, ok := t.cells.states[""]; ok && len(t.ly.deciders) == 0 {
+		d.body = appendMember(d.body, nameState, record.Quote(word)) // no column says a state: every cell of it is blank
+		return nil
+	}
 	worst, blank := -1, -1
 	for _, by := range t.ly.deciders {
 		cell := ""
@@ -121,7 +124,7 @@ func (t *tableDrafts) state(d *draft, row cells) *Rejection {
 		switch {
 		case said >= 0:
 			worst = max(worst, said)
-		case plain(cell) == "":
+		case saying(cell) == "":
 			blank = by.column
 		case spoiled(cell):
 			return &Rejection{row.line, t.ly.column(by.column), "an error value of a spreadsheet"}

@@ -94,7 +94,7 @@ func (t *tableDrafts) read(row cells) (draft, *Rejection) {
 			return d, r
 		}
 	}
-	if name := t.ly.cell(nameHolder, row.texts); t.ly.form.kind == record.Ticket && name != "" && hasWord(plain(name), notAdmitted) {
+	if name := t.ly.cell(nameHolder, row.texts); t.ly.form.kind == record.Ticket && name != "" && keepsOut(plain(name)) {
 		return d, &Rejection{row.line, t.ly.title(nameHolder), "the name says that the ticket is cancelled, refunded, blocked or not paid"}
 	}
 	if r := t.state(&d, row); r != nil {
@@ -186,11 +186,11 @@ func (t *tableDrafts) checkin(texts []string) (entered bool, at time.Time) {
 		cell := clean(texts[i])
 		if isDated(cell) {
 			entered = true
-			if m, ok := moment(cell, t.ly.orders[nameCheckin]); ok {
+			if m, fault := t.cells.moment(nameCheckin, cell); fault == "" {
 				at = inZone(m, t.zone)
 			}
 		}
-		entered = entered || truths[plain(cell)] == "true"
+		entered = entered || truthOf(cell) == "true"
 	}
 	for _, by := range t.ly.deciders {
 		entered = entered || by.column < len(texts) && plain(texts[by.column]) == "checked in"

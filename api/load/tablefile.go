@@ -32,9 +32,6 @@ func newTableFile(ctx context.Context, src *Source, ly *layout, start func(ly *l
 	if len(ly.titles) > maxColumns {
 		return nil, tooWide(ly.line, len(ly.titles))
 	}
-	if err := ly.checkNames(src); err != nil {
-		return nil, err
-	}
 	p := newProfiler(len(ly.titles), func(i int) bool { return slices.Contains(words(nameCode), plainTitle(ly.titles[i])) })
 	err := t.each(func(row cells) { p.add(row.texts) })
 	if err != nil {
@@ -101,7 +98,7 @@ type Type struct {
 }
 
 // chooseTypes counts the types of tickets, and asks which are meant where some are hardly admissions: in a shop's list a T-shirt
-// is a position like any other, but nobody is named on it.
+// is a position like any other, but nobody is named on it, or its name says so. Where all are goods, as at a dinner, nothing is asked.
 func (t *tableFile) chooseTypes() error {
 	if !t.ly.fed(nameType) {
 		if len(t.src.OnlyTypes) > 0 {
@@ -109,7 +106,7 @@ func (t *tableFile) chooseTypes() error {
 		}
 		return nil
 	}
-	if !t.ly.origin.types && len(t.src.OnlyTypes) == 0 {
+	if !t.ly.origin.types && len(t.src.OnlyTypes) == 0 && !t.mayHoldGoods() {
 		return nil
 	}
 	if err := t.countTypes(); err != nil {
@@ -133,6 +130,22 @@ func (t *tableFile) chooseTypes() error {
 	}
 	return nil
 }
+
+// mayHoldGoods tells a list in which some rows name nobody, or a type is called as goods are.
+func (t *tableFile) mayHoldGoods() bool {
+	for _, f := range t.ly.feeds {
+		if len(f.parts) != 1 || len(f.parts[0]) != 1 {
+			continue
+		}
+		p := &t.ly.profiles[f.parts[0][0]]
+		if f.name == nameHolder && p.filled < p.rows || f.name == nameType && p.share(isGoods) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func isGoods(name string) bool { return hasWord(plain(name), goods) }
 
 // typeNames are the types that --only-type names, each by itself or several between commas.
 func typeNames(flags, known []string) (out []string) {
@@ -170,8 +183,9 @@ func (t *tableFile) countTypes() error {
 func (t *tableFile) askForTypes() error {
 	var named, others []string
 	var values []Value
+	names := slices.ContainsFunc(t.types, func(one Type) bool { return one.Named > 0 })
 	for _, one := range t.types {
-		if one.Named > 0 {
+		if (one.Named > 0 || !names) && !isGoods(one.Name) {
 			named = append(named, one.Name)
 			continue
 		}
@@ -182,7 +196,7 @@ func (t *tableFile) askForTypes() error {
 		return nil
 	}
 	return Questions{{
-		Column: t.ly.title(nameType), Text: "has products on which nobody is named: they may be no admissions", Values: values,
+		Column: t.ly.title(nameType), Text: "has products on which nobody is named, or that are called as goods are: they may be no admissions", Values: values,
 		Flags: []string{
 			fmt.Sprintf("--only-type '%s' to leave them out", strings.Join(named, ",")),
 			fmt.Sprintf("--only-type '%s' to let them in", strings.Join(append(named, others...), ",")),

@@ -112,9 +112,28 @@ func alias(pairs ...string) map[string]string {
 
 // truths are the words for yes and no.
 var truths = map[string]string{
-	"sim": "true", "s": "true", "verdadeiro": "true", "x": "true", "v": "true",
+	"sim": "true", "s": "true", "si": "true", "verdadeiro": "true", "x": "true", "v": "true",
 	"nao": "false", "n": "false", "falso": "false",
 	"true": "true", "yes": "true", "y": "true", "1": "true", "false": "false", "no": "false", "0": "false",
+}
+
+// marks are the signs that people tick with. A cross is none of them: it means yes to one and no to another.
+var marks = map[string]string{"✓": "true", "✔": "true", "☑": "true", "✅": "true", "√": "true", "☐": "false", "⬜": "false"}
+
+// truthOf is the yes or no that a cell says; "" where it says neither.
+func truthOf(cell string) string {
+	if t := truths[plain(cell)]; t != "" {
+		return t
+	}
+	return marks[strings.Trim(cell, " \ufe0f\ufe0e")]
+}
+
+// saying is what a cell says of a state: its plain form; of signs alone, the signs. A dash says nothing.
+func saying(cell string) string {
+	if p := plain(cell); p != "" {
+		return p
+	}
+	return strings.Trim(cell, " -–—.\u00a0\ufe0f\ufe0e")
 }
 
 // plain is a text's form for comparison: lower case, no accents, one space for whatever is neither letter nor digit.
@@ -123,7 +142,7 @@ func plain(s string) string {
 	gap := false
 	for _, r := range norm.NFD.String(strings.ToLower(s)) {
 		switch {
-		case unicode.Is(unicode.Mn, r) || r == 'º' || r == 'ª' || r == '°':
+		case unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Cf, r) || r == 'º' || r == 'ª' || r == '°':
 		case unicode.IsLetter(r) || unicode.IsDigit(r):
 			if gap && b.Len() > 0 {
 				b.WriteByte(' ')
