@@ -38,6 +38,7 @@ type layout struct {
 	orders    map[string]dateOrder
 	ignored   []string
 	profiles  []profile // nil while the header is looked for
+	headings  []heading // above the header
 }
 
 // findHeader picks the row that names the most fields, the first of equals, and lays the columns out; nil where none names any.
@@ -50,6 +51,11 @@ func findHeader(top []cells, f form, src *Source) *layout {
 		ly := lay(row, f, src, nil)
 		if n := ly.named(); n > 0 && (best == nil || n > best.named()) {
 			best = ly
+		}
+	}
+	for _, row := range top {
+		if h, ok := headingOf(row); ok && best != nil && row.line < best.line {
+			best.headings = append(best.headings, h)
 		}
 	}
 	return best

@@ -88,7 +88,7 @@ func (p *profile) add(cell string, seed maphash.Seed) {
 	}
 	p.filled++
 	if p.unique != nil {
-		p.unique[maphash.String(seed, cell)] = struct{}{}
+		p.unique[maphash.String(seed, withoutFormat(cell))] = struct{}{}
 	}
 	before := 0
 	if p.counts != nil {

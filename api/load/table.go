@@ -23,6 +23,7 @@ type tableDrafts struct {
 	rows  table
 	ly    *layout
 	only  []string // the types of tickets that are taken, in plain form; nil = all
+	twice contradictions
 	cells cellReader
 	over  []int // columns that said something else than one before them
 	left  int   // rows of other types
@@ -100,6 +101,9 @@ func (t *tableDrafts) read(row cells) (draft, *Rejection) {
 	if r := t.state(&d, row); r != nil {
 		return d, r
 	}
+	if t.twice.has(t.ly, row.texts) {
+		return d, &Rejection{row.line, t.ly.title(nameCode), faultTwoStates}
+	}
 	d.entered, d.at = t.checkin(row.texts)
 	d.body = append(d.body, '}')
 	return d, nil
@@ -119,6 +123,9 @@ func (ly *layout) stray(texts []string) (at int, fault string) {
 	}
 	if titled > 0 && titled == filled && (titled > 1 || len(ly.titles) == 1) {
 		return ly.firstColumn(), "the header once more"
+	}
+	if _, ok := headingOf(cells{texts: texts}); ok && ly.form.kind == record.Ticket {
+		return ly.firstColumn(), faultHeading
 	}
 	if filled > 2 || len(ly.titles) <= filled {
 		return 0, ""

@@ -13,22 +13,24 @@ import (
 
 // tableFile is a table whose columns are chosen.
 type tableFile struct {
-	ctx   context.Context
-	ly    *layout
-	src   *Source
-	only  []string // the types that are taken, in plain form; nil = all
-	types []Type
-	rows  int
-	test  int // tickets of a trial that were left out
-	cells cellReader
-	start func(ly *layout) (table, error) // opens the rows below the header
-	end   func() error
+	ctx      context.Context
+	ly       *layout
+	src      *Source
+	only     []string // the types that are taken, in plain form; nil = all
+	types    []Type
+	rows     int
+	headings []heading
+	test     int // tickets of a trial that were left out
+	cells    cellReader
+	twice    contradictions
+	start    func(ly *layout) (table, error) // opens the rows below the header
+	end      func() error
 }
 
 // newTableFile reads a table through, chooses its columns by their titles and their values, and asks about what it does not
 // understand.
 func newTableFile(ctx context.Context, src *Source, ly *layout, start func(ly *layout) (table, error)) (*tableFile, error) {
-	t := &tableFile{ctx: ctx, ly: ly, src: src, start: start, end: func() error { return nil }}
+	t := &tableFile{ctx: ctx, ly: ly, src: src, headings: ly.headings, start: start, end: func() error { return nil }}
 	if len(ly.titles) > maxColumns {
 		return nil, tooWide(ly.line, len(ly.titles))
 	}
@@ -44,8 +46,10 @@ func newTableFile(ctx context.Context, src *Source, ly *layout, start func(ly *l
 	if err := t.ly.check(src); err != nil {
 		return nil, err
 	}
-	if err := t.chooseTypes(); err != nil {
-		return nil, err
+	for _, step := range []func() error{t.checkHeadings, t.chooseTypes, t.contradict} {
+		if err := step(); err != nil {
+			return nil, err
+		}
 	}
 	t.cells = cellReader{own: t.ly.origin == ownOrigin, states: src.States, orders: t.ly.orders, utc: t.ly.origin.utc}
 	return t, nil
@@ -68,6 +72,9 @@ func (t *tableFile) each(fn func(row cells)) (err error) {
 		case err != nil:
 			return err
 		}
+		if h, ok := headingOf(row); ok && t.ly.profiles == nil {
+			t.headings = append(t.headings, h)
+		}
 		if row.fault != "" {
 			continue
 		}
@@ -82,7 +89,7 @@ func (t *tableFile) drafts() (drafts, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &tableDrafts{rows: rows, ly: t.ly, only: t.only, cells: t.cells, zone: t.src.zone}
+	d := &tableDrafts{rows: rows, ly: t.ly, only: t.only, twice: t.twice, cells: t.cells, zone: t.src.zone}
 	d.cells.words = map[string]string{}
 	return d, nil
 }

@@ -140,6 +140,9 @@ func (w *workbook) sheetTable(name string, ly *layout, src *Source) (*tableFile,
 	if err != nil {
 		return nil, fmt.Errorf("read the workbook: %w", err)
 	}
+	if keepsOut(plain(name)) {
+		ly.headings = append(ly.headings, heading{text: name})
+	}
 	t, err := newTableFile(w.ctx, src, ly, func(ly *layout) (table, error) { return w.below(name, ly) })
 	if err != nil {
 		return nil, err

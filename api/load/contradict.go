@@ -1,0 +1,64 @@
+package load
+
+import (
+	"hash/maphash"
+)
+
+// Of a code that two rows give different states, as a sale and its refund, nobody knows which counts: neither row is taken.
+
+const faultTwoStates = "the same code stands in several lines, with different states"
+
+// contradictions are the codes of different states, as hashes under one seed.
+type contradictions struct {
+	seed  maphash.Seed
+	codes map[uint64]bool
+}
+
+// contradict reads the table once more, if a code stands in it twice.
+func (t *tableFile) contradict() error {
+	if len(t.ly.deciders) == 0 || !t.repeatsCodes() {
+		return nil
+	}
+	t.twice = contradictions{maphash.MakeSeed(), map[uint64]bool{}}
+	said := map[uint64]int8{}
+	return t.each(func(row cells) {
+		code := t.twice.hash(t.ly, row.texts)
+		state := int8(t.ly.strictest(row.texts, t.src.States))
+		if before, ok := said[code]; ok && before != state {
+			t.twice.codes[code] = true
+		}
+		said[code] = state
+	})
+}
+
+func (t *tableFile) repeatsCodes() bool {
+	for _, f := range t.ly.feeds {
+		if f.name != nameCode {
+			continue
+		}
+		p := &t.ly.profiles[f.parts[0][0]]
+		return len(f.columns()) > 1 || p.unique == nil || len(p.unique) < p.filled
+	}
+	return false
+}
+
+// hash stands for a row's code, and its event where a column names one.
+func (c *contradictions) hash(ly *layout, texts []string) uint64 {
+	return maphash.String(c.seed, ly.cell(nameEvent, texts)+"\x00"+withoutFormat(clean(ly.cell(nameCode, texts))))
+}
+
+// has tells a row of such a code.
+func (c *contradictions) has(ly *layout, texts []string) bool {
+	return len(c.codes) > 0 && c.codes[c.hash(ly, texts)]
+}
+
+// strictest is the place in severity of what the columns say; -1 where none says anything.
+func (ly *layout) strictest(texts []string, own map[string]string) int {
+	worst := -1
+	for _, by := range ly.deciders {
+		if by.column < len(texts) {
+			worst = max(worst, by.means(clean(texts[by.column]), own))
+		}
+	}
+	return worst
+}
