@@ -95,7 +95,7 @@ func (ly *layout) check(src *Source) error {
 		if field == nameEvent {
 			continue // the flag is the nearest
 		}
-		t, ok := nearest(field, ly.ignored, true)
+		t, ok := nearest(field, ly.mayBe(field), true)
 		if !ok && field == nameCode && ly.fed(nameExternal) {
 			t, ok = ly.title(nameExternal), true
 		}
@@ -104,6 +104,19 @@ func (ly *layout) check(src *Source) error {
 		}
 	}
 	return e
+}
+
+// mayBe are the unread columns whose values do not speak against a field.
+func (ly *layout) mayBe(field string) (titles []string) {
+	if field != nameCode || ly.profiles == nil {
+		return ly.ignored
+	}
+	for i, t := range ly.titles {
+		if p := &ly.profiles[i]; slices.Contains(ly.ignored, ly.nth(i)) && p.filled > 0 && 2*p.filled >= p.rows && p.mostly(p.codes) && !hasWord(plainTitle(t), placeTitles) {
+			titles = append(titles, ly.nth(i))
+		}
+	}
+	return titles
 }
 
 // unfit is a column that is called a code and holds none.

@@ -127,7 +127,7 @@ var (
 )
 
 // scientific is how a spreadsheet shows a number that is too long for its cell: 9,00001E+16.
-var scientific = regexp.MustCompile(`^-?\d+([.,]\d+E[+-]?|E[+-])\d+$`)
+var scientific = regexp.MustCompile(`(?i)^-?\d+([.,]\d+E[+-]?|E[+-])\d+$`)
 
 // errorValues are what a formula leaves that cannot be worked out, in English and in Portuguese.
 var errorValues = []string{

@@ -80,6 +80,15 @@ func TestACodeOfTwoStatesIsRefused(t *testing.T) {
 	}
 }
 
+// TestAShopsListWithoutStatesIsSaid: what the shop's own list would tell is missing, and every ticket is taken as valid.
+func TestAShopsListWithoutStatesIsSaid(t *testing.T) {
+	s := congregation(t)
+	rep := mustImport(t, s, load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader("Nº ingresso;Nome;Tipo de ingresso;Nº pedido;Cupom de Desconto\n4F00XK00TQABCDE;Ana;Inteira;7A;\n")})
+	if !strings.Contains(strings.Join(rep.Warnings, "\n"), "leaves out who has paid") {
+		t.Errorf("warnings = %v, want one about the states that are missing", rep.Warnings)
+	}
+}
+
 // TestAHeadingOverRowsMayDecide: where no column says a state, a line that says it of what stands below stops the import.
 func TestAHeadingOverRowsMayDecide(t *testing.T) {
 	for name, file := range map[string]string{
@@ -144,6 +153,8 @@ func TestImportReadsSigns(t *testing.T) {
 		"names that say it":               {"Código;Nome\n" + rowsOf("Ana (pendente)", "Bia - NÃO PAGO", "Caio (lista de espera)", "Davi"), states(1, 0, 0, 0), 3},
 		"answers and numbers":             {"Código;Nº de confirmação;Precisa de acessibilidade?;Deseja receber novidades?\n" + rowsOf("9381;sim;não", "9382;não;sim", "9383;não;não", "9384;não;não"), states(4, 0, 0, 0), 0},
 		"a title with a hidden character": {"Código;Canc\u200belado\n" + rowsOf("não", "sim", "não"), states(2, 0, 0, 1), 0},
+		"a code that lost its digits":     {"Código;Status\n1.23457e+12;pago\n1,23457E+12;pago\nKX7A;pago\nKX7B;pago\nKX7C;pago\n", states(3, 0, 0, 0), 2},
+		"a Spanish list":                  {"Código secreto del ticket;Código postal;Nombre del asistente;Válido hasta\nKX7A;1000;Ana;31/12/2026\nKX7B;1001;Bea;31/12/2026\n", states(2, 0, 0, 0), 0},
 		"a dinner":                        {"Código;Tipo\n" + rowsOf("Jantar individual", "Jantar casal"), states(2, 0, 0, 0), 0},
 	} {
 		s := congregation(t)

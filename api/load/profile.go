@@ -122,10 +122,10 @@ func (p *profile) study(cell string) {
 	if codeLike(cell) {
 		p.codes++
 	}
-	if truthOf(cell) != "" {
+	text := plain(cell)
+	if truths[text] != "" || text == "" && truthOf(cell) != "" {
 		p.truths++
 	}
-	text := plain(cell)
 	if begins(text, tellingValues) {
 		p.telling++
 	}

@@ -235,6 +235,9 @@ func (t *tableFile) plan(rep *Report) {
 	for _, i := range t.ly.checkins {
 		rep.Columns = append(rep.Columns, t.column(nameCheckin, "its title", [][]int{{i}}))
 	}
+	if _, all := t.src.States[""]; t.sells() && len(t.ly.deciders) == 0 && !all {
+		rep.Warnings = append(rep.Warnings, "this list leaves out who has paid and who has cancelled: every ticket is taken as valid; export it again with that column, or say --states '=unpaid'")
+	}
 	rep.Types = t.types
 	for _, one := range t.types {
 		if one.Left && t.only == nil {
@@ -251,6 +254,11 @@ func (t *tableFile) plan(rep *Report) {
 		rep.Warnings = append(rep.Warnings, counted(rep.Entered, "ticket was", "tickets were")+
 			" used already, as the file says; --checkins writes that down, else they can be used once more")
 	}
+}
+
+// sells tells the list of a shop, which knows who has paid.
+func (t *tableFile) sells() bool {
+	return t.ly.form.kind == record.Ticket && t.ly.origin != nothing && t.ly.origin != ownOrigin
 }
 
 func (t *tableFile) column(field, why string, parts [][]int) Column {

@@ -18,13 +18,13 @@ var titles = []struct {
 	{"event_id", "event id|id do evento|evento id|id evento|codigo do evento"},
 	{"code", "codigo|ticket code|code|barcode|barcode number|bar code|codigo de barras|codigo do ingresso|codigo ingresso|n do ingresso|" +
 		"n ingresso|n de ingresso|no do ingresso|numero do ingresso|numero ingresso|numero de ingresso|ticket number|ticket no|qr code|qrcode|codigo qr|ticket secret|segredo do ingresso|secret|segredo|" +
-		"codigo de entrada|codigo de la entrada|numero de entrada|localizador"},
+		"codigo de entrada|codigo de la entrada|numero de entrada|localizador|secreto|secreto del ticket|codigo secreto|codigo secreto del ticket"},
 	{"type", "tipo|tipo de ingresso|tipo do ingresso|tipo ingresso|ingresso|ticket type|ticket|tipo de entrada|product|produto|producto;categoria|modalidade;setor;lote"},
 	{"state", "ticket status|ticket state|attendee status|status do participante|status do ingresso|situacao do ingresso|" +
 		"estado do ingresso|situacao da inscricao|status da inscricao|estado da inscricao|order status|status do pedido|situacao do pedido|" +
 		"estado do pedido|estado de pagamento|estado del pago|estado del pedido;situacao|status|estado|payment status|status do pagamento|estado do pagamento|situacao do pagamento|pagamento"},
 	{"holder_name", "holder|holder name|participante|nome do participante|titular|nome do titular|attendee|attendee name|" +
-		"inscrito|nome do inscrito|portador|nome do portador|convidado|nome do convidado|guest|guest name;" +
+		"asistente|nombre del asistente|inscrito|nome do inscrito|portador|nome do portador|convidado|nome do convidado|guest|guest name;" +
 		"nome|name|full name|nome completo|nombre|nombre completo;cliente|nome do cliente|comprador|nome do comprador|buyer|buyer name"},
 	{"full_name", "nome|name|nome completo|full name|nome do membro;pessoa"},
 	{"name", "nome;titulo|title;descricao"},
@@ -34,7 +34,7 @@ var titles = []struct {
 	{"mobile_phone", "celular|telefone celular|mobile|mobile phone|mobile phone number|cell|cell phone|cellphone;whatsapp"},
 	{"order", "pedido|order id|order number|order code|numero do pedido|n do pedido|codigo do pedido|codigo del pedido|compra|n da compra;reserva;familia|household"},
 	{"valid_from", "valido de|valido desde|valido a partir de|inicio da validade|not before"},
-	{"valid_until", "valido ate;validade|vencimento|expira em|fim da validade|expires|valid to"},
+	{"valid_until", "valido ate|valido hasta;validade|vencimento|expira em|fim da validade|expires|valid to"},
 	{"person_id", "person id|id da pessoa|id pessoa|id do membro"},
 	{"person", "person id|id da pessoa|id pessoa|id do membro"},
 	{"church_id", "id da igreja|id igreja|igreja id|codigo da igreja|church id"},
