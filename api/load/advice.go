@@ -153,22 +153,32 @@ func (ly *layout) ask(src *Source) error {
 			continue
 		}
 		for _, i := range f.columns() {
-			order, why := ly.profiles[i].dates.order()
-			switch {
-			case src.Dates != "":
-				order = dateOrder(src.Dates)
-			case why != "" && ly.origin.dates != "" && ly.profiles[i].dates.agrees(ly.origin.dates):
-				order = ly.origin.dates
-			case why != "":
-				ly.questions = append(ly.questions, &Question{Column: ly.nth(i), Text: why, Flags: []string{"--dates dmy", "--dates mdy"}})
-			}
-			ly.orders[f.name] = order
+			ly.chooseOrder(f.name, i, src)
+		}
+	}
+	for _, i := range ly.checkins {
+		if src.Checkins && ly.profiles != nil && ly.profiles[i].dates != (dateEvidence{}) {
+			ly.chooseOrder(nameCheckin, i, src)
 		}
 	}
 	if len(ly.questions) > 0 {
 		return ly.questions
 	}
 	return nil
+}
+
+// chooseOrder decides in which order a column's dates are written, or asks.
+func (ly *layout) chooseOrder(field string, column int, src *Source) {
+	order, why := ly.profiles[column].dates.order()
+	switch {
+	case src.Dates != "":
+		order = dateOrder(src.Dates)
+	case why != "" && ly.origin.dates != "" && ly.profiles[column].dates.agrees(ly.origin.dates):
+		order = ly.origin.dates
+	case why != "":
+		ly.questions = append(ly.questions, &Question{Column: ly.nth(column), Text: why, Flags: []string{"--dates dmy", "--dates mdy"}})
+	}
+	ly.orders[field] = order
 }
 
 func dated(f *record.Field) bool {

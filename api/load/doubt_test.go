@@ -90,6 +90,23 @@ func TestAShopsListWithoutStatesIsSaid(t *testing.T) {
 	}
 }
 
+// TestWhenSomebodyCameInHasOneReading: with --checkins a day that may be a month is asked about.
+func TestWhenSomebodyCameInHasOneReading(t *testing.T) {
+	s := congregation(t)
+	src := load.Source{Kind: "ticket", Event: 7, Checkins: true}
+	const file = "Code;Checked in\nKX7A;11/12/2026 19:30\n"
+	src.Reader = strings.NewReader(file)
+	_, err := load.Import(context.Background(), s, kv.Operator(), src, nil)
+	var asked load.Questions
+	if !errors.As(err, &asked) || asked[0].Column != "Checked in" || len(tickets(t, s)) != 0 {
+		t.Fatalf("error = %v, want a question about Checked in", err)
+	}
+	src.Reader, src.Dates = strings.NewReader(file), "mdy"
+	if rep := mustImport(t, s, src); rep.Admitted != 1 {
+		t.Errorf("%+v, want one checked in", rep)
+	}
+}
+
 // TestAHeadingOverRowsMayDecide: where no column says a state, a line that says it of what stands below stops the import.
 func TestAHeadingOverRowsMayDecide(t *testing.T) {
 	for name, file := range map[string]string{
