@@ -181,7 +181,7 @@ func (c *chooser) decides(column int) (d decider, sure, ask bool) {
 		begins(title, payTitles) && p.mostly(p.truths) && !begins(title, mailTitles):
 		return c.decidesByValues(d, p)
 	}
-	return d, false, c.saysOut(p) || p.mostly(p.telling) || p.outs > 0 && c.origin == nothing
+	return d, false, c.saysOut(p) || 2*p.telling >= p.studied || p.outs > 0 && c.origin == nothing
 }
 
 func isDebt(title string) bool { return hasWord(title, debtWords) || hasPhrase(title, debtPhrases) }
@@ -207,7 +207,7 @@ func (c *chooser) decidesByValues(d decider, p *profile) (_ decider, sure, ask b
 	case p.isNumbering():
 		return d, false, false
 	case p.counts == nil:
-		return d, false, p.mostly(p.telling) || p.outs > 0
+		return d, false, 2*p.telling >= p.studied || p.outs > 0
 	}
 	return d, false, true
 }
