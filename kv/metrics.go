@@ -35,7 +35,7 @@ func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
 		m.checkins.WithLabelValues(string(o))
 	}
 	m.writable.Set(1)
-	m.collectors = []prometheus.Collector{m.writable, m.checkins, m.commits, m.group, m.corrupt, m.fallbacks, sizeGauge(s), seqGauge(s), doublesGauge(s), erasuresGauge(s), unfinishedGauge(s), newMattersGauge(s)}
+	m.collectors = []prometheus.Collector{m.writable, m.checkins, m.commits, m.group, m.corrupt, m.fallbacks, sizeGauge(s), seqGauge(s), doublesGauge(s), erasuresGauge(s), unfinishedGauge(s), newMattersGauge(s), newUpkeepGauge(s)}
 	for _, k := range record.Kinds() {
 		m.collectors = append(m.collectors, recordsGauge(s, k))
 	}

@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -80,19 +79,7 @@ func backupsBeside(dir string) (all []backup) {
 
 // writeNewest has the file beside the store tell of a backup too.
 func (s *Store) writeNewest(b backup) error {
-	f, err := os.CreateTemp(s.dir, OwnPrefix+"*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b.with(backupsBeside(s.dir)))
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), filepath.Join(s.dir, newestName))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the first error is the one to tell
-		return err
-	}
-	return syncDir(s.dir)
+	return replaceSmall(s.dir, newestName, b.with(backupsBeside(s.dir)))
 }
 
 // NoteBackup remembers that a file holds what the store holds now: *Forbidden.

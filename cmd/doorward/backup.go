@@ -68,7 +68,7 @@ func (m *Main) backup(ctx context.Context, set *settings, file string) (made man
 	}
 	err = m.onCopy(ctx, set, func(dir string, of manifest) error {
 		made = of
-		made.File = filepath.Base(cmp.Or(real, file))
+		made.File = filepath.Base(real)
 		var err error
 		if made.SHA256, err = m.checkAndSum(ctx, set, dir); err != nil {
 			return err
@@ -80,9 +80,6 @@ func (m *Main) backup(ctx context.Context, set *settings, file string) (made man
 	}
 	if err != nil {
 		return manifest{}, err
-	}
-	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-		return made, err // what went into a pipe is nowhere to be found again
 	}
 	if err := m.noteBackup(ctx, set, file); err != nil {
 		fmt.Fprintf(m.Stderr, "doorward: %s is made; only the store could not note where it lies, so that no erasure will name it: %v\n", file, err)
@@ -104,6 +101,7 @@ func (m *Main) checkAndSum(ctx context.Context, set *settings, dir string) (sum 
 	case err != nil:
 		return "", set.blamed(fmt.Errorf("the file %s cannot be backed up as it is: %w", kv.Path(set.data), err))
 	}
+	m.noteVerify(set.data, 0)
 	return sum, nil
 }
 
@@ -150,16 +148,17 @@ func (m *Main) checkTarget(dir, file string) (real string, err error) {
 		return "", err
 	}
 	target, missing := os.Stat(file)
-	if missing == nil && target.IsDir() {
+	switch {
+	case missing == nil && target.IsDir():
 		return "", usageError{fmt.Errorf("%s is a folder", file)}
+	case missing == nil && !target.Mode().IsRegular():
+		return "", usageError{fmt.Errorf("%s is no regular file: a backup has its manifest beside it, and is read again", file)}
 	}
 	if real, err = fileAt(file); err != nil {
 		return "", usageError{err}
 	}
-	if real != "" {
-		if err := mayHaveManifest(real); err != nil {
-			return "", usageError{err}
-		}
+	if err := mayHaveManifest(real); err != nil {
+		return "", usageError{err}
 	}
 	if store, err := os.Stat(kv.Path(dir)); missing == nil && err == nil && os.SameFile(store, target) {
 		return "", usageError{fmt.Errorf("%s is the store itself", file)}

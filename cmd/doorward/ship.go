@@ -23,8 +23,8 @@ func ship(ctx context.Context, from, to string, made manifest) error {
 	switch {
 	case err != nil:
 		return err
-	case real == "": // a pipe has nothing beside it
-		return writeInto(ctx, to, checked(ctx, from, made.SHA256))
+	case real == "":
+		return fmt.Errorf("%s is no regular file any more", to)
 	}
 	free, err := takeTurn(ctx, filepath.Dir(real))
 	if err != nil {

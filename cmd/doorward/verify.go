@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"slices"
 	"syscall"
+	"time"
 
 	"doorward/kv"
 
@@ -34,9 +35,17 @@ func (m *Main) verifyCommand(set *settings) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return m.reportVerify(answer, kv.NewestBackup(set.data, set.zone), *asJSON)
+		return m.reportVerify(set.data, answer, kv.NewestBackup(set.data, set.zone), *asJSON)
 	}
 	return cmd
+}
+
+// noteVerify remembers beside the store when it was checked, and how many faults were found. Where nothing can be written, as on a disk
+// that is only read, that is said and the check counts all the same.
+func (m *Main) noteVerify(dir string, faults int64) {
+	if err := kv.NoteVerify(dir, kv.Verification{At: time.Now(), Faults: faults}); err != nil {
+		fmt.Fprintf(m.Stderr, "doorward: the check is done; only its time could not be noted: %v\n", err)
+	}
 }
 
 // verify has a child process check the store, since a damaged file can end its reader. Beside a running server it checks a copy: doors
@@ -163,8 +172,8 @@ func killedBy(state *os.ProcessState) error {
 	return fmt.Errorf("the check was killed by signal %d (%v): %w", end.Signal(), end.Signal(), errUnchecked)
 }
 
-// reportVerify prints what was found, and which backup is known where that is damage, which makes the command fail.
-func (m *Main) reportVerify(answer json.RawMessage, backup string, asJSON bool) error {
+// reportVerify notes and prints what was found, and which backup is known where that is damage, which makes the command fail.
+func (m *Main) reportVerify(dir string, answer json.RawMessage, backup string, asJSON bool) error {
 	var found struct {
 		Rows, Records, Damaged int64
 		Damage                 []string
@@ -172,6 +181,7 @@ func (m *Main) reportVerify(answer json.RawMessage, backup string, asJSON bool) 
 	if err := json.Unmarshal(answer, &found); err != nil {
 		return fmt.Errorf("the server's answer: %w", err)
 	}
+	m.noteVerify(dir, found.Damaged)
 	switch {
 	case asJSON:
 		if err := m.printJSON(answer); err != nil {

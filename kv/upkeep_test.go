@@ -1,0 +1,134 @@
+package kv_test
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+)
+
+// gauges reads all metrics of one name, by the value of their only label; "" for none.
+func gauges(t testing.TB, r *prometheus.Registry, name string) map[string]float64 {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			label := ""
+			for _, pair := range m.GetLabel() {
+				label = pair.GetValue()
+			}
+			if f.GetName() == name {
+				values[label] = m.GetGauge().GetValue()
+			}
+		}
+	}
+	return values
+}
+
+// TestMetricsTellOfTheLastBackupAndVerify: also after a restart.
+func TestMetricsTellOfTheLastBackupAndVerify(t *testing.T) {
+	dir, clock := folder(t), kvtest.NewClock(sunday)
+	for begin, want := range []float64{math.NaN(), float64(sunday.Unix())} {
+		r := prometheus.NewRegistry()
+		s := reopenable(t, kv.Config{Dir: dir, Clock: clock.Now, Registerer: r})
+		for _, name := range []string{"doorward_backup_timestamp_seconds", "doorward_verify_timestamp_seconds"} {
+			if got := gauge(t, r, name); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("opened for the %d. time: %s = %v, want %v", begin+1, name, got, want)
+			}
+		}
+		if begin > 0 {
+			if got := gauge(t, r, "doorward_verify_faults"); got != 3 {
+				t.Errorf("doorward_verify_faults = %v, want 3", got)
+			}
+		}
+		if err := s.NoteBackup(kv.Operator(), "/shelf/monday.db"); err != nil {
+			t.Fatal(err)
+		}
+		if err := kv.NoteVerify(dir, kv.Verification{At: sunday, Faults: 3}); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := s.LastBackup(kv.Operator()); err != nil || !b.At.Equal(sunday) || b.Path != "/shelf/monday.db" {
+			t.Errorf("LastBackup = %+v, %v", b, err)
+		}
+		if v, err := s.LastVerify(kv.Operator()); err != nil || !v.At.Equal(sunday) || v.Faults != 3 {
+			t.Errorf("LastVerify = %+v, %v", v, err)
+		}
+		door := kvtest.Login(t, s, "denomination", "people:GET")
+		if _, err := s.LastBackup(door); err == nil {
+			t.Error("LastBackup tells a key without admin where backups lie")
+		}
+		closed(t, s)
+	}
+}
+
+// TestMetricsTellWhichKeyEndsFirst: what was revoked or has no end does not count.
+func TestMetricsTellWhichKeyEndsFirst(t *testing.T) {
+	r, clock := prometheus.NewRegistry(), kvtest.NewClock(sunday)
+	s := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now, Registerer: r})
+	add := func(name string, life time.Duration) kv.Key {
+		spec := kv.KeySpec{Name: name, Level: kv.Level{Name: kv.Denomination}}
+		if life > 0 {
+			spec.Expires = sunday.Add(life)
+		}
+		k, _, err := s.AddKey(kv.Operator(), spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	add("for ever", 0)
+	if err := s.RevokeKey(kv.Operator(), add("revoked", time.Minute).ID); err != nil {
+		t.Fatal(err)
+	}
+	add("door", 2*time.Hour)
+	add("till", time.Hour)
+	for _, step := range []struct {
+		after   time.Duration
+		soonest time.Duration // 0 = none
+		name    string
+		expired float64
+	}{
+		{0, time.Hour, "till", 0}, {time.Hour, 2 * time.Hour, "door", 1}, {time.Hour, 0, "", 2},
+	} {
+		clock.Move(step.after)
+		want := math.NaN()
+		if step.soonest > 0 {
+			want = float64(sunday.Add(step.soonest).Unix())
+		}
+		if got := gauges(t, r, "doorward_key_expiry_timestamp_seconds")["key"]; fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("doorward_key_expiry_timestamp_seconds = %v, want %v", got, want)
+		}
+		if got := gauges(t, r, "doorward_keys_expired"); got["key"] != step.expired || got["laptop"] != 0 {
+			t.Errorf("doorward_keys_expired = %v, want %v", got, step.expired)
+		}
+		if keys, _, err := s.KeyExpiry(kv.Operator()); err != nil || keys.Name != step.name {
+			t.Errorf("KeyExpiry names %q, %v, want %q", keys.Name, err, step.name)
+		}
+	}
+}
+
+// TestMetricsCountCheckInsByEvent: only events of the store have a label, and refusals do not count.
+func TestMetricsCountCheckInsByEvent(t *testing.T) {
+	r := prometheus.NewRegistry()
+	s := kvtest.OpenConfig(t, kv.Config{Registerer: r})
+	one, other := newEvent(t, s, ""), newEvent(t, s, "")
+	for _, code := range []string{"A-1", "A-2"} {
+		newTicket(t, s, one, code, "")
+		scanned(t, s, door(t, s, one), kv.Attempt{Event: one, Code: code}, kv.Admitted)
+	}
+	scanned(t, s, door(t, s, other), kv.Attempt{Event: other, Code: "A-1"}, kv.UnknownCode)
+	got := gauges(t, r, "doorward_event_checkins")
+	if len(got) != 2 || got[strconv.FormatInt(one, 10)] != 2 || got[strconv.FormatInt(other, 10)] != 0 {
+		t.Errorf("doorward_event_checkins = %v, want 2 of event %d and none of event %d", got, one, other)
+	}
+}
