@@ -23,6 +23,7 @@ var (
 	errTooLarge   = errors.New("the request's body is too large")
 	errUnreadable = errors.New("the request's body could not be read")
 	errGone       = errors.New("the client went away")
+	errEnding     = errors.New("the server ends")
 )
 
 // textImportOnce is what this room finds wrong with a header, besides the sentences in record's table.
@@ -61,6 +62,7 @@ var answers = []struct {
 	{kv.ErrStopped, problem{503, "SERVICE_UNAVAILABLE", "The store has stopped taking writes.", nil}},
 	{kv.ErrBusy, problem{503, "SERVICE_UNAVAILABLE", "The store is busy. Try again.", nil}},
 	{kv.ErrIndexing, problem{503, "SERVICE_UNAVAILABLE", "The search index is being built. Try again.", nil}},
+	{errEnding, problem{503, "SERVICE_UNAVAILABLE", "The server ends.", nil}},
 	{errHeaders, problem{431, "HEADERS_TOO_LARGE", "The request's headers are larger than 16 KiB.", nil}},
 	{errHost, problem{421, "MISDIRECTED_REQUEST", "This server does not answer to the request's Host; see the setting allowed_hosts (--allowed-host).", nil}},
 	{errMediaType, problem{415, "UNSUPPORTED_MEDIA_TYPE", "The request's body must be application/json.", nil}},

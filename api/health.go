@@ -25,8 +25,11 @@ type readiness struct {
 const maxReady = 100
 
 // readyz answers whether the store takes check-ins and can be searched, what is refused because the disk is nearly full, what could
-// not be erased, and which events are here. It never asks another server.
+// not be erased, and which events are here; once a signal has come, that the server ends. It never asks another server.
 func readyz(x *exchange) error {
+	if ending := x.server.config.Ending; ending != nil && ending() {
+		return errEnding
+	}
 	if err := x.store().Writable(); err != nil {
 		return err
 	}

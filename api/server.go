@@ -28,6 +28,7 @@ type Config struct {
 	Logger       *slog.Logger         // nil = silent
 	Finder       kv.Finder            // answers searches together with the store; nil = the store looks at every record
 	Indexer      Indexer              // keeps what Finder looks into; nil = nothing to keep
+	Ending       func() bool          // the server ends soon, and /readyz says so; nil = it does not
 	Registry     *prometheus.Registry // what /metrics shows, metrics of api included; nil = one of its own
 }
 

@@ -27,6 +27,9 @@ func completeFlags(root *cobra.Command) {
 		}
 	}
 	complete(root)
+	for name, values := range map[string][]string{"log-format": logFormats, "log-level": logLevels} {
+		must(root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
+	}
 	must(root.MarkPersistentFlagDirname("data"))
 	must(root.MarkPersistentFlagFilename("config", "toml"))
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -12,6 +14,9 @@ import (
 
 // configure gives every flag that the command line leaves out its value from the environment, else from the file.
 func (m *Main) configure(root, cmd *cobra.Command) error {
+	if err := m.checkEnvironment(root); err != nil {
+		return err
+	}
 	file, err := m.readConfig(root, cmd)
 	if err != nil {
 		return err
@@ -74,7 +79,7 @@ func (m *Main) readConfig(root, cmd *cobra.Command) (map[string][]string, error)
 	for given, v := range file {
 		name := settingName(given, known)
 		if name == "" {
-			return nil, fmt.Errorf("--config %s: there is no setting %q", path, given)
+			return nil, fmt.Errorf("--config %s: there is no setting %q%s", path, given, nearest("", given, slices.Collect(maps.Keys(known))))
 		}
 		texts, ok := asTexts(v, known[name].Value.Type())
 		if !ok {

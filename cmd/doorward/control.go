@@ -125,10 +125,6 @@ func (m *Main) inProcess(o opening) (*control, error) {
 	}}, nil
 }
 
-func (m *Main) logger(level slog.Level) *slog.Logger {
-	return slog.New(slog.NewTextHandler(m.Stderr, &slog.HandlerOptions{Level: level}))
-}
-
 // request is one request to the control handler.
 type request struct {
 	method string

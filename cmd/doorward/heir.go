@@ -39,10 +39,12 @@ func (m *Main) serveOn(ctx context.Context, s *serving) error {
 	signal.Ignore(syscall.SIGPIPE) // doors outlive whoever read the log
 	s.heir = &heir{}
 	for {
-		served, end := context.WithCancel(ctx)
+		served, end := context.WithCancel(context.WithoutCancel(ctx)) // a signal ends it by way of ending
 		s.heir.drains(end)
+		forget := context.AfterFunc(ctx, func() { s.ending.run(ctx, served, end, m.logger(slog.LevelInfo)) })
 		err := m.serve(served, s)
 		end()
+		forget()
 		// A signal that comes while the server drains ends it after the store was replaced: both were asked for.
 		if err != nil || !s.heir.succeed(s.data, m.logger(slog.LevelInfo)) || ctx.Err() != nil {
 			return err

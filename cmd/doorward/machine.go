@@ -13,7 +13,7 @@ const machineFile = "/etc/machine-id"
 // machine tells this machine from others, without telling which it is; "" = not known. DOORWARD_MACHINE_ID stands in for the
 // system's id, where that changes though the machine does not, as in a container.
 func (m *Main) machine() string {
-	id := []byte(m.env("machine-id"))
+	id := []byte(m.env(machineID))
 	if len(id) == 0 {
 		id, _ = os.ReadFile(machineFile) // where there is none the folder alone tells
 	}

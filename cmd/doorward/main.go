@@ -13,9 +13,16 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	m := &Main{Name: os.Args[0], Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv}
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup has it ignored
+		signals = append(signals, syscall.SIGHUP) // the terminal was closed
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	context.AfterFunc(ctx, func() {
+		signal.Ignore(syscall.SIGHUP) // a terminal that is closed sends it twice, by its shell and by itself
+		stop()                        // a second signal of another kind ends the program at once
+	})
+	m := &Main{Name: os.Args[0], Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.LookupEnv, Environ: os.Environ}
 	os.Exit(m.Run(ctx))
 }
 
@@ -27,8 +34,12 @@ type Main struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Env    func(name string) (string, bool)
-	Ready  func(address string) // called once serve answers, with its real address; nil = nobody waits
-	Drain  time.Duration        // how long serve waits in the end for what has begun; a third of it, restore for a silent server; 0 = 30 s
+	// Environ lists all variables, as NAME=value, of which those that look like settings must be some; nil = they are not looked at
+	Environ func() []string
+	Ready   func(address string) // called once serve answers, with its real address; nil = nobody waits
+	Drain   time.Duration        // how long serve waits in the end for what has begun; a third of it, restore for a silent server; 0 = 30 s
+
+	logs *logging // what the flags say of the log; nil before they are read
 }
 
 // The exit codes.

@@ -47,6 +47,8 @@ func (m *Main) root() (root *cobra.Command, began *bool) {
 	flags.StringVar(&set.timezone, "timezone", "America/Sao_Paulo", "the congregation's time zone")
 	flags.Var(&set.imports, "disk-imports", "so much of the disk must be free, or imports and the search index wait")
 	flags.Var(&set.creates, "disk-creates", "so much of the disk must be free, or nothing but check-ins is written")
+	m.logs = newLogging()
+	m.logs.addFlags(flags)
 	flags.String("config", "", "a TOML file with further settings, named as the flags are")
 	root.Version = versionText()
 	root.SetVersionTemplate(versionLine() + "\n")

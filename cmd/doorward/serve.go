@@ -33,6 +33,7 @@ type serving struct {
 	listen, metrics string
 	api             api.Config
 	overAfter       time.Duration // how long after its end laptops drop an event
+	ending          ending
 	heir            *heir
 	again           bool // after a restore: its addresses have been told
 	wiped           bool // the centre has ordered the folder wiped, and has all that was in it
@@ -56,6 +57,7 @@ func (m *Main) serveCommand(set *settings) *cobra.Command {
 	f.StringSliceVar(&s.api.AllowedHosts, "allowed-host", nil, "a further name that clients may use for the server")
 	f.StringSliceVar(&s.api.CORSOrigins, "cors-origin", nil, "an origin whose pages may call the server")
 	f.IntVar(&s.api.AuthFailures, "auth-failures", 20, "failed logins a minute and address before it has to wait; 0 = no limit")
+	f.DurationVar(&s.ending.delay, "shutdown-delay", 0, "how long after a signal requests are answered still while /readyz fails, so that a proxy takes the server out of service")
 	f.DurationVar(&s.overAfter, "drop-after", 72*time.Hour, "how long after its end laptops drop an event of which the server has everything; 0 = never")
 	return cmd
 }
@@ -84,6 +86,7 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	tidy(s.data, log)
 	s.api.Address = f.listeners[0].Addr().String()
 	s.api.Store, s.api.Version, s.api.Logger, s.api.Registry = store, versionText(), log, registry
+	s.api.Ending = s.ending.told.Load
 	end := joinIndex(&s.api, index.Config{Store: store, Dir: s.data, Logger: log, Registerer: registry})
 	defer func() { err = errors.Join(err, end()) }()
 	server, err := api.New(s.api)
@@ -117,6 +120,7 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 		m.greet(s, store, address)
 	}
 	defer log.Info("stopped")
+	s.ending.answers.Store(true)
 	return f.run(ctx)
 }
 
