@@ -66,6 +66,9 @@ func (x *exchange) authenticate(r *http.Request) (err error) {
 	}
 	key, secret, ok := credentials(r.Header["Authorization"])
 	if !ok {
+		if len(r.Header["Authorization"]) > 0 { // who shows nothing has not tried
+			x.server.logins.fail(clientAddr(r))
+		}
 		return x.server.limits.fail(clientAddr(r), key)
 	}
 	x.caller, err = x.server.Login(r, key, secret)

@@ -19,6 +19,7 @@ type exchange struct {
 	http.ResponseWriter
 	server  *Server
 	request *http.Request
+	scheme  string // by which the client reached the server; "" = no client has, as on the control socket
 	route   *route // nil where none matched
 	pattern string // of a sister room's route; "" for ours
 	who

@@ -52,6 +52,8 @@ func (s *Server) gate(next http.Handler) http.Handler {
 		if headerSize(r) > maxHeaders {
 			return errHeaders
 		}
+		r, x.scheme = s.proxies.behind(r)
+		x.request = r
 		if !s.hosts.allow(r) && !hostless(prefix, r.URL.Path) {
 			return errHost
 		}
@@ -90,6 +92,7 @@ func (s *Server) Login(r *http.Request, key, secret string) (kv.Principal, error
 	if !errors.Is(err, kv.ErrBadLogin) || errors.Is(err, kv.ErrRevoked) {
 		return p, err // who has the secret of a revoked key does not guess
 	}
+	s.logins.fail(clientAddr(r))
 	if slow := s.limits.fail(clientAddr(r), key); !errors.Is(slow, kv.ErrBadLogin) {
 		return kv.Principal{}, slow
 	}

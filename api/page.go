@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"strconv"
@@ -125,8 +126,5 @@ func (x *exchange) address(path string) string {
 	if base := x.server.base; base != nil {
 		return base.Scheme + "://" + base.Host + base.Path + path
 	}
-	if x.request.TLS != nil {
-		return "https://" + x.request.Host + path
-	}
-	return "http://" + x.request.Host + path
+	return cmp.Or(x.scheme, "http") + "://" + x.request.Host + path
 }

@@ -18,18 +18,20 @@ import (
 
 // Config says what a server answers for. Only Store is needed.
 type Config struct {
-	Store        *kv.Store
-	PublicURL    string               // where clients reach the server, "https://centre.example/doorward"; "" = the request's Host
-	Address      string               // where it listens, for links that are made without a request; "" = not known
-	AllowedHosts []string             // further names that a request's Host may hold, without port
-	CORSOrigins  []string             // origins whose pages may call; empty = none
-	AuthFailures int                  // failed logins a minute and address, half of it for one key there; 0 = no throttle
-	Version      string               // of this program, shown in metrics and the OpenAPI document
-	Logger       *slog.Logger         // nil = silent
-	Finder       kv.Finder            // answers searches together with the store; nil = the store looks at every record
-	Indexer      Indexer              // keeps what Finder looks into; nil = nothing to keep
-	Ending       func() bool          // the server ends soon, and /readyz says so; nil = it does not
-	Registry     *prometheus.Registry // what /metrics shows, metrics of api included; nil = one of its own
+	Store           *kv.Store
+	PublicURL       string               // where clients reach the server, "https://centre.example/doorward"; "" = the request's Host
+	Address         string               // where it listens, for links that are made without a request; "" = not known
+	CertificateEnds func() time.Time     // when the certificate expires by which clients reach the server over https; nil = http
+	TrustedProxies  []string             // addresses and networks of proxies whose X-Forwarded-For, -Host and -Proto are believed
+	AllowedHosts    []string             // further names that a request's Host may hold, without port
+	CORSOrigins     []string             // origins whose pages may call; empty = none
+	AuthFailures    int                  // failed logins a minute and address, half of it for one key there; 0 = no throttle
+	Version         string               // of this program, shown in metrics and the OpenAPI document
+	Logger          *slog.Logger         // nil = silent
+	Finder          kv.Finder            // answers searches together with the store; nil = the store looks at every record
+	Indexer         Indexer              // keeps what Finder looks into; nil = nothing to keep
+	Ending          func() bool          // the server ends soon, and /readyz says so; nil = it does not
+	Registry        *prometheus.Registry // what /metrics shows, metrics of api included; nil = one of its own
 }
 
 // Server answers the public API over one store.
@@ -38,7 +40,9 @@ type Server struct {
 	base     *url.URL // the parsed PublicURL, without a slash at its end; nil = none
 	router   *router
 	hosts    *hosts
+	proxies  proxies
 	limits   *limits
+	logins   *loginLog
 	metrics  *metrics
 	traces   *traces
 	document []byte // the OpenAPI document
@@ -63,12 +67,16 @@ func New(c Config) (*Server, error) {
 	if err := reachable(c); err != nil {
 		return nil, err
 	}
+	trusted, err := parseProxies(c.TrustedProxies)
+	if err != nil {
+		return nil, err
+	}
 	m, err := newMetrics(c.Registry, c.Version)
 	if err != nil {
 		return nil, fmt.Errorf("api: metrics: %w", err)
 	}
 	s := &Server{
-		config: c, base: base, metrics: m, hosts: newHosts(base, c.AllowedHosts),
+		config: c, base: base, metrics: m, hosts: newHosts(base, c.AllowedHosts), proxies: trusted, logins: &loginLog{log: c.Logger},
 		limits: newLimits(c.AuthFailures, time.Now), traces: newTraces(),
 	}
 	table := slices.Concat(siteRoutes(s.Prefix()), publicRoutes(), adminRoutes())
@@ -89,6 +97,9 @@ func parsePublicURL(text string) (*url.URL, error) {
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
 	return u, nil
 }
+
+// Close tells the log what it has not been told yet. Requests may be answered still.
+func (s *Server) Close() { s.logins.tell() }
 
 // Prefix is the path that everything is mounted below: "" or "/doorward".
 func (s *Server) Prefix() string {

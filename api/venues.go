@@ -167,7 +167,11 @@ func (s *Server) site() string {
 		label, _, _ := strings.Cut(strings.ToLower(name), ".")
 		host = label + ".local"
 	}
-	return (&url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}).String()
+	scheme := "http"
+	if s.config.CertificateEnds != nil {
+		scheme = "https"
+	}
+	return (&url.URL{Scheme: scheme, Host: net.JoinHostPort(host, port)}).String()
 }
 
 // controlEnd revokes a laptop, or orders it to wipe itself.

@@ -15,13 +15,14 @@ import (
 // greet says where the server is and, where there is no key yet, how to make one; then it tells who waits for it.
 func (m *Main) greet(s *serving, store *kv.Store, address string) {
 	here, phones := reachedAt(address)
-	fmt.Fprintf(m.Stdout, "Doorward answers at http://%s/ (API documentation: http://%s/docs)\n", here, here)
+	site := s.certificate.scheme() + "://"
+	fmt.Fprintf(m.Stdout, "Doorward answers at %s%s/ (API documentation: %s%s/docs)\n", site, here, site, here)
 	for i, phone := range phones {
 		said := "Phones in the same network: "
 		if i > 0 {
 			said = "                         or: "
 		}
-		fmt.Fprintf(m.Stdout, "%shttp://%s/\n", said, phone)
+		fmt.Fprintf(m.Stdout, "%s%s%s/\n", said, site, phone)
 	}
 	if keys, err := store.Keys(kv.Operator()); err == nil && len(keys) == 0 {
 		fmt.Fprintf(m.Stdout, "There is no key yet. The first one is made with:\n  %s keys add --data %s --name admin --level denomination --allow '*:*'\n",

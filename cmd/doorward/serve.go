@@ -34,6 +34,7 @@ type serving struct {
 	api             api.Config
 	overAfter       time.Duration // how long after its end laptops drop an event
 	ending          ending
+	certificate     certificate
 	heir            *heir
 	again           bool // after a restore: its addresses have been told
 	wiped           bool // the centre has ordered the folder wiped, and has all that was in it
@@ -53,6 +54,9 @@ func (m *Main) serveCommand(set *settings) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "the address to answer at")
 	f.StringVar(&s.metrics, "metrics-listen", "", "a second address, for /metrics alone")
+	f.StringVar(&s.certificate.cert, "tls-cert", "", "a PEM file with the certificate, and those that it is signed by: the server is reached by https")
+	f.StringVar(&s.certificate.key, "tls-key", "", "a PEM file with the certificate's key")
+	f.StringSliceVar(&s.api.TrustedProxies, "trusted-proxy", nil, "the address or network of a proxy whose X-Forwarded-For, -Host and -Proto are believed")
 	f.StringVar(&s.api.PublicURL, "public-url", "", "where clients reach the server, if not at the address they name")
 	f.StringSliceVar(&s.api.AllowedHosts, "allowed-host", nil, "a further name that clients may use for the server")
 	f.StringSliceVar(&s.api.CORSOrigins, "cors-origin", nil, "an origin whose pages may call the server")
@@ -87,12 +91,17 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	s.api.Address = f.listeners[0].Addr().String()
 	s.api.Store, s.api.Version, s.api.Logger, s.api.Registry = store, versionText(), log, registry
 	s.api.Ending = s.ending.told.Load
+	registry.MustRegister(s.certificate.gauge())
+	if s.certificate.on() {
+		s.api.CertificateEnds = s.certificate.ends
+	}
 	end := joinIndex(&s.api, index.Config{Store: store, Dir: s.data, Logger: log, Registerer: registry})
 	defer func() { err = errors.Join(err, end()) }()
 	server, err := api.New(s.api)
 	if err != nil {
 		return usageError{err}
 	}
+	defer server.Close()
 	socket, err := listenSocket(s.data)
 	if err != nil {
 		return err
@@ -112,9 +121,13 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 		s.wiped = keeper.wiped
 	}()
 	f.answer(server, peers)
+	if s.certificate.on() {
+		f.servers[0].TLSConfig = s.certificate.config()
+	}
 	address := f.listeners[0].Addr().String()
 	f.add(socket, &http.Server{Handler: controlling(peers, joins(store, keeper.venue.Wake, s.heir.beside(store, server.Control())))})
 	defer compactInTime(ctx, store, log)()
+	defer s.certificate.watching(log)()
 	log.Info("serving", "address", address, "version", s.api.Version)
 	if !s.again {
 		m.greet(s, store, address)
@@ -127,6 +140,9 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 // prepare finds what would keep serve from serving, before there is a store: its settings, its addresses, another server.
 func (m *Main) prepare(ctx context.Context, s *serving, f *faces) error {
 	if err := s.sound(); err != nil {
+		return err
+	}
+	if err := s.certificate.load(); err != nil {
 		return err
 	}
 	if conn, err := dialSocket(ctx, s.data); err == nil {
@@ -237,12 +253,20 @@ func (f *faces) close() {
 	}
 }
 
+// serveOne answers at a listener, over https where the server has a certificate.
+func serveOne(s *http.Server, l net.Listener) error {
+	if s.TLSConfig != nil {
+		return s.ServeTLS(l, "", "")
+	}
+	return s.Serve(l)
+}
+
 // run serves until ctx ends or one of the listeners fails, then lets what has begun finish; who takes too long is cut off.
 func (f *faces) run(ctx context.Context) error {
 	failed := make(chan error, len(f.servers))
 	for i, s := range f.servers {
 		go func() {
-			if err := s.Serve(f.listeners[i]); !errors.Is(err, http.ErrServerClosed) {
+			if err := serveOne(s, f.listeners[i]); !errors.Is(err, http.ErrServerClosed) {
 				failed <- err
 			}
 		}()
