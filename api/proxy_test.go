@@ -34,7 +34,7 @@ func TestOnlyTrustedProxiesAreBelieved(t *testing.T) {
 		s.Handler().ServeHTTP(w, r)
 		return w
 	}
-	sent := map[string]string{"X-Forwarded-Host": "evil.example, porta.example", "X-Forwarded-Proto": "http, https", "X-Forwarded-For": "192.0.2.9"}
+	sent := map[string]string{"X-Forwarded-Host": "evil.example, door.example, porta.example", "X-Forwarded-Proto": "http, http, https", "X-Forwarded-For": "192.0.2.9"}
 	for _, c := range []struct{ name, peer, want string }{
 		{"a trusted network", "10.1.2.3:999", "https://porta.example/"},
 		{"a trusted address", "[2001:db8::1]:999", "https://porta.example/"},

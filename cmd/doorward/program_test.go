@@ -54,7 +54,7 @@ type serving1 struct {
 	exited chan struct{}
 }
 
-var answersAt = regexp.MustCompile(`answers at (http://[^/ ]+)/`)
+var answersAt = regexp.MustCompile(`answers at (https?://[^/ ]+)/`)
 
 // serve starts the server and returns once it says where it answers.
 func (p *program) serve() *serving1 {

@@ -45,6 +45,7 @@ func TestMain(m *testing.M) {
 //	key NAME DIR LEVEL ALLOW     makes a key and asks with it from then on
 //	as NAME                      asks with a key that was made before
 //	join DIR CENTREDIR ADDRESS   enrols a laptop of that name, with flags of enrol, and joins
+//	certify DIR                  writes cert.pem and key.pem for this machine, and ca.pem of who has signed them
 //	lacks DIR WORD...            looks for words in all files of a folder
 //
 // $REPO is the folder of the whole project.
@@ -65,7 +66,7 @@ func TestScripts(t *testing.T) {
 			"serve": scriptServe, "quit": scriptQuit, "ask": scriptAsk, "take": scriptTake, "mode": scriptMode, "give": scriptGive,
 			"spoil": scriptSpoil, "measure": scriptMeasure, "lacks": scriptLacks, "until": scriptUntil, "gone": scriptGone, "link": scriptLink,
 			"cut": scriptCut, "mend": scriptMend, "process": scriptProcess, "unplug": scriptUnplug, "holds": scriptHolds,
-			"key": scriptKey, "as": scriptAs, "join": scriptJoin, "dawdle": scriptDawdle,
+			"key": scriptKey, "as": scriptAs, "join": scriptJoin, "dawdle": scriptDawdle, "certify": scriptCertify,
 		},
 		Condition:          func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },
 		RequireUniqueNames: true,

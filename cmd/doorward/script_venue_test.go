@@ -174,7 +174,7 @@ func scriptProcess(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := exec.Command("doorward", append([]string{"serve", "--data", ts.MkAbs(args[1]), "--listen", "127.0.0.1:0"}, args[2:]...)...)
 	path, err := os.Executable()
 	ts.Check(err)
-	cmd.Path, cmd.Err, cmd.Env = path, nil, append(os.Environ(), "DOORWARD_MACHINE_ID="+ts.Getenv("DOORWARD_MACHINE_ID"))
+	cmd.Path, cmd.Err, cmd.Env = path, nil, append(os.Environ(), "DOORWARD_MACHINE_ID="+ts.Getenv("DOORWARD_MACHINE_ID"), "SSL_CERT_FILE="+ts.Getenv("SSL_CERT_FILE"))
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
@@ -183,8 +183,9 @@ func scriptProcess(ts *testscript.TestScript, _ bool, args []string) {
 		defer close(address)
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
-			if _, after, ok := strings.Cut(lines.Text(), "Doorward answers at http://"); ok {
-				address <- after[:strings.Index(after, "/")]
+			if found := answersAt.FindStringSubmatch(lines.Text()); found != nil {
+				_, at, _ := strings.Cut(found[1], "://")
+				address <- at
 			}
 		}
 	}()
@@ -274,4 +275,11 @@ func scriptJoin(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Exec("doorward", append([]string{"venue", "enrol", "--data", args[1], "--name", args[0], "--json"}, args[3:]...)...))
 	scriptTake(ts, false, []string{"CODE", "code"})
 	ts.Check(ts.Exec("doorward", "venue", "join", "--data", args[0], "--upstream", "http://"+args[2], "--code", ts.Getenv("CODE")))
+}
+
+// scriptCertify writes a pair for this machine into a folder, and the certificate of the authority that has signed it.
+func scriptCertify(ts *testscript.TestScript, _ bool, args []string) {
+	ca, err := newAuthority()
+	ts.Check(err)
+	ts.Check(ca.issue(ts.MkAbs(args[0]), time.Now().Add(time.Hour)))
 }

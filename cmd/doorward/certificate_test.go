@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// secured is a server that speaks https.
+type secured struct {
+	testing.TB
+	dir, address string
+	ca           *authority
+	out          *output
+	client       *http.Client
+}
+
+// serveSecured runs a server with a pair of its own until the test ends.
+func serveSecured(t *testing.T, flags ...string) *secured {
+	t.Helper()
+	s := &secured{TB: t, dir: t.TempDir(), out: &output{}}
+	var err error
+	if s.ca, err = newAuthority(); err != nil {
+		t.Fatal(err)
+	}
+	s.issue(time.Now().Add(time.Hour))
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, done := make(chan string, 1), make(chan int, 1)
+	m := &Main{
+		Args: append([]string{"serve", "--data", filepath.Join(s.dir, "data"), "--listen", "127.0.0.1:0",
+			"--tls-cert", filepath.Join(s.dir, "cert.pem"), "--tls-key", filepath.Join(s.dir, "key.pem")}, flags...),
+		Stdout: s.out, Stderr: s.out, Env: func(string) (string, bool) { return "", false }, Ready: func(a string) { ready <- a },
+	}
+	go func() { done <- m.Run(ctx) }()
+	select {
+	case s.address = <-ready:
+	case code := <-done:
+		t.Fatalf("serve = %d: %s", code, s.out)
+	}
+	t.Cleanup(func() {
+		cancel()
+		if code := <-done; code != 0 {
+			t.Errorf("serve = %d: %s", code, s.out)
+		}
+	})
+	s.client = s.newClient()
+	return s
+}
+
+func (s *secured) issue(ends time.Time) {
+	s.Helper()
+	if err := s.ca.issue(s.dir, ends); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *secured) newClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.ca.roots()}, ForceAttemptHTTP2: true}}
+}
+
+// get answers a path over the client's connection, and the serial number of the certificate that this one has shown.
+func (s *secured) get(client *http.Client, path string) (body string, serial int64, proto string) {
+	s.Helper()
+	resp, err := client.Get("https://" + s.address + path)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		s.Fatalf("GET %s = %d, %v", path, resp.StatusCode, err)
+	}
+	return string(b), resp.TLS.PeerCertificates[0].SerialNumber.Int64(), resp.Proto
+}
+
+// until waits until something holds.
+func (s *secured) until(what string, holds func() bool) {
+	s.Helper()
+	for ends := time.Now().Add(scriptPatience); time.Now().Before(ends); time.Sleep(20 * time.Millisecond) { // between two looks
+		if holds() {
+			return
+		}
+	}
+	s.Fatalf("%s never came\n%s", what, s.out)
+}
+
+// shown is the serial number that a new connection is shown.
+func (s *secured) shown() int64 {
+	client := s.newClient()
+	defer client.CloseIdleConnections()
+	_, serial, _ := s.get(client, "/healthz")
+	return serial
+}
+
+// TestANewCertificateIsTakenUpWhileConnectionsGoOn: new files count for new connections, and those that are open go on. Files that are no pair
+// change nothing, and are told of once.
+func TestANewCertificateIsTakenUpWhileConnectionsGoOn(t *testing.T) {
+	s := serveSecured(t)
+	_, first, proto := s.get(s.client, "/healthz")
+	if proto != "HTTP/2.0" {
+		t.Errorf("answered by %s, want HTTP/2.0", proto)
+	}
+	if !strings.Contains(s.out.String(), "Doorward answers at https://"+s.address+"/ (API documentation: https://"+s.address+"/docs)") {
+		t.Errorf("serve says %s", s.out)
+	}
+	ends := time.Now().Add(3 * time.Hour)
+	s.issue(ends)
+	s.until("the new certificate", func() bool { return s.shown() == first+1 })
+	if _, serial, _ := s.get(s.client, "/healthz"); serial != first {
+		t.Errorf("the open connection now is that of certificate %d: it was dropped", serial)
+	}
+	page, _, _ := s.get(s.client, "/metrics")
+	expiry := regexp.MustCompile(`(?m)^doorward_certificate_expiry_timestamp_seconds (.*)$`).FindStringSubmatch(page)
+	if expiry == nil || expiry[1] != strconv.FormatFloat(float64(ends.Unix()), 'e', -1, 64) {
+		t.Errorf("the metric of its end is %q, want %d", expiry, ends.Unix())
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "key.pem"), []byte("no key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	broken := func() int { return strings.Count(s.out.String(), "the new certificate cannot be used") }
+	s.until("the warning", func() bool { return broken() > 0 })
+	if got := s.shown(); got != first+1 {
+		t.Errorf("with a broken key certificate %d is shown, want %d", got, first+1)
+	}
+	s.issue(ends)
+	s.until("the certificate after", func() bool { return s.shown() == first+2 })
+	if got := broken(); got != 1 {
+		t.Errorf("the broken pair was told of %d times, want once", got)
+	}
+	if strings.Contains(s.out.String(), "PRIVATE KEY") {
+		t.Error("the log holds a key")
+	}
+}
+
+// TestABrokenCertificateIsToldOnce: however often it is looked at.
+func TestABrokenCertificateIsToldOnce(t *testing.T) {
+	dir, out := t.TempDir(), &output{}
+	ca, err := newAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &certificate{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem")}
+	log := (&Main{Stderr: out}).logger(0)
+	look := func(want int) {
+		t.Helper()
+		c.look(log)
+		if got := strings.Count(out.String(), "level=WARN"); got != want {
+			t.Errorf("%d warnings, want %d\n%s", got, want, out)
+		}
+	}
+	if err := ca.issue(dir, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.load(); err != nil {
+		t.Fatal(err)
+	}
+	look(0)
+	if err := os.Remove(c.key); err != nil {
+		t.Fatal(err)
+	}
+	look(0) // it may be just being replaced
+	for range 3 {
+		look(1)
+	}
+	if err := ca.issue(dir, time.Now().Add(-time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	look(2) // it is a pair again, and has expired
+	for range 3 {
+		look(2)
+	}
+}
