@@ -19,9 +19,10 @@ import (
 // only ever be reachable by the owner of the store's folder: through a Unix socket in it, or in the process that opened it.
 //
 //	POST /control/import?kind=ticket&event=7&…, as /admin/v1/import/         body: the file    → progress, load.Report
-//	GET  /control/export?kind=person&format=csv                              → the file, as NDJSON without a format; a failure is in the trailer X-Export-Error
+//	GET  /control/export?kind=person&format=csv                              → the file, as NDJSON without a format; a failure is in the trailer X-Export-Error,
+//	                                                                           what a whole file leaves out as damaged in X-Export-Left-Out
 //	POST /control/demo?size=s&seed=1                                         → progress, load.DemoReport
-//	GET  /control/verify                                                     → progress, {"rows","records","damaged","damage"}
+//	GET  /control/verify                                                     → progress, {"rows","records","damaged","damage","places"}
 //	POST /control/reindex                                                    → progress, {"documents"}
 //	POST /control/backup?folder=.doorward-backup-1                           → {"realm","node","epoch","seq","at","bytes"}
 //	POST /control/backup/note?file=/mnt/backup.db
@@ -77,14 +78,25 @@ func controlImport(x *exchange, r *http.Request) error {
 	return st.end(rep, err)
 }
 
-// exportError is the trailer in which an export that broke off says so.
-const exportError = "X-Export-Error"
+// exportError is the trailer in which an export that broke off says so, exportLeftOut the one in which an export that came to its end says
+// what is not in it, for it is damaged.
+const (
+	exportError   = "X-Export-Error"
+	exportLeftOut = "X-Export-Left-Out"
+)
 
 func controlExport(x *exchange, r *http.Request) error {
 	q := r.URL.Query()
 	x.Header().Set("Content-Type", "application/octet-stream")
-	x.Header().Set("Trailer", exportError)
+	x.Header().Set("Trailer", exportError+", "+exportLeftOut)
 	err := load.Export(r.Context(), x.store(), x.caller, x, load.ExportOptions{Kind: q.Get("kind"), Format: q.Get("format")})
+	if out := (*kv.LeftOut)(nil); errors.As(err, &out) {
+		if x.status == 0 {
+			x.WriteHeader(http.StatusOK) // nothing is sound
+		}
+		x.Header().Set(exportLeftOut, out.Error())
+		return nil
+	}
 	if err == nil || x.status == 0 {
 		if err != nil {
 			x.Header().Del("Trailer")
@@ -109,21 +121,36 @@ func controlDemo(x *exchange, r *http.Request) error {
 	return st.end(rep, err)
 }
 
-// verdict is what a check of the whole store found.
+// verdict is what a check of the whole store found. Both lists have at most 100 of what damaged counts.
 type verdict struct {
 	Rows    int      `json:"rows"`
 	Records int      `json:"records"`
 	Damaged int      `json:"damaged"`
 	Damage  []string `json:"damage"`
+	Places  []place  `json:"places"`
+}
+
+// place is a damaged page, or a damaged row of a bucket.
+type place struct {
+	Page   uint64 `json:"page,omitempty"`
+	Bucket string `json:"bucket,omitempty"`
+	Row    string `json:"row,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// Verdict is a report as GET /control/verify answers it.
+func Verdict(rep kv.Report) any {
+	v := verdict{rep.Rows, rep.Records, rep.Damaged, append([]string{}, rep.Damage...), []place{}}
+	for _, d := range rep.Places {
+		v.Places = append(v.Places, place(d))
+	}
+	return v
 }
 
 func controlVerify(x *exchange, _ *http.Request) error {
 	st := newStream(x)
 	rep, err := verify(x, func(done, total int) { st.progress(int64(done), int64(total)) })
-	if rep.Damage == nil {
-		rep.Damage = []string{}
-	}
-	return st.end(verdict{rep.Rows, rep.Records, rep.Damaged, rep.Damage}, err)
+	return st.end(Verdict(rep), err)
 }
 
 // verify reads a file that may be damaged: an access beyond its end, or to what is no page, is damage and not our death.

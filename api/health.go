@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 
 	"doorward/kv"
@@ -51,6 +52,12 @@ func readyz(x *exchange) error {
 func unwell(s *kv.Store) (reasons []string) {
 	for _, short := range s.Shortages() {
 		reasons = append(reasons, sentence(short.Error()))
+	}
+	switch n := s.Damaged(); {
+	case n == 1:
+		reasons = append(reasons, "One stored value is damaged and is not served: doorward verify names it.")
+	case n > 1:
+		reasons = append(reasons, fmt.Sprintf("%d stored values are damaged and are not served: doorward verify names them.", n))
 	}
 	if s.ErasuresUnfinished() > 0 {
 		reasons = append(reasons, "Something that is to be erased could not be: nobody is shown it, and it is tried again.")

@@ -59,6 +59,9 @@ func (b *board) rebuild(s *Store) error {
 
 // next counts the event's records of a kind that come after one.
 func (b *board) next(v *sight, k *record.Kind, last record.ID) (n int, end record.ID, err error) {
+	if v.lists.kind(k).doubtful {
+		return 0, last, errDoubtful(k)
+	}
 	list := v.lists.kind(k).home.of(b.event)
 	from := list.rank(last)
 	if list.contains(last) {

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -16,6 +17,7 @@ const (
 	BeforeBuild Doubt = "it is earlier than this program was built"
 	OffPeer     Doubt = "it is more than two minutes from a peer's clock"
 	WentBack    Doubt = "it is earlier than when it was last right"
+	Unknown     Doubt = "what was known of it is damaged in the store"
 )
 
 // Clock is what a store knows about the machine's clock.
@@ -34,6 +36,7 @@ type standing struct {
 	right    int64  // when a measure or a person said so, microseconds since 1970; 0 = never
 	trusted  int64  // the offset that the person trusted; 0 after a good measure
 	build    int64  // of the program before whose build the clock was right all the same, microseconds since 1970; 0 = none
+	lost     bool   // the row is damaged: the clock is doubted until a measure or a person says that it is right
 }
 
 // wall is what the wall clock is judged by, and the doubt that the log was last told of.
@@ -79,6 +82,8 @@ func (c *standing) doubt(now, built time.Time) Doubt {
 		return BeforeBuild
 	case c.off() > slack || c.off() < -slack:
 		return OffPeer
+	case c.lost:
+		return Unknown
 	case c.right != 0 && at < c.right-slack:
 		return WentBack
 	}
@@ -90,7 +95,7 @@ func (c *standing) off() int64 { return c.offset - c.trusted }
 
 // confirm notes that the clock is right.
 func (c *standing) confirm(now, built time.Time) {
-	c.right, c.build = now.UnixMicro(), 0
+	c.right, c.build, c.lost = now.UnixMicro(), 0, false
 	if now.Before(built) {
 		c.build = built.UnixMicro()
 	}
@@ -128,6 +133,9 @@ func (s *Store) TrustClock(p Principal) (Clock, error) {
 func (s *Store) changeClock(change func(*standing)) error {
 	err := s.do(false, func(o *op) error {
 		c, err := readStanding(o.rows)
+		if errors.Is(err, ErrCorrupt) {
+			c, err = &standing{lost: true}, nil
+		}
 		if err != nil {
 			return err
 		}

@@ -208,7 +208,7 @@ const nothingHeld = 1
 func (o *op) noteErased(l ledgerLine, key, done int64) error {
 	o.store.erasures.any.Store(true)
 	row, err := o.get(erasedBucket, l.hash[:])
-	if err != nil {
+	if err = o.store.unlessCorrupt(err); err != nil {
 		return err
 	}
 	e := newErased(l.kind)

@@ -239,13 +239,15 @@ func (b begun) complete() error {
 func (s *Store) pendingErasures(led ledger, lines []ledgerLine) (pending, all []ledgerLine, err error) {
 	seen := map[erasedHash]bool{}
 	err = s.view(func(v *sight) error {
-		return v.scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
+		// Of a damaged row the ledger knows what was erased.
+		v.sound(erasedBucket, nil, func(key, row []byte) {
 			e, err := parseErased(row)
 			if err != nil || len(key) != codeHashSize {
-				return false, orCorrupt(err)
+				s.noteCorrupt(orCorrupt(err))
+				return
 			}
 			if e.kept {
-				return true, nil
+				return
 			}
 			l := ledgerLine{kind: e.kind, hash: erasedHash(key), at: s.clock()}
 			more := !s.isLeaf() && e.learn(led.known[l.hash]) // a laptop is told by its centre
@@ -254,8 +256,8 @@ func (s *Store) pendingErasures(led ledger, lines []ledgerLine) (pending, all []
 			if e.done == 0 || more {
 				pending = append(pending, l)
 			}
-			return true, nil
-		})
+		}, func(key []byte) { s.noteCorrupt(fmt.Errorf("%w: %s", ErrCorrupt, damagedRow(erasedBucket, key))) })
+		return nil
 	})
 	for _, l := range slices.Backward(lines) { // the last says most
 		if !seen[l.hash] {

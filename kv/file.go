@@ -247,7 +247,7 @@ func readFormat(tx *bbolt.Tx) (uint64, error) {
 	}
 	row, err := unseal(metaBucket, formatKey, meta.Get(formatKey))
 	if err != nil {
-		return 0, err
+		return 0, identified(formatKey, err)
 	}
 	c := cutter{rest: row}
 	format := c.uvarint()
@@ -263,12 +263,18 @@ func (s *Store) readIdentity(r rows) (id identity, err error) {
 		if e == nil && row == nil {
 			e = fmt.Errorf("%w: meta row %s is missing", ErrCorrupt, key)
 		}
-		err = errors.Join(err, e)
+		if err == nil {
+			err = identified(key, e)
+		}
 		return string(row)
 	}
 	id = identity{node: text(nodeKey), family: &atomic.Pointer[family]{}}
 	id.family.Store(&family{text(realmKey), []byte(text(codeKey))})
 	e, failed := readEpochs(r, text(epochKey))
+	if errors.Is(failed, ErrCorrupt) {
+		s.log.Error("what the store knows of its earlier epochs is damaged: a peer with a sequence of one of these starts over")
+		e, failed = &epochs{present: e.present}, nil
+	}
 	s.epochs.Store(e)
 	return id, errors.Join(err, failed)
 }

@@ -28,9 +28,12 @@ const (
 type pageWalk struct {
 	file  *os.File
 	pages uint64 // as many as are in use
+	root  uint64 // where Inspect begins
 	met   []bool
 	page  []byte
 	todo  []pageDue
+	bad   func(page uint64, reason string)        // is told of each damaged page, and the walk goes on; nil = it ends at the first
+	row   func(bucket string, key, sealed []byte) // is told of each row of a sound page; nil = nobody asks
 }
 
 // pageDue is a page that has still to be looked at.
@@ -38,6 +41,7 @@ type pageDue struct {
 	id      uint64
 	parent  uint64 // the branch that leads to it
 	buckets bool   // it belongs to the tree whose values are buckets
+	name    string // of the bucket that it belongs to otherwise
 	from    []byte // its keys are no smaller
 	below   []byte // and smaller than this; nil = the last page has any
 }
@@ -48,18 +52,51 @@ func (w *pageWalk) from(root uint64) (reason string, err error) {
 	for len(w.todo) > 0 {
 		due := w.todo[len(w.todo)-1]
 		w.todo = w.todo[:len(w.todo)-1]
-		if due.id < 2 || due.id >= w.pages {
-			return fmt.Sprintf("it has no page %d, to which another leads", due.id), nil
-		}
-		if w.met[due.id] {
-			return fmt.Sprintf("more than one way leads to page %d", due.id), nil
-		}
-		w.met[due.id] = true
-		if fits, err := w.look(due); err != nil || !fits {
-			return fmt.Sprintf("page %d is none", due.id), err
+		wrong, err := w.visit(due)
+		switch {
+		case w.bad != nil && err != nil:
+			w.bad(due.id, "cannot be read") // a disk may fail in one place, and a file end before it
+		case w.bad != nil && wrong != fits:
+			w.bad(due.id, pageFaults[wrong])
+		case err != nil || wrong != fits:
+			return fmt.Sprintf(fileFaults[wrong], due.id), err
 		}
 	}
 	return "", nil
+}
+
+// misfit is what is wrong with a page.
+type misfit int
+
+const (
+	fits misfit = iota
+	outside
+	twice
+	unsound
+)
+
+// What is wrong with a file because of a page, and with the page.
+var (
+	fileFaults = [...]string{outside: "it has no page %d, to which another leads", twice: "more than one way leads to page %d", unsound: "page %d is none"}
+	pageFaults = [...]string{outside: "is not in the file, and another page leads to it", twice: "is led to by more than one page", unsound: "is damaged: nothing in it can be trusted"}
+)
+
+// visit looks at one page.
+func (w *pageWalk) visit(due pageDue) (wrong misfit, err error) {
+	if due.id < 2 || due.id >= w.pages {
+		return outside, nil
+	}
+	if w.met[due.id] {
+		return twice, nil
+	}
+	w.met[due.id] = true
+	first := len(w.todo)
+	if ok, err := w.look(due); err != nil || !ok {
+		w.todo = w.todo[:first]      // where a damaged page leads is not known
+		w.met[due.id] = w.bad == nil // another may lead here rightly
+		return unsound, err
+	}
+	return fits, nil
 }
 
 // look reads a page, notes where it leads, and tells whether it is of a piece.
@@ -81,16 +118,41 @@ func (w *pageWalk) look(due pageDue) (fits bool, err error) {
 			return false, err
 		}
 	}
-	for i := due.id + 1; i <= due.id+more; i++ {
-		if w.met[i] {
-			return false, nil
-		}
-		w.met[i] = true
+	if slices.Contains(w.met[due.id+1:due.id+more+1], true) {
+		return false, nil
 	}
 	first := len(w.todo)
 	end, fits := w.elements(w.page[:size], due)
+	if !fits || (end-1)/filePageSize != more {
+		return false, nil
+	}
+	for i := due.id + 1; i <= due.id+more; i++ {
+		w.met[i] = true
+	}
 	slices.Reverse(w.todo[first:]) // the first page is the next: pages that were written in order are read in order
-	return fits && (end-1)/filePageSize == more, nil
+	if w.row != nil {
+		w.tell(w.page[:size], due)
+	}
+	return true, nil
+}
+
+// tell tells of the rows of a page that is of a piece, and of those of the buckets that lie in it.
+func (w *pageWalk) tell(page []byte, due pageDue) {
+	if binary.LittleEndian.Uint16(page[8:]) != leafPage {
+		return
+	}
+	for i := range int(binary.LittleEndian.Uint16(page[10:])) {
+		at := pageHead + i*elementLen
+		e := element{bytes: page[at : at+elementLen], leaf: true}
+		begin := uint64(at) + e.position()
+		key, value := page[begin:begin+e.key()], page[begin+e.key():begin+e.key()+e.value()]
+		switch {
+		case !due.buckets:
+			w.row(due.name, key, value)
+		case binary.LittleEndian.Uint64(value) == 0:
+			w.tell(value[bucketHead:], pageDue{name: string(key)})
+		}
+	}
 }
 
 // elements looks at what a page has, notes where it leads, and answers where that ends.
@@ -134,14 +196,14 @@ func (w *pageWalk) leads(e element, due pageDue, key, value []byte) (fits bool) 
 		if n := len(w.todo); n > 0 && w.todo[n-1].parent == due.id {
 			w.todo[n-1].below = key
 		}
-		w.todo = append(w.todo, pageDue{id: binary.LittleEndian.Uint64(e.bytes[8:]), parent: due.id, buckets: due.buckets, from: key, below: due.below})
+		w.todo = append(w.todo, pageDue{id: binary.LittleEndian.Uint64(e.bytes[8:]), parent: due.id, buckets: due.buckets, name: due.name, from: key, below: due.below})
 		return true
 	}
 	flags := number4(e.bytes)
 	if flags > bucketRow || (flags == bucketRow) != due.buckets {
 		return false
 	}
-	return !due.buckets || w.bucket(value)
+	return !due.buckets || w.bucket(key, value)
 }
 
 // element is one of a page's table.
@@ -174,13 +236,13 @@ func (e element) value() uint64 {
 func number4(b []byte) uint64 { return uint64(binary.LittleEndian.Uint32(b)) }
 
 // bucket notes where a bucket leads, or looks at the leaf that lies in it.
-func (w *pageWalk) bucket(value []byte) (fits bool) {
+func (w *pageWalk) bucket(name, value []byte) (fits bool) {
 	if len(value) < bucketHead {
 		return false
 	}
 	root := binary.LittleEndian.Uint64(value)
 	if root != 0 {
-		w.todo = append(w.todo, pageDue{id: root})
+		w.todo = append(w.todo, pageDue{id: root, name: string(name)})
 		return true
 	}
 	leaf := value[bucketHead:]

@@ -50,6 +50,8 @@ func (v *sight) matchHome(p Principal, q Query, m *matches) (scope, error) {
 		m.lists = []*idList{lists.all}
 	case q.Kind == record.Event && p.level.Name == EventOf:
 		m.ids, m.exact = v.ownEvents(p, q), true
+	case lists.doubtful:
+		return h, errDoubtful(q.Kind)
 	default:
 		for _, home := range h.homes {
 			if l := lists.home.of(home); l.len() > 0 {

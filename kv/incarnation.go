@@ -35,17 +35,17 @@ const (
 )
 
 func readEpochs(r rows, present string) (*epochs, error) {
+	e := &epochs{present: present}
 	row, err := r.get(metaBucket, epochsKey)
 	if err != nil {
-		return nil, err
+		return e, err
 	}
-	e := &epochs{present: present}
 	c := cutter{rest: row}
 	for len(c.rest) > 0 {
 		e.ended = append(e.ended, endedEpoch{string(c.bytes(ulidLength)), c.uvarint()})
 	}
 	if c.short {
-		return nil, fmt.Errorf("%w: meta row epochs", ErrCorrupt)
+		return e, fmt.Errorf("%w: meta row epochs", ErrCorrupt)
 	}
 	return e, nil
 }
@@ -78,7 +78,7 @@ func (s *Store) BeginEpoch(why string) error {
 func (o *op) beginEpoch() error {
 	free, last, err := o.freeCounters()
 	if err != nil {
-		return err
+		return identified(freeKey, err)
 	}
 	o.state.seq = max(o.state.seq, free)
 	o.putFreeCounters(o.state.seq, last)

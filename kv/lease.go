@@ -1,7 +1,9 @@
 package kv
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -238,6 +240,10 @@ func (v *sight) leaseOf(k *record.Kind, id int64) (key int64, given bool, err er
 func (o *op) burnLeases() {
 	keys, err := o.firstKeys(leaseBucket, []byte{leaseTaken}, maxKept)
 	o.store.noteCorrupt(err)
+	if errors.Is(err, ErrCorrupt) { // the ranges beyond a damaged row are given up too, and that one
+		all := func(key []byte) { keys = append(keys, bytes.Clone(key)) }
+		o.sound(leaseBucket, []byte{leaseTaken}, func(key, _ []byte) { all(key) }, all)
+	}
 	for _, key := range keys {
 		o.delete(leaseBucket, key)
 	}

@@ -12,11 +12,10 @@ import (
 // lists are the id lists of one committed state of the store: for each kind all its records, those of each church or
 // event, and of tickets those that count as issued. They are derived: rebuilt at start, published with each commit.
 type lists struct {
-	damaged int // kinds of which a row failed its checksum when the store was opened
-	tx      int // the transaction whose state they show
-	refs    *refCache
-	kinds   [numBuckets]*kindLists
-	count   scopeCounts
+	tx    int // the transaction whose state they show
+	refs  *refCache
+	kinds [numBuckets]*kindLists
+	count scopeCounts
 }
 
 type kindLists struct {
@@ -24,6 +23,8 @@ type kindLists struct {
 	home   homeLists // by church or event; 0 = records without one
 	issued homeLists // tickets in state valid or unpaid, by event
 	edit   uint64
+
+	doubtful bool // it was damaged when the store was opened, and of some records nobody knows whose they are
 }
 
 // homeLists is sorted by home.
@@ -90,7 +91,7 @@ func (kl *kindLists) clone(edit uint64) *kindLists {
 	if kl == nil {
 		return &kindLists{edit: edit}
 	}
-	return &kindLists{all: kl.all, home: slices.Clone(kl.home), issued: slices.Clone(kl.issued), edit: edit}
+	return &kindLists{all: kl.all, home: slices.Clone(kl.home), issued: slices.Clone(kl.issued), edit: edit, doubtful: kl.doubtful}
 }
 
 func (kl *kindLists) apply(c *listChange) {
@@ -134,17 +135,19 @@ func (h homeLists) edit(edit uint64, home int64, fn func(*idList)) homeLists {
 	return h
 }
 
-// buildLists reads every kind's records into lists, as transaction tx shows them. Those of a kind with a damaged row are made of
-// the logs, from the start: what was read of it before the damage is in the counts.
-func buildLists(tx int, r rows) (*lists, error) {
+// buildLists reads every kind's records into lists, as transaction tx shows them, and tells what of them is damaged. The lists of a kind
+// with a damaged row are made of all that is sound (relist.go), from the start: what was read of it before the damage is in the counts.
+func buildLists(tx int, r rows, found *damages) (*lists, error) {
 	damaged := map[*record.Kind]bool{}
 	for {
-		l, k, err := listAll(r, damaged)
+		l, these, k, err := listAll(r, damaged)
 		if err == nil {
-			l.tx, l.damaged = tx, len(damaged)
-			return l, l.countOpaque(r)
+			l.tx = tx
+			found.join(these)
+			l.countOpaque(r, found)
+			return l, nil
 		}
-		if k == nil || damaged[k] || !errors.Is(err, ErrCorrupt) {
+		if damaged[k] || !errors.Is(err, ErrCorrupt) {
 			return nil, err
 		}
 		damaged[k] = true
@@ -152,18 +155,15 @@ func buildLists(tx int, r rows) (*lists, error) {
 }
 
 // listAll reads every kind, and names the one that it fails to read.
-func listAll(r rows, damaged map[*record.Kind]bool) (*lists, *record.Kind, error) {
+func listAll(r rows, damaged map[*record.Kind]bool) (*lists, damages, *record.Kind, error) {
 	l := &lists{refs: newRefCache()}
+	var found damages
 	for _, k := range record.Kinds() {
 		kl := &kindLists{}
 		l.kinds[k.Number] = kl
-		each := eachHeader
-		if damaged[k] {
-			each = eachLogged
-		}
 		var like scopeMark // records side by side mostly are in the same scopes
 		n := 0
-		err := each(r, k, func(st *stored, counts bool) {
+		add := func(st *stored, counts bool) {
 			if mark := st.mark(); mark != like {
 				l.count.note(0, &like, n)
 				like, n = mark, 0
@@ -172,13 +172,18 @@ func listAll(r rows, damaged map[*record.Kind]bool) (*lists, *record.Kind, error
 			if !st.deleted {
 				kl.push(k, st.id, st.home(k), counts)
 			}
-		})
-		if err != nil {
-			return nil, k, err
+		}
+		if damaged[k] {
+			var again *relisting
+			again, kl.doubtful = relist(r, k)
+			again.each(add)
+			found.join(again.damages)
+		} else if err := eachHeader(r, k, add); err != nil {
+			return nil, found, k, err
 		}
 		l.count.note(0, &like, n)
 	}
-	return l, nil, nil
+	return l, found, nil, nil
 }
 
 // eachHeader calls fn with each record of a kind, and with whether it counts as issued. The record is fn's only until it answers.
@@ -204,17 +209,37 @@ func eachHeader(r rows, k *record.Kind, fn func(st *stored, counts bool)) error 
 	return nil
 }
 
-// countOpaque counts the documents of unknown kinds in their scopes.
-func (l *lists) countOpaque(r rows) error {
-	return r.scan(opaqueBucket, nil, nil, func(key, row []byte) (bool, error) {
-		s, _, err := cutScope(key)
-		if err == nil && len(row) > 8 {
+// countOpaque counts the documents of unknown kinds in their scopes. Where one of their rows is damaged, the logs of the scopes count.
+func (l *lists) countOpaque(r rows, found *damages) {
+	var marks []scopeMark
+	before := found.count
+	r.sound(opaqueBucket, nil, func(key, row []byte) {
+		if s, _, err := cutScope(key); err == nil && len(row) > 8 {
 			d := opaque{seq: 1, deleted: row[8] == rowDeleted}
-			mark := d.mark(s)
-			l.count.note(0, &mark, 1)
+			marks = append(marks, d.mark(s))
 		}
-		return true, err
-	})
+	}, func(key []byte) { found.add(damagedRow(opaqueBucket, key)) })
+	if found.count > before {
+		marks = loggedOpaque(r)
+	}
+	for i := range marks {
+		l.count.note(0, &marks[i], 1)
+	}
+}
+
+// loggedOpaque are the documents of unknown kinds that the logs of the scopes tell of.
+func loggedOpaque(r rows) (marks []scopeMark) {
+	r.sound(scopeLogBucket, nil, func(key, row []byte) {
+		s, _, err := cutScope(key)
+		if err != nil || row[0] != opaqueKind {
+			return
+		}
+		if c, err := parseOpaqueLog(0, row); err == nil {
+			d := opaque{seq: 1, deleted: c.Deleted}
+			marks = append(marks, d.mark(s))
+		}
+	}, nil)
+	return marks
 }
 
 // push adds a record whose id is larger than all before it.

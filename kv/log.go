@@ -2,6 +2,9 @@ package kv
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
 
 	"doorward/kv/record"
 )
@@ -67,8 +70,34 @@ func parseLogRow(seq uint64, row []byte) (ch Change, removed bool, err error) {
 // exportPage is how many records Export copies out of one View.
 const exportPage = 200
 
+// LeftOut is what Export answers when it has done with a kind of which some records are damaged: every other one is exported.
+type LeftOut struct {
+	Records []string // "person 12"; at most 100
+	Count   int      // all of them
+}
+
+func (l *LeftOut) Error() string {
+	text := fmt.Sprintf("%d damaged records are left out: %s", l.Count, strings.Join(l.Records, ", "))
+	if l.Count == 1 {
+		text = "a damaged record is left out: " + l.Records[0]
+	}
+	if more := l.Count - len(l.Records); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Is makes a LeftOut an ErrCorrupt.
+func (l *LeftOut) Is(target error) bool { return target == ErrCorrupt }
+
+// Add adds what was left out of another kind.
+func (l *LeftOut) Add(o *LeftOut) {
+	l.Count += o.Count
+	l.Records = append(l.Records, o.Records[:min(len(o.Records), maxDamage-len(l.Records))]...)
+}
+
 // Export calls fn with every record of a kind in id order: one JSON object that Upsert's parser reads back. It holds no
-// transaction while fn runs.
+// transaction while fn runs. A *LeftOut comes after all that is sound.
 func (s *Store) Export(p Principal, k *record.Kind, fn func(json []byte) error) error {
 	if err := p.CheckWhole(); err != nil {
 		return err
@@ -76,29 +105,14 @@ func (s *Store) Export(p Principal, k *record.Kind, fn func(json []byte) error) 
 	if err := p.checkKind(record.Admin, k, "GET"); err != nil {
 		return err
 	}
-	var last record.ID
-	for {
+	e := &exportPages{reader: p, kind: k}
+	for more := true; more; {
 		var page [][]byte
-		err := s.view(func(v *sight) error {
-			v.reader = p
-			all := v.lists.kind(k).all
-			for _, id := range all.page(nil, all.rank(last), exportPage+1) {
-				if id == last {
-					continue
-				}
-				st, err := v.load(k, id)
-				if err != nil {
-					return err
-				}
-				r, err := v.reply(record.Admin, k, st)
-				if err != nil {
-					return err
-				}
-				page, last = append(page, r.JSON), id
-			}
-			return nil
+		err := s.view(func(v *sight) (err error) {
+			page, more, err = e.next(v)
+			return err
 		})
-		if err != nil || len(page) == 0 {
+		if err != nil {
 			return err
 		}
 		for _, json := range page {
@@ -107,4 +121,51 @@ func (s *Store) Export(p Principal, k *record.Kind, fn func(json []byte) error) 
 			}
 		}
 	}
+	if e.out.Count > 0 {
+		return &e.out
+	}
+	return nil
+}
+
+// exportPages reads a kind page by page.
+type exportPages struct {
+	reader Principal
+	kind   *record.Kind
+	last   record.ID // of the page before
+	out    LeftOut
+}
+
+// next answers a page of what is sound; more tells that there may be another.
+func (e *exportPages) next(v *sight) (page [][]byte, more bool, err error) {
+	v.reader = e.reader
+	all := v.lists.kind(e.kind).all
+	for _, id := range all.page(nil, all.rank(e.last), exportPage+1) {
+		if id == e.last {
+			continue
+		}
+		json, err := e.record(v, id)
+		switch {
+		case errors.Is(err, ErrCorrupt):
+			v.store.noteCorrupt(err)
+			e.out.Add(&LeftOut{Records: []string{e.kind.Name + " " + e.kind.FormatID(id)}, Count: 1})
+		case err != nil:
+			return nil, false, err
+		default:
+			page = append(page, json)
+		}
+		e.last, more = id, true
+	}
+	return page, more, nil
+}
+
+func (e *exportPages) record(v *sight, id record.ID) ([]byte, error) {
+	st, err := v.load(e.kind, id)
+	if err == nil && st == nil {
+		err = fmt.Errorf("%w: kind %s lacks a listed record", ErrCorrupt, e.kind.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := v.reply(record.Admin, e.kind, st)
+	return r.JSON, err
 }

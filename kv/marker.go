@@ -107,6 +107,11 @@ func (s *Store) arrive(c Config) error {
 	before := s.Epoch()
 	err = s.do(false, func(o *op) error {
 		was, err := o.marked()
+		if errors.Is(err, ErrCorrupt) { // it may be a copy, so it is taken for one: it gives no id and no sequence again
+			s.noteCorrupt(err)
+			o.putMarker(m)
+			return o.beginElsewhere()
+		}
 		if err != nil || was != nil && *was == *m {
 			return err
 		}
@@ -117,7 +122,7 @@ func (s *Store) arrive(c Config) error {
 		return o.beginElsewhere()
 	})
 	if err == nil && s.Epoch() != before {
-		s.log.Warn("this folder is a copy of another: a new epoch begins", slog.String("before", before), slog.String("epoch", s.Epoch()))
+		s.log.Warn("this folder is a copy of another, or may be: a new epoch begins", slog.String("before", before), slog.String("epoch", s.Epoch()))
 	}
 	return err
 }

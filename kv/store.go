@@ -65,6 +65,7 @@ type Store struct {
 	reads      reads
 	erasures   erasures
 	compacting compacting
+	damaged    int // values, as was met when it was opened
 }
 
 // Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
@@ -132,12 +133,17 @@ func (s *Store) start(c Config) error {
 		r := rows{tx: tx, buckets: &bucketCache{}}
 		var err error
 		if s.writer.state, err = readState(r); err != nil {
-			return err
+			return identified(stateKey, err)
 		}
 		if s.identity, err = s.readIdentity(r); err != nil {
 			return err
 		}
+		var found damages
 		clock, err := readStanding(r)
+		if errors.Is(err, ErrCorrupt) {
+			found.add(damagedRow(metaBucket, clockKey))
+			clock, err = &standing{lost: true}, nil
+		}
 		if err != nil {
 			return err
 		}
@@ -145,21 +151,21 @@ func (s *Store) start(c Config) error {
 		if err := s.readCentre(r); err != nil {
 			return err
 		}
-		l, err := buildLists(number, r)
-		if counted := s.boards.count(r); errors.Is(counted, ErrCorrupt) && err == nil {
-			l.damaged++ // a number for the operator: no reason not to open
-		} else if counted != nil {
-			return counted
+		l, err := buildLists(number, r, &found)
+		if err != nil {
+			return err
 		}
+		s.boards.count(r, &found)
 		s.publish(l)
-		return err
+		s.tellDamage(found)
+		return nil
 	})
 	if err != nil {
 		return err
 	}
 	s.seq.Store(s.writer.state.seq)
 	s.metrics = newMetrics(s, c.Registerer)
-	s.metrics.corrupt.Add(float64(s.current().damaged))
+	s.metrics.corrupt.Add(float64(s.damaged))
 	if err := s.loadLogins(); err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (s *Store) readCentre(r rows) error {
 	centre := string(row)
 	s.centre.Store(&centre)
 	if err != nil {
-		return err
+		return identified(centreKey, err)
 	}
 	u, err := (&sight{rows: r}).upstream()
 	s.joined.Store(&u)

@@ -15,13 +15,12 @@ type Report struct {
 	Records int      // live records
 	Damage  []string // one sentence each, without any record's content; at most 100
 	Damaged int      // all of them
+	Places  []Damage // those of Damage that are a place in the file
 }
 
-const maxDamage = 100
-
-func (r *Report) damage(format string, args ...any) {
+func (r *Report) damage(d Damage) {
 	if r.Damaged++; r.Damaged <= maxDamage {
-		r.Damage = append(r.Damage, fmt.Sprintf(format, args...))
+		r.Damage, r.Places = append(r.Damage, d.String()), append(r.Places, d)
 	}
 }
 
@@ -29,6 +28,7 @@ func (r *Report) damage(format string, args ...any) {
 func (r *Report) add(o Report) {
 	r.Rows, r.Records, r.Damaged = r.Rows+o.Rows, r.Records+o.Records, r.Damaged+o.Damaged
 	r.Damage = append(r.Damage, o.Damage[:min(len(o.Damage), maxDamage-len(r.Damage))]...)
+	r.Places = append(r.Places, o.Places[:min(len(o.Places), maxDamage-len(r.Places))]...)
 }
 
 // Verify reads the whole store: every checksum, every record against its lookups, its tree and its rows in the

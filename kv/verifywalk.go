@@ -135,10 +135,10 @@ func (w *walker) check(v *sight, b bucket, row verifyRow) {
 	w.report.Rows++
 	value, err := unseal(b, row.key, row.sealed)
 	if err != nil {
-		w.report.damage("bucket %s: a value fails its checksum", bucketNames[b])
+		w.report.damage(damagedRow(b, row.key))
 		return
 	}
 	if err := w.row(v, b, row.key, value); err != nil {
-		w.report.damage("bucket %s: %v", bucketNames[b], err)
+		w.report.damage(Damage{Bucket: string(bucketNames[b]), Row: rowName(b, row.key), Reason: err.Error()})
 	}
 }

@@ -2,7 +2,9 @@ package load
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 // Export writes every record of a kind, or of all importable kinds, as p sees them, so that Import reads them into an empty store: each
 // kind after those it refers to. NDJSON is one object a line whose first member names its kind; whoever reads the lines can count them.
+// A *kv.LeftOut comes after all has been written that is sound.
 func Export(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o ExportOptions) error {
 	switch o.Format {
 	case "", FormatNDJSON:
@@ -46,12 +49,33 @@ func exportNDJSON(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer,
 		return err
 	}
 	e := &exporter{ctx: ctx, w: bufio.NewWriterSize(w, headSize)}
+	var out leftOut
 	for _, f := range list {
-		if err := e.kind(s, p, f.kind); err != nil {
+		if err := out.unless(e.kind(s, p, f.kind)); err != nil {
 			return fmt.Errorf("export %s: %w", f.kind.Name, err)
 		}
 	}
-	return e.w.Flush()
+	return cmp.Or(e.w.Flush(), out.err())
+}
+
+// leftOut collects what is left out of an export.
+type leftOut struct{ kv.LeftOut }
+
+// unless collects an error that says what is left out of a kind, and answers any other.
+func (l *leftOut) unless(err error) error {
+	if out := (*kv.LeftOut)(nil); errors.As(err, &out) {
+		l.Add(out)
+		return nil
+	}
+	return err
+}
+
+// err answers a *kv.LeftOut, or nil where nothing is left out.
+func (l *leftOut) err() error {
+	if l.Count == 0 {
+		return nil
+	}
+	return &l.LeftOut
 }
 
 type exporter struct {

@@ -2,6 +2,7 @@ package load
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -104,13 +105,14 @@ func exportCSV(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o 
 	if err := out.Write(flatColumns(f)); err != nil {
 		return err
 	}
-	if err := flatRows(ctx, s, p, f, out.Write); err != nil {
+	var without leftOut
+	if err := without.unless(flatRows(ctx, s, p, f, out.Write)); err != nil {
 		return err
 	}
 	if out.Flush(); out.Error() != nil {
 		return out.Error()
 	}
-	return buffered.Flush()
+	return cmp.Or(buffered.Flush(), without.err())
 }
 
 // maxSheetRows is how many rows a sheet has.
@@ -124,8 +126,9 @@ func exportXLSX(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o
 	}
 	book := excelize.NewFile()
 	defer func() { err = errors.Join(err, book.Close()) }()
+	var without leftOut
 	for _, f := range list {
-		if err := sheetOf(ctx, s, p, book, f); err != nil {
+		if err := without.unless(sheetOf(ctx, s, p, book, f)); err != nil {
 			return fmt.Errorf("export %s: %w", f.kind.Name, err)
 		}
 	}
@@ -134,7 +137,7 @@ func exportXLSX(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o
 			return err
 		}
 	}
-	return book.Write(w)
+	return cmp.Or(book.Write(w), without.err())
 }
 
 // emptySheet is the one that a new workbook has.
@@ -174,10 +177,11 @@ func sheetOf(ctx context.Context, s *kv.Store, p kv.Principal, book *excelize.Fi
 		}
 		return write(row)
 	})
-	if err != nil || out == nil {
-		return err
+	var without leftOut
+	if err = without.unless(err); err != nil || out == nil {
+		return cmp.Or(err, without.err())
 	}
-	return out.Flush()
+	return cmp.Or(out.Flush(), without.err())
 }
 
 // ownKind is the kind of a table that export wrote, "" for any other.

@@ -37,7 +37,8 @@ func newLookalikes(s *kv.Store, p kv.Principal) (*lookalikes, error) {
 		}
 		return nil
 	})
-	return l, err
+	var without leftOut // a person who is damaged is like nobody
+	return l, without.unless(err)
 }
 
 func (l *lookalikes) email(email string) uint64 {

@@ -38,8 +38,12 @@ func (m *Main) exportCommand(set *settings) *cobra.Command {
 		if format == load.FormatCSV && kind == "" {
 			return usageError{errors.New("a .csv file holds one kind: say which with --kind; .xlsx holds all, a sheet each")}
 		}
-		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
-			write := func(w io.Writer) error { return export(cmd.Context(), c, kind, format, w) }
+		without := "" // what is damaged
+		err := m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
+			write := func(w io.Writer) (err error) {
+				without, err = export(cmd.Context(), c, kind, format, w)
+				return err
+			}
 			if len(args) == 0 || args[0] == "-" {
 				if c.progress.sharesTerminal(m.Stdout) {
 					c.progress = &progress{}
@@ -48,6 +52,10 @@ func (m *Main) exportCommand(set *settings) *cobra.Command {
 			}
 			return set.writeBeside(cmd.Context(), args[0], write)
 		})
+		if err == nil && without != "" {
+			err = errors.New(without)
+		}
+		return err
 	}
 	return cmd
 }
@@ -67,7 +75,8 @@ func formatOf(name string) string {
 	return ""
 }
 
-func export(ctx context.Context, c *control, kind, format string, w io.Writer) error {
+// export writes the records to w, and answers what is left out, for it is damaged; "" = nothing.
+func export(ctx context.Context, c *control, kind, format string, w io.Writer) (without string, err error) {
 	q := url.Values{}
 	if format != "" {
 		q.Set("format", format)
@@ -77,7 +86,7 @@ func export(ctx context.Context, c *control, kind, format string, w io.Writer) e
 	}
 	resp, err := c.send(ctx, request{method: http.MethodGet, path: "/control/export", query: q})
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = resp.Body.Close() }() // read to its end, or given up
 	defer c.progress.end()
@@ -85,15 +94,15 @@ func export(ctx context.Context, c *control, kind, format string, w io.Writer) e
 	_, err = io.Copy(records, resp.Body)
 	switch text := resp.Trailer.Get("X-Export-Error"); {
 	case ctx.Err() != nil:
-		return errStopped
+		return "", errStopped
 	case records.err != nil:
-		return records.err
+		return "", records.err
 	case err != nil:
-		return errBrokeOff
+		return "", errBrokeOff
 	case text != "":
-		return errors.New(lower(text))
+		return "", errors.New(lower(text))
 	}
-	return nil
+	return resp.Trailer.Get("X-Export-Left-Out"), nil
 }
 
 // writeBeside is writeFile for what comes out of a store: where the file lies on the same disk, a server's doors keep their room.
