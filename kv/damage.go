@@ -128,6 +128,12 @@ func (r rows) sound(b bucket, prefix []byte, fn func(key, value []byte), bad fun
 	}
 }
 
+// hasRow tells whether a row lies under a key, damaged or not.
+func (r rows) hasRow(b bucket, key []byte) bool {
+	found, _ := r.in(b).Cursor().Seek(key)
+	return bytes.Equal(found, key)
+}
+
 // tellDamage reports what was found damaged when the store was opened.
 func (s *Store) tellDamage(f damages) {
 	s.damaged = f.count

@@ -16,6 +16,8 @@ type lists struct {
 	refs  *refCache
 	kinds [numBuckets]*kindLists
 	count scopeCounts
+
+	doubtful bool // some records' scopes are not known
 }
 
 type kindLists struct {
@@ -66,7 +68,7 @@ func (l *lists) kind(k *record.Kind) *kindLists {
 
 // with is the lists after some changes, as transaction tx will show them.
 func (l *lists) with(tx int, edit uint64, changes []listChange) *lists {
-	next := &lists{tx: tx, kinds: l.kinds, refs: l.refs, count: l.count}
+	next := &lists{tx: tx, kinds: l.kinds, refs: l.refs, count: l.count, doubtful: l.doubtful}
 	for i := range changes {
 		c := &changes[i]
 		next.count.note(edit, &c.from, -1)
@@ -174,10 +176,10 @@ func listAll(r rows, damaged map[*record.Kind]bool) (*lists, damages, *record.Ki
 			}
 		}
 		if damaged[k] {
-			var again *relisting
-			again, kl.doubtful = relist(r, k)
+			again := relist(r, k)
 			again.each(add)
 			found.join(again.damages)
+			kl.doubtful, l.doubtful = again.doubtful, l.doubtful || again.counts
 		} else if err := eachHeader(r, k, add); err != nil {
 			return nil, found, k, err
 		}
@@ -220,15 +222,17 @@ func (l *lists) countOpaque(r rows, found *damages) {
 		}
 	}, func(key []byte) { found.add(damagedRow(opaqueBucket, key)) })
 	if found.count > before {
-		marks = loggedOpaque(r)
+		var lost bool
+		marks, lost = loggedOpaque(r)
+		l.doubtful = l.doubtful || lost
 	}
 	for i := range marks {
 		l.count.note(0, &marks[i], 1)
 	}
 }
 
-// loggedOpaque are the documents of unknown kinds that the logs of the scopes tell of.
-func loggedOpaque(r rows) (marks []scopeMark) {
+// loggedOpaque are the documents of unknown kinds that the logs of the scopes tell of; lost tells that these may tell of more.
+func loggedOpaque(r rows) (marks []scopeMark, lost bool) {
 	r.sound(scopeLogBucket, nil, func(key, row []byte) {
 		s, _, err := cutScope(key)
 		if err != nil || row[0] != opaqueKind {
@@ -238,8 +242,8 @@ func loggedOpaque(r rows) (marks []scopeMark) {
 			d := opaque{seq: 1, deleted: c.Deleted}
 			marks = append(marks, d.mark(s))
 		}
-	}, nil)
-	return marks
+	}, func([]byte) { lost = true })
+	return marks, lost
 }
 
 // push adds a record whose id is larger than all before it.

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -274,18 +275,35 @@ func (o *op) vacant(k *record.Kind, id record.ID) (record.ID, *stored, error) {
 		if err != nil {
 			return id, nil, fmt.Errorf("mint: %w", err)
 		}
-		st, err := o.loadAny(k, id)
+		used, err := o.isUsed(k, id)
 		if err != nil {
 			return id, nil, fmt.Errorf("mint: %w", err)
 		}
-		gone, err := o.isErased(k, id)
-		if err != nil {
-			return id, nil, fmt.Errorf("mint: %w", err)
-		}
-		if st == nil && !gone {
+		if !used {
 			return id, nil, nil
 		}
 	}
+}
+
+// isUsed tells whether a record has or had an id that was minted now. The mark and the leases by which ids are minted are checked when they
+// are read, and no id is minted twice by them: damage beside the place of the id is no reason to mint none. Damage in that place is.
+func (o *op) isUsed(k *record.Kind, id record.ID) (bool, error) {
+	key := k.AppendID(nil, id)
+	st, err := o.loadAny(k, id)
+	if errors.Is(err, ErrCorrupt) {
+		o.store.noteCorrupt(err)
+		return o.hasRow(kindBucket(k), key), nil
+	}
+	if err != nil || st != nil {
+		return true, err
+	}
+	gone, err := o.isErased(k, id)
+	if errors.Is(err, ErrCorrupt) {
+		o.store.noteCorrupt(err)
+		hash := o.store.hashErased(k, id)
+		return o.hasRow(erasedBucket, hash[:]), nil
+	}
+	return gone, err
 }
 
 func sameBody(a, b record.Body) bool {

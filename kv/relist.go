@@ -14,33 +14,54 @@ import (
 // else: it does.
 //
 // Rows of the logs may be damaged too. A record is then in its lists by whichever of its rows is sound. Where none is, it is listed as
-// a record without a home, for nobody knows that it was deleted, and no list of a home answers: see kindLists.doubtful.
+// a record without a home, for nobody knows that it was deleted. Where a lost row of a scope's log may tell where a record belongs, no list
+// of a home answers: see kindLists.doubtful.
 
 // relisting collects the records of a kind of which a row is damaged.
 type relisting struct {
 	rows
-	kind *record.Kind
-	all  map[record.ID]*stored
-	lost map[string]bool // keys of damaged rows in the log of which no sound row tells the record
+	kind     *record.Kind
+	all      map[record.ID]*stored // seq 0: only the logs tell of it
+	lost     map[string]bool       // sequences of damaged rows in the log of which no sound row tells the record
+	scopes   map[string]bool       // of damaged rows in the logs of scopes, likewise
+	unknown  []record.ID           // of damaged rows that no log tells of
+	doubtful bool                  // where some of the live records belong is not known
+	counts   bool                  // nor how many records each scope has
 	damages
 }
 
-// relist collects a kind's records in order of their ids. doubtful tells that of some nothing but the id is known.
-func relist(r rows, k *record.Kind) (l *relisting, doubtful bool) {
-	l = &relisting{rows: r, kind: k, all: map[record.ID]*stored{}, lost: map[string]bool{}}
-	l.readLog()
+// relist collects a kind's records in order of their ids.
+func relist(r rows, k *record.Kind) *relisting {
+	l := &relisting{rows: r, kind: k, all: map[record.ID]*stored{}, lost: map[string]bool{}, scopes: map[string]bool{}}
 	l.readScopeLog()
-	doubtful = l.claim(l.readRows())
-	return l, doubtful
+	l.readLog()
+	l.readRows()
+	if len(l.lost)+len(l.scopes) > 0 {
+		l.readOthers()
+	}
+	// Where no row of the log is lost, the damage is in the keys: the records are others, which the log tells of.
+	if len(l.lost) > 0 && len(l.unknown) > 0 {
+		l.doubtful, l.counts = true, true
+		for _, id := range l.unknown {
+			l.all[id] = &stored{id: id}
+		}
+	}
+	for _, st := range l.all {
+		if st.seq == 0 && len(l.scopes) > 0 {
+			l.doubtful, l.counts = l.doubtful || !st.deleted, true
+		}
+	}
+	return l
 }
 
-// readLog notes which records the log tells of, and whether they are deleted.
-func (l *relisting) readLog() {
-	l.sound(logBucket, nil, func(key, row []byte) {
-		if c, err := parseLog(key, row); err == nil && c.Kind == l.kind {
-			l.all[c.ID] = &stored{id: c.ID, header: header{deleted: c.Deleted}}
-		}
-	}, func(key []byte) { l.lost[string(key)] = true })
+// told is a record as a log tells of it.
+func (l *relisting) told(c Change) *stored {
+	st := l.all[c.ID]
+	if st == nil {
+		st = &stored{id: c.ID, header: header{deleted: c.Deleted}}
+		l.all[c.ID] = st
+	}
+	return st
 }
 
 // readScopeLog notes the scopes that records are in.
@@ -51,66 +72,75 @@ func (l *relisting) readScopeLog() {
 			return
 		}
 		c, removed, err := parseLogRow(binary.BigEndian.Uint64(seq), row)
-		if err != nil || removed {
-			return
+		if err == nil && !removed && c.Kind == l.kind {
+			l.told(c).join(s)
 		}
-		delete(l.lost, string(seq))
-		if c.Kind != l.kind {
-			return
+	}, func(key []byte) {
+		if _, seq, err := cutScope(key); err == nil {
+			key = seq
 		}
-		if l.all[c.ID] == nil {
-			l.all[c.ID] = &stored{id: c.ID, header: header{deleted: c.Deleted}}
-		}
-		l.all[c.ID].join(s)
-	}, nil)
+		l.scopes[string(key)] = true
+	})
 }
 
-// readRows notes what sound records say themselves, and answers the ids of damaged ones that no log tells of.
-func (l *relisting) readRows() (unknown []record.ID) {
+// readLog notes which records the log tells of, and whether they are deleted.
+func (l *relisting) readLog() {
+	l.sound(logBucket, nil, func(key, row []byte) {
+		switch c, err := parseLog(key, row); {
+		case err == nil && c.Kind == l.kind:
+			l.told(c)
+		case err == nil:
+			delete(l.scopes, string(key)) // another kind's
+		}
+	}, func(key []byte) { l.lost[string(key)] = true })
+}
+
+// readRows notes what sound records say themselves, and the ids of damaged ones that no log tells of.
+func (l *relisting) readRows() {
 	l.sound(kindBucket(l.kind), nil, func(key, row []byte) {
-		var st stored
+		st := &stored{}
 		if id, ok := l.kind.KeyID(key); ok && st.parse(row) == nil {
 			st.id = id
-			l.all[id] = &st
-			delete(l.lost, string(seqKey(st.seq)))
+			l.all[id] = st
+			l.known(st.seq)
 		}
 	}, func(key []byte) {
 		l.damages.add(damagedRow(kindBucket(l.kind), key))
 		if id, ok := l.kind.KeyID(key); ok && l.all[id] == nil {
-			unknown = append(unknown, id)
+			l.unknown = append(l.unknown, id)
 		}
 	})
-	return unknown
 }
 
-// claim takes damaged records that no log tells of for what rows of the log have told of that are lost. Where none is lost, the damage
-// is in their ids: they are others, which the log tells of.
-func (l *relisting) claim(unknown []record.ID) (doubtful bool) {
-	if len(unknown) == 0 || len(l.lost) == 0 {
-		return false
-	}
+// known notes that the record is known whose latest change has a sequence.
+func (l *relisting) known(seq uint64) {
+	delete(l.lost, string(seqKey(seq)))
+	delete(l.scopes, string(seqKey(seq)))
+}
+
+// readOthers notes whose the lost rows are that other kinds' sound records have.
+func (l *relisting) readOthers() {
 	for _, k := range record.Kinds() {
 		l.sound(kindBucket(k), nil, func(_, row []byte) {
 			var st stored
 			if st.parse(row) == nil {
-				delete(l.lost, string(seqKey(st.seq)))
+				l.known(st.seq)
 			}
 		}, nil)
 	}
-	if len(l.lost) == 0 {
-		return false
-	}
-	for _, id := range unknown {
-		l.all[id] = &stored{id: id}
-	}
-	return true
+	// A row of the log that is lost, and one of a scope's that is not, tell of the same record.
+	l.sound(scopeLogBucket, nil, func(key, row []byte) {
+		if _, seq, err := cutScope(key); err == nil && len(row) > 1 && row[1]&rowRemoved == 0 {
+			delete(l.lost, string(seq))
+		}
+	}, nil)
 }
 
 // each calls fn with each record in order of the ids, and with whether it counts as issued. The record is fn's only until it answers.
 func (l *relisting) each(fn func(st *stored, counts bool)) {
 	for _, id := range slices.SortedFunc(maps.Keys(l.all), record.ID.Compare) {
 		st := l.all[id]
-		readable := st.seq != 0 // it is a row's own
+		readable := st.seq != 0
 		fn(st, l.kind == record.Ticket && !st.deleted && (!readable || issued(l.kind, st.body)))
 	}
 }

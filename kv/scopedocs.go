@@ -3,6 +3,7 @@ package kv
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/oklog/ulid/v2"
@@ -54,6 +55,9 @@ func (s *Store) reserved(name string) (there bool, err error) {
 
 // info tells of the database. Its creation is the store's.
 func (db *scopeDocs) info() (DatabaseInfo, error) {
+	if db.v.lists.doubtful {
+		return DatabaseInfo{}, fmt.Errorf("%w: nobody knows which databases have a damaged record", ErrCorrupt)
+	}
 	n := db.v.lists.count.of(db.scope)
 	info := DatabaseInfo{Name: db.name, Docs: n.live, Deleted: n.deleted}
 	if node, err := ulid.ParseStrict(db.v.store.identity.node); err == nil {
