@@ -94,7 +94,7 @@ func controlExport(x *exchange, r *http.Request) error {
 		if x.status == 0 {
 			x.WriteHeader(http.StatusOK) // nothing is sound
 		}
-		x.Header().Set(exportLeftOut, out.Error())
+		x.Header().Set(exportLeftOut, x.store().Blamed(out).Error())
 		return nil
 	}
 	if err == nil || x.status == 0 {
@@ -127,7 +127,8 @@ type verdict struct {
 	Records int      `json:"records"`
 	Damaged int      `json:"damaged"`
 	Damage  []string `json:"damage"`
-	Places  []place  `json:"places"`
+	Places  []place  `json:"places,omitempty"`
+	File    string   `json:"file,omitempty"` // why the file cannot be opened; "" = it can
 }
 
 // place is a damaged page, or a damaged row of a bucket.
@@ -138,9 +139,9 @@ type place struct {
 	Reason string `json:"reason"`
 }
 
-// Verdict is a report as GET /control/verify answers it.
-func Verdict(rep kv.Report) any {
-	v := verdict{rep.Rows, rep.Records, rep.Damaged, append([]string{}, rep.Damage...), []place{}}
+// Verdict is a report as GET /control/verify answers it. Of a file that cannot be opened, file says why.
+func Verdict(rep kv.Report, file string) any {
+	v := verdict{Rows: rep.Rows, Records: rep.Records, Damaged: rep.Damaged, Damage: append([]string{}, rep.Damage...), File: file}
 	for _, d := range rep.Places {
 		v.Places = append(v.Places, place(d))
 	}
@@ -150,7 +151,7 @@ func Verdict(rep kv.Report) any {
 func controlVerify(x *exchange, _ *http.Request) error {
 	st := newStream(x)
 	rep, err := verify(x, func(done, total int) { st.progress(int64(done), int64(total)) })
-	return st.end(Verdict(rep), err)
+	return st.end(Verdict(rep, ""), err)
 }
 
 // verify reads a file that may be damaged: an access beyond its end, or to what is no page, is damage and not our death.

@@ -184,6 +184,9 @@ func (f folder) setAside() error {
 	return nil
 }
 
+// discard removes a sound index that is of no use.
+func (f folder) discard() error { return os.RemoveAll(f.path()) }
+
 // tidy removes what was moved aside and the indexes of other mappings: this one is ready.
 func (f folder) tidy() error {
 	err := os.RemoveAll(f.aside())

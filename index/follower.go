@@ -43,7 +43,10 @@ func newFollower(e *engine, s *kv.Store, from []source) *follower {
 	return f
 }
 
-// resume takes up the engine's own cursor: errBroken where it follows another log.
+// errOther is a sound index of another store, or of another epoch of this one, as lies in the folder after a restore.
+var errOther = errors.New("the search index is another store's")
+
+// resume takes up the engine's own cursor: errOther where it follows another log, errBroken where it is ahead of this one.
 func (f *follower) resume() error {
 	snap, err := f.engine.snapshot()
 	if err != nil {
@@ -54,8 +57,11 @@ func (f *follower) resume() error {
 	if err != nil {
 		return err
 	}
-	if c != cursorOf(f.store, c.seq) || c.seq > f.store.Seq() {
-		return fmt.Errorf("%w: it belongs to another store", errBroken)
+	if c != cursorOf(f.store, c.seq) {
+		return errOther
+	}
+	if c.seq > f.store.Seq() {
+		return fmt.Errorf("%w: it is ahead of the store", errBroken)
 	}
 	f.saved = c.seq
 	f.at.Store(c.seq)

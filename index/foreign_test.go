@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"doorward/index"
@@ -195,5 +196,38 @@ func TestAnIndexThatHasFollowedNothingIsNotCalledDamaged(t *testing.T) {
 	wantFound(t, x, letters(20), 21)
 	if err := x.Close(); err != nil || said.Len() > 0 {
 		t.Errorf("Close = %v; the log says %s", err, said.String())
+	}
+}
+
+// TestTheIndexOfAnEarlierEpochIsBuiltWithoutAWordOfDamage is what lies in a folder after a restore: nothing in it is damaged, and
+// nothing of it stays beside the new one.
+func TestTheIndexOfAnEarlierEpochIsBuiltWithoutAWordOfDamage(t *testing.T) {
+	t.Parallel()
+	dir := built(t)
+	s, err := kv.Open(kv.Config{Dir: dir})
+	if err == nil {
+		err = s.BeginEpoch("of a test")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	x, err := index.Open(index.Config{Store: s, Dir: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	caughtUp(t, s, x)
+	wantFound(t, x, letters(20), 21)
+	if err := x.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if text := log.String(); strings.Contains(text, "WARN") || strings.Contains(text, "ERROR") || strings.Count(text, "another store's") != 1 {
+		t.Errorf("the log says %q, want one line of Info", text)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "index.broken")); err == nil {
+		t.Error("the earlier index lies beside the new one")
 	}
 }

@@ -120,6 +120,15 @@ func (x *Index) keep(ctx context.Context) {
 			return
 		case errors.Is(err, errAsked):
 			x.rounds.again(asked)
+		case errors.Is(err, errOther):
+			x.Logger.Info("the search index is built: the one before was another store's, as after a restore")
+			if err = x.folder.discard(); err == nil {
+				x.rounds.again(asked)
+				continue
+			}
+			answer(asked, err)
+			x.Logger.Warn("another store's search index cannot be removed; searches look at every record", "error", err)
+			pause(round, x.Retry)
 		case errors.Is(err, errBroken):
 			x.Logger.Warn("the search index is rebuilt", "reason", err)
 			if broken++; ready {

@@ -72,7 +72,7 @@ const exportPage = 200
 
 // LeftOut is what Export answers when it has done with a kind of which some records are damaged: every other one is exported.
 type LeftOut struct {
-	Records []string // "person 12"; at most 100
+	Records []string // "person 12 of bucket kind:person"; at most 100
 	Count   int      // all of them
 }
 
@@ -147,7 +147,8 @@ func (e *exportPages) next(v *sight) (page [][]byte, more bool, err error) {
 		switch {
 		case errors.Is(err, ErrCorrupt):
 			v.store.noteCorrupt(err)
-			e.out.Add(&LeftOut{Records: []string{e.kind.Name + " " + e.kind.FormatID(id)}, Count: 1})
+			name := fmt.Sprintf("%s %s of bucket %s", e.kind.Name, e.kind.FormatID(id), bucketNames[kindBucket(e.kind)])
+			e.out.Add(&LeftOut{Records: []string{name}, Count: 1})
 		case err != nil:
 			return nil, false, err
 		default:

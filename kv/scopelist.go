@@ -18,6 +18,9 @@ func (db *scopeDocs) list(v *sight, r Range) (page []DocRow, err error) {
 		if len(page) >= limit {
 			break
 		}
+		if v.lists.kind(k).doubtful && db.scope.Sort != 0 {
+			return nil, errDoubtful(k)
+		}
 		ids := r.part(k, db.live(v, k), limit-len(page))
 		err := v.each(k, ids, func(st *stored) error {
 			page = append(page, DocRow{ID: k.DocID(st.id), Seq: st.seq, Winner: st.revision})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"doorward/api"
 	"doorward/kv"
 
 	"github.com/spf13/cobra"
@@ -29,13 +31,16 @@ func (m *Main) verifyCommand(set *settings) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ctx, o := cmd.Context(), opening{settings: set, aside: true}
 		if *here {
-			return m.on(ctx, o, func(c *control) error { return m.relay(ctx, c) })
+			return m.inspect(o, m.on(ctx, o, func(c *control) error { return m.relay(ctx, c) }))
 		}
 		answer, err := m.verify(ctx, o)
-		if err != nil {
+		if answer == nil {
 			return err
 		}
-		return m.reportVerify(set.data, answer, kv.NewestBackup(set.data, set.zone), *asJSON)
+		if err != nil && *asJSON {
+			return m.reportShut(set.data, answer, err)
+		}
+		return cmp.Or(m.reportVerify(set.data, answer, kv.NewestBackup(set.data, set.zone), *asJSON), err)
 	}
 	return cmd
 }
@@ -48,13 +53,41 @@ func (m *Main) noteVerify(dir string, faults int64) {
 	}
 }
 
+// inspect looks at the pages of a file that could not be opened, and prints what it finds as the handler would; err is why it could not.
+func (m *Main) inspect(o opening, err error) error {
+	if !errors.Is(err, kv.ErrCorrupt) {
+		return err
+	}
+	rep, failed := kv.Inspect(o.data)
+	if failed != nil || rep.Damaged == 0 {
+		return err // it says all that there is to say
+	}
+	return m.printJSON(map[string]any{"result": api.Verdict(rep, err.Error())})
+}
+
+// keepsShut is why a file cannot be opened that a check has looked at all the same; nil: it can.
+func keepsShut(answer json.RawMessage) error {
+	var found struct{ File string }
+	if err := json.Unmarshal(answer, &found); err != nil {
+		return fmt.Errorf("the child's answer: %w", err)
+	}
+	if found.File == "" {
+		return nil
+	}
+	return errors.New(found.File)
+}
+
 // verify has a child process check the store, since a damaged file can end its reader. Beside a running server it checks a copy: doors
-// wait for nothing that it does, and it reads what the disk holds, not what the server remembers.
+// wait for nothing that it does, and it reads what the disk holds, not what the server remembers. Of a file that cannot be opened both are answered, what was found
+// and why it cannot.
 func (m *Main) verify(ctx context.Context, o opening) (answer json.RawMessage, err error) {
 	if conn, e := dialSocket(ctx, o.data); e == nil {
 		_ = conn.Close() // it only showed that somebody answers
 		err = m.onCopy(ctx, o.settings, func(dir string, _ manifest) (err error) {
-			if answer, err = m.verifyInChild(ctx, startIdle, []string{"verify", "--data", dir}); err != nil {
+			if answer, err = m.verifyInChild(ctx, startIdle, []string{"verify", "--data", dir}); err == nil {
+				err = keepsShut(answer)
+			}
+			if err != nil {
 				err = o.blamed(fmt.Errorf("a copy of the file %s: %w", kv.Path(o.data), err))
 			}
 			return err
@@ -64,7 +97,11 @@ func (m *Main) verify(ctx context.Context, o opening) (answer json.RawMessage, e
 	if err := m.checkStore(o.settings); err != nil {
 		return nil, err
 	}
-	return m.verifyInChild(ctx, (*exec.Cmd).Start, []string{"verify", "--data", o.data, "--timezone", o.timezone})
+	answer, err = m.verifyInChild(ctx, (*exec.Cmd).Start, []string{"verify", "--data", o.data, "--timezone", o.timezone})
+	if err == nil {
+		err = keepsShut(answer)
+	}
+	return answer, err
 }
 
 // blamed is what is wrong with a copy of the store, with the newest backup that can help.
@@ -101,6 +138,9 @@ func (m *Main) verifyCopy(ctx context.Context, start starting, dir string) error
 	}
 	if err := json.Unmarshal(answer, &found); err != nil {
 		return fmt.Errorf("the child's answer: %w", err)
+	}
+	if err := keepsShut(answer); err != nil {
+		return err
 	}
 	if found.Damaged == 0 {
 		return nil
@@ -172,11 +212,29 @@ func killedBy(state *os.ProcessState) error {
 	return fmt.Errorf("the check was killed by signal %d (%v): %w", end.Signal(), end.Signal(), errUnchecked)
 }
 
+// reportShut notes, and prints as one JSON object, what was found in a file that cannot be opened, and why it cannot.
+func (m *Main) reportShut(dir string, answer json.RawMessage, why error) error {
+	var members map[string]any
+	var found struct{ Damaged int64 }
+	if err := errors.Join(json.Unmarshal(answer, &members), json.Unmarshal(answer, &found)); err != nil {
+		return fmt.Errorf("the child's answer: %w", err)
+	}
+	m.noteVerify(dir, found.Damaged)
+	delete(members, "file") // the copy's, maybe: why has the store's
+	members["error"] = problem{Message: why.Error()}
+	if err := m.printJSON(members); err != nil {
+		return err
+	}
+	fmt.Fprintln(m.Stderr, "doorward:", why)
+	return errSaid
+}
+
 // reportVerify notes and prints what was found, and which backup is known where that is damage, which makes the command fail.
 func (m *Main) reportVerify(dir string, answer json.RawMessage, backup string, asJSON bool) error {
 	var found struct {
 		Rows, Records, Damaged int64
 		Damage                 []string
+		File                   string
 	}
 	if err := json.Unmarshal(answer, &found); err != nil {
 		return fmt.Errorf("the server's answer: %w", err)
@@ -193,13 +251,16 @@ func (m *Main) reportVerify(dir string, answer json.RawMessage, backup string, a
 		for _, d := range found.Damage {
 			fmt.Fprintln(m.Stdout, d)
 		}
+		if more := found.Damaged - int64(len(found.Damage)); more > 0 {
+			fmt.Fprintf(m.Stdout, "and %s more\n", number(more))
+		}
 		fmt.Fprintf(m.Stdout, "damage found: %s faults in %s values\n", number(found.Damaged), number(found.Rows))
-		if backup != "" {
+		if backup != "" && found.File == "" {
 			fmt.Fprintln(m.Stdout, backup)
 		}
 	}
-	if found.Damaged > 0 {
+	if found.Damaged > 0 && found.File == "" {
 		return errSaid
 	}
-	return nil
+	return nil // what keeps the file shut is an error of its own
 }
