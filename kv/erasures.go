@@ -26,6 +26,10 @@ func (s *Store) takeUpErasures(c Config) error {
 	if err != nil {
 		return fmt.Errorf("find out what was to be erased: %w", err)
 	}
+	if c.ReadOnly {
+		s.erasures.unfinished.Store(int64(len(begun.pending)))
+		return nil // what cannot be erased is concealed
+	}
 	s.finishErasures(begun)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.erasures.close = cancel

@@ -48,7 +48,7 @@ func BeginErasures(t testing.TB, s *Store) (finish func() bool) {
 // SpoilRows damages values of a bucket, those of some keys or all, in the file of a closed store.
 func SpoilRows(t testing.TB, dir, bucket string, keys ...string) {
 	t.Helper()
-	db, err := openFile(dir)
+	db, err := openFile(Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func SpoilRows(t testing.TB, dir, bucket string, keys ...string) {
 // ForgetMeta takes a row out of the file of a closed store.
 func ForgetMeta(t testing.TB, dir, key string) {
 	t.Helper()
-	db, err := openFile(dir)
+	db, err := openFile(Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -146,7 +146,7 @@ func BreakFile(s *Store) error {
 
 // MigrateAs opens a folder's file and brings it from an earlier format to this one by the given steps.
 func MigrateAs(dir string, steps map[uint64]func(*bbolt.Tx) error) error {
-	db, err := openFile(dir)
+	db, err := openFile(Config{Dir: dir})
 	if err != nil {
 		return err
 	}
@@ -288,4 +288,4 @@ func LimitReads(s *Store, n int) {
 }
 
 // GuardFile is guardFile.
-func GuardFile(path string) error { return guardFile(path) }
+func GuardFile(path string) error { return guardFile(path, os.O_RDWR) }

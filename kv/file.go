@@ -56,14 +56,17 @@ func boltOptions(size int64) *bbolt.Options {
 	}
 }
 
-// openFile opens the folder's file, making folder and file if they are not there.
-func openFile(dir string) (*boltFile, error) {
-	if err := MakeFolder(dir); err != nil {
-		return nil, err
+// openFile opens the folder's file, making folder and file if they are not there and can be.
+func openFile(c Config) (*boltFile, error) {
+	dir := c.Dir
+	if !c.ReadOnly {
+		if err := MakeFolder(dir); err != nil {
+			return nil, err
+		}
 	}
 	path := Path(dir)
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && !c.ReadOnly {
 		if err := Gone(dir, time.UTC); err != nil {
 			return nil, err
 		}
@@ -78,13 +81,14 @@ func openFile(dir string) (*boltFile, error) {
 	if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 {
 		return nil, fmt.Errorf("%s is a link to a file: make the whole folder a link instead, for a store keeps and replaces more than that file", path)
 	}
-	if info.Mode().Perm()&0o077 != 0 && info.Mode().IsRegular() {
+	if info.Mode().Perm()&0o077 != 0 && info.Mode().IsRegular() && !c.ReadOnly {
 		_ = os.Chmod(path, 0o600) // where it cannot be, the folder keeps others out
 	}
-	if err := guardFile(path); err != nil {
+	by := accessFor(c.ReadOnly, info.Size())
+	if err := guardFile(path, by.flag); err != nil {
 		return nil, err
 	}
-	db, err := bbolt.Open(path, 0o600, boltOptions(info.Size()))
+	db, err := bbolt.Open(path, 0o600, by.bolt)
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, ErrInUse
 	}

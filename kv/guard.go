@@ -91,8 +91,8 @@ type head struct {
 }
 
 // guardFile refuses a file that bbolt would not open but die of: one that is shorter than its meta page says, or whose pages lead
-// beyond its end or to each other. Nobody else has it open meanwhile: *BadFile, ErrInUse.
-func guardFile(path string) (err error) {
+// beyond its end or to each other. It is opened with a flag, and nobody else has it open meanwhile: *BadFile, ErrInUse.
+func guardFile(path string, flag int) (err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func guardFile(path string) (err error) {
 	if !info.Mode().IsRegular() {
 		return bad("is no file")
 	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := os.OpenFile(path, flag, 0)
 	if err != nil {
 		return err
 	}

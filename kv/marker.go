@@ -96,7 +96,7 @@ func (s *Store) arrive(c Config) error {
 	if c.Restored {
 		return s.do(false, (*op).restore)
 	}
-	if c.Aside {
+	if c.Aside || c.ReadOnly {
 		return nil
 	}
 	m, err := mark(c)

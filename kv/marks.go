@@ -61,7 +61,7 @@ func outdo(path, file string, now time.Time, log *slog.Logger) error {
 // readMarks reads a file that nobody has open, and that may be damaged: m is what could be read, its realm "" where nothing could.
 // ErrInUse.
 func readMarks(path string, now time.Time) (m marks, err error) {
-	if err := guardFile(path); err != nil {
+	if err := guardFile(path, os.O_RDWR); err != nil {
 		return m, err
 	}
 	f, err := os.Open(path)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // Config says where a store lies and what it lives among. Only Dir is needed.
@@ -30,6 +31,7 @@ type Config struct {
 	Disk       *DiskLimits           // nil = DefaultDiskLimits
 	Free       func() (int64, error) // bytes that are free on the store's disk; nil = the system is asked
 	Aside      bool                  // the file is a copy that is only looked at: that it lies elsewhere means nothing
+	ReadOnly   bool                  // nothing is written to the folder: whatever would fails with ErrReadOnly, and who is to be erased is not shown
 }
 
 // Store is one congregation's records in one file.
@@ -66,6 +68,7 @@ type Store struct {
 	erasures   erasures
 	compacting compacting
 	damaged    int // values, as was met when it was opened
+	readOnly   bool
 }
 
 // Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
@@ -98,7 +101,7 @@ func open(c Config) (s *Store, err error) {
 			s, err = nil, brokenBy(found)
 		}
 	}()
-	file, err := openFile(c.Dir)
+	file, err := openFile(c)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +113,9 @@ func open(c Config) (s *Store, err error) {
 		_ = file.Close() // the first error is the one to tell
 		return nil, err
 	}
-	_ = os.Remove(filepath.Join(c.Dir, compactName)) // of a compaction that did not end: nobody else has the store open
+	if !c.ReadOnly {
+		_ = os.Remove(filepath.Join(c.Dir, compactName)) // of a compaction that did not end: nobody else has the store open
+	}
 	if err := s.arrive(c); err != nil {
 		_ = s.Close() // the first error is the one to tell
 		return nil, err
@@ -125,11 +130,15 @@ func open(c Config) (s *Store, err error) {
 
 // start brings up everything that is derived from the file, then the writer.
 func (s *Store) start(c Config) error {
-	if err := migrate(s.file.Load().DB, migrations); err != nil {
+	err := migrate(s.file.Load().DB, migrations)
+	if errors.Is(err, bolterrors.ErrDatabaseReadOnly) {
+		err = errMigrates
+	}
+	if err != nil {
 		return err
 	}
 	s.writer = &writer{store: s, queue: newQueue()}
-	err := s.read(func(tx *bbolt.Tx, number int) error {
+	err = s.read(func(tx *bbolt.Tx, number int) error {
 		r := rows{tx: tx, buckets: &bucketCache{}}
 		var err error
 		if s.writer.state, err = readState(r); err != nil {
@@ -162,6 +171,9 @@ func (s *Store) start(c Config) error {
 	})
 	if err != nil {
 		return err
+	}
+	if s.readOnly = c.ReadOnly; s.readOnly {
+		s.writer.stopped.Store(&stopCause{fmt.Errorf("%w: %w", ErrStopped, ErrReadOnly)})
 	}
 	s.seq.Store(s.writer.state.seq)
 	s.metrics = newMetrics(s, c.Registerer)

@@ -66,7 +66,7 @@ func (m *Main) backup(ctx context.Context, set *settings, file string) (made man
 	if err != nil {
 		return manifest{}, err
 	}
-	err = m.onCopy(ctx, set, func(dir string, of manifest) error {
+	err = m.onCopyFor(ctx, set, file, func(dir string, of manifest) error {
 		made = of
 		made.File = filepath.Base(real)
 		var err error
@@ -125,6 +125,35 @@ func (m *Main) onCopy(ctx context.Context, set *settings, do func(dir string, of
 		return err
 	}
 	return do(dir, of)
+}
+
+// onCopyFor is onCopy for a backup. Where nothing can be written in the store's folder, and so no server has it open, the copy is made in the
+// backup's.
+func (m *Main) onCopyFor(ctx context.Context, set *settings, file string, do func(dir string, of manifest) error) (err error) {
+	if !kv.ReadOnly(set.data) {
+		return m.onCopy(ctx, set, do)
+	}
+	if err := kv.Gone(set.data, set.zone); err != nil {
+		return err
+	}
+	if kv.ReadOnly(filepath.Dir(file)) {
+		return errReadOnly(filepath.Dir(file))
+	}
+	store, err := kv.Open(kv.Config{Dir: set.data, Zone: set.zone, Built: buildTime(), Logger: m.logger(slog.LevelError), Aside: true, ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	dir, away, err := kv.MakeWorkFolder(filepath.Dir(file), "backup")
+	if err != nil {
+		return named(file, err)
+	}
+	defer func() { err = errors.Join(err, away()) }()
+	of, err := store.CopyTo(kv.Operator(), kv.Path(dir))
+	if err != nil {
+		return err
+	}
+	return do(dir, manifest{Realm: of.Realm, Node: of.Node, Epoch: of.Epoch, Seq: of.Seq, At: of.At, Bytes: of.Bytes})
 }
 
 // noteBackup tells the store where its backup lies, so that who erases somebody is told of it.

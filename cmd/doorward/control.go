@@ -37,6 +37,7 @@ type opening struct {
 	makes   bool // the store is made where there is none
 	indexed bool // its search index is opened too
 	aside   bool // it may be a copy that is only looked at
+	reads   bool // it needs to write nothing, so the disk may be one that cannot be written
 }
 
 // patience is how often a command looks for a store that another one has just opened or let go of.
@@ -55,6 +56,9 @@ func (m *Main) dial(ctx context.Context, o opening) (*control, error) {
 		if c, e := dialSocket(ctx, o.data); e == nil {
 			_ = c.Close() // it only showed that somebody answers
 			return m.viaSocket(o.data), nil
+		}
+		if !o.reads && kv.ReadOnly(o.data) {
+			return nil, errReadOnly(o.data)
 		}
 		var c *control
 		if c, err = m.inProcess(o); !errors.Is(err, kv.ErrInUse) {
@@ -81,7 +85,7 @@ func (m *Main) inProcess(o opening) (*control, error) {
 	if !hasStore(o.data) {
 		own = beforeMaking(o.data)
 	}
-	store, err := kv.Open(kv.Config{Dir: o.data, Zone: o.zone, Built: buildTime(), Logger: m.logger(slog.LevelError), Machine: m.machine(), Aside: o.aside, Disk: o.disk()})
+	store, err := kv.Open(kv.Config{Dir: o.data, Zone: o.zone, Built: buildTime(), Logger: m.logger(slog.LevelError), Machine: m.machine(), Aside: o.aside, ReadOnly: o.reads && kv.ReadOnly(o.data), Disk: o.disk()})
 	if err != nil {
 		if own != nil {
 			removeEmpty(own.folders)

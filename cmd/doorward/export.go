@@ -39,7 +39,7 @@ func (m *Main) exportCommand(set *settings) *cobra.Command {
 			return usageError{errors.New("a .csv file holds one kind: say which with --kind; .xlsx holds all, a sheet each")}
 		}
 		without := "" // what is damaged
-		err := m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
+		err := m.on(cmd.Context(), opening{settings: set, reads: true}, func(c *control) error {
 			write := func(w io.Writer) (err error) {
 				without, err = export(cmd.Context(), c, kind, format, w)
 				return err

@@ -29,7 +29,7 @@ func (m *Main) checkFolder(dir string) error {
 		return usageError{fmt.Errorf("the folder %s belongs to user %s; use: sudo -u %s %s %s",
 			dir, owner, shell([]string{owner}), shell([]string{m.Name}), shell(m.Args))}
 	}
-	if closed(info) {
+	if closed(info) && !kv.ReadOnly(dir) {
 		return fmt.Errorf("the folder %s: permission denied: its mode is %04o; use: chmod 700 %s", dir, info.Mode().Perm(), shell([]string{dir}))
 	}
 	if info.Mode().Perm()&0o077 == 0 {
@@ -38,7 +38,15 @@ func (m *Main) checkFolder(dir string) error {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 && !hasStore(dir) {
 		return err // not ours alone: somebody's home, say
 	}
+	if kv.ReadOnly(dir) {
+		return nil // it stays as it is
+	}
 	return os.Chmod(dir, folderMode)
+}
+
+// errReadOnly is what a command says that would write in a folder where nothing can be written.
+func errReadOnly(dir string) error {
+	return fmt.Errorf("the folder %s is read-only, by its disk or its mode: there verify, export, and backup to another disk, work, and nothing else", dir)
 }
 
 // checkStore is checkFolder for whoever uses the folder's store, or makes one: it refuses a folder whose store is gone.

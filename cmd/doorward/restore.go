@@ -63,6 +63,9 @@ func (m *Main) mayRestore(dir string, replace bool) error {
 	if err := m.checkFolder(dir); err != nil {
 		return err
 	}
+	if kv.ReadOnly(dir) {
+		return errReadOnly(dir)
+	}
 	if hasStore(dir) && !replace {
 		return holds(dir)
 	}

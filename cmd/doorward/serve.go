@@ -71,6 +71,9 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	if err := m.checkStore(s.settings); err != nil {
 		return err
 	}
+	if kv.ReadOnly(s.data) {
+		return errReadOnly(s.data)
+	}
 	if os.Getenv("GOMEMLIMIT") == "" { // which the runtime has followed already
 		debug.SetMemoryLimit(frugal)
 	}

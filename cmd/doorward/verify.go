@@ -29,7 +29,7 @@ func (m *Main) verifyCommand(set *settings) *cobra.Command {
 	here := cmd.Flags().Bool("here", false, "check in this process and print the handler's answer as it comes")
 	_ = cmd.Flags().MarkHidden("here") // the flag was made above
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		ctx, o := cmd.Context(), opening{settings: set, aside: true}
+		ctx, o := cmd.Context(), opening{settings: set, aside: true, reads: true}
 		if *here {
 			return m.inspect(o, m.on(ctx, o, func(c *control) error { return m.relay(ctx, c) }))
 		}
@@ -59,8 +59,8 @@ func (m *Main) inspect(o opening, err error) error {
 		return err
 	}
 	rep, failed := kv.Inspect(o.data)
-	if failed != nil || rep.Damaged == 0 {
-		return err // it says all that there is to say
+	if failed != nil || rep.Rows == 0 {
+		return err // it says all that can be said
 	}
 	return m.printJSON(map[string]any{"result": api.Verdict(rep, err.Error())})
 }
