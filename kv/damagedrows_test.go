@@ -96,8 +96,7 @@ func placed(t *testing.T, file []byte) (dir string) {
 }
 
 // TestDamagedValuesKeepNoStoreShut damages some values of a store that has a row in every bucket. It opens, answers what is sound as
-// before or that it is damaged, tells how many values it met, and verify names each. Planted and caught: lists that are made of the log
-// alone (a store stays shut), and ones that leave out a record of which only the scope's row is sound.
+// before or that it is damaged, tells how many values it met, and verify names each.
 func TestDamagedValuesKeepNoStoreShut(t *testing.T) {
 	file := everyRow(t)
 	sound, err := os.ReadFile(file)
@@ -214,7 +213,11 @@ func TestARecordIsListedByWhicheverOfItsRowsIsSound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := placed(t, sound)
 			turned(t, dir, slices.DeleteFunc(slices.Clone(own[c.id]), func(r rowAt) bool { return !slices.Contains(c.damage, r.bucket) })...)
-			s := kvtest.OpenConfig(t, kv.Config{Dir: dir})
+			registry := prometheus.NewRegistry()
+			s := kvtest.OpenConfig(t, kv.Config{Dir: dir, Registerer: registry})
+			if n := gauge(t, registry, "doorward_store_damaged_values"); n != 1 || s.Damaged() != 1 {
+				t.Errorf("the store met %d damaged values, and its metric says %v, want 1: the lists are made of people alone", s.Damaged(), n)
+			}
 			got, err := s.Retrieve(kv.Operator(), target(record.Person, kept))
 			if err != nil || !bytes.Contains(got.JSON, []byte("Kept")) {
 				t.Errorf("Retrieve of a sound record = %s, %v", got.JSON, err)

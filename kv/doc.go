@@ -106,6 +106,9 @@
 //
 // A file that cannot be used as it is ends in one sentence (BadFile) that names it, and the newest backup where one is known: the file
 // doorward.backup beside the store tells of that, and doorward.verify of the last check (upkeep.go). A folder that has one of the files beside, and no store, is no new folder (gone.go).
+// Damaged values keep no file shut (damage.go): the lists are made of what is sound (relist.go). Only rows of meta by which the store knows
+// which store it is, and what it has given, are not guessed.
+//
 // Before bbolt opens a file, whoever holds its lock looks at its heads and at every page that they lead to (guard.go), for bbolt's own
 // look ends the process where a page leads out of the file.
 //
