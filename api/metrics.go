@@ -34,7 +34,7 @@ func newMetrics(reg *prometheus.Registry, version string) (*metrics, error) {
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "http_requests_in_flight", Help: "Requests being answered.",
 		}),
-		page: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
+		page: promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}),
 	}
 	for status := range m.statuses {
 		m.statuses[status] = strconv.Itoa(status)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -167,6 +168,9 @@ func (p *program) refusesBarred(t *testing.T) {
 		{folder, 0, "doorward: the folder " + folder + ": permission denied: its mode is 0000; use: chmod 700 " + folder + "\n"},
 	} {
 		for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"verify"}, {"backup", "monday.db"}, {"compact"}, {"export"}, {"keys", "list"}} {
+			if barred.mode == 0o500 && slices.Contains([]string{"verify", "backup", "export"}, command[0]) {
+				continue // they need not write there
+			}
 			cmd := p.asked(command...)
 			if os.Geteuid() == 0 { // who may read everything
 				p.asNobody(t, cmd)

@@ -30,7 +30,7 @@ func (m *Main) checkFolder(dir string) error {
 			dir, owner, shell([]string{owner}), shell([]string{m.Name}), shell(m.Args))}
 	}
 	if closed(info) && !kv.ReadOnly(dir) {
-		return fmt.Errorf("the folder %s: permission denied: its mode is %04o; use: chmod 700 %s", dir, info.Mode().Perm(), shell([]string{dir}))
+		return errClosed(dir, info)
 	}
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil
@@ -44,9 +44,17 @@ func (m *Main) checkFolder(dir string) error {
 	return os.Chmod(dir, folderMode)
 }
 
+// errClosed is what a command says of a folder of ours that is closed to ourselves.
+func errClosed(dir string, info fs.FileInfo) error {
+	return fmt.Errorf("the folder %s: permission denied: its mode is %04o; use: chmod 700 %s", dir, info.Mode().Perm(), shell([]string{dir}))
+}
+
 // errReadOnly is what a command says that would write in a folder where nothing can be written.
 func errReadOnly(dir string) error {
-	return fmt.Errorf("the folder %s is read-only, by its disk or its mode: there verify, export, and backup to another disk, work, and nothing else", dir)
+	if info, err := os.Stat(dir); err == nil && closed(info) {
+		return errClosed(dir, info)
+	}
+	return fmt.Errorf("the folder %s lies on a disk that is read-only: there verify, export, and backup to another disk, work, and nothing else", dir)
 }
 
 // checkStore is checkFolder for whoever uses the folder's store, or makes one: it refuses a folder whose store is gone.

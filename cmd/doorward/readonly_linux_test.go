@@ -53,7 +53,7 @@ func TestAStoreOnAReadOnlyDiskIsVerifiedExportedAndBackedUpInPlace(t *testing.T)
 	}
 	t.Run("mounted read-only", func(t *testing.T) {
 		r := &program{TB: t, path: p.path, dir: readOnlyDisk(t, p.dir)}
-		r.readsInPlace(t, string(want), func(*exec.Cmd) {})
+		r.readsInPlace(t, string(want), "the folder "+r.dir+" lies on a disk that is read-only", func(*exec.Cmd) {})
 	})
 	t.Run("a folder that may not be written", func(t *testing.T) {
 		if os.Geteuid() != 0 {
@@ -64,12 +64,12 @@ func TestAStoreOnAReadOnlyDiskIsVerifiedExportedAndBackedUpInPlace(t *testing.T)
 		if err := os.Chmod(r.dir, 0o500); err != nil {
 			t.Fatal(err)
 		}
-		r.readsInPlace(t, string(want), func(cmd *exec.Cmd) { r.asNobody(t, cmd) })
+		r.readsInPlace(t, string(want), "its mode is 0500; use: chmod 700 "+r.dir, func(cmd *exec.Cmd) { r.asNobody(t, cmd) })
 	})
 }
 
 // readsInPlace wants the store of a folder that cannot be written to be verified, exported and backed up, and every other command refused.
-func (p *program) readsInPlace(t *testing.T, want string, as func(*exec.Cmd)) {
+func (p *program) readsInPlace(t *testing.T, want, said string, as func(*exec.Cmd)) {
 	t.Helper()
 	backups := t.TempDir()
 	if err := errors.Join(os.Chmod(backups, 0o777), os.Chmod(filepath.Dir(backups), 0o711)); err != nil {
@@ -100,7 +100,7 @@ func (p *program) readsInPlace(t *testing.T, want string, as func(*exec.Cmd)) {
 	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"compact"}, {"reindex"}, {"keys", "list"}, {"backup", filepath.Join(p.dir, "here.db")},
 		{"keys", "add", "--name", "n", "--level", "denomination"}, {"restore", copied, "--replace"}, {"clock", "trust"}} {
 		out, problems, code := ran(args...)
-		if code != exitFailed || out != "" || strings.Count(problems, "\n") != 1 || !strings.Contains(problems, "the folder "+p.dir+" is read-only") {
+		if code != exitFailed || out != "" || strings.Count(problems, "\n") != 1 || !strings.Contains(problems, said) {
 			t.Errorf("%v = %d, %q, %q, want one line", args, code, out, problems)
 		}
 	}
