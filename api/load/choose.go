@@ -215,6 +215,8 @@ func (c *chooser) fits(field string, column int) bool {
 		return p.mostly(p.letters) && !p.mostly(p.ats)
 	case field == nameEmail:
 		return p.mostly(p.ats)
+	case field == nameChurch && isChurchTitle(c.plains[column]):
+		return true // by name
 	}
 	switch f.Type.(type) {
 	case record.Phone:

@@ -29,6 +29,7 @@ const (
 	nameEmail    = "email"
 	nameType     = "type"
 	nameBirthday = "birthday"
+	nameChurch   = "church_id"
 	nameCheckin  = "check-in" // not a field: what a list says of who came in
 )
 

@@ -60,6 +60,11 @@ func Import(ctx context.Context, s *kv.Store, p kv.Principal, src Source, progre
 	if err := src.checkEvent(s, p); err != nil {
 		return Report{}, err
 	}
+	if t, ok := in.(*tableFile); ok {
+		if t.known, err = openChurches(s, p, t); err != nil {
+			return Report{}, err
+		}
+	}
 	if err := src.look(ctx, s, p, in); err != nil {
 		return Report{}, err
 	}

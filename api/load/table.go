@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // faultBlank refuses a blank code: one made here would be another at every further import of the file.
@@ -25,8 +27,9 @@ type tableDrafts struct {
 	only  []string // the types of tickets that are taken, in plain form; nil = all
 	twice contradictions
 	cells cellReader
-	over  []int // columns that said something else than one before them
-	left  int   // rows of other types
+	known *churches // nil = no column names churches
+	over  []int     // columns that said something else than one before them
+	left  int       // rows of other types
 	zone  *time.Location
 }
 
@@ -173,7 +176,7 @@ func (t *tableDrafts) feed(d *draft, row cells, feed *feed) *Rejection {
 	if clean(cell) != "" && feed.name == nameExternal && t.ly.origin.ids != "" && feed.why == t.ly.origin.name {
 		cell = t.ly.origin.name + ":" + clean(cell)
 	}
-	v, fault := t.cells.value(feed.name, d.form.field(feed.name), cell)
+	v, fault := t.value(d.form, feed.name, cell)
 	switch {
 	case fault != "":
 		return &Rejection{row.line, t.ly.column(at), fault}
@@ -182,6 +185,15 @@ func (t *tableDrafts) feed(d *draft, row cells, feed *feed) *Rejection {
 		d.body = appendMember(d.body, feed.name, v)
 	}
 	return nil
+}
+
+// value reads a cell, that of a church by the church's name.
+func (t *tableDrafts) value(f form, name, cell string) (jsontext.Value, string) {
+	v, fault := t.cells.value(name, f.field(name), cell)
+	if name != nameChurch || t.known == nil || v == nil || fault != "" {
+		return v, fault
+	}
+	return t.known.find(clean(cell))
 }
 
 // checkin tells whether a row says that its ticket was used, and when, where it says that.

@@ -23,6 +23,7 @@ type tableFile struct {
 	test     int // tickets of a trial that were left out
 	cells    cellReader
 	twice    contradictions
+	known    *churches                       // nil = no column names churches
 	start    func(ly *layout) (table, error) // opens the rows below the header
 	end      func() error
 }
@@ -89,7 +90,7 @@ func (t *tableFile) drafts() (drafts, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &tableDrafts{rows: rows, ly: t.ly, only: t.only, twice: t.twice, cells: t.cells, zone: t.src.zone}
+	d := &tableDrafts{rows: rows, ly: t.ly, only: t.only, twice: t.twice, cells: t.cells, known: t.known, zone: t.src.zone}
 	d.cells.words = map[string]string{}
 	return d, nil
 }
@@ -243,6 +244,9 @@ func (t *tableFile) plan(rep *Report) {
 		if one.Left && t.only == nil {
 			rep.LeftOut += one.Count
 		}
+	}
+	if t.known != nil {
+		t.known.unknown(t, rep)
 	}
 	if t.rows == 0 {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("below the header in line %d there is no row", t.ly.line))

@@ -37,7 +37,9 @@ var titles = []struct {
 	{"valid_until", "valido ate|valido hasta;validade|vencimento|expira em|fim da validade|expires|valid to"},
 	{"person_id", "person id|id da pessoa|id pessoa|id do membro"},
 	{"person", "person id|id da pessoa|id pessoa|id do membro"},
-	{"church_id", "id da igreja|id igreja|igreja id|codigo da igreja|church id"},
+	{"church_id", "id da igreja|id igreja|igreja id|codigo da igreja|church id;" + // the last rank: what is no id
+		"igreja|nome da igreja|igreja local|church|church name|local church|iglesia|nombre de la iglesia|iglesia local|campus|campus name|nome do campus|primary campus|" +
+		"congregacao|nome da congregacao|congregation|congregation name|congregacion|nombre de la congregacion"},
 	{"regional_id", "id da regional|id regional|regional id|codigo da regional"},
 	{"group_id", "id do grupo|id grupo|grupo id|group id"},
 	{"document", "cnpj|cpf cnpj|cnpj cpf;documento"},

@@ -1,0 +1,153 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The reasons for which a row's church is refused.
+const (
+	faultNoChurch    = "no church has this name"
+	faultTwoChurches = "more than one church has this name"
+	faultNoChurchID  = "no church has this id"
+	faultForeignIDs  = "the numbers of this column are not all ids of churches here"
+)
+
+// churchPage is how many churches are read at once.
+const churchPage = 100
+
+// churches finds the church that a cell means, by its name or its id. Names are equal if they are so after record.Fold.
+type churches struct {
+	named map[string][]int64
+	ids   map[int64]bool
+	// foreign tells that the column holds numbers, of which some are the id of no church: it may hold the ids of another system.
+	foreign bool
+	numbers bool // the column holds nothing but numbers, which may be ids
+}
+
+// openChurches reads the churches that a table names in a column that is not one of ids. It returns nil where the table has none.
+func openChurches(s *kv.Store, p kv.Principal, t *tableFile) (*churches, error) {
+	i := slices.IndexFunc(t.ly.feeds, func(f feed) bool { return f.name == nameChurch })
+	if i < 0 || !t.ly.namesChurches(&t.ly.feeds[i]) {
+		return nil, nil
+	}
+	c := &churches{named: map[string][]int64{}, ids: map[int64]bool{}}
+	for offset := 0; ; offset += churchPage {
+		page, err := s.List(p, kv.Query{Surface: record.Admin, Kind: record.Church, Offset: offset, Limit: churchPage})
+		if err != nil {
+			return nil, fmt.Errorf("read the churches: %w", err)
+		}
+		if err := c.add(page.Results); err != nil {
+			return nil, err
+		}
+		if offset+churchPage >= page.Count {
+			break
+		}
+	}
+	c.study(t, t.ly.feeds[i].columns())
+	return c, nil
+}
+
+// namesChurches tells whether a feed's columns hold names of churches, or numbers under a title that does not say id.
+func (ly *layout) namesChurches(f *feed) bool {
+	if ly.origin == ownOrigin && f.why != "--map" {
+		return false
+	}
+	for _, i := range f.columns() {
+		whole := ly.profiles != nil && ly.profiles[i].whole == ly.profiles[i].studied
+		if isChurchTitle(plainTitle(ly.titles[i])) || f.why == "--map" && !whole {
+			return true
+		}
+	}
+	return false
+}
+
+// isChurchTitle tells a title that means a church, and does not say that it is an id.
+func isChurchTitle(title string) bool {
+	all := ranks(nameChurch)
+	return slices.Contains(all[len(all)-1], title)
+}
+
+func (c *churches) add(page []byte) error {
+	var all []struct {
+		ID   int64  `json:"id"`
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal(page, &all); err != nil {
+		return fmt.Errorf("read the churches: %w", err)
+	}
+	for _, one := range all {
+		name := foldName(one.Name)
+		c.named[name], c.ids[one.ID] = append(c.named[name], one.ID), true
+	}
+	return nil
+}
+
+func foldName(name string) string { return strings.TrimSpace(record.Fold(name)) }
+
+// study decides whether the cells of some columns may be ids: all of them are numbers, and the file is of no other system.
+func (c *churches) study(t *tableFile, columns []int) {
+	c.numbers = t.ly.origin == nothing
+	for _, i := range columns {
+		p := &t.ly.profiles[i]
+		c.numbers = c.numbers && p.whole == p.studied
+		for v := range p.counts {
+			id, ok := churchID(v)
+			c.foreign = c.foreign || ok && !c.ids[id]
+		}
+	}
+}
+
+func churchID(cell string) (int64, bool) {
+	id, err := strconv.ParseInt(cell, 10, 64)
+	return id, err == nil
+}
+
+// find answers the id of the church that a cell means, or why there is none.
+func (c *churches) find(cell string) (jsontext.Value, string) {
+	found := slices.Clone(c.named[foldName(cell)])
+	id, isNumber := churchID(cell)
+	if isNumber && c.numbers && c.ids[id] && !slices.Contains(found, id) && !(c.foreign && len(found) == 0) {
+		found = append(found, id)
+	}
+	switch {
+	case len(found) == 1:
+		return record.Number(found[0]), ""
+	case len(found) > 1:
+		return nil, faultTwoChurches
+	case isNumber && c.numbers && c.ids[id]:
+		return nil, faultForeignIDs
+	case isNumber && c.numbers:
+		return nil, faultNoChurchID
+	}
+	return nil, faultNoChurch
+}
+
+// unknown names the cells of a table that mean no church.
+func (c *churches) unknown(t *tableFile, rep *Report) {
+	for _, f := range t.ly.feeds {
+		if f.name != nameChurch || len(f.parts) > 1 {
+			continue
+		}
+		for _, i := range f.columns() {
+			c.unknownIn(t.ly, i, rep)
+		}
+	}
+}
+
+func (c *churches) unknownIn(ly *layout, column int, rep *Report) {
+	for _, v := range ly.profiles[column].values() {
+		if _, fault := c.find(v.Value); fault != "" && len(rep.Warnings) < maxAsked {
+			rep.Warnings = append(rep.Warnings, fmt.Sprintf("“%s” in the column “%s” (%s): %s; name the church as it is here, make it first, or say --ignore '%s'",
+				sample(v.Value), ly.nth(column), counted(v.Count, "row", "rows"), fault, ly.nth(column)))
+		}
+	}
+}
