@@ -39,6 +39,7 @@ const (
 	twinBucket                     // what merged records were known by; what they were merged into
 	readsBucket                    // minute, api key, kind → how many records of people it was shown
 	formerBucket                   // ticket, person who held it once → since when no more
+	mirrorBucket                   // kind, id → the record as it was pulled; what is pulled from
 	namedBuckets                   // how many the above are
 )
 
@@ -54,7 +55,7 @@ var bucketNames = nameBuckets()
 func nameBuckets() (names [numBuckets][]byte) {
 	for b, name := range [namedBuckets]string{"meta", "log", "lookup", "code", "admission", "once", "once_expiry",
 		"free", "free_doc", "free_body", "free_log", "free_local", "free_blob", "free_chunk", "free_ref", "free_loose",
-		"tree", "body", "scope_log", "left", "lease", "opaque", "opaque_body", "erased", "twin", "reads", "former"} {
+		"tree", "body", "scope_log", "left", "lease", "opaque", "opaque_body", "erased", "twin", "reads", "former", "mirror"} {
 		names[b] = []byte(name)
 	}
 	for _, k := range record.Kinds() {

@@ -29,6 +29,7 @@ const (
 	Updated   Fate = "updated"
 	Unchanged Fate = "unchanged"
 	Rejected  Fate = "rejected"
+	Kept      Fate = "kept" // by Mirror alone: the record was changed or deleted here, and stays so
 )
 
 // RowResult is one row's fate; Err says why it was rejected (record.Faults, *Conflict, …).

@@ -38,6 +38,8 @@
 //	              i 1, kind 1, id 8, id merged into it 8         -
 //	reads         minute 8, api key 8, kind 1                    records uv
 //	former        ticket 8, person 8                             since when no more 8, none: it is not known
+//	mirror        kind 1, id                                     generation uv, hash 16 as the pull left it, hash of what was pulled 16
+//	              0                                              a Mirror as JSON
 //	body          kind 1, id, generation 8, hash 16              foreign 1, table version 1, length of shown uv, shown, hidden
 //	lookup        kind 1, field name, 0, value, id               -
 //	code          e(xact) or n(ormal) 1, code hash 16, event 8,  -

@@ -106,6 +106,9 @@ func (o *op) place(k *record.Kind, before, next *stored) {
 		c.from = before.mark()
 		o.noteFormer(k, before, next)
 	}
+	if next.deleted {
+		o.forgetPulled(k, next.id)
+	}
 	o.changed = append(o.changed, c)
 }
 

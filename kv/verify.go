@@ -79,6 +79,8 @@ func (w *walker) row(v *sight, b bucket, key, value []byte) error {
 	case b == formerBucket:
 		_, _, err := cutFormer(key)
 		return err
+	case b == mirrorBucket:
+		return verifyMirror(key, value)
 	case b == readsBucket:
 		_, err := parseReads(key, value)
 		return err
