@@ -22,6 +22,7 @@ import (
 //	GET  /control/export?kind=person&format=csv                              → the file, as NDJSON without a format; a failure is in the trailer X-Export-Error,
 //	                                                                           what a whole file leaves out as damaged in X-Export-Left-Out
 //	POST /control/demo?size=s&seed=1                                         → progress, load.DemoReport
+//	POST /control/pull                 {"url","key","secret",…}              → progress, pull.Report
 //	GET  /control/verify                                                     → progress, {"rows","records","damaged","damage","places"}
 //	POST /control/reindex                                                    → progress, {"documents"}
 //	POST /control/backup?folder=.doorward-backup-1                           → {"realm","node","epoch","seq","at","bytes"}
@@ -43,6 +44,7 @@ func (s *Server) Control() http.Handler {
 		"POST /control/import":            controlImport,
 		"GET /control/export":             controlExport,
 		"POST /control/demo":              controlDemo,
+		"POST /control/pull":              controlPull,
 		"GET /control/verify":             controlVerify,
 		"POST /control/reindex":           controlReindex,
 		"POST /control/backup":            controlBackup,

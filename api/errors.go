@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"doorward/api/load"
+	"doorward/api/pull"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -56,6 +57,7 @@ var answers = []struct {
 	{errNoRoute, problem{404, "NOT_FOUND", "Not found.", nil}},
 	{kv.ErrNoCheckin, problem{404, "NOT_FOUND", "Not found.", nil}},
 	{kv.ErrBadLogin, problem{401, "UNAUTHORIZED", "Invalid API credentials", nil}},
+	{kv.ErrMirrorAtCentre, problem{409, "CONFLICT", "This folder has joined a centre: pull at the centre.", nil}},
 	{kv.ErrStale, problem{412, "PRECONDITION_FAILED", "The record has changed since the revision in If-Match.", nil}},
 	{kv.ErrKeyReused, problem{422, "UNPROCESSABLE_ENTITY", "This Idempotency-Key was used for another request.", nil}},
 	{kv.ErrCorrupt, problem{500, "INTERNAL_ERROR", "The store is damaged where this was looked for: it decides nothing by that. Whoever runs the server must restore a backup.", nil}},
@@ -100,7 +102,9 @@ func explain(err error) problem {
 		return problem{503, "SERVICE_UNAVAILABLE", sentence(err.Error()), nil}
 	case errors.As(err, &questions):
 		return problem{400, "INVALID_REQUEST", sentence(err.Error()), map[string]any{"questions": questions}}
-	case errors.Is(err, load.ErrUsage), errors.Is(err, load.ErrSource):
+	case errors.Is(err, pull.ErrSource):
+		return problem{409, "CONFLICT", sentence(err.Error()), nil}
+	case errors.Is(err, load.ErrUsage), errors.Is(err, load.ErrSource), errors.Is(err, pull.ErrUsage):
 		return problem{400, "INVALID_REQUEST", sentence(err.Error()), nil}
 	case errors.As(err, new(*http.MaxBytesError)):
 		return explain(errTooLarge)

@@ -31,8 +31,12 @@ type Config struct {
 	Finder          kv.Finder            // answers searches together with the store; nil = the store looks at every record
 	Indexer         Indexer              // keeps what Finder looks into; nil = nothing to keep
 	Ending          func() bool          // the server ends soon, and /readyz says so; nil = it does not
+	Outbound        Outbound             // how other servers are reached; nil = none is
 	Registry        *prometheus.Registry // what /metrics shows, metrics of api included; nil = one of its own
 }
+
+// Outbound is a client for other servers; where loopback is set it dials this machine alone.
+type Outbound func(loopback bool) *http.Client
 
 // Server answers the public API over one store.
 type Server struct {

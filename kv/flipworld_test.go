@@ -57,6 +57,7 @@ func everyRow(t *testing.T) (file string) {
 	if _, err := k.Undo(kv.Operator(), kv.Undoing{Event: 1, CheckinID: d.CheckinID}); err != nil {
 		t.Fatal(err)
 	}
+	source{t, k.Store}.want(kv.Created, 900, `{"full_name":"Pulled"}`)
 	healthy(t, k.Store)
 	k.compacted(t)
 	trimmed(t, kv.Path(k.dir))
@@ -113,6 +114,7 @@ func questions(s *kv.Store) (all []question) {
 	all = append(all,
 		question{"keys", func(s *kv.Store) (any, error) { return anyOf(s.Keys(me)) }, true},
 		question{"venues", func(s *kv.Store) (any, error) { return anyOf(s.Venues(me)) }, true})
+	add("pulled", func(s *kv.Store) (any, error) { return anyOf(s.Pulled(me, record.Person)) })
 	add("status", func(s *kv.Store) (any, error) { return anyOf(s.Status(me, 1)) })
 	add("databases", func(s *kv.Store) (any, error) { return anyOf(s.Databases(me)) })
 	for _, church := range []int64{1, 2} {

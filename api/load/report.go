@@ -211,3 +211,9 @@ func ofFaults(line int, faults record.Faults, column func(string) string) Reject
 	}
 	return r
 }
+
+// Refusal tells why the store, or a kind's table, refused a record that is not from a table: the field at fault and a reason, which
+// repeats nothing that the record holds.
+func Refusal(err error) Rejection {
+	return rejection(&item{column: func(field string) string { return field }}, err)
+}

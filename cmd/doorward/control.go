@@ -95,7 +95,7 @@ func (m *Main) inProcess(o opening) (*control, error) {
 	if own != nil {
 		own.store = store
 	}
-	conf := api.Config{Store: store, Version: versionText(), Logger: m.logger(slog.LevelError)}
+	conf := api.Config{Store: store, Version: versionText(), Logger: m.logger(slog.LevelError), Outbound: outbound}
 	end := store.Close
 	if o.indexed {
 		endIndex := joinIndex(&conf, index.Config{Store: store, Dir: o.data, Logger: conf.Logger})

@@ -98,6 +98,7 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	if s.certificate.on() {
 		s.api.CertificateEnds = s.certificate.ends
 	}
+	s.api.Outbound = outbound
 	end := joinIndex(&s.api, index.Config{Store: store, Dir: s.data, Logger: log, Registerer: registry})
 	defer func() { err = errors.Join(err, end()) }()
 	server, err := api.New(s.api)

@@ -1,0 +1,134 @@
+package pull
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"strconv"
+
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	pageSize   = 100
+	maxPasses  = 3
+	maxRecords = 10_000_000 // in one list
+)
+
+// item is a record as the source shows it.
+type item map[string]jsontext.Value
+
+// id is the record's id; 0 where it has none that can be one.
+func (i item) id() int64 { return idOf(i["id"]) }
+
+// idOf reads an id, which may be written as a text; 0 where it is none.
+func idOf(v jsontext.Value) int64 {
+	text := string(v)
+	if v.Kind() == '"' {
+		text = record.Unquote(v)
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > record.MaxID {
+		return 0
+	}
+	return n
+}
+
+// page is the envelope of a list.
+type page struct {
+	Count   *int64 `json:"count"`
+	Results []item `json:"results"`
+}
+
+// list is one list of the source.
+type list struct {
+	path  string
+	query url.Values // beside limit and offset
+}
+
+// page asks for one page of a list.
+func (p *puller) page(ctx context.Context, l list, offset, limit int64) (page, error) {
+	q := maps.Clone(l.query)
+	if q == nil {
+		q = url.Values{}
+	}
+	q.Set("limit", strconv.FormatInt(limit, 10))
+	q.Set("offset", strconv.FormatInt(offset, 10))
+	var at page
+	err := p.source.get(ctx, l.path, q, &wanted{&at})
+	return at, err
+}
+
+// wanted is a page that an answer must hold: one without a count or without results is no answer of /v1.
+type wanted struct{ page *page }
+
+// UnmarshalJSON reads the envelope.
+func (w *wanted) UnmarshalJSON(b []byte) error {
+	if err := json.Unmarshal(b, w.page); err != nil {
+		return err
+	}
+	if w.page.Count == nil || *w.page.Count < 0 || w.page.Results == nil {
+		return errBroken
+	}
+	return nil
+}
+
+// pass reads a list once, page by page. It is steady if it held as many different records as its count said, which stayed the same.
+func (p *puller) pass(ctx context.Context, l list, each func([]item) error) (steady bool, err error) {
+	seen, first := map[int64]bool{}, int64(-1)
+	for offset := int64(0); ; {
+		at, err := p.page(ctx, l, offset, pageSize)
+		if err != nil {
+			return false, err
+		}
+		if first < 0 {
+			first = *at.Count
+			p.total = p.done + first
+		}
+		before := len(seen)
+		for _, one := range at.Results {
+			seen[one.id()] = true
+		}
+		if err := each(at.Results); err != nil {
+			return false, err
+		}
+		offset += int64(len(at.Results))
+		switch {
+		case offset > p.conf.MaxRecords:
+			return false, fmt.Errorf("the list has no end: %d records were read", offset)
+		case offset >= *at.Count:
+			delete(seen, 0)
+			return *at.Count == first && int64(len(seen)) == first, nil
+		case len(seen) == before:
+			return false, nil // the same once more, or nothing: it has shifted, or does not go on
+		}
+	}
+}
+
+// passes reads a list until it is steady, at most so often as is sensible. each gets every record once.
+func (p *puller) passes(ctx context.Context, l list, seen map[int64]bool, each func([]item) error) (steady bool, err error) {
+	for n := 0; n < maxPasses && !steady; n++ {
+		steady, err = p.pass(ctx, l, func(items []item) error {
+			var fresh []item
+			for _, one := range items {
+				id := one.id()
+				if id == 0 && n > 0 || seen[id] {
+					continue
+				}
+				if id != 0 {
+					seen[id] = true
+				}
+				fresh = append(fresh, one)
+			}
+			return each(fresh)
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	return steady, nil
+}

@@ -1,0 +1,522 @@
+package pull
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// Config says what is pulled, and into which store. All but Full, Moved, DryRun, Progress, Wait, Now and MaxRecords is needed.
+type Config struct {
+	Store      *kv.Store
+	Who        kv.Principal
+	URL        string
+	Key        string
+	Secret     string
+	Client     *http.Client // its redirects and its time limit are set here
+	DryRun     bool         // decide everything and write nothing
+	Full       bool         // read everything, also where changes would do
+	Moved      bool         // the source of the last pull answers at another address now
+	Progress   func(done, total int64)
+	Wait       func(context.Context, time.Duration) error // nil = waits
+	Now        func() time.Time                           // nil = time.Now
+	MaxRecords int64                                      // in one list; 0 = ten million
+}
+
+// resource is a list of the source and the kind of its records.
+type resource struct {
+	kind  *record.Kind
+	path  string
+	since bool // it takes updated_at_after
+}
+
+// resources are in the order in which they are read: records after those that they name.
+var resources = []resource{
+	{record.Group, "/v1/group/", false},
+	{record.Person, "/v1/people/", true},
+	{record.Membership, "/v1/group/%d/memberships/", false},
+	{record.Event, "/v1/event/", true},
+	{record.FinancialEntry, "/v1/financial_entries/", false},
+}
+
+// overlap is how far before the last pull changes are read from: a record may get its time before it can be seen.
+const overlap = time.Hour
+
+// puller is one pull at work.
+type puller struct {
+	conf     Config
+	source   *source
+	mirror   kv.Mirror
+	report   *Report
+	total    int64
+	done     int64
+	noted    bool            // what the store is the mirror of
+	groups   []int64         // that were seen, in order
+	referred map[Record]bool // references that are in the store
+	unnamed  map[string]int  // references that were left out, by kind
+	promised map[Record]bool // of a dry run: what would be there
+	photos   int             // that were left out
+	whole    map[string]bool // by kind: whether its lists show all members; absent = not known yet
+	read     map[string]bool // kinds whose list was read to its end
+	start    map[string]time.Time
+}
+
+// Run pulls a source's records into a store. An error means that nothing of the source could be read, that ctx ended, or that the store
+// failed; what breaks off later is in the report. What was written before stays, and the same pull again goes on.
+func Run(ctx context.Context, c Config) (*Report, error) {
+	base, err := readAddress(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	c.complete()
+	p := &puller{conf: c, source: newSource(&c, base), report: newReport(base, c.DryRun), referred: map[Record]bool{}, unnamed: map[string]int{},
+		promised: map[Record]bool{}, whole: map[string]bool{}, read: map[string]bool{}, start: map[string]time.Time{}}
+	if err := p.takeUp(base); err != nil {
+		return nil, err
+	}
+	for _, r := range resources {
+		if err := p.pull(ctx, r); err != nil {
+			return p.end(ctx, err)
+		}
+	}
+	return p.end(ctx, p.nothing())
+}
+
+func (c *Config) complete() {
+	if c.Wait == nil {
+		c.Wait = wait
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.MaxRecords == 0 {
+		c.MaxRecords = maxRecords
+	}
+	if c.Progress == nil {
+		c.Progress = func(int64, int64) {}
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+// takeUp reads how far the last pull came.
+func (p *puller) takeUp(base string) error {
+	m, ok, err := p.conf.Store.Mirror()
+	if err != nil {
+		return err
+	}
+	if _, err := p.conf.Store.Pulled(p.conf.Who, record.Group); err != nil {
+		return err // a store that cannot be a mirror says so before anything is asked
+	}
+	if ok && m.Source != base && !p.conf.Moved {
+		return fmt.Errorf("%w: this folder is a mirror of %s; another server's records go into a folder of their own, and --moved says that it is the same one at a new address",
+			ErrUsage, m.Source)
+	}
+	if m.Source != base || m.Key != p.conf.Key {
+		m = kv.Mirror{Source: base, Key: p.conf.Key}
+	}
+	p.mirror = m
+	return nil
+}
+
+// storeError is an error of the store and not of the source.
+type storeError struct{ error }
+
+func (e storeError) Unwrap() error { return e.error }
+
+// end completes the report. A pull that could read nothing, or that the store ended, is an error.
+func (p *puller) end(ctx context.Context, err error) (*Report, error) {
+	var s storeError
+	switch {
+	case errors.As(err, &s):
+		return nil, s.error
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil && !p.source.met:
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
+	case err != nil:
+		p.report.Stopped = err.Error()
+	}
+	for _, kind := range slices.Sorted(maps.Keys(p.unnamed)) {
+		p.report.Notes = append(p.report.Notes, fmt.Sprintf("%d times a %s without a name was left out: the source does not say what it is", p.unnamed[kind], kind))
+	}
+	if p.photos > 0 {
+		p.report.Notes = append(p.report.Notes, fmt.Sprintf("%d photos were left out: their addresses are not https://", p.photos))
+	}
+	p.report.judge()
+	return p.report, nil
+}
+
+// nothing is the error of a source none of whose lists can be read.
+func (p *puller) nothing() error {
+	if p.source.met {
+		return nil
+	}
+	return errors.New("it shows no list of /v1 to this key: " + p.report.Kinds[0].NotReadable + p.report.Kinds[0].Failed)
+}
+
+// pull reads one resource. What fails with it is in the report; an error ends the pull.
+func (p *puller) pull(ctx context.Context, r resource) error {
+	line := p.report.of(r.kind)
+	err := p.readResource(ctx, r)
+	var refusal *refused
+	var unmet *unreached
+	switch {
+	case err == nil:
+		return p.keep(r)
+	case ctx.Err() != nil, errors.As(err, new(storeError)), errors.Is(err, errLogin), errors.As(err, &unmet):
+		return err
+	case errors.As(err, &refusal) && (refusal.status == http.StatusForbidden || refusal.status == http.StatusNotFound):
+		line.NotReadable = refusal.Error()
+	default:
+		line.Failed = err.Error()
+	}
+	return nil
+}
+
+// keep notes from when on the next pull reads changes of a resource. What was refused or kept is compared again and again.
+func (p *puller) keep(r resource) error {
+	if !r.since || !p.read[r.kind.Name] {
+		return nil
+	}
+	since := maps.Clone(p.mirror.Since)
+	if since == nil {
+		since = map[string]time.Time{}
+	}
+	since[r.kind.Name] = p.start[r.kind.Name]
+	if line := p.report.of(r.kind); line.Refused > 0 || line.Kept > 0 {
+		delete(since, r.kind.Name)
+	}
+	p.mirror.Since, p.noted = since, false
+	return p.note()
+}
+
+// note keeps what the store is the mirror of, where that is not kept yet.
+func (p *puller) note() error {
+	if p.noted || p.conf.DryRun {
+		return nil
+	}
+	p.noted = true
+	if err := p.conf.Store.NoteMirror(p.conf.Who, p.mirror); err != nil {
+		return storeError{err}
+	}
+	return nil
+}
+
+// readResource reads all records of a resource, or those that have changed.
+func (p *puller) readResource(ctx context.Context, r resource) error {
+	if r.kind == record.Membership {
+		return p.readMemberships(ctx, r)
+	}
+	seen := map[int64]bool{}
+	each := func(items []item) error { return p.take(ctx, r, items, 0) }
+	l := list{path: r.path}
+	if since := p.mirror.Since[r.kind.Name]; r.since && !since.IsZero() && !p.conf.Full {
+		p.report.of(r.kind).Changes = true
+		complete, err := p.readChanges(ctx, r, seen, each)
+		if err != nil || complete {
+			p.read[r.kind.Name] = complete
+			return err
+		}
+		p.report.of(r.kind).Changes = false
+	}
+	p.begin(r)
+	steady, err := p.passes(ctx, l, seen, each)
+	if err != nil {
+		return err
+	}
+	return p.close(r.kind, seen, steady)
+}
+
+// begin notes from when on the next pull reads changes: by the source's clock as its last answer shows it, but never later than ours.
+func (p *puller) begin(r resource) {
+	at := p.conf.Now()
+	if d := p.source.date; !d.IsZero() && d.Before(at) {
+		at = d
+	}
+	p.start[r.kind.Name] = at.Add(-overlap).UTC().Truncate(time.Second)
+}
+
+// readChanges reads what has changed since the last pull. It is complete if the source then has as many records as are here.
+func (p *puller) readChanges(ctx context.Context, r resource, seen map[int64]bool, each func([]item) error) (complete bool, err error) {
+	since := p.mirror.Since[r.kind.Name]
+	count, err := p.page(ctx, list{path: r.path}, 0, 1)
+	if err != nil {
+		return false, err
+	}
+	p.begin(r)
+	l := list{path: r.path, query: url.Values{"updated_at_after": {since.Format(time.RFC3339)}}}
+	steady, err := p.passes(ctx, l, seen, each)
+	if err != nil || !steady {
+		return false, err
+	}
+	here, err := p.conf.Store.Pulled(p.conf.Who, r.kind)
+	if err != nil {
+		return false, storeError{err}
+	}
+	if p.conf.DryRun {
+		return int64(len(here)+p.report.of(r.kind).Created) == *count.Count, nil
+	}
+	return int64(len(here)) == *count.Count, nil
+}
+
+// close says what is gone, where a list was read to its end.
+func (p *puller) close(k *record.Kind, seen map[int64]bool, steady bool) error {
+	if !steady {
+		p.report.of(k).Failed = "the list changed again and again while it was read; the next pull completes it"
+		return nil
+	}
+	p.read[k.Name] = true
+	here, err := p.conf.Store.Pulled(p.conf.Who, k)
+	if err != nil {
+		return storeError{err}
+	}
+	for _, id := range here {
+		if !seen[id] {
+			p.report.gone(k, id)
+		}
+	}
+	return nil
+}
+
+// readMemberships reads the memberships of all groups that were seen.
+func (p *puller) readMemberships(ctx context.Context, r resource) error {
+	if !p.read[record.Group.Name] {
+		line, groups := p.report.of(r.kind), p.report.of(record.Group)
+		if line.NotReadable = groups.NotReadable; line.NotReadable == "" {
+			line.Failed = "the groups were not read to their end"
+		}
+		if len(p.groups) == 0 {
+			return nil
+		}
+	}
+	seen, all := map[int64]bool{}, p.read[record.Group.Name]
+	for n, group := range p.groups {
+		steady, err := p.passes(ctx, list{path: fmt.Sprintf(r.path, group)}, seen, func(items []item) error { return p.take(ctx, r, items, group) })
+		var refusal *refused
+		if errors.As(err, &refusal) && refusal.status == http.StatusNotFound && n > 0 {
+			all = false // a group that is gone since
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		all = all && steady
+	}
+	if !p.read[record.Group.Name] {
+		return nil
+	}
+	return p.close(r.kind, seen, all)
+}
+
+// take writes some records of a list; group is the one of memberships.
+func (p *puller) take(ctx context.Context, r resource, items []item, group int64) error {
+	items, err := p.wholly(ctx, r, items)
+	if err != nil {
+		return err
+	}
+	var all []*shaped
+	for _, one := range items {
+		s := shape(r.kind, one)
+		if s.id == 0 {
+			p.report.of(r.kind).Seen++
+			p.report.refuse(r.kind, 0, errors.New("the record has no id that is an integer from 1"))
+			continue
+		}
+		if _, given := one["group_id"]; group != 0 && !given {
+			s.set("group_id", record.Number(group))
+		}
+		if r.kind == record.Group {
+			p.groups = append(p.groups, s.id)
+		}
+		all = append(all, s)
+	}
+	if err := p.takeReferences(all); err != nil {
+		return err
+	}
+	return p.write(r.kind, all)
+}
+
+// wholly asks for each record by itself, where the list shows less of it than that.
+func (p *puller) wholly(ctx context.Context, r resource, items []item) ([]item, error) {
+	if r.kind == record.Membership || len(items) == 0 {
+		return items, nil
+	}
+	whole, known := p.whole[r.kind.Name]
+	if !known {
+		one, err := p.wholeItem(ctx, r, items[0])
+		if err != nil {
+			return nil, err
+		}
+		whole = !slices.ContainsFunc(r.kind.Fields, func(f record.Field) bool {
+			_, listed := items[0][f.Name]
+			_, given := one[f.Name]
+			return given && !listed && isMapped(&f)
+		})
+		p.whole[r.kind.Name] = whole
+	}
+	if whole {
+		return items, nil
+	}
+	var out []item
+	for _, listed := range items {
+		one, err := p.wholeItem(ctx, r, listed)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// wholeItem is a record as it is shown by itself. One that is not, or shows another id, is as in the list.
+func (p *puller) wholeItem(ctx context.Context, r resource, listed item) (item, error) {
+	if listed.shows(r.kind) || listed.id() == 0 {
+		return listed, nil
+	}
+	var one item
+	err := p.source.get(ctx, r.path+strconv.FormatInt(listed.id(), 10)+"/", nil, &one)
+	var refusal *refused
+	if errors.As(err, &refusal) && refusal.status < http.StatusInternalServerError && refusal.status != http.StatusTooManyRequests {
+		return listed, nil
+	}
+	if err != nil || one.id() != listed.id() {
+		return listed, err
+	}
+	return one, nil
+}
+
+// takeReferences writes the records that others name, and takes those away that the source does not name and the store does not have.
+func (p *puller) takeReferences(all []*shaped) error {
+	var fresh []*shaped
+	for _, s := range all {
+		for _, r := range s.refs {
+			at := Record{r.kind.Name, r.id}
+			if p.referred[at] {
+				continue
+			}
+			if r.body == nil {
+				if there, err := p.holds(r); err != nil || there {
+					if err != nil {
+						return err
+					}
+					p.referred[at] = true
+					continue
+				}
+				p.unnamed[r.kind.Name]++
+				s.drop(r)
+				continue
+			}
+			p.referred[at] = true
+			if r.kind == record.Group && p.read[r.kind.Name] && slices.Contains(p.groups, r.id) {
+				continue // its own list has said what it is
+			}
+			fresh = append(fresh, referenced(r))
+		}
+	}
+	for _, k := range record.Kinds() {
+		var some []*shaped
+		for _, s := range fresh {
+			if s.kind == k {
+				some = append(some, s)
+			}
+		}
+		if err := p.write(k, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func referenced(r reference) *shaped {
+	s := &shaped{kind: r.kind, id: r.id}
+	one := members(r.body)
+	for i := range r.kind.Fields {
+		if v, ok := one[r.kind.Fields[i].Name]; ok {
+			s.set(r.kind.Fields[i].Name, v)
+		}
+	}
+	return s
+}
+
+// holds tells whether the store has a record that the source names without saying what it is.
+func (p *puller) holds(r reference) (bool, error) {
+	err := p.conf.Store.Sees(p.conf.Who, r.kind, record.Int(r.id))
+	if err == nil || errors.Is(err, kv.ErrNotFound) {
+		return err == nil, nil
+	}
+	return false, storeError{err}
+}
+
+// write hands records to the store.
+func (p *puller) write(k *record.Kind, all []*shaped) error {
+	var rows []kv.Row
+	for _, s := range all {
+		p.report.of(k).Seen++
+		row, photo, err := s.row(p.conf.Store.Zone())
+		if photo {
+			p.photos++
+		}
+		if err != nil {
+			p.report.refuse(k, s.id, err)
+			continue
+		}
+		rows = append(rows, row)
+	}
+	for some := range slices.Chunk(rows, kv.MaxRows) {
+		if err := p.note(); err != nil { // before the first record, so that no other source's come among them
+			return err
+		}
+		results, err := p.conf.Store.Pull(p.conf.Who, some, p.conf.DryRun)
+		if err != nil {
+			return storeError{err}
+		}
+		for i, one := range results {
+			p.report.count(k, p.forgive(some[i], one))
+		}
+	}
+	p.done += int64(len(all))
+	p.conf.Progress(p.done, max(p.total, p.done))
+	return nil
+}
+
+// forgive settles a row that was refused in a dry run because of a record that would have been written before it.
+func (p *puller) forgive(row kv.Row, one kv.RowResult) kv.RowResult {
+	if !p.conf.DryRun {
+		return one
+	}
+	var faults record.Faults
+	if errors.As(one.Err, &faults) {
+		left := maps.Clone(faults)
+		for _, to := range row.Patch.Pointers() {
+			if p.promised[Record{to.Kind.Name, to.ID.Int()}] {
+				delete(left, to.Field)
+			}
+		}
+		if len(left) == 0 {
+			one = kv.RowResult{Fate: kv.Created, ID: row.ID}
+		}
+	}
+	if one.Fate == kv.Created {
+		p.promised[Record{row.Kind.Name, row.ID.Int()}] = true
+	}
+	return one
+}

@@ -1,0 +1,209 @@
+package pull
+
+import (
+	"slices"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// reference is a record that comes within another one.
+type reference struct {
+	kind *record.Kind
+	id   int64
+	body []byte // nil: the source does not name it
+}
+
+// shaped is a record on its way to the store: under its kind's names, and the records that it names.
+type shaped struct {
+	kind   *record.Kind
+	id     int64
+	fields []record.Member
+	refs   []reference
+}
+
+// shape turns a record as /v1 shows it into what an import gives: values under their own names, nested records as ids.
+func shape(k *record.Kind, one item) *shaped {
+	s := &shaped{kind: k, id: one.id()}
+	for i := range k.Fields {
+		f := &k.Fields[i]
+		v, given := one[f.Name]
+		if !given || !f.Shown(record.V1) {
+			continue
+		}
+		switch t := f.Type.(type) {
+		case record.Nested:
+			s.set(t.ID, s.refer(t.Kind, t.Keys, v))
+		case record.NestedList:
+			s.set(t.IDs, s.referAll(t, v))
+		default:
+			if f.Settable(record.Admin) {
+				s.set(f.Name, v)
+			}
+		}
+	}
+	return s
+}
+
+func (s *shaped) set(name string, v jsontext.Value) {
+	s.fields = append(s.fields, record.Member{Name: name, Value: v})
+}
+
+// refer notes a nested record and answers its id; null where there is none.
+func (s *shaped) refer(kind string, keys []string, v jsontext.Value) jsontext.Value {
+	r := reference{id: idOf(v)}
+	r.kind, _ = record.ByName(kind)
+	if v.Kind() == '{' {
+		one := members(v)
+		r.id, r.body = one.id(), bodyOf(one, keys)
+	}
+	if r.id == 0 {
+		return jsontext.Value("null")
+	}
+	s.refs = append(s.refs, r)
+	return record.Number(r.id)
+}
+
+func (s *shaped) referAll(t record.NestedList, v jsontext.Value) jsontext.Value {
+	out := []byte{'['}
+	for _, one := range elements(v) {
+		id := s.refer(t.Kind, t.Keys, one)
+		if id.Kind() == 'n' {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, id...)
+	}
+	return append(out, ']')
+}
+
+// bodyOf is what a nested record says of itself; nil where it has no name.
+func bodyOf(one item, keys []string) []byte {
+	if name := one["name"]; name.Kind() != '"' || record.Unquote(name) == "" {
+		return nil
+	}
+	var fields []record.Member
+	for _, key := range keys {
+		if v, ok := one[key]; ok {
+			fields = append(fields, record.Member{Name: key, Value: v})
+		}
+	}
+	return object(fields)
+}
+
+func object(fields []record.Member) []byte {
+	out := []byte{'{'}
+	for i, f := range fields {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, record.Quote(f.Name)...), ':'), f.Value...)
+	}
+	return append(out, '}')
+}
+
+// row is the record as the store takes it. What /v1 does not take and a strange source may say is left out: a blank text where null
+// is meant, and a photo that is no https address.
+func (s *shaped) row(zone *time.Location) (row kv.Row, photo bool, err error) {
+	patch, err := s.parse(zone)
+	if err != nil {
+		return row, false, err
+	}
+	mended := false
+	for i := range s.fields {
+		one := &s.fields[i]
+		f, ok := s.kind.Field(one.Name)
+		if _, faulty := patch.Faults[one.Name]; !ok || !faulty || !f.TakesNull(record.Admin) {
+			continue
+		}
+		_, isPhoto := f.Type.(record.Photo)
+		if isPhoto || string(one.Value) == `""` {
+			one.Value, mended = jsontext.Value("null"), true
+			photo = photo || isPhoto
+		}
+	}
+	if mended {
+		if patch, err = s.parse(zone); err != nil {
+			return row, false, err
+		}
+	}
+	if len(patch.Faults) > 0 {
+		return row, photo, patch.Faults
+	}
+	return kv.Row{Kind: s.kind, ID: record.Int(s.id), Patch: patch}, photo, nil
+}
+
+func (s *shaped) parse(zone *time.Location) (*record.Patch, error) {
+	return s.kind.Parse(object(s.fields), record.ParseOptions{Surface: record.Admin, Zone: zone})
+}
+
+// members are those of an object, and elements those of an array; none where it is none.
+func members(v jsontext.Value) (one item) {
+	_ = json.Unmarshal(v, &one) // it was read before
+	return one
+}
+
+func elements(v jsontext.Value) (all []jsontext.Value) {
+	_ = json.Unmarshal(v, &all) // as above, or no array
+	return all
+}
+
+// drop takes a reference away from the record.
+func (s *shaped) drop(r reference) {
+	for i := range s.fields {
+		f, _ := s.kind.Field(s.fields[i].Name)
+		if f == nil {
+			continue
+		}
+		switch t := f.Type.(type) {
+		case record.Ref:
+			if t.Kind == r.kind.Name && idOf(s.fields[i].Value) == r.id {
+				s.fields[i].Value = jsontext.Value("null")
+			}
+		case record.Refs:
+			if t.Kind == r.kind.Name {
+				s.fields[i].Value = without(s.fields[i].Value, r.id)
+			}
+		}
+	}
+}
+
+func without(list jsontext.Value, id int64) jsontext.Value {
+	out := []byte{'['}
+	for _, one := range elements(list) {
+		if idOf(one) == id {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, one...)
+	}
+	return append(out, ']')
+}
+
+// shows tells whether a record has all members that the source promises of its kind.
+func (i item) shows(k *record.Kind) bool {
+	return !slices.ContainsFunc(k.Fields, func(f record.Field) bool {
+		_, given := i[f.Name]
+		return !given && isMapped(&f)
+	})
+}
+
+// isMapped tells the members of /v1 that a mirror keeps.
+func isMapped(f *record.Field) bool {
+	if !f.Shown(record.V1) {
+		return false
+	}
+	switch f.Type.(type) {
+	case record.Nested, record.NestedList:
+		return true
+	}
+	return f.Settable(record.Admin)
+}
