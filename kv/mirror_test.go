@@ -154,3 +154,16 @@ func TestPullRefusesARowAlone(t *testing.T) {
 		t.Errorf("pulled = %v, %v, want 6", ids, err)
 	}
 }
+
+func TestALaptopOfACentreIsNoMirror(t *testing.T) {
+	s := kvtest.Open(t)
+	if err := s.Join(kv.Operator(), kv.Upstream{URL: "https://centre.example.org", Node: "01HZX3Q0000000000000000ABC"}, kv.Credential{Realm: s.Realm()}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Pull(kv.Operator(), nil, true); !errors.Is(err, kv.ErrMirrorAtCentre) {
+		t.Errorf("Pull = %v, want ErrMirrorAtCentre", err)
+	}
+	if err := s.NoteMirror(kv.Operator(), kv.Mirror{}); !errors.Is(err, kv.ErrMirrorAtCentre) {
+		t.Errorf("NoteMirror = %v, want ErrMirrorAtCentre", err)
+	}
+}

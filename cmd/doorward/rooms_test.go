@@ -141,7 +141,7 @@ func TestRoomsRuleCatches(t *testing.T) {
 	}{
 		{"api", "doorward/index", false}, {"sync", "doorward/api", false}, {"kv", "doorward/api", false}, {"kv/record", "doorward/kv", false},
 		{"api", "go.etcd.io/bbolt", false}, {"index", "github.com/go-chi/chi/v5", false}, {"api", "github.com/google/go-cmp/cmp", false},
-		{"api", "example.org/new", false}, {"cmd", "doorward/api/load", true}, {"api", "doorward/kv/record", true}, {"kv", "go.etcd.io/bbolt", true},
+		{"api", "example.org/new", false}, {"cmd", "doorward/api/load", true}, {"api", "doorward/api/pull", true}, {"sync", "doorward/api/pull", false}, {"api", "doorward/kv/record", true}, {"kv", "go.etcd.io/bbolt", true},
 	} {
 		if got := forbidden(c.from, c.path, itself) == ""; got != c.ok {
 			t.Errorf("room %s importing %s is allowed: %v, want %v", c.from, c.path, got, c.ok)
