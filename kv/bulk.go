@@ -45,24 +45,32 @@ var errDryRun = errors.New("dry run")
 // external_id within its event or kind, else by id, else, a ticket, by event and code, a person by CPF; a record that has no external_id yet
 // takes a row's. dryRun decides all and writes nothing; its rows do not see each other. The error is the store's own, not a row's.
 func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error) {
-	if len(rows) > MaxRows {
-		return nil, errors.New("too many rows for one operation")
-	}
 	if err := p.Check("admin", "POST"); err != nil {
-		return nil, err
-	}
-	if err := s.Room(Imports); err != nil && !dryRun {
 		return nil, err
 	}
 	author := p
 	author.key = 0 // imports have no author (contract.md §9)
+	return s.eachAlone(rows, dryRun, func(row Row) func(*op) (RowResult, error) {
+		in := s.prepareNew(author, row.Patch)
+		return func(o *op) (RowResult, error) { return o.upsert(author, row, in) }
+	})
+}
+
+// eachAlone writes up to MaxRows rows in one operation, each on its own. prepare does what a row needs and the writer need not do.
+func (s *Store) eachAlone(rows []Row, dryRun bool, prepare func(Row) func(*op) (RowResult, error)) ([]RowResult, error) {
+	if len(rows) > MaxRows {
+		return nil, errors.New("too many rows for one operation")
+	}
+	if err := s.Room(Imports); err != nil && !dryRun {
+		return nil, err
+	}
 	results := make([]RowResult, len(rows))
 	steps := make([]step, len(rows))
 	for i := range rows {
 		s.Yield()
-		in := s.prepareNew(author, rows[i].Patch)
+		write := prepare(rows[i])
 		steps[i].run = func(o *op) (err error) {
-			results[i], err = o.upsert(author, rows[i], in)
+			results[i], err = write(o)
 			if err == nil && dryRun {
 				err = errDryRun
 			}
@@ -74,7 +82,7 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 	}
 	for i := range steps {
 		if err := steps[i].err; err != nil && !errors.Is(err, errDryRun) {
-			results[i] = RowResult{Fate: Rejected, Err: err}
+			results[i] = RowResult{Fate: Rejected, ID: rows[i].ID, Err: err}
 		}
 	}
 	return results, nil

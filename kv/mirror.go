@@ -34,8 +34,11 @@ var mirrorKey = []byte{0}
 
 func pulledKey(k *record.Kind, id record.ID) []byte { return k.AppendID([]byte{k.Number}, id) }
 
-// Mirror tells what the store's records are pulled from; ok is false where none was ever pulled.
-func (s *Store) Mirror() (m Mirror, ok bool, err error) {
+// Mirror tells what the store's records are pulled from; ok is false where none was ever pulled. ErrMirrorAtCentre, *Forbidden.
+func (s *Store) Mirror(p Principal) (m Mirror, ok bool, err error) {
+	if err := s.mayMirror(p); err != nil {
+		return Mirror{}, false, err
+	}
 	err = s.view(func(v *sight) error {
 		row, err := v.get(mirrorBucket, mirrorKey)
 		if err == nil && row != nil && json.Unmarshal(row, &m) != nil {
@@ -89,39 +92,15 @@ func (s *Store) Pulled(p Principal, k *record.Kind) (ids []int64, err error) {
 // and blocks none. A record that is here and was not pulled, or was changed or deleted since it was, stays as it is: Kept, unless it
 // says the same. dryRun decides all and writes nothing; its rows do not see each other. ErrMirrorAtCentre, *Forbidden.
 func (s *Store) Pull(p Principal, rows []Row, dryRun bool) ([]RowResult, error) {
-	if len(rows) > MaxRows {
-		return nil, errors.New("too many rows for one operation")
-	}
 	if err := s.mayMirror(p); err != nil {
-		return nil, err
-	}
-	if err := s.Room(Imports); err != nil && !dryRun {
 		return nil, err
 	}
 	author := p
 	author.key = 0 // as with imports
-	results := make([]RowResult, len(rows))
-	steps := make([]step, len(rows))
-	for i := range rows {
-		s.Yield()
-		sum := sumOf(rows[i].Patch)
-		steps[i].run = func(o *op) (err error) {
-			results[i], err = o.pull(author, rows[i], sum)
-			if err == nil && dryRun {
-				err = errDryRun
-			}
-			return err
-		}
-	}
-	if err := s.doAll(steps); err != nil {
-		return nil, err
-	}
-	for i := range steps {
-		if err := steps[i].err; err != nil && !errors.Is(err, errDryRun) {
-			results[i] = RowResult{Fate: Rejected, ID: rows[i].ID, Err: err}
-		}
-	}
-	return results, nil
+	return s.eachAlone(rows, dryRun, func(row Row) func(*op) (RowResult, error) {
+		sum := sumOf(row.Patch)
+		return func(o *op) (RowResult, error) { return o.pull(author, row, sum) }
+	})
 }
 
 // sumOf is a hash of what a patch sets, in the order of the kind's table.

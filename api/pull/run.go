@@ -88,7 +88,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 			return p.end(ctx, err)
 		}
 	}
-	return p.end(ctx, p.nothing())
+	return p.end(ctx, p.unread())
 }
 
 func (c *Config) complete() {
@@ -119,12 +119,9 @@ func wait(ctx context.Context, d time.Duration) error {
 
 // takeUp reads how far the last pull came.
 func (p *puller) takeUp(base string) error {
-	m, ok, err := p.conf.Store.Mirror()
+	m, ok, err := p.conf.Store.Mirror(p.conf.Who)
 	if err != nil {
 		return err
-	}
-	if _, err := p.conf.Store.Pulled(p.conf.Who, record.Group); err != nil {
-		return err // a store that cannot be a mirror says so before anything is asked
 	}
 	if ok && m.Source != base && !p.conf.Moved {
 		return fmt.Errorf("%w: this folder is a mirror of %s; another server's records go into a folder of their own, and --moved says that it is the same one at a new address",
@@ -165,8 +162,8 @@ func (p *puller) end(ctx context.Context, err error) (*Report, error) {
 	return p.report, nil
 }
 
-// nothing is the error of a source none of whose lists can be read.
-func (p *puller) nothing() error {
+// unread is the error of a source none of whose lists can be read.
+func (p *puller) unread() error {
 	if p.source.met {
 		return nil
 	}
@@ -346,6 +343,7 @@ func (p *puller) take(ctx context.Context, r resource, items []item, group int64
 		}
 		if r.kind == record.Group {
 			p.groups = append(p.groups, s.id)
+			p.referred[Record{r.kind.Name, s.id}] = true // its own list says what it is
 		}
 		all = append(all, s)
 	}
@@ -409,27 +407,13 @@ func (p *puller) takeReferences(all []*shaped) error {
 	var fresh []*shaped
 	for _, s := range all {
 		for _, r := range s.refs {
-			at := Record{r.kind.Name, r.id}
-			if p.referred[at] {
-				continue
+			named, err := p.settleReference(s, r)
+			if err != nil {
+				return err
 			}
-			if r.body == nil {
-				if there, err := p.holds(r); err != nil || there {
-					if err != nil {
-						return err
-					}
-					p.referred[at] = true
-					continue
-				}
-				p.unnamed[r.kind.Name]++
-				s.drop(r)
-				continue
+			if named != nil {
+				fresh = append(fresh, named)
 			}
-			p.referred[at] = true
-			if r.kind == record.Group && p.read[r.kind.Name] && slices.Contains(p.groups, r.id) {
-				continue // its own list has said what it is
-			}
-			fresh = append(fresh, referenced(r))
 		}
 	}
 	for _, k := range record.Kinds() {
@@ -444,6 +428,27 @@ func (p *puller) takeReferences(all []*shaped) error {
 		}
 	}
 	return nil
+}
+
+// settleReference answers the record to write for one that another names; nil where there is nothing to write.
+func (p *puller) settleReference(s *shaped, r reference) (*shaped, error) {
+	at := Record{r.kind.Name, r.id}
+	if p.referred[at] {
+		return nil, nil
+	}
+	if r.body != nil {
+		p.referred[at] = true
+		return referenced(r), nil
+	}
+	there, err := p.holds(r)
+	if err != nil {
+		return nil, err
+	}
+	if p.referred[at] = there; !there {
+		p.unnamed[r.kind.Name]++
+		s.drop(r)
+	}
+	return nil, nil
 }
 
 func referenced(r reference) *shaped {

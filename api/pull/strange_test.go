@@ -253,7 +253,7 @@ func TestASourceThatIsNoneIsAnError(t *testing.T) {
 	}{
 		"a wrong secret":          {status(401), "", "the source refuses the key or its secret (401)", pull.ErrSource},
 		"no such path":            {status(404), "", "it shows no list of /v1 to this key", pull.ErrSource},
-		"nobody there":            {nil, "http://127.0.0.1:1", "the source cannot be reached", pull.ErrSource},
+		"no server there":         {nil, "http://127.0.0.1:1", "the source cannot be reached", pull.ErrSource},
 		"a secret in the address": {nil, "https://dw_key:secret@example.org", "no key or secret stands in the address", pull.ErrUsage},
 		"no address":              {nil, "centre", "the address of a server is wanted", pull.ErrUsage},
 		"a file":                  {nil, "file:///etc/passwd", "the address of a server is wanted", pull.ErrUsage},
@@ -269,7 +269,7 @@ func TestASourceThatIsNoneIsAnError(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, c.is) || strings.Contains(err.Error(), "secret@") {
 				t.Errorf("Run = %+v, %v, want %q", rep, err, c.want)
 			}
-			if _, ok, err := store.Mirror(); ok || err != nil {
+			if _, ok, err := store.Mirror(kv.Operator()); ok || err != nil {
 				t.Errorf("the store is a mirror of what nothing came from: %v, %v", ok, err)
 			}
 		})
