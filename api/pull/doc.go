@@ -13,7 +13,7 @@
 // What comes only within other records (church, regional, role, account, supplier …) becomes a record of its own with the id and the
 // members that are shown (shape.go). Every record keeps its id. What /v1 does not show has the default of the kind's table.
 //
-// A list is read by offset. If records come or go at the source meanwhile, a page shifts; so a list is read again, at most three
+// A list is read by offset. If records come or go at the source while it is read, a page shifts; so a list is read again, at most three
 // times, until it holds as many different records as its count says. Only then what was pulled before and is not in it is reported as
 // gone. It is not deleted here: the text does not promise that a missing record is deleted. Where only changes are read, the list's
 // count is compared with what is here; if they differ, everything is read.

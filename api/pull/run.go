@@ -66,7 +66,7 @@ type puller struct {
 	promised map[Record]bool // of a dry run: what would be there
 	photos   int             // that were left out
 	whole    map[string]bool // by kind: whether its lists show all members; absent = not known yet
-	read     map[string]bool // kinds whose list was read to its end
+	read     map[string]bool // kinds with a list that was read to its end
 	start    map[string]time.Time
 }
 
@@ -162,7 +162,7 @@ func (p *puller) end(ctx context.Context, err error) (*Report, error) {
 	return p.report, nil
 }
 
-// unread is the error of a source none of whose lists can be read.
+// unread is the error of a source that shows no list.
 func (p *puller) unread() error {
 	if p.source.met {
 		return nil
