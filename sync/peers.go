@@ -41,6 +41,7 @@ var (
 	fullDesc    = peerDesc("disk_full", "1 while something waits because the disk of the peer is nearly full.")
 	offsetDesc  = peerDesc("clock_offset_seconds", "How far the centre's clock is ahead of the laptop's, as last measured.")
 	dropDesc    = prometheus.NewDesc("doorward_drop_timestamp_seconds", "From when on a laptop may drop an event that is over.", []string{"event"}, nil)
+	ownKeyDesc  = prometheus.NewDesc("doorward_credential_expiry_timestamp_seconds", "When a laptop's own key at its centre expires.", nil, nil)
 )
 
 func peerDesc(name, help string, labels ...string) *prometheus.Desc {
@@ -64,7 +65,7 @@ func newVenueMetrics(c VenueConfig) (*venueMetrics, error) {
 
 // Describe tells what is collected.
 func (m *venueMetrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{contactDesc, successDesc, lagDesc, oldestDesc, fullDesc, offsetDesc, dropDesc} {
+	for _, d := range []*prometheus.Desc{contactDesc, successDesc, lagDesc, oldestDesc, fullDesc, offsetDesc, dropDesc, ownKeyDesc} {
 		ch <- d
 	}
 	m.documents.Describe(ch)
@@ -110,6 +111,9 @@ func (m *venueMetrics) collectCentre(ch chan<- prometheus.Metric, u kv.Upstream)
 	}
 	if c := m.store.Clock(); !c.Measured.IsZero() {
 		g.set(offsetDesc, c.Offset.Seconds())
+	}
+	if !u.Ends.IsZero() {
+		ch <- prometheus.MustNewConstMetric(ownKeyDesc, prometheus.GaugeValue, float64(u.Ends.Unix()))
 	}
 	for event, at := range u.Drops {
 		ch <- prometheus.MustNewConstMetric(dropDesc, prometheus.GaugeValue, float64(at.Unix()), strconv.FormatInt(event, 10))

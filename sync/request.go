@@ -169,6 +169,7 @@ func refused(resp *http.Response) error {
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		r.after = time.Duration(min(seconds, 1<<20)) * time.Second
 	}
+	r.at, _ = http.ParseTime(resp.Header.Get("Date")) // zero where it does not say
 	var said struct{ Error, Reason string }
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10)) // what there is of it
 	if json.Unmarshal(b, &said) == nil {

@@ -16,6 +16,7 @@ type refusal struct {
 	word   string // as CouchDB's errors are called
 	reason string
 	after  time.Duration // how long to wait, where the server says
+	at     time.Time     // by the server's clock; zero where it does not say
 }
 
 func (e *refusal) Error() string {

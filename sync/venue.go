@@ -3,6 +3,7 @@ package sync
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -113,6 +114,9 @@ func (v *Venue) say(err error) {
 	case noRoom(err):
 		v.config.Logger.Warn(roomGone, "cause", err)
 		return
+	case errors.Is(err, errExpired):
+		v.config.Logger.Error("the centre refuses this laptop; what is made here is kept until it is enrolled there again", "cause", err)
+		return
 	case err != nil:
 		v.config.Logger.Warn("the centre is not reached; what is made here is kept until it is", "cause", err)
 		return
@@ -124,6 +128,7 @@ var (
 	errWipe    = errors.New("the centre has ordered this folder wiped")
 	errAgain   = errors.New("the centre has more for this laptop")
 	errEnded   = errors.New("this laptop is revoked at the centre: only its facts are taken there")
+	errExpired = errors.New("this laptop's own key at the centre has expired")
 	errUnasked = errors.New("the centre does not order this folder wiped")
 )
 
@@ -156,7 +161,7 @@ func (v *Venue) meet(ctx context.Context, u kv.Upstream) (met bool, err error) {
 	defer x.client.CloseIdleConnections()
 	defer v.metrics.part()
 	if err := x.handshake(ctx); err != nil {
-		return false, err
+		return false, x.blame(err)
 	}
 	if x.greeting.Revoked {
 		if err := x.retire(); err != nil {
@@ -173,6 +178,20 @@ func (v *Venue) meet(ctx context.Context, u kv.Upstream) (met bool, err error) {
 	v.metrics.wait(copying{}, false)
 	v.say(nil)
 	return true, x.exchange(ctx)
+}
+
+// blame tells where the centre refuses this laptop because its own key there has expired. The centre judges by its own clock, so either clock
+// may say so.
+func (x *visit) blame(err error) error {
+	var r *refusal
+	ends := x.upstream.Ends
+	if !errors.As(err, &r) || r.status != http.StatusUnauthorized || ends.IsZero() {
+		return err
+	}
+	if x.config.Store.Now().Before(ends) && r.at.Before(ends) {
+		return err
+	}
+	return fmt.Errorf("%w on %s", errExpired, ends.UTC().Format(time.DateOnly))
 }
 
 // trusted tells a centre that may order the folder wiped: nobody on the way can have given the order in its place.
