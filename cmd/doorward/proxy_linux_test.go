@@ -242,9 +242,19 @@ func (p *proxied) feeds(client *http.Client, site string) {
 	}
 	poll := make(chan string, 1)
 	waiting := p.from("127.0.0.1")
+	r, err := http.NewRequest("GET", site+"/sync/notes/_changes?feed=longpoll&heartbeat=60000&since="+first.Seq, nil)
+	if err != nil {
+		p.Fatal(err)
+	}
+	r.SetBasicAuth(p.key, p.secret)
 	go func() {
-		resp := p.do(waiting, "GET", site+"/sync/notes/_changes?feed=longpoll&heartbeat=60000&since="+first.Seq, "", p.secret)
+		resp, err := waiting.Do(r)
+		if err != nil {
+			poll <- err.Error()
+			return
+		}
 		b, _ := io.ReadAll(resp.Body) // what is missing is found out below
+		_ = resp.Body.Close()
 		poll <- string(b)
 	}()
 	if resp := p.do(client, "PUT", site+"/sync/notes/a%2Fb", `{"n":1}`, p.secret); resp.StatusCode != http.StatusCreated {
