@@ -12,8 +12,11 @@ import (
 	"doorward/kv"
 )
 
-// greet says where the server is and, where there is no key yet, how to make one; then it tells who waits for it.
+// greet says where the server is and, where there is no key yet, how to make one; then it tells who waits for it. After a restore that is known.
 func (m *Main) greet(s *serving, store *kv.Store, address string) {
+	if s.again {
+		return
+	}
 	here, phones := reachedAt(address)
 	site := s.certificate.scheme() + "://"
 	fmt.Fprintf(m.Stdout, "Doorward answers at %s%s/ (API documentation: %s%s/docs)\n", site, here, site, here)

@@ -93,8 +93,11 @@ func (c *certificate) ends() time.Time {
 	return time.Time{}
 }
 
-// config has every new connection shown the present certificate.
+// config has every new connection shown the present certificate; nil where serve speaks http.
 func (c *certificate) config() *tls.Config {
+	if !c.on() {
+		return nil
+	}
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &c.now.Load().Certificate, nil },

@@ -91,14 +91,8 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	tidy(s.data, log)
-	s.api.Address = f.listeners[0].Addr().String()
 	s.api.Store, s.api.Version, s.api.Logger, s.api.Registry = store, versionText(), log, registry
-	s.api.Ending = s.ending.told.Load
-	registry.MustRegister(s.certificate.gauge())
-	if s.certificate.on() {
-		s.api.CertificateEnds = s.certificate.ends
-	}
-	s.api.Outbound = outbound
+	s.apply(f.listeners[0].Addr().String())
 	end := joinIndex(&s.api, index.Config{Store: store, Dir: s.data, Logger: log, Registerer: registry})
 	defer func() { err = errors.Join(err, end()) }()
 	server, err := api.New(s.api)
@@ -125,20 +119,24 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 		s.wiped = keeper.wiped
 	}()
 	f.answer(server, peers)
-	if s.certificate.on() {
-		f.servers[0].TLSConfig = s.certificate.config()
-	}
-	address := f.listeners[0].Addr().String()
+	f.servers[0].TLSConfig = s.certificate.config()
 	f.add(socket, &http.Server{Handler: controlling(peers, joins(store, keeper.venue.Wake, s.heir.beside(store, server.Control())))})
 	defer compactInTime(ctx, store, log)()
 	defer s.certificate.watching(log)()
-	log.Info("serving", "address", address, "version", s.api.Version)
-	if !s.again {
-		m.greet(s, store, address)
-	}
+	log.Info("serving", "address", s.api.Address, "version", s.api.Version)
+	m.greet(s, store, s.api.Address)
 	defer log.Info("stopped")
 	s.ending.answers.Store(true)
 	return f.run(ctx)
+}
+
+// apply tells the API where it is reached and how, and when it ends.
+func (s *serving) apply(address string) {
+	s.api.Address, s.api.Ending, s.api.Outbound = address, s.ending.told.Load, outbound
+	s.api.Registry.MustRegister(s.certificate.gauge())
+	if s.certificate.on() {
+		s.api.CertificateEnds = s.certificate.ends
+	}
 }
 
 // prepare finds what would keep serve from serving, before there is a store: its settings, its addresses, another server.
