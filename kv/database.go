@@ -77,6 +77,9 @@ func (s *Store) Database(p Principal, name string) (*Database, error) {
 // Name is the database's name.
 func (db *Database) Name() string { return db.name }
 
+// Free tells a database of documents without record rules.
+func (db *Database) Free() bool { return freeName(db.name) == nil }
+
 // view reads the database in one View.
 func (db *Database) view(fn func(*sight, documents) error) error {
 	_, err := db.viewAs(documents.maySee, fn)
@@ -232,7 +235,7 @@ func (db *Database) Write(writes []DocWrite) ([]DocResult, error) {
 		db.store.Yield()
 		in, err := prepareDoc(writes[i])
 		if err == nil && ofRecords(db.name) {
-			in.openRecord()
+			err = in.openRecord()
 		}
 		steps[i].run = func(o *op) error {
 			if err != nil {

@@ -33,7 +33,7 @@ const Whatever = math.MaxUint64
 // database may keep a checkpoint in it. ErrConflict where it was not written as often as the caller says, unless that is Whatever;
 // ErrNotFound where there is nothing to delete; ErrDocument, ErrTooLarge.
 func (db *Database) PutLocal(id string, body []byte, before uint64) (written uint64, err error) {
-	if err := checkDocID("l" + id); err != nil || id == "" { // one that begins with "_" is as good as any
+	if err := CheckDocID("l" + id); err != nil || id == "" { // one that begins with "_" is as good as any
 		return 0, errors.Join(err, ErrDocument)
 	}
 	if body != nil {

@@ -54,15 +54,17 @@
 //	free          database's name                                db uv, created 8, live uv, deleted uv, sequence uv
 //	              0, db uv: deleted, its rows are on their way   -
 //	free_doc      db uv, document                                log sequence 8, deleted 1, tree (record.Tree)
-//	free_body     db uv, document, 0, generation 8, hash 16      n uv, n × attachment, canonical JSON
+//	free_body     db uv, document, 0, generation 8, hash h       n uv, n × attachment, canonical JSON
 //	free_log      db uv, sequence 8                              document
 //	free_local    db uv, api key uv, document; of a scope 0,     written uv, canonical JSON
 //	              scope for db uv
 //	free_blob     db uv, SHA-256 32                              upload uv, length uv, MD5 16, time 8
 //	free_chunk    db uv, upload uv, number 8                     up to 64 KiB
 //	free_ref      db uv, SHA-256 32, document, 0, generation 8,  -
-//	              hash 16
+//	              hash h
 //	free_loose    db uv, time 8, upload 8                        SHA-256 32, or - of an upload that goes on or was given up
+//
+// A hash h is the 16 bytes of a revision's 32 hex digits, or, of a hash that is another text, 16 zero bytes and the text.
 //
 // A record's header and body:
 //

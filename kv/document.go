@@ -138,7 +138,7 @@ type Author struct {
 }
 
 // DocResult is what became of a DocWrite: its revision, or ErrNotFound (no such database), *Conflict, *Forbidden, ErrDocument,
-// ErrTooLarge, ErrNoBlob, its Wrong.
+// ErrRevision, ErrTooLarge, ErrNoBlob, its Wrong.
 type DocResult struct {
 	Revision record.Revision
 	Err      error

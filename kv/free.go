@@ -3,6 +3,7 @@ package kv
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,8 @@ import (
 var (
 	ErrDatabaseName = errors.New("not a database name") // as CouchDB has them: lower case, a letter first
 	ErrDocument     = errors.New("not a document")      // its id, its body or its path of revisions
+	ErrDocumentID   = fmt.Errorf("%w: its id", ErrDocument)
+	ErrRevision     = errors.New("not a revision of a record") // whose hash is always 32 hex digits
 	ErrTooLarge     = errors.New("the document is too large")
 	ErrNoBlob       = errors.New("an attachment's bytes are not there")
 )

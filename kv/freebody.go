@@ -46,11 +46,11 @@ type Blob struct {
 // Digest is the blob's name in replication: "md5-" and base64.
 func (b Blob) Digest() string { return "md5-" + base64.StdEncoding.EncodeToString(b.MD5[:]) }
 
-// checkDocID answers ErrDocument for what cannot be a document's id: empty, reserved, no UTF-8, with a zero byte, too long.
-func checkDocID(id string) error {
+// CheckDocID answers ErrDocumentID for what cannot be a document's id: empty, reserved, no UTF-8, with a zero byte, too long.
+func CheckDocID(id string) error {
 	reserved := strings.HasPrefix(id, "_") && (!strings.HasPrefix(id, "_design/") || id == "_design/")
 	if id == "" || reserved || len(id) > maxDocID || !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
-		return fmt.Errorf("%w: its id", ErrDocument)
+		return ErrDocumentID
 	}
 	return nil
 }

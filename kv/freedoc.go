@@ -22,7 +22,7 @@ func prepareDoc(in DocWrite) (*DocWrite, error) {
 	if in.Wrong != nil {
 		return nil, in.Wrong
 	}
-	if err := checkDocID(in.ID); err != nil {
+	if err := CheckDocID(in.ID); err != nil {
 		return nil, err
 	}
 	var err error
@@ -75,13 +75,18 @@ func parseFreeDoc(row []byte) (d *freeDoc, err error) {
 	return d, nil
 }
 
+// row is what parseFreeDoc reads.
+func (d *freeDoc) row() []byte {
+	return d.tree.Append(append(binary.BigEndian.AppendUint64(nil, d.seq), flag(d.deleted)))
+}
+
 // bodyKey names a revision's body.
 func (db *freeDatabase) bodyKey(id string, rev record.Revision) []byte {
 	return appendRevision(db.key(id, "\x00"), rev)
 }
 
 func appendRevision(dst []byte, rev record.Revision) []byte {
-	return append(binary.BigEndian.AppendUint64(dst, rev.Generation), rev.Hash[:]...)
+	return rev.AppendHash(binary.BigEndian.AppendUint64(dst, rev.Generation))
 }
 
 // write stores one revision and answers its name.
@@ -141,18 +146,9 @@ func (d *freeDoc) edit(in *DocWrite) (path []record.Revision, err error) {
 // trim forgets what is too far from every leaf, and drops the bodies that are not kept.
 func (o *op) trim(db *freeDatabase, id string, doc *freeDoc) error {
 	dropped := doc.tree.Stem(RevsLimit)
-	nodes := doc.tree.Nodes()
-	if old := nodes[:max(0, len(nodes)-freeBodies)]; len(old) > 0 {
-		leaves := map[record.Revision]bool{}
-		for _, n := range doc.tree.Leaves() {
-			leaves[n.Revision] = true
-		}
-		for _, n := range old {
-			if n.Held && !leaves[n.Revision] {
-				doc.tree.Hold(n.Revision, false)
-				dropped = append(dropped, n.Revision)
-			}
-		}
+	for _, rev := range doc.heldInner(max(0, doc.tree.Len()-freeBodies)) {
+		doc.tree.Hold(rev, false)
+		dropped = append(dropped, rev)
 	}
 	for _, rev := range dropped {
 		if err := o.dropBody(db, id, rev); err != nil {
@@ -175,8 +171,7 @@ func (o *op) placeFree(db *freeDatabase, id string, doc *freeDoc) error {
 	seq++
 	doc.seq, db.Seq, doc.deleted = seq, seq, doc.tree.Winner().Deleted
 	db.count(doc.deleted, 1)
-	row := append(binary.BigEndian.AppendUint64(nil, seq), flag(doc.deleted))
-	o.put(freeDocBucket, db.key(id), doc.tree.Append(row))
+	o.put(freeDocBucket, db.key(id), doc.row())
 	o.put(freeLogBucket, db.seqKey(seq), []byte(id))
 	o.putFreeCounters(seq, last)
 	o.putDatabase(db)

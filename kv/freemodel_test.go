@@ -2,11 +2,13 @@ package kv_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -96,6 +98,10 @@ func (m *freeModel) any(t *rapid.T, id string) record.Revision {
 func (m *freeModel) fresh(t *rapid.T, generation uint64) record.Revision {
 	m.drawn++
 	r := record.Revision{Generation: generation}
+	if rapid.IntRange(0, 3).Draw(t, "text") == 0 {
+		r.Text = rapid.SampledFrom([]string{"a", "B", "\"é\" "}).Draw(t, "begin") + strconv.FormatUint(m.drawn, 10)
+		return r
+	}
 	r.Hash[0] = rapid.Byte().Draw(t, "hash")
 	binary.BigEndian.PutUint64(r.Hash[8:], m.drawn)
 	return r
@@ -156,6 +162,21 @@ func (m *freeModel) receive(t *rapid.T, s *kv.Store, id string) {
 	}
 }
 
+// compact drops the bodies of what is no leaf.
+func (m *freeModel) compact(t *rapid.T, s *kv.Store) {
+	if err := of(s).Compact(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for id, revs := range m.docs {
+		leaves := m.leaves(id)
+		for rev, n := range revs {
+			if !slices.Contains(leaves, rev) {
+				n.body = ""
+			}
+		}
+	}
+}
+
 func writeFree(t rapid.TB, s *kv.Store, w kv.DocWrite) kv.DocResult {
 	t.Helper()
 	results, err := of(s).Write([]kv.DocWrite{w})
@@ -177,10 +198,12 @@ func TestAFreeDatabaseIsWhatWasWritten(t *testing.T) {
 		m := &freeModel{docs: map[string]map[record.Revision]*freeNode{}}
 		for range rapid.IntRange(1, 60).Draw(r, "steps") {
 			id := rapid.SampledFrom([]string{"a", "b", "b\u00e3", "_design/x"}).Draw(r, "id")
-			switch rapid.IntRange(0, 11).Draw(r, "step") {
+			switch rapid.IntRange(0, 12).Draw(r, "step") {
 			case 0:
 				closed(t, s)
 				s = reopenable(t, kv.Config{Dir: dir})
+			case 12:
+				m.compact(r, s)
 			case 1:
 				m.check(r, s)
 			case 2, 3, 4:

@@ -93,15 +93,17 @@ func (v *sight) verifyFreeDoc(db *freeDatabase, id string, row []byte) error {
 	return nil
 }
 
-// cutRevision takes a document's id and a revision off the end of a key.
+// cutRevision takes a key apart into a document's id, which has no zero byte, and a revision.
 func cutRevision(key []byte) (id string, rev record.Revision, err error) {
-	n := len(key) - 25
-	if n < 0 || key[n] != 0 {
+	name, rest, _ := bytes.Cut(key, []byte{0})
+	if len(rest) < 8 {
 		return "", rev, ErrCorrupt
 	}
-	rev.Generation = binary.BigEndian.Uint64(key[n+1:])
-	copy(rev.Hash[:], key[n+9:])
-	return string(key[:n]), rev, nil
+	rev.Generation = binary.BigEndian.Uint64(rest)
+	if !rev.SetHash(rest[8:]) {
+		return "", rev, ErrCorrupt
+	}
+	return string(name), rev, nil
 }
 
 // verifyBody checks that a body is canonical, that its document's tree holds it, and that its attachments are there.

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"fmt"
+	"slices"
 
 	"doorward/kv/record"
 )
@@ -16,14 +17,18 @@ type opened struct {
 }
 
 // openRecord opens the document of a record; one that is none, or that deletes the record, is left as it is.
-func (in *DocWrite) openRecord() {
+func (in *DocWrite) openRecord() error {
+	if in.Parent.Text != "" || slices.ContainsFunc(in.Path, func(r record.Revision) bool { return r.Text != "" }) {
+		return ErrRevision
+	}
 	k, id, ok := record.ParseDocID(in.ID)
 	if !ok || in.Deleted {
-		return
+		return nil
 	}
 	if in.open(k); in.opened.err == nil && !k.Fact {
 		in.opened.ready = lookupKeys(k, id, in.opened.doc, 0)
 	}
+	return nil
 }
 
 // open opens the document of a kind.

@@ -23,7 +23,7 @@ func (db *Database) keepRefused(p Principal, writes []DocWrite, results []DocRes
 			if in, err = prepareDoc(writes[i]); err != nil {
 				return err // it was prepared before
 			}
-		case in.Path != nil && (in.Wrong != nil || errors.Is(err, ErrDocument) || errors.Is(err, ErrTooLarge)):
+		case in.Path != nil && (in.Wrong != nil || errors.Is(err, ErrDocument) || errors.Is(err, ErrRevision) || errors.Is(err, ErrTooLarge)):
 			in, f = in.named(), refused(err.Error()).(*Forbidden)
 		default:
 			continue

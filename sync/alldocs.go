@@ -159,7 +159,8 @@ func (l *listing) row(s *stream, id string) error {
 	s.quoted(id)
 	s.text(`,"key":`)
 	s.quoted(id)
-	s.text(`,"value":{"rev":"` + doc.Revisions[0].Revision.String() + `"`)
+	s.text(`,"value":{"rev":`)
+	s.revision(doc.Revisions[0].Revision)
 	if doc.Deleted {
 		s.text(`,"deleted":true`)
 	}

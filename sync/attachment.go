@@ -16,6 +16,9 @@ func (c *call) attachmentName() (id, name string, err error) {
 	if id, err = c.docID(); err == nil {
 		name, err = c.parameter("*")
 	}
+	if id == "_local" || strings.HasPrefix(id, "_local/") {
+		return "", "", errLocalParts
+	}
 	if err == nil && name == "" {
 		err = errPath
 	}
@@ -47,11 +50,10 @@ func getAttachment(c *call) error {
 	h.Set("Cache-Control", "must-revalidate")
 	h.Set("Content-Security-Policy", "sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
-	c.began = true
-	if c.request.Header.Get("If-None-Match") == tag {
-		c.WriteHeader(http.StatusNotModified)
-		return nil
+	if c.isUnchanged(tag) {
+		return c.notModified()
 	}
+	c.began = true
 	h.Set("Content-Type", orBinary(a.Type))
 	h.Set("Content-Length", strconv.FormatInt(a.Length, 10))
 	h.Set("Accept-Ranges", "none")
@@ -140,7 +142,7 @@ func (c *call) editAttachment(add func(name string, w *kv.DocWrite) error) error
 	if deleting {
 		status = http.StatusOK
 	}
-	c.Header().Set("Etag", `"`+next.String()+`"`)
+	c.setEtag(next)
 	return c.reply(status, written{true, id, next.String()})
 }
 

@@ -5,12 +5,17 @@ import (
 	"net/http"
 
 	"doorward/kv"
+	"doorward/kv/record"
 )
 
 // bulkDocs stores documents, each on its own. Whether they are new edits stands behind them in what most clients send, so they are
-// gathered first; attachments are in the store by then.
+// gathered first; attachments are in the store by then. In a free database one document that is malformed refuses them all, as
+// CouchDB has it.
 func bulkDocs(c *call) error {
 	b, err := c.readBatch()
+	if err == nil && c.db.Free() {
+		err = b.malformed()
+	}
 	if err != nil {
 		return err
 	}
@@ -71,23 +76,52 @@ func (c *call) readBatch() (*bulk, error) {
 	return b, err
 }
 
+// malformed answers what is wrong with the first document that is malformed.
+func (b *bulk) malformed() error {
+	for _, d := range b.docs {
+		if d.id == "" && !b.replicated {
+			d.id = newID()
+		}
+		if err := d.malformed(b.replicated); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outcome is what became of one document of a batch.
+type outcome struct {
+	kv.DocResult
+	local string // the revision of a local document
+}
+
 // store stores some of a batch's documents and answers what became of each.
-func (b *bulk) store(c *call, docs []*incoming) ([]kv.DocResult, error) {
-	writes := make([]kv.DocWrite, len(docs))
+func (b *bulk) store(c *call, docs []*incoming) ([]outcome, error) {
+	results := make([]outcome, len(docs))
+	writes, places := make([]kv.DocWrite, 0, len(docs)), make([]int, 0, len(docs))
 	for i, d := range docs {
 		if d.id == "" && !b.replicated {
 			d.id = newID()
 		}
-		var err error
-		if writes[i], err = c.write(d, b.replicated); err != nil {
+		if d.isLocal() {
+			results[i] = c.storeLocal(d)
+			continue
+		}
+		w, err := c.write(d, b.replicated)
+		if err != nil {
 			return nil, err
 		}
+		writes, places = append(writes, w), append(places, i)
 	}
-	return c.db.Write(writes)
+	written, err := c.db.Write(writes)
+	for i, r := range written {
+		results[places[i]].DocResult = r
+	}
+	return results, err
 }
 
 // line writes what became of one document. Of what was replicated only what was not taken is told.
-func (b *bulk) line(c *call, d *incoming, r kv.DocResult) {
+func (b *bulk) line(c *call, d *incoming, r outcome) {
 	s := b.out
 	if r.Err == nil {
 		c.server.metrics.received.Inc()
@@ -101,15 +135,22 @@ func (b *bulk) line(c *call, d *incoming, r kv.DocResult) {
 	if r.Err == nil {
 		s.text(`{"ok":true,"id":`)
 		s.quoted(d.id)
-		s.text(`,"rev":"` + r.Revision.String() + `"}`)
+		s.text(`,"rev":`)
+		if d.isLocal() {
+			s.quoted(r.local)
+		} else {
+			s.revision(r.Revision)
+		}
+		s.text("}")
 		return
 	}
 	c.server.metrics.refuse(r.Err)
 	p := refuse(r.Err, b.replicated)
 	s.text(`{"id":`)
 	s.quoted(d.id)
-	if rev := d.rev.String(); rev != "" && !errors.Is(r.Err, kv.ErrConflict) {
-		s.text(`,"rev":"` + rev + `"`)
+	if d.rev != (record.Revision{}) && !errors.Is(r.Err, kv.ErrConflict) {
+		s.text(`,"rev":`)
+		s.revision(d.rev)
 	}
 	s.text(`,"error":`)
 	s.quoted(p.Error)

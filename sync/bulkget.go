@@ -101,8 +101,8 @@ func readWanted(dec *jsontext.Decoder) (item wanted, err error) {
 	return item, err
 }
 
-// item writes what there is of one item. What is not there is an empty list: PouchDB throws its whole batch away on an error,
-// and asks again for ever.
+// item writes what there is of one item. What is not there is CouchDB's error in a free database, and an empty list in one of
+// records, which may hold it out of scope: PouchDB throws its whole batch away on an error, and asks again for ever.
 func (s *stream) item(item wanted, w show, latest bool) error {
 	if item.since != nil {
 		w.since = item.since
@@ -112,27 +112,75 @@ func (s *stream) item(item wanted, w show, latest bool) error {
 		return err
 	}
 	s.text(`{"id":`)
-	if item.id == nil {
-		s.text("null")
-	} else {
-		s.quoted(*item.id)
-	}
+	s.textOrNull(item.id)
 	s.text(`,"docs":[`)
-	first := true
+	lines, free := 0, s.call.db.Free()
 	for i := range doc.Revisions {
-		if doc.Revisions[i].Body == nil {
+		r := &doc.Revisions[i]
+		if r.Body == nil && !free {
 			continue
 		}
-		if !first {
+		if lines++; lines > 1 {
 			s.text(",")
 		}
-		first = false
+		if r.Body == nil {
+			s.lacking(item, r.Revision.String(), explain(errMissing))
+			continue
+		}
 		s.text(`{"ok":`)
-		s.document(&doc, &doc.Revisions[i], w)
+		s.document(&doc, r, w)
 		s.text("}")
+	}
+	if lines == 0 && free {
+		s.lacking(item, item.named(), explain(item.fault()))
 	}
 	s.text("]}")
 	return s.err
+}
+
+// lacking writes that a revision is not there, or is none.
+func (s *stream) lacking(item wanted, rev string, p problem) {
+	s.text(`{"error":{"id":`)
+	s.textOrNull(item.id)
+	s.text(`,"rev":`)
+	s.quoted(rev)
+	s.text(`,"error":`)
+	s.quoted(p.Error)
+	s.text(`,"reason":`)
+	s.quoted(p.Reason)
+	s.text("}}")
+}
+
+// named is the revision that an item asks for; CouchDB calls it undefined where there is none.
+func (w *wanted) named() string {
+	if w.rev == nil || w.broken {
+		return "undefined"
+	}
+	return *w.rev
+}
+
+// fault is why nothing was found for an item.
+func (w *wanted) fault() error {
+	switch {
+	case w.id == nil:
+		return kv.ErrDocumentID
+	case w.broken:
+		return errRevision
+	case w.rev != nil:
+		if _, ok := record.ParseFreeRevision(*w.rev); !ok {
+			return errRevision
+		}
+	}
+	return errMissing
+}
+
+// textOrNull writes a text, or null where there is none.
+func (s *stream) textOrNull(text *string) {
+	if text == nil {
+		s.text("null")
+		return
+	}
+	s.quoted(*text)
 }
 
 // read reads what is wanted: no revision of what is not there, or not named.
@@ -142,7 +190,7 @@ func (s *stream) read(item wanted, latest bool) (doc kv.Doc, err error) {
 	}
 	ask := kv.Ask{Latest: latest}
 	if item.rev != nil {
-		rev, good := record.ParseRevision(*item.rev)
+		rev, good := record.ParseFreeRevision(*item.rev)
 		if !good {
 			return doc, nil
 		}

@@ -189,7 +189,9 @@ func (f *feed) change(c *kv.DocChange) error {
 			}
 			f.out.text(",")
 		}
-		f.out.text(`{"rev":"` + leaf.Revision.String() + `"}`)
+		f.out.text(`{"rev":`)
+		f.out.revision(leaf.Revision)
+		f.out.text("}")
 	}
 	f.out.text("]")
 	if c.Deleted {

@@ -83,8 +83,14 @@ func ensureCommit(c *call) error {
 	}{true, born(info)})
 }
 
-// compact has nothing to do: what nothing needs goes by itself.
-func compact(c *call) error { return c.reply(http.StatusAccepted, ok) }
+// compact answers when it is done, however long that takes.
+func compact(c *call) error {
+	if err := c.db.Compact(c.request.Context()); err != nil {
+		return err
+	}
+	c.hold()
+	return c.reply(http.StatusAccepted, ok)
+}
 
 func showRevsLimit(c *call) error { return c.reply(http.StatusOK, kv.RevsLimit) }
 

@@ -47,7 +47,7 @@ func readOffer(dec *jsontext.Decoder, id string) (o offered, err error) {
 	}
 	o.ID = id
 	for _, text := range list {
-		if rev, ok := record.ParseRevision(text); ok && text != "" {
+		if rev, ok := record.ParseFreeRevision(text); ok && text != "" {
 			o.Revisions = append(o.Revisions, rev)
 		} else {
 			o.others = append(o.others, text)

@@ -3,7 +3,6 @@ package sync
 import (
 	"errors"
 	"mime"
-	"net/http"
 	"strings"
 
 	"doorward/kv"
@@ -33,12 +32,8 @@ func getDocument(c *call) error {
 		return err
 	}
 	r := &doc.Revisions[0]
-	tag := `"` + r.Revision.String() + `"`
-	c.Header().Set("Etag", tag)
-	if c.request.Header.Get("If-None-Match") == tag {
-		c.began = true
-		c.WriteHeader(http.StatusNotModified)
-		return nil
+	if c.isUnchanged(c.setEtag(r.Revision)) {
+		return c.notModified()
 	}
 	w.attachments = w.attachments || w.since != nil
 	if w.attachments && len(r.Attachments) > 0 && c.accepts("multipart/related") {
@@ -100,7 +95,7 @@ func (c *call) openRevs(id string, q *query, w show) error {
 	}
 	var others []string
 	for _, name := range names {
-		if rev, ok := record.ParseRevision(name); !ok || rev == (record.Revision{}) {
+		if rev, ok := record.ParseFreeRevision(name); !ok || rev == (record.Revision{}) {
 			others = append(others, name)
 		}
 	}

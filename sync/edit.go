@@ -107,7 +107,7 @@ func (c *call) store(d *incoming, replicated bool) error {
 	if err != nil {
 		return err
 	}
-	c.Header().Set("Etag", `"`+rev.String()+`"`)
+	c.setEtag(rev)
 	c.Header().Set("Location", c.request.URL.EscapedPath())
 	return c.reply(http.StatusCreated, written{true, d.id, rev.String()})
 }
@@ -155,6 +155,6 @@ func deleteDocument(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.Header().Set("Etag", `"`+next.String()+`"`)
+	c.setEtag(next)
 	return c.reply(http.StatusOK, written{true, id, next.String()})
 }

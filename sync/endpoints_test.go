@@ -41,7 +41,6 @@ func TestEndpoints(t *testing.T) {
 		{"a path that is none", "GET", "/notes/a/", "", 400, `bad_request`},
 		{"a reserved path", "GET", "/notes/_none", "", 404, `not_found`},
 		{"a commit", "POST", "/notes/_ensure_full_commit", `{}`, 201, `{"ok":true,"instance_start_time":"T"}`},
-		{"a compaction", "POST", "/notes/_compact", `{}`, 202, `{"ok":true}`},
 		{"the limit of revisions", "GET", "/notes/_revs_limit", "", 200, `50`},
 		{"the same limit", "PUT", "/notes/_revs_limit", "50", 200, `{"ok":true}`},
 		{"another limit", "PUT", "/notes/_revs_limit", "1000", 403, `forbidden`},
@@ -53,7 +52,8 @@ func TestEndpoints(t *testing.T) {
 		{"a document that is not there", "GET", "/notes/none", "", 404, `{"error":"not_found","reason":"missing"}`},
 		{"a deleted document", "GET", "/notes/gone", "", 404, `{"error":"not_found","reason":"deleted"}`},
 		{"a revision that is not there", "GET", "/notes/a?rev=9-" + strings.Repeat("0", 32), "", 404, `missing`},
-		{"what is no revision", "GET", "/notes/a?rev=1-x", "", 400, `bad_request`},
+		{"a revision of another server's", "GET", "/notes/a?rev=1-x", "", 404, `missing`},
+		{"what is no revision", "GET", "/notes/a?rev=x-1", "", 400, `bad_request`},
 		{"a design document", "GET", "/notes/_design/x", "", 200, `{"_id":"_design/x","_rev":"1-R","views":{}}`},
 		{"a design document by another spelling", "GET", "/notes/_design%2Fx", "", 200, `"_id":"_design/x"`},
 		{"a document with a slash", "GET", "/notes/with%2Fslash", "", 200, `"_id":"with/slash"`},
@@ -80,11 +80,13 @@ func TestEndpoints(t *testing.T) {
 		{"no difference", "POST", "/notes/_revs_diff", `{"b":["` + one + `"]}`, 200, `{}`},
 		{"a difference of nothing", "POST", "/notes/_revs_diff", `[]`, 400, `bad_request`},
 		{"some documents", "POST", "/notes/_bulk_get?revs=true", `{"docs":[{"id":"b","rev":"` + one + `"},{"id":"none"},{"id":"a"},{"id":"b","rev":"1-x"}]}`, 200,
-			`{"results":[{"id":"b","docs":[{"ok":{"_id":"b","_rev":"1-R","_revisions":{"start":1,"ids":["R"]},"n":2}}]},{"id":"none","docs":[]},{"id":"a","docs":[{"ok":{"_id":"a","_rev":"1-R","_revisions":{"start":1,"ids":["R"]},"n":1}}]},{"id":"b","docs":[]}]}`},
-		{"items that name nothing", "POST", "/notes/_bulk_get", `{"docs":[{"rev":"` + one + `"},{"id":"b","rev":5},{"id":7},{},{"id":null},{"id":"b","rev":["x"]},{"id":"a","rev":null,"atts_since":7},{"id":"none","more":[]}]}`, 200,
-			`{"results":[{"id":null,"docs":[]},{"id":"b","docs":[]},{"id":null,"docs":[]},{"id":null,"docs":[]},{"id":null,"docs":[]},{"id":"b","docs":[]},{"id":"a","docs":[{"ok":{"_id":"a","_rev":"1-R","n":1}}]},{"id":"none","docs":[]}]}`},
-		{"an item that is none", "POST", "/notes/_bulk_get", `{"docs":["b",null,[{"id":"b"}],{"id":"a"}]}`, 200,
-			`{"results":[{"id":null,"docs":[]},{"id":null,"docs":[]},{"id":null,"docs":[]},{"id":"a","docs":[{"ok":`},
+			`{"results":[{"id":"b","docs":[{"ok":{"_id":"b","_rev":"1-R","_revisions":{"start":1,"ids":["R"]},"n":2}}]},{"id":"none","docs":[{"error":{"id":"none","rev":"undefined","error":"not_found","reason":"missing"}}]},` +
+				`{"id":"a","docs":[{"ok":{"_id":"a","_rev":"1-R","_revisions":{"start":1,"ids":["R"]},"n":1}}]},{"id":"b","docs":[{"error":{"id":"b","rev":"1-x","error":"not_found","reason":"missing"}}]}]}`},
+		{"items that name nothing", "POST", "/notes/_bulk_get", `{"docs":[{"rev":"` + one + `"},{"id":"b","rev":5},{"id":"b","rev":"x"},{"id":"a","rev":null,"atts_since":7}]}`, 200,
+			`{"results":[` + lackingID("1-R") + `,{"id":"b","docs":[{"error":{"id":"b","rev":"undefined","error":"bad_request","reason":"Invalid rev format"}}]},` +
+				`{"id":"b","docs":[{"error":{"id":"b","rev":"x","error":"bad_request","reason":"Invalid rev format"}}]},{"id":"a","docs":[{"ok":{"_id":"a","_rev":"1-R","n":1}}]}]}`},
+		{"items that are none", "POST", "/notes/_bulk_get", `{"docs":[{"id":7},{},{"id":null},"b",null,[{"id":"b"}],{"id":"a"}]}`, 200,
+			`{"results":[` + strings.Repeat(lackingID("undefined")+",", 6) + `{"id":"a","docs":[{"ok":`},
 		{"members as parameters", "POST", "/notes/_bulk_get", `{"docs":[{"id":"b","rev":"` + one + `"}],"latest":true,"revs":true}`, 200, `"_revisions":{"start":2`},
 		{"the latest of some", "POST", "/notes/_bulk_get?latest=true", `{"docs":[{"id":"b","rev":"` + one + `"}]}`, 200, `"_rev":"2-R"`},
 		{"a filter by a view that is not named", "GET", "/notes/_changes?filter=_view", "", 400, `"bad_request"`},
@@ -99,13 +101,22 @@ func TestEndpoints(t *testing.T) {
 		{"a local document once more", "PUT", "/notes/_local/d", `{"seq":1}`, 201, `"rev":"0-1"`},
 		{"after another revision", "PUT", "/notes/_local/d", `{"_rev":"0-2","seq":2}`, 409, `conflict`},
 		{"after what is none", "PUT", "/notes/_local/d", `{"_rev":"1-` + strings.Repeat("0", 32) + `","seq":2}`, 400, `Invalid rev format`},
-		{"with an attachment", "PUT", "/notes/_local/d", `{"_rev":"0-1","_attachments":{"a":{"data":""}}}`, 400, `attachments`},
+		{"attaching to it", "PUT", "/notes/_local/d/a.txt", `{}`, 400, `_local documents do not accept attachments.`},
+		{"reading an attachment of it", "GET", "/notes/_local%2Fd/a.txt", "", 400, `_local documents do not accept attachments.`},
+		{"deleting an attachment of what is not there", "DELETE", "/notes/_local/none/a.txt?rev=1-a", "", 400, `_local documents do not accept attachments.`},
 		{"deleting another revision", "DELETE", "/notes/_local/d?rev=0-2", "", 409, `conflict`},
 		{"putting it deleted", "PUT", "/notes/_local/d", `{"_rev":"0-1","_deleted":true}`, 200, `{"ok":true,"id":"_local/d","rev":"0-0"}`},
 		{"it is gone", "GET", "/notes/_local/d", "", 404, `missing`},
 		{"an edit that comes too late", "POST", "/notes/_bulk_docs", `{"docs":[{"_id":"b","_rev":"` + one + `"}]}`, 201, `[{"id":"b","error":"conflict","reason":"Document update conflict."}]`},
 		{"a long id", "PUT", "/notes/" + strings.Repeat("i", 8<<10), `{}`, 201, `"ok":true`},
-		{"too long an id", "POST", "/notes", `{"_id":"` + strings.Repeat("i", 8<<10+1) + `"}`, 400, `bad_request`},
+		{"too long an id", "POST", "/notes", `{"_id":"` + strings.Repeat("i", 8<<10+1) + `"}`, 400, `illegal_docid`},
+		{"a local document with an attachment", "PUT", "/notes/_local/e", `{"n":1,"_attachments":{"a":{"data":""}}}`, 201, `"rev":"0-1"`},
+		{"it has none", "GET", "/notes/_local/e?attachments=true", "", 200, `{"_id":"_local/e","_rev":"0-1","n":1}`},
+		{"local documents among others", "POST", "/notes/_bulk_docs", `{"docs":[{"_id":"_local/e","_rev":"0-1","_deleted":true},{"_id":"beside"},{"_id":"_local/f","_rev":"0-7"},{"_id":"_local/g","n":2}]}`, 201,
+			`[{"ok":true,"id":"_local/e","rev":"0-0"},{"ok":true,"id":"beside","rev":"1-R"},{"id":"_local/f","error":"conflict","reason":"Document update conflict."},{"ok":true,"id":"_local/g","rev":"0-1"}]`},
+		{"the one that was deleted", "GET", "/notes/_local/e", "", 404, `missing`},
+		{"the one that was written", "GET", "/notes/_local/g", "", 200, `"n":2`},
+		{"the one beside them", "GET", "/notes/beside", "", 200, `"_rev":"1-R"`},
 		{"data beside the digest of before", "PUT", "/notes/att", `{"_attachments":{"a":{"digest":"md5-AAAAAAAAAAAAAAAAAAAAAA==","data":"aGVsbG8="}}}`, 201, `"ok":true`},
 		{"the data counts", "GET", "/notes/att?attachments=true", "", 200, `"data":"aGVsbG8="`},
 	} {
@@ -117,6 +128,11 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%s is of type %s", c.name, a.header.Get("Content-Type"))
 		}
 	}
+}
+
+// lackingID is the answer to an item of _bulk_get that names no document.
+func lackingID(rev string) string {
+	return `{"id":null,"docs":[{"error":{"id":null,"rev":"` + rev + `","error":"illegal_docid","reason":"A document's id is a text of 1 to 8192 bytes. Only reserved ids begin with an underscore."}}]}`
 }
 
 func TestListingDocuments(t *testing.T) {

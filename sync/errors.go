@@ -34,7 +34,7 @@ var (
 	errDigest     = errors.New("an attachment is not what its digest says")
 	errStub       = errors.New("a stub of an attachment that is not there")
 	errMember     = errors.New("a member that begins with an underscore")
-	errLocalParts = errors.New("a local document with attachments")
+	errLocalParts = errors.New("an attachment of a local document")
 	errGone       = errors.New("the client went away")
 	errNoRevision = errors.New("new_edits is false and no revision is given")
 )
@@ -70,9 +70,9 @@ var answers = []struct {
 	{kv.ErrNoBlob, problem{412, "missing_stub", "A stub of an attachment that is not there."}},
 	{errLength, problem{400, "bad_request", "An attachment is not as long as its document says."}},
 	{errDigest, problem{400, "content_md5_mismatch", "An attachment is not what its digest says."}},
-	{errMember, problem{400, "doc_validation", "Bad special document member."}},
-	{errLocalParts, problem{400, "bad_request", "A _local document takes no attachments."}},
+	{errLocalParts, problem{400, "bad_request", "_local documents do not accept attachments."}},
 	{errNoRevision, problem{400, "doc_validation", "If new_edits is false, a well-formed _rev must be included in the document."}},
+	{kv.ErrDocumentID, problem{400, "illegal_docid", "A document's id is a text of 1 to 8192 bytes. Only reserved ids begin with an underscore."}},
 	{kv.ErrDatabaseName, problem{400, "illegal_database_name", "Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter."}},
 	{kv.ErrSequence, problem{400, "bad_request", "Malformed sequence supplied in 'since' parameter."}},
 	{kv.ErrSession, problem{400, "bad_request", "The session is none that a laptop would tell."}},
@@ -83,6 +83,7 @@ var answers = []struct {
 	{errQuery, problem{400, "query_parse_error", "A parameter could not be read."}},
 	{errView, problem{400, "bad_request", "`view` filter parameter is not provided."}},
 	{errRevision, problem{400, "bad_request", "Invalid rev format"}},
+	{kv.ErrRevision, problem{400, "bad_request", "Invalid rev format"}},
 	{errBroken, problem{400, "bad_request", "The request's body could not be read."}},
 	{errRatio, problem{413, "too_large", "The request's body is compressed more than a hundredfold."}},
 	{errTooLarge, problem{413, "too_large", "The request's body is too large."}},
@@ -107,7 +108,10 @@ func explain(err error) problem {
 	var peer *refusal
 	var wrong *LineError
 	var more *kv.HoldsMore
+	var member badMember
 	switch {
+	case errors.As(err, &member):
+		return problem{400, "doc_validation", "Bad special document member: " + member.shown()}
 	case errors.As(err, &more):
 		return problem{422, "holds_more", more.Error()}
 	case errors.As(err, &wrong):

@@ -41,7 +41,7 @@ func (x *visit) giveWay(own *Here, theirs *There) func(context.Context, []Denial
 
 // path is a revision and those before it, as far as they are here: newest first.
 func (h *Here) path(id, text string) ([]record.Revision, error) {
-	rev, ok := record.ParseRevision(text)
+	rev, ok := record.ParseFreeRevision(text)
 	if !ok {
 		return nil, nil
 	}

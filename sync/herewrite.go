@@ -74,7 +74,7 @@ func (h *Here) store100(ctx context.Context, rows []*replica) (denied []Denial, 
 
 // forGood tells what is wrong with a document itself, and will be tomorrow.
 func forGood(err error) bool {
-	return slices.ContainsFunc([]error{kv.ErrForbidden, kv.ErrConflict, kv.ErrDocument, kv.ErrTooLarge, errStub, errLength},
+	return slices.ContainsFunc([]error{kv.ErrForbidden, kv.ErrConflict, kv.ErrDocument, kv.ErrRevision, kv.ErrTooLarge, errStub, errLength},
 		func(known error) bool { return errors.Is(err, known) })
 }
 

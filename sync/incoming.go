@@ -1,9 +1,9 @@
 package sync
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"doorward/kv"
@@ -56,6 +56,18 @@ func (c *call) readDocument(dec *jsontext.Decoder) (*incoming, error) {
 	return d, err
 }
 
+// badMember is a member that begins with "_" and means nothing; its name is for the client alone.
+type badMember string
+
+// Error does not say the name, which anything may stand in.
+func (badMember) Error() string { return errMember.Error() }
+
+// Is tells that it is an errMember.
+func (badMember) Is(target error) bool { return target == errMember }
+
+// shown is the name as far as an answer says it.
+func (m badMember) shown() string { return strings.ToValidUTF8(string(m[:min(len(m), 100)]), "") }
+
 // refuse notes what is wrong with the document; the first is told.
 func (d *incoming) refuse(err error) {
 	if d.err == nil {
@@ -85,26 +97,26 @@ func (d *incoming) special(name string, v jsontext.Value) error {
 	switch name {
 	case "_id":
 		if json.Unmarshal(v, &d.id) != nil {
-			return kv.ErrDocument
+			return kv.ErrDocumentID
 		}
 	case "_rev":
 		if string(v) == "null" {
 			return nil
 		}
 		err := json.Unmarshal(v, &text)
-		rev, good := record.ParseRevision(text)
+		rev, good := record.ParseFreeRevision(text)
 		d.strange = err != nil || !good
 		d.rev, d.said = rev, text
 	case "_deleted":
 		if json.Unmarshal(v, &d.deleted) != nil {
-			return errMember
+			return badMember(name)
 		}
 	case "_revisions":
 		return d.revisions(v)
 	case "_conflicts", "_deleted_conflicts", "_revs_info", "_local_seq", "_removed":
 		// what only an answer holds; a client may send it back
 	default:
-		return errMember
+		return badMember(name)
 	}
 	return nil
 }
@@ -115,22 +127,44 @@ func (d *incoming) revisions(v jsontext.Value) error {
 		Start uint64   `json:"start"`
 		IDs   []string `json:"ids"`
 	}
-	if json.Unmarshal(v, &in) != nil || len(in.IDs) == 0 || uint64(len(in.IDs)) > in.Start || len(in.IDs) > record.MaxPath {
+	if json.Unmarshal(v, &in) != nil || len(in.IDs) == 0 || uint64(len(in.IDs)) > in.Start {
 		return errRevision
 	}
+	in.IDs = in.IDs[:min(len(in.IDs), record.MaxPath)] // the oldest are more than any tree knows
 	d.path = make([]record.Revision, len(in.IDs))
 	for i, id := range in.IDs {
-		r := record.Revision{Generation: in.Start - uint64(i)}
-		if len(id) != 32 || id != strings.ToLower(id) {
+		rev, ok := record.FreeRevision(in.Start-uint64(i), id)
+		if !ok {
 			return errRevision
 		}
-		if _, err := hex.Decode(r.Hash[:], []byte(id)); err != nil {
-			return errRevision
-		}
-		d.path[i] = r
+		d.path[i] = rev
 	}
 	return nil
 }
+
+// malformed answers what CouchDB refuses a whole request for: members, an id or a revision that no document has.
+func (d *incoming) malformed(replicated bool) error {
+	named := d.rev != (record.Revision{}) || d.path != nil
+	switch {
+	case d.err != nil && isMalformed(d.err):
+		return d.err
+	case d.isLocal():
+		return nil // its revisions are others
+	case d.strange:
+		return errRevision
+	case replicated && !named:
+		return errNoRevision
+	}
+	return kv.CheckDocID(d.id)
+}
+
+// isMalformed tells what is wrong with a document's form from what is wrong with its size or its attachments' bytes.
+func isMalformed(err error) bool {
+	return slices.ContainsFunc([]error{errShape, errMember, errRevision, kv.ErrDocumentID}, func(known error) bool { return errors.Is(err, known) })
+}
+
+// isLocal tells a local document among others.
+func (d *incoming) isLocal() bool { return strings.HasPrefix(d.id, "_local/") }
 
 // write is the document as the store takes it: as a new edit of its revision, or as it was replicated. What is wrong with it is in it.
 func (c *call) write(d *incoming, replicated bool) (w kv.DocWrite, err error) {

@@ -74,7 +74,7 @@ func (x *replica) appendLine(dst []byte, seq sequence) []byte {
 func (x *replica) appendLineWith(dst []byte, seq sequence, content func([]byte, *part) ([]byte, error)) (_ []byte, err error) {
 	dst = append(append(dst, `{"seq":`...), seq...)
 	dst, _ = jsontext.AppendQuote(append(dst, `,"doc":{"_id":`...), x.id) // what is no UTF-8 becomes what is
-	dst = append(append(append(dst, `,"_rev":"`...), x.rev().String()...), '"')
+	dst = appendRevision(append(dst, `,"_rev":`...), x.rev())
 	if x.deleted {
 		dst = append(dst, `,"_deleted":true`...)
 	}
@@ -86,7 +86,7 @@ func (x *replica) appendLineWith(dst []byte, seq sequence, content func([]byte, 
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(append(append(dst, '"'), rev.String()...), '"')
+		dst = appendRevision(dst, rev)
 	}
 	dst = append(dst, ']')
 	dst = x.author.append(dst)

@@ -22,7 +22,7 @@ func cutLine(text []byte) (l line, ok bool) {
 	c.body(x)
 	c.take(`,"revs":`)
 	c.list(func() {
-		rev, ok := record.ParseRevision(c.text())
+		rev, ok := record.ParseFreeRevision(c.text())
 		c.bad = c.bad || !ok || rev == (record.Revision{})
 		x.path = append(x.path, rev)
 	})

@@ -71,7 +71,7 @@ func (d *incoming) cut(doc []byte) *replica {
 		return nil
 	}
 	x := &replica{id: string(rest[:end]), path: d.path}
-	if rest, ok = bytes.CutPrefix(rest[end+1:], []byte(`,"_rev":"`+x.rev().String()+`"`)); !ok {
+	if rest, ok = bytes.CutPrefix(rest[end+1:], appendRevision([]byte(`,"_rev":`), x.rev())); !ok {
 		return nil
 	}
 	if next, deleted := bytes.CutPrefix(rest, []byte(`,"_deleted":true`)); deleted {
@@ -99,7 +99,7 @@ func readPath(dec *jsontext.Decoder) (path []record.Revision, err error) {
 		if err != nil {
 			return badBody(err)
 		}
-		rev, ok := record.ParseRevision(t.String())
+		rev, ok := record.ParseFreeRevision(t.String())
 		bad = bad || !ok || rev == (record.Revision{})
 		path = append(path, rev)
 		return nil

@@ -47,7 +47,8 @@ func localWritten(rev string) (uint64, error) {
 	return n, nil
 }
 
-// putLocal takes a local document: one that names a revision only where that is the last. One that is deleted goes.
+// putLocal takes a local document: one that names a revision only where that is the last. One that is deleted goes. Attachments are
+// passed over, as CouchDB has it.
 func putLocal(c *call) error {
 	dec, err := c.anyDecoder()
 	if err != nil {
@@ -59,8 +60,6 @@ func putLocal(c *call) error {
 		return err
 	case d.err != nil:
 		return d.err
-	case len(d.parts) > 0:
-		return errLocalParts
 	case d.said == "":
 		d.said = c.query.Get("rev")
 	}
@@ -71,6 +70,18 @@ func putLocal(c *call) error {
 	return c.writeLocal(status, body, d.said)
 }
 
+// storeLocal stores a local document that comes among others.
+func (c *call) storeLocal(d *incoming) (o outcome) {
+	body := d.body
+	if d.deleted {
+		body = nil
+	}
+	if o.Err = d.err; o.Err == nil {
+		o.local, o.Err = c.keepLocal(strings.TrimPrefix(d.id, "_local/"), body, d.said)
+	}
+	return o
+}
+
 func deleteLocal(c *call) error { return c.writeLocal(http.StatusOK, nil, c.query.Get("rev")) }
 
 // writeLocal writes the local document that the path names, after a revision of it; a nil body deletes it.
@@ -79,16 +90,22 @@ func (c *call) writeLocal(status int, body []byte, rev string) error {
 	if err != nil {
 		return err
 	}
+	next, err := c.keepLocal(id, body, rev)
+	if err != nil {
+		return err
+	}
+	return c.reply(status, written{true, "_local/" + id, next})
+}
+
+// keepLocal writes a local document after a revision of it and answers the next; a nil body deletes it.
+func (c *call) keepLocal(id string, body []byte, rev string) (next string, err error) {
 	before, err := localWritten(rev)
 	if err != nil {
-		return err
+		return "", err
 	}
 	count, err := c.db.PutLocal(id, body, before)
-	if err != nil {
-		return err
-	}
 	if body == nil {
 		count = 0
 	}
-	return c.reply(status, written{true, "_local/" + id, localRev(count)})
+	return localRev(count), err
 }

@@ -31,9 +31,8 @@ func showOf(q *query) show {
 func (s *stream) document(doc *kv.Doc, r *kv.DocRevision, w show) {
 	s.text(`{"_id":`)
 	s.quoted(doc.ID)
-	s.text(`,"_rev":"`)
-	s.text(r.Revision.String())
-	s.text(`"`)
+	s.text(`,"_rev":`)
+	s.revision(r.Revision)
 	if r.Deleted {
 		s.text(`,"_deleted":true`)
 	}
@@ -74,15 +73,9 @@ func (s *stream) revisions(path []record.Revision) {
 		if i > 0 {
 			s.text(",")
 		}
-		s.text(`"` + hash(rev) + `"`)
+		s.quoted(rev.HashText())
 	}
 	s.text("]}")
-}
-
-// hash is a revision without its generation.
-func hash(rev record.Revision) string {
-	text := rev.String()
-	return text[len(text)-32:]
 }
 
 func (s *stream) revsInfo(tree *record.Tree, of record.Revision) {
@@ -98,7 +91,9 @@ func (s *stream) revsInfo(tree *record.Tree, of record.Revision) {
 		case n.Held:
 			status = "available"
 		}
-		s.text(`{"rev":"` + rev.String() + `","status":"` + status + `"}`)
+		s.text(`{"rev":`)
+		s.revision(rev)
+		s.text(`,"status":"` + status + `"}`)
 	}
 	s.text("]")
 }
@@ -111,7 +106,7 @@ func (s *stream) losers(member string, nodes []record.TreeNode) {
 		} else {
 			s.text(",")
 		}
-		s.text(`"` + n.Revision.String() + `"`)
+		s.revision(n.Revision)
 	}
 	if len(nodes) > 0 {
 		s.text("]")

@@ -122,7 +122,7 @@ func (q *query) value(name string) (v any) {
 // revision is a revision of a document; the zero one where none is given.
 func (q *query) revision(name string) record.Revision {
 	text, _ := q.text(name)
-	rev, ok := record.ParseRevision(text)
+	rev, ok := record.ParseFreeRevision(text)
 	if !ok && q.err == nil {
 		q.err = errRevision
 	}
@@ -141,7 +141,7 @@ func (q *query) revisions(name string) []record.Revision {
 func parseRevisions(texts []string) []record.Revision {
 	revs := make([]record.Revision, 0, len(texts))
 	for _, text := range texts {
-		if rev, ok := record.ParseRevision(text); ok && text != "" {
+		if rev, ok := record.ParseFreeRevision(text); ok && text != "" {
 			revs = append(revs, rev)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // appendDoc writes the revision as a document with _revisions; content writes what follows an attachment's type and revpos.
 func (x *replica) appendDoc(dst []byte, content func([]byte, *part) ([]byte, error)) (_ []byte, err error) {
 	dst, _ = jsontext.AppendQuote(append(dst, `{"_id":`...), x.id) // what is no UTF-8 becomes what is
-	dst = append(append(append(dst, `,"_rev":"`...), x.rev().String()...), '"')
+	dst = appendRevision(append(dst, `,"_rev":`...), x.rev())
 	if x.deleted {
 		dst = append(dst, `,"_deleted":true`...)
 	}
@@ -20,7 +20,7 @@ func (x *replica) appendDoc(dst []byte, content func([]byte, *part) ([]byte, err
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(append(append(dst, '"'), hash(rev)...), '"')
+		dst = appendHash(dst, rev, rev.HashText())
 	}
 	dst = append(dst, "]}"...)
 	if dst, err = x.appendParts(dst, content); err != nil {

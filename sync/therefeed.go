@@ -136,7 +136,7 @@ func (t *There) missing(ctx context.Context, offers []kv.Revs) (missing []kv.Mis
 			if i > 0 {
 				body = append(body, ',')
 			}
-			body = append(append(append(body, '"'), rev.String()...), '"')
+			body = appendRevision(body, rev)
 		}
 		body = append(body, ']')
 	}

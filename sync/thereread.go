@@ -180,7 +180,7 @@ func (d *incoming) replica() *replica {
 
 // content fetches an attachment.
 func (t *There) content(ctx context.Context, x *replica, p *part, w io.Writer) error {
-	address := t.at(docPath(x.id), escape(p.Name)) + "?rev=" + x.rev().String()
+	address := t.at(docPath(x.id), escape(p.Name)) + "?rev=" + url.QueryEscape(x.rev().String())
 	resp, err := t.do(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err

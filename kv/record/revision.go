@@ -1,20 +1,28 @@
 package record
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-// Revision names one state of a record: how many changes made it, and a hash over deleted, parent and canonical body.
-// The zero Revision is the parent of a first one.
+// Revision names one state of a record or of a free document: how many changes made it, and a hash. Revisions that this program
+// makes hash deleted, parent and canonical body. The zero Revision is the parent of a first one.
 type Revision struct {
 	Generation uint64
-	Hash       [16]byte
+	Hash       [16]byte // written as 32 lower-case hex digits
+	Text       string   // a hash of another form, as "a"; only free documents have one, and Hash is zero then
 }
 
-// String is the revision as replicas write it: "3-" and 32 lower-case hex digits; "" for the zero Revision.
+// emptyText is the Text of an empty hash, as in "1-". No other text has a zero byte.
+const emptyText = "\x00"
+
+// String is the revision as replicas write it: "3-" and 32 lower-case hex digits, or "3-" and the hash's text; "" for the zero
+// Revision.
 func (r Revision) String() string {
 	var buf [53]byte
 	return string(r.append(buf[:0]))
@@ -25,30 +33,105 @@ func (r Revision) append(dst []byte) []byte {
 		return dst
 	}
 	dst = append(strconv.AppendUint(dst, r.Generation, 10), '-')
+	if r.Text != "" {
+		return append(dst, r.HashText()...)
+	}
 	return hex.AppendEncode(dst, r.Hash[:])
+}
+
+// HashText is the hash as replicas write it: what String has behind the generation.
+func (r Revision) HashText() string {
+	switch r.Text {
+	case "":
+		return hex.EncodeToString(r.Hash[:])
+	case emptyText:
+		return ""
+	}
+	return r.Text
+}
+
+// AppendHash appends the hash as keys and rows end with it: its 16 bytes, or 16 zero bytes and its text.
+func (r Revision) AppendHash(dst []byte) []byte {
+	return append(append(dst, r.Hash[:]...), r.Text...)
+}
+
+// SetHash reads what AppendHash has written.
+func (r *Revision) SetHash(b []byte) (ok bool) {
+	if len(b) < len(r.Hash) {
+		return false
+	}
+	copy(r.Hash[:], b)
+	r.Text = string(b[len(r.Hash):])
+	return r.Text == "" || r.Hash == [16]byte{}
+}
+
+// Compare orders revisions as CouchDB does, by generation and then by the bytes of their hashes: -1, 0 or 1. Hex digits count as the
+// 16 bytes that they stand for, a hash of another form as its text. Of two leaves that both live, the higher one wins.
+func (r Revision) Compare(o Revision) int {
+	if r.Generation != o.Generation {
+		return cmp.Compare(r.Generation, o.Generation)
+	}
+	if r.Text == "" && o.Text == "" {
+		return bytes.Compare(r.Hash[:], o.Hash[:])
+	}
+	return r.compareTexts(o)
+}
+
+// compareTexts compares the hashes of two revisions, of which one is a text or both are. A text of 16 bytes may be the bytes that
+// hex digits stand for; the hex digits are lower then.
+func (r Revision) compareTexts(o Revision) int {
+	if by := strings.Compare(r.hashBytes(), o.hashBytes()); by != 0 {
+		return by
+	}
+	return strings.Compare(r.Text, o.Text)
+}
+
+func (r Revision) hashBytes() string {
+	if r.Text != "" {
+		return r.Text
+	}
+	return string(r.Hash[:])
 }
 
 // MaxGeneration is the largest that a revision may come with: another one follows always.
 const MaxGeneration = 1 << 53
 
-// ParseRevision reads what String wrote.
+// MaxHashText is how many bytes the text of a hash may have.
+const MaxHashText = 8 << 10
+
+// ParseRevision reads a record's revision as String wrote it.
 func ParseRevision(s string) (r Revision, ok bool) {
-	if s == "" {
-		return Revision{}, true
-	}
-	generation, hash, _ := strings.Cut(s, "-")
-	if len(hash) != 32 || hash != strings.ToLower(hash) {
-		return Revision{}, false
-	}
-	n, err := strconv.ParseUint(generation, 10, 64)
-	if err != nil || n == 0 || n > MaxGeneration || generation[0] == '0' || generation[0] == '+' {
-		return Revision{}, false
-	}
-	r.Generation = n
-	if _, err := hex.Decode(r.Hash[:], []byte(hash)); err != nil {
+	r, ok = ParseFreeRevision(s)
+	if !ok || r.Text != "" || len(s) >= 32 && s[len(s)-32:] != strings.ToLower(s[len(s)-32:]) {
 		return Revision{}, false
 	}
 	return r, true
+}
+
+// ParseFreeRevision reads a revision of a free document, which may have any hash that CouchDB takes.
+func ParseFreeRevision(s string) (r Revision, ok bool) {
+	if s == "" {
+		return Revision{}, true
+	}
+	generation, hash, cut := strings.Cut(s, "-")
+	n, err := strconv.ParseUint(generation, 10, 64)
+	if err != nil || !cut || n == 0 || n > MaxGeneration || generation[0] == '0' || generation[0] == '+' {
+		return Revision{}, false
+	}
+	return FreeRevision(n, hash)
+}
+
+// FreeRevision is the revision of a free document with this generation and hash. 32 bytes must be hex digits, in either case.
+func FreeRevision(generation uint64, hash string) (r Revision, ok bool) {
+	r.Generation = generation
+	if len(hash) == 2*len(r.Hash) {
+		_, err := hex.Decode(r.Hash[:], []byte(hash))
+		return r, err == nil
+	}
+	if r.Text = hash; hash == "" {
+		r.Text = emptyText
+	}
+	return r, len(hash) <= MaxHashText && utf8.ValidString(hash) && strings.IndexByte(hash, 0) < 0
 }
 
 // Next is the revision that follows parent: the hash is over "1" or "0" for deleted, the parent's String, a line feed, and

@@ -1,8 +1,6 @@
 package record
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"slices"
 
@@ -41,14 +39,6 @@ type TreeNode struct {
 	Key      int64     // id of the author's api key; 0 none
 	Node     ulid.ULID // where it was made; zero: in this store
 	Fields   []string  // names of the fields that changed
-}
-
-// Compare orders revisions by generation, then hash: -1, 0 or 1. Of two leaves that both live, the higher one wins.
-func (r Revision) Compare(o Revision) int {
-	if r.Generation != o.Generation {
-		return cmp.Compare(r.Generation, o.Generation)
-	}
-	return bytes.Compare(r.Hash[:], o.Hash[:])
 }
 
 // isNews tells a node of which more is known than its place.

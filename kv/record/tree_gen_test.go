@@ -28,6 +28,10 @@ func anyHistory() *rapid.Generator[[]record.TreeNode] {
 				out[i].Parent = out[rapid.IntRange(max(0, i-4), i-1).Draw(t, "parent")].Revision
 				out[i].Revision.Generation = out[i].Parent.Generation + 1
 			}
+			if text := rapid.SampledFrom([]string{"", "", "", "a", "\xff", "long "}).Draw(t, "text"); text != "" {
+				out[i].Revision.Text = strings.ToValidUTF8(text, "é") + strings.Repeat("x", i)
+				continue
+			}
 			out[i].Revision.Hash = [16]byte{rapid.Byte().Draw(t, "hash"), 15: byte(i)}
 		}
 		return out

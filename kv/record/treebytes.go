@@ -24,11 +24,12 @@ const (
 	treeAuthor // at, key, node
 	treeFields // changed fields
 	treeInto   // the record that it was merged into
+	treeText   // its hash is a text
 	treeBits   = iota
 )
 
-// leastNode is the bytes that the least node takes: bits, generation, hash.
-const leastNode = 1 + 1 + 16
+// leastNode is the bytes that the least node takes: bits, generation, and of a hash that is a text its length and a byte.
+const leastNode = 1 + 1 + 1 + 1
 
 // Append appends the tree's stored form. All numbers are uvarints, but at, which is a varint:
 //
@@ -37,9 +38,9 @@ const leastNode = 1 + 1 + 16
 //	n, n × (length, bytes)             names of fields
 //	n, n × node                        by generation, then hash
 //
-//	node: bits                         deleted 1, ended 2, held 4, has a parent 8, an author 16, fields 32, merged 64
+//	node: bits                         deleted 1, ended 2, held 4, has a parent 8, an author 16, fields 32, merged 64, text 128
 //	      generation                   beyond that of the node before
-//	      hash                         16 bytes
+//	      hash                         16 bytes, or of one that is a text its length and bytes
 //	      [distance]                   how many nodes before this one its parent stands
 //	      [at, key, node]              at: beyond the at before; node: 0 = this store, else 1 + its place among the ULIDs
 //	      [n, n × field]               places among the names
@@ -55,7 +56,7 @@ func (t *Tree) Append(dst []byte) []byte {
 		n := &t.nodes[i]
 		bits, distance := t.bits(i)
 		nodes = binary.AppendUvarint(append(nodes, bits), n.Revision.Generation-last.Revision.Generation)
-		nodes = append(nodes, n.Revision.Hash[:]...)
+		nodes = appendHash(nodes, n.Revision)
 		if bits&treeParent != 0 {
 			nodes = binary.AppendUvarint(nodes, uint64(distance))
 		}
@@ -85,12 +86,20 @@ func (t *Tree) bits(i int) (bits byte, distance int) {
 	n := &t.nodes[i]
 	parent, known := t.index(n.Parent)
 	for bit, set := range [treeBits]bool{n.Deleted, n.Ended, n.Held, known,
-		n.At != 0 || n.Key != 0 || n.Node != ulid.ULID{}, len(n.Fields) > 0, n.Into != 0} {
+		n.At != 0 || n.Key != 0 || n.Node != ulid.ULID{}, len(n.Fields) > 0, n.Into != 0, n.Revision.Text != ""} {
 		if set {
 			bits |= 1 << bit
 		}
 	}
 	return bits, i - parent
+}
+
+// appendHash appends a revision's hash as a node has it.
+func appendHash(dst []byte, rev Revision) []byte {
+	if rev.Text == "" {
+		return append(dst, rev.Hash[:]...)
+	}
+	return append(binary.AppendUvarint(dst, uint64(len(rev.Text))), rev.Text...)
 }
 
 // treeTables are the texts that a tree's nodes share.

@@ -98,9 +98,9 @@ func (r *treeReader) node(before []TreeNode) (n TreeNode) {
 	if len(before) > 0 {
 		n.Revision.Generation += before[len(before)-1].Revision.Generation
 	}
-	copy(n.Revision.Hash[:], r.bytes(16))
+	r.hash(&n.Revision, bits&treeText != 0)
 	ascends := len(before) == 0 || n.Revision.Compare(before[len(before)-1].Revision) > 0
-	if bits >= 1<<treeBits || n.Revision.Generation == 0 || !ascends {
+	if n.Revision.Generation == 0 || !ascends {
 		r.fail()
 	}
 	if bits&treeParent != 0 {
@@ -116,6 +116,18 @@ func (r *treeReader) node(before []TreeNode) (n TreeNode) {
 		n.Into = r.into()
 	}
 	return n
+}
+
+// hash reads a revision's hash. A text that is not one has another form.
+func (r *treeReader) hash(rev *Revision, isText bool) {
+	if !isText {
+		copy(rev.Hash[:], r.bytes(16))
+		return
+	}
+	rev.Text = string(r.bytes(r.uvarint()))
+	if again, ok := FreeRevision(rev.Generation, rev.HashText()); !ok || again != *rev {
+		r.fail()
+	}
 }
 
 // parent reads which of the nodes before is a revision's parent.
