@@ -79,6 +79,9 @@ func (c *call) openRevs(id string, q *query, w show) error {
 	if text, _ := q.text("open_revs"); text != "all" {
 		names = q.list("open_revs")
 		ask.Leaves, ask.Revisions = false, parseRevisions(names)
+		if q.err != nil || len(ask.Revisions) < len(names) {
+			return errRevision
+		}
 	}
 	if q.err != nil {
 		return q.err
@@ -93,23 +96,18 @@ func (c *call) openRevs(id string, q *query, w show) error {
 	if err != nil {
 		return err
 	}
-	var others []string
-	for _, name := range names {
-		if rev, ok := record.ParseFreeRevision(name); !ok || rev == (record.Revision{}) {
-			others = append(others, name)
-		}
-	}
 	if c.accepts("multipart/mixed") {
 		w.attachments = true // as CouchDB has it: its replicator does not ask for them
-		return c.mixed(&doc, others, w)
+		return c.mixed(&doc, w)
 	}
 	s := c.begin(packed)
 	s.text("[")
+	var missing []string
 	lines := 0
 	for i := range doc.Revisions {
 		r := &doc.Revisions[i]
 		if r.Body == nil {
-			others = append(others, r.Revision.String())
+			missing = append(missing, r.Revision.String())
 			continue
 		}
 		if lines++; lines > 1 {
@@ -119,7 +117,7 @@ func (c *call) openRevs(id string, q *query, w show) error {
 		s.document(&doc, r, w)
 		s.text("}")
 	}
-	for _, name := range others {
+	for _, name := range missing {
 		if lines++; lines > 1 {
 			s.text(",")
 		}

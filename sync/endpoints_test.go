@@ -59,6 +59,10 @@ func TestEndpoints(t *testing.T) {
 		{"a document with a slash", "GET", "/notes/with%2Fslash", "", 200, `"_id":"with/slash"`},
 		{"all leaves", "GET", "/notes/b?open_revs=all", "", 200, `[{"ok":{"_id":"b","_rev":"2-R","n":3}}]`},
 		{"some revisions", "GET", `/notes/b?open_revs=["` + one + `","1-x"]`, "", 200, `[{"ok":{"_id":"b","_rev":"1-R","n":2}},{"missing":"1-x"}]`},
+		{"some of which one is none", "GET", `/notes/b?open_revs=["` + one + `","x"]`, "", 400, `"bad_request","reason":"Invalid rev format"`},
+		{"revisions that are no list", "GET", `/notes/b?open_revs={"1-x":1}`, "", 400, `"bad_request"`},
+		{"a selector that is none", "POST", "/notes/_changes?filter=_selector", `{"selector":"x"}`, 400, `"bad_request","reason":"Selector error: expected a JSON object"`},
+		{"a selector of what is no test", "POST", "/notes/_changes?filter=_selector", `{"selector":{"x":{"$none":1}}}`, 400, `"query_parse_error"`},
 		{"the latest of a revision", "GET", `/notes/b?latest=true&open_revs=["` + one + `"]`, "", 200, `[{"ok":{"_id":"b","_rev":"2-R","n":3}}]`},
 		{"revisions of no document", "GET", `/notes/none?open_revs=["` + one + `"]`, "", 200, `[{"missing":"1-R"}]`},
 
@@ -96,6 +100,7 @@ func TestEndpoints(t *testing.T) {
 		{"a local document", "PUT", "/notes/_local/c", `{"_id":"_local/c","seq":1}`, 201, `{"ok":true,"id":"_local/c","rev":"0-1"}`},
 		{"a local document again", "PUT", "/notes/_local%2Fc", `{"_rev":"0-1","seq":2}`, 201, `"rev":"0-2"`},
 		{"reading it", "GET", "/notes/_local/c", "", 200, `{"_id":"_local/c","_rev":"0-2","seq":2}`},
+		{"a local document with revisions of its own", "PUT", "/notes/_local/c", `{"_rev":"0-2","_revisions":{"start":0,"ids":["1"]},"seq":2}`, 201, `"rev":"0-3"`},
 		{"deleting it", "DELETE", "/notes/_local/c", "", 200, `{"ok":true,"id":"_local/c","rev":"0-0"}`},
 		{"deleting it again", "DELETE", "/notes/_local/c", "", 404, `missing`},
 		{"a local document once more", "PUT", "/notes/_local/d", `{"seq":1}`, 201, `"rev":"0-1"`},

@@ -81,6 +81,7 @@ var answers = []struct {
 	{errUnmarked, problem{400, "bad_request", "Too many lines without a mark."}},
 	{errPath, problem{400, "bad_request", "The path could not be read."}},
 	{errQuery, problem{400, "query_parse_error", "A parameter could not be read."}},
+	{errNoSelector, problem{400, "bad_request", "Selector error: expected a JSON object"}},
 	{errView, problem{400, "bad_request", "`view` filter parameter is not provided."}},
 	{errRevision, problem{400, "bad_request", "Invalid rev format"}},
 	{kv.ErrRevision, problem{400, "bad_request", "Invalid rev format"}},

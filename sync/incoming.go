@@ -19,6 +19,7 @@ type incoming struct {
 	said    string            // _rev as it stands there
 	strange bool              // _rev is none: as of a local document
 	path    []record.Revision // of _revisions
+	astray  bool              // _revisions are none, as above
 	deleted bool
 	body    []byte // without the members that begin with "_"
 	parts   []part
@@ -112,7 +113,8 @@ func (d *incoming) special(name string, v jsontext.Value) error {
 			return badMember(name)
 		}
 	case "_revisions":
-		return d.revisions(v)
+		d.path = parsePath(v)
+		d.astray = d.path == nil
 	case "_conflicts", "_deleted_conflicts", "_revs_info", "_local_seq", "_removed":
 		// what only an answer holds; a client may send it back
 	default:
@@ -121,25 +123,24 @@ func (d *incoming) special(name string, v jsontext.Value) error {
 	return nil
 }
 
-// revisions reads where a replicated revision comes from.
-func (d *incoming) revisions(v jsontext.Value) error {
+// parsePath reads where a replicated revision comes from: it and those before; nil for what is no path.
+func parsePath(v jsontext.Value) []record.Revision {
 	var in struct {
 		Start uint64   `json:"start"`
 		IDs   []string `json:"ids"`
 	}
 	if json.Unmarshal(v, &in) != nil || len(in.IDs) == 0 || uint64(len(in.IDs)) > in.Start {
-		return errRevision
+		return nil
 	}
 	in.IDs = in.IDs[:min(len(in.IDs), record.MaxPath)] // the oldest are more than any tree knows
-	d.path = make([]record.Revision, len(in.IDs))
+	path := make([]record.Revision, len(in.IDs))
 	for i, id := range in.IDs {
-		rev, ok := record.FreeRevision(in.Start-uint64(i), id)
-		if !ok {
-			return errRevision
+		ok := false
+		if path[i], ok = record.FreeRevision(in.Start-uint64(i), id); !ok {
+			return nil
 		}
-		d.path[i] = rev
 	}
-	return nil
+	return path
 }
 
 // malformed answers what CouchDB refuses a whole request for: members, an id or a revision that no document has.
@@ -150,7 +151,7 @@ func (d *incoming) malformed(replicated bool) error {
 		return d.err
 	case d.isLocal():
 		return nil // its revisions are others
-	case d.strange:
+	case d.strange || d.astray:
 		return errRevision
 	case replicated && !named:
 		return errNoRevision
@@ -160,7 +161,7 @@ func (d *incoming) malformed(replicated bool) error {
 
 // isMalformed tells what is wrong with a document's form from what is wrong with its size or its attachments' bytes.
 func isMalformed(err error) bool {
-	return slices.ContainsFunc([]error{errShape, errMember, errRevision, kv.ErrDocumentID}, func(known error) bool { return errors.Is(err, known) })
+	return slices.ContainsFunc([]error{errShape, errMember, kv.ErrDocumentID}, func(known error) bool { return errors.Is(err, known) })
 }
 
 // isLocal tells a local document among others.
@@ -169,7 +170,7 @@ func (d *incoming) isLocal() bool { return strings.HasPrefix(d.id, "_local/") }
 // write is the document as the store takes it: as a new edit of its revision, or as it was replicated. What is wrong with it is in it.
 func (c *call) write(d *incoming, replicated bool) (w kv.DocWrite, err error) {
 	w = kv.DocWrite{ID: d.id, Parent: d.rev, Deleted: d.deleted, Body: d.body, Wrong: d.err}
-	if w.Wrong == nil && d.strange {
+	if w.Wrong == nil && (d.strange || d.astray) {
 		w.Wrong = errRevision
 	}
 	if replicated {

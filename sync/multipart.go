@@ -141,7 +141,8 @@ func (p *parts) part(media string) {
 }
 
 // mixed answers revisions as parts, as CouchDB's replicator wants them: one with attachments has parts of its own.
-func (c *call) mixed(doc *kv.Doc, missing []string, w show) error {
+func (c *call) mixed(doc *kv.Doc, w show) error {
+	var missing []string
 	mw := multipart.NewWriter(io.Discard) // for its boundary
 	s := c.beginAs(`multipart/mixed; boundary="`+mw.Boundary()+`"`, http.StatusOK, unpacked)
 	p := &parts{stream: s, mw: multipart.NewWriter(s)}

@@ -3,6 +3,7 @@ package sync
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -16,6 +17,9 @@ type selector func(doc any) bool
 
 // errSelector is a test that is not one of these.
 var errSelector = fmt.Errorf("%w: selector", errQuery)
+
+// errNoSelector is a selector that is no object of tests.
+var errNoSelector = errors.New("a selector that is no object")
 
 // matches tells whether the winner of a change passes.
 func (s selector) matches(c *kv.DocChange) bool {
@@ -34,7 +38,7 @@ func (s selector) matches(c *kv.DocChange) bool {
 func parseSelector(v any) (selector, error) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil, errSelector
+		return nil, errNoSelector
 	}
 	var all []selector
 	for name, operand := range object {
