@@ -27,7 +27,13 @@
 // What was learnt from real clients, and is kept here by tests: a long poll writes {"results":[ and flushes before it waits, and its
 // heartbeats are newlines. With new_edits false a document that is not taken is "forbidden" and nothing else, whatever is wrong
 // with it: PouchDB skips those and gives a whole replication up for any other error. An item of _bulk_get is never an error for
-// what is not there: PouchDB would throw its batch away, for ever. A page of changes is as long as its limit while there are more.
+// what is not there in a database of records: PouchDB would throw its batch away, for ever. A page of changes is as long as its limit while there are more.
+//
+// # Free databases
+//
+// They are CouchDB's in what a client sees of documents: any hash of a revision (1-a), one malformed document of _bulk_docs refuses the
+// whole request, and an item of _bulk_get that is not there is an error. In databases of records a revision has 32 hex digits,
+// each document is refused alone, and what is out of scope is an empty list.
 //
 // # Replicating
 //

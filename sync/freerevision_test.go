@@ -179,6 +179,31 @@ func TestOneMalformedDocumentRefusesAllOfARequest(t *testing.T) {
 	}
 }
 
+// TestADocumentThatATargetFindsMalformedKeepsNoneBack: a server that refuses a whole request for it is given the others.
+func TestADocumentThatATargetFindsMalformedKeepsNoneBack(t *testing.T) {
+	t.Parallel()
+	a := newSite(t)
+	for i := range 20 {
+		a.put(fmt.Sprint("doc", i), `{}`)
+	}
+	lines := unpackedLines(t, a.export(t))
+	lines[7] = strings.Replace(lines[7], `"_id":"`, `"_id":"`+strings.Repeat("i", 8<<10), 1)
+	for name, config := range map[string]sync.ThereConfig{"plainly": plainly, "in lines": {}} {
+		b := newSite(t)
+		source, err := sync.NewFileSource(bytes.NewReader(packedLines(t, lines)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := sync.Replicate(t.Context(), sync.Job{Source: source, Target: b.there(config), Tries: 1})
+		if err != nil || len(out.Denied) != 1 || out.Denied[0].Error != "forbidden" || len(out.Denied[0].ID) <= 8<<10 {
+			t.Errorf("%s: %d denied, %v, want the one", name, len(out.Denied), err)
+		}
+		if info, err := b.open().Info(); err != nil || info.Docs != 19 {
+			t.Errorf("%s: %d documents, %v, want the others", name, info.Docs, err)
+		}
+	}
+}
+
 // TestCompacting makes the bodies of superseded revisions unreadable; leaves keep theirs, and their attachments.
 func TestCompacting(t *testing.T) {
 	t.Parallel()

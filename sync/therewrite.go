@@ -2,9 +2,11 @@ package sync
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 
+	"doorward/kv"
 	"doorward/kv/record"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -55,7 +57,7 @@ func (x *replica) knows(p *part) bool {
 	})
 }
 
-// writeMany sends revisions in one request. A server that finds it too large is sent halves.
+// writeMany sends revisions in one request. A server that finds it too large, or one of them malformed, is sent halves.
 func (t *There) writeMany(ctx context.Context, replicas []*replica) (denied []Denial, err error) {
 	if len(replicas) == 0 {
 		return nil, nil
@@ -65,11 +67,12 @@ func (t *There) writeMany(ctx context.Context, replicas []*replica) (denied []De
 	} else {
 		denied, err = t.bulkDocs(ctx, replicas)
 	}
+	no := refusesAll(err)
 	switch {
-	case !is(err, http.StatusRequestEntityTooLarge):
+	case no == nil:
 		return t.again(ctx, replicas, denied, err)
 	case len(replicas) == 1:
-		return []Denial{replicas[0].deny(errTooLarge)}, nil
+		return []Denial{replicas[0].deny(no)}, nil
 	}
 	half := len(replicas) / 2
 	for _, some := range [][]*replica{replicas[:half], replicas[half:]} {
@@ -80,6 +83,21 @@ func (t *There) writeMany(ctx context.Context, replicas []*replica) (denied []De
 		denied = append(denied, d...)
 	}
 	return denied, nil
+}
+
+// refusesAll answers what is wrong with a request whose documents may be taken in smaller ones; nil for any other error. As CouchDB
+// does, a free database refuses a whole request for one document that is malformed.
+func refusesAll(err error) error {
+	var no *refusal
+	switch {
+	case is(err, http.StatusRequestEntityTooLarge):
+		return errTooLarge
+	case errors.As(err, &no) && no.status == http.StatusBadRequest && no.word == "illegal_docid":
+		return kv.ErrDocumentID
+	case errors.As(err, &no) && no.status == http.StatusBadRequest && no.word == "doc_validation":
+		return kv.ErrDocument
+	}
+	return nil
 }
 
 // again sends with all their bytes those revisions whose attachments the server was believed to have.
