@@ -87,10 +87,18 @@ func (v *sight) verifyFreeDoc(db *freeDatabase, id string, row []byte) error {
 	for _, n := range needed {
 		body, err := v.get(freeBodyBucket, db.bodyKey(id, n.Revision))
 		if err != nil || body == nil {
-			return errors.Join(err, fmt.Errorf("document at %d lacks the body of %s", d.seq, n.Revision))
+			return errors.Join(err, fmt.Errorf("document at %d lacks the body of %s", d.seq, shownRevision(n.Revision)))
 		}
 	}
 	return nil
+}
+
+// shownRevision is a revision as a report says it: a hash that is a text may say anything, and is left out.
+func shownRevision(rev record.Revision) string {
+	if rev.Text == "" {
+		return rev.String()
+	}
+	return fmt.Sprintf("%d-…", rev.Generation)
 }
 
 // cutRevision takes a key apart into a document's id, which has no zero byte, and a revision.
@@ -118,18 +126,18 @@ func (v *sight) verifyBody(db *freeDatabase, key, row []byte) error {
 	}
 	d, err := v.freeDoc(db, id)
 	if err != nil || d == nil || !d.tree.Find(rev).Held {
-		return errors.Join(err, fmt.Errorf("body of %s is no document's", rev))
+		return errors.Join(err, fmt.Errorf("body of %s is no document's", shownRevision(rev)))
 	}
 	if canonical, err := canonicalDoc(body); err != nil || !bytes.Equal(canonical, body) {
-		return fmt.Errorf("body of %s is not canonical", rev)
+		return fmt.Errorf("body of %s is not canonical", shownRevision(rev))
 	}
 	for i, a := range attachments {
 		b, err := v.blob(db, a.SHA256)
 		if err != nil || b == nil || b.Blob != a.Blob {
-			return errors.Join(err, fmt.Errorf("body of %s: attachment %d has no blob", rev, i+1))
+			return errors.Join(err, fmt.Errorf("body of %s: attachment %d has no blob", shownRevision(rev), i+1))
 		}
 		if row, err := v.get(freeRefBucket, db.refKey(a.SHA256, id, rev)); err != nil || row == nil {
-			return errors.Join(err, fmt.Errorf("body of %s: attachment %d is not noted", rev, i+1))
+			return errors.Join(err, fmt.Errorf("body of %s: attachment %d is not noted", shownRevision(rev), i+1))
 		}
 	}
 	return nil
@@ -182,7 +190,7 @@ func (v *sight) verifyRef(db *freeDatabase, key []byte) error {
 	}
 	_, attachments, err := parseBody(row)
 	if err != nil || !slices.ContainsFunc(attachments, func(a Attachment) bool { return a.SHA256 == sum }) {
-		return fmt.Errorf("a blob is noted for %s, which does not have it", rev)
+		return fmt.Errorf("a blob is noted for %s, which does not have it", shownRevision(rev))
 	}
 	return nil
 }

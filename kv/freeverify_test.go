@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv"
+	"doorward/kv/record"
 )
 
 // The numbers of the buckets (kv/bucket.go), which are in every checksum.
@@ -92,7 +93,10 @@ func TestVerifyNamesWhatIsWrongWithAFreeDatabase(t *testing.T) {
 			if r := writeFree(t, s, kv.DocWrite{ID: "LULU", Deleted: true}); r.Err != nil {
 				t.Fatal(r.Err)
 			}
-			noted(t, s, "zLULU", `{"who":"Ana"}`, kv.Attachment{Name: "Ana", Blob: blob})
+			named := kv.DocWrite{ID: "zLULU", Path: []record.Revision{{Generation: 1, Text: "of Ana"}}, Body: []byte(`{"who":"Ana"}`), Attachments: []kv.Attachment{{Name: "Ana", Blob: blob}}}
+			if r := writeFree(t, s, named); r.Err != nil {
+				t.Fatal(r.Err)
+			}
 			if _, err := of(s).PutLocal("LULU", []byte(`{"who":"Ana"}`), kv.Whatever); err != nil {
 				t.Fatal(err)
 			}

@@ -16,6 +16,7 @@ type limits struct {
 	refusals allowance // of documents that are kept for staff, for each key
 	leases   allowance // of ranges of ids, for each key
 	leaves   int       // of one record or document that others may branch further: a push reads them all
+	hashes   int       // bytes of the texts that are hashes of one document's revisions: each edit writes them all
 	checkins int       // of one code that laptops bring
 	undone   int       // check-ins of one code, beyond which none is undone at a door: a decision reads them all
 	locals   int       // local documents of a key in one database
@@ -33,6 +34,7 @@ var honest = limits{
 	refusals: allowance{of: "refusals", number: 50_000, bytes: 64 << 20, per: 30 * 24 * time.Hour},
 	leases:   allowance{of: "leases", number: 10_000, bytes: 1 << 20, per: 30 * 24 * time.Hour},
 	leaves:   500,
+	hashes:   1 << 20,
 	checkins: 1_000,
 	undone:   100,
 	locals:   10_000,
@@ -71,6 +73,9 @@ func (l *limits) mayBranch(t *record.Tree, path []record.Revision) error {
 	if len(path) > 0 && path[0].Generation > maxBrought {
 		return refused("no revision could follow this one")
 	}
+	if textsOf(t, path) > l.hashes {
+		return refused("the hashes of the document's revisions are too long")
+	}
 	if t.Len() < l.leaves || len(path) == 0 {
 		return nil
 	}
@@ -84,6 +89,17 @@ func (l *limits) mayBranch(t *record.Tree, path []record.Revision) error {
 		return nil
 	}
 	return refused("the document has too many conflicting revisions")
+}
+
+// textsOf is how many bytes the hashes take that are texts, in a tree and in what it may keep of a path.
+func textsOf(t *record.Tree, path []record.Revision) (size int) {
+	for i := range t.Nodes() {
+		size += len(t.Nodes()[i].Revision.Text)
+	}
+	for _, rev := range path[:min(len(path), RevsLimit)] {
+		size += len(rev.Text)
+	}
+	return size
 }
 
 // fewer answers a *Forbidden where a bucket has as many rows with a prefix as there may be.

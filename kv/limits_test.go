@@ -2,6 +2,7 @@ package kv_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,6 +126,26 @@ func TestNobodyMakesOthersWait(t *testing.T) {
 	}
 	if _, err := gate.PutLocal("3", []byte(`{}`), kv.Whatever); err != nil {
 		t.Errorf("one in another database: %v", err)
+	}
+	healthy(t, s)
+}
+
+// TestAFreeDocumentsHashesAreBounded: every edit writes a document's whole tree, so long hashes may be few.
+func TestAFreeDocumentsHashesAreBounded(t *testing.T) {
+	t.Parallel()
+	s := withNotes(t)
+	page := by(s, kvtest.Login(t, s, "denomination", "*:*"), "notes")
+	at := func(branch string) (w kv.DocWrite) {
+		w.ID = "a"
+		for g := range uint64(kv.RevsLimit) {
+			w.Path = append(w.Path, record.Revision{Generation: kv.RevsLimit - g, Text: branch + strings.Repeat("x", record.MaxHashText-1)})
+		}
+		return w
+	}
+	for _, step := range []struct{ branch, kind string }{{"1", "ok"}, {"2", "ok"}, {"3", "forbidden"}, {"2", "ok"}} {
+		if err := push(t, page, at(step.branch)); kindOf(err) != step.kind {
+			t.Errorf("branch %s: %v, want %s", step.branch, err, step.kind)
+		}
 	}
 	healthy(t, s)
 }
