@@ -38,7 +38,8 @@ const (
 	continuous feedKind = "continuous" // when nothing has happened for a while
 )
 
-// How long feeds wait. A change that comes while a client waits is followed by others for a moment.
+// How long feeds wait. A change of records that comes while a client waits is followed by others for a moment; a free database tells
+// of it at once, as CouchDB does.
 const (
 	longestWait   = time.Minute
 	shortestBeat  = 100 * time.Millisecond
@@ -282,8 +283,11 @@ func (f *feed) wait() (over bool, err error) {
 	}
 }
 
-// rest lets a moment pass, so that changes that come together go out together.
+// rest lets a moment pass, so that changes of records that come together go out together.
 func (f *feed) rest() (over bool) {
+	if f.db.Free() {
+		return false
+	}
 	t := time.NewTimer(settle)
 	defer t.Stop()
 	select {

@@ -194,6 +194,24 @@ func TestALongPoll(t *testing.T) {
 	}
 }
 
+// TestALongPollOfAFreeDatabaseEndsWithTheFirstChange: what is written right after it comes with the next one. Both may be there when the
+// feed looks, so it may take several attempts to see.
+func TestALongPollOfAFreeDatabaseEndsWithTheFirstChange(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for i := range 100 {
+		feed := s.opened(t.Context(), "?feed=longpoll&since=now")
+		line(t, feed) // it waits
+		s.put(fmt.Sprint("first", i), `{}`)
+		s.put(fmt.Sprint("second", i), `{}`)
+		line(t, feed)
+		if strings.HasPrefix(line(t, feed), "]") {
+			return
+		}
+	}
+	t.Error("no feed ended with the first change")
+}
+
 func TestAContinuousFeed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
