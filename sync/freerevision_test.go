@@ -133,12 +133,13 @@ func TestARecordTakesNoOtherHash(t *testing.T) {
 	body := func(n int, rev string) string {
 		return fmt.Sprintf(`{"_id":%q,"_rev":%q,"full_name":"Ana Souza","church_id":1}`, person(n), rev)
 	}
-	a := s.want(201, "POST", "/church-1/_bulk_docs", `{"new_edits":false,"docs":[`+body(1, "1-a")+","+body(2, "1-"+strings.Repeat("1", 32))+","+body(3, "1-")+`]}`)
-	if n := strings.Count(a.body, `"error":"forbidden","reason":"Invalid rev format"`); n != 2 || strings.Contains(a.body, person(2)) {
-		t.Errorf("_bulk_docs = %s, want two of three forbidden", a.body)
+	a := s.want(201, "POST", "/church-1/_bulk_docs", `{"new_edits":false,"docs":[`+body(1, "1-a")+","+body(2, "1-"+strings.Repeat("1", 32))+","+body(3, "1-")+","+body(4, "1-"+strings.Repeat("A", 32))+","+
+		strings.Replace(body(5, "2-"+strings.Repeat("a", 32)), "{", `{"_revisions":{"start":2,"ids":["`+strings.Repeat("A", 32)+`","`+strings.Repeat("b", 32)+`"]},`, 1)+`]}`)
+	if n := strings.Count(a.body, `"error":"forbidden","reason":"Invalid rev format"`); n != 4 || strings.Contains(a.body, person(2)) {
+		t.Errorf("_bulk_docs = %s, want all but one forbidden", a.body)
 	}
 	s.want(200, "GET", "/church-1/"+person(2), "")
-	for _, n := range []int{1, 3} {
+	for _, n := range []int{1, 3, 4, 5} {
 		s.want(404, "GET", "/church-1/"+person(n), "")
 	}
 	s.want(400, "PUT", "/church-1/"+person(2), body(2, "1-a"))

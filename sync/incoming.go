@@ -20,6 +20,7 @@ type incoming struct {
 	strange bool              // _rev is none: as of a local document
 	path    []record.Revision // of _revisions
 	astray  bool              // _revisions are none, as above
+	upper   bool              // a hash has upper-case digits, as a record's may not
 	deleted bool
 	body    []byte // without the members that begin with "_"
 	parts   []part
@@ -108,13 +109,15 @@ func (d *incoming) special(name string, v jsontext.Value) error {
 		rev, good := record.ParseFreeRevision(text)
 		d.strange = err != nil || !good
 		d.rev, d.said = rev, text
+		d.upper = d.upper || good && rev.String() != text
 	case "_deleted":
 		if json.Unmarshal(v, &d.deleted) != nil {
 			return badMember(name)
 		}
 	case "_revisions":
-		d.path = parsePath(v)
-		d.astray = d.path == nil
+		upper := false
+		d.path, upper = parsePath(v)
+		d.astray, d.upper = d.path == nil, d.upper || upper
 	case "_conflicts", "_deleted_conflicts", "_revs_info", "_local_seq", "_removed":
 		// what only an answer holds; a client may send it back
 	default:
@@ -123,24 +126,24 @@ func (d *incoming) special(name string, v jsontext.Value) error {
 	return nil
 }
 
-// parsePath reads where a replicated revision comes from: it and those before; nil for what is no path.
-func parsePath(v jsontext.Value) []record.Revision {
+// parsePath reads where a replicated revision comes from: it and those before; nil for what is no path. upper tells of upper-case digits.
+func parsePath(v jsontext.Value) (path []record.Revision, upper bool) {
 	var in struct {
 		Start uint64   `json:"start"`
 		IDs   []string `json:"ids"`
 	}
 	if json.Unmarshal(v, &in) != nil || len(in.IDs) == 0 || uint64(len(in.IDs)) > in.Start {
-		return nil
+		return nil, false
 	}
 	in.IDs = in.IDs[:min(len(in.IDs), record.MaxPath)] // the oldest are more than any tree knows
-	path := make([]record.Revision, len(in.IDs))
 	for i, id := range in.IDs {
-		ok := false
-		if path[i], ok = record.FreeRevision(in.Start-uint64(i), id); !ok {
-			return nil
+		rev, ok := record.FreeRevision(in.Start-uint64(i), id)
+		if !ok {
+			return nil, false
 		}
+		path, upper = append(path, rev), upper || rev.HashText() != id
 	}
-	return path
+	return path, upper
 }
 
 // malformed answers what CouchDB refuses a whole request for: members, an id or a revision that no document has.
@@ -170,7 +173,7 @@ func (d *incoming) isLocal() bool { return strings.HasPrefix(d.id, "_local/") }
 // write is the document as the store takes it: as a new edit of its revision, or as it was replicated. What is wrong with it is in it.
 func (c *call) write(d *incoming, replicated bool) (w kv.DocWrite, err error) {
 	w = kv.DocWrite{ID: d.id, Parent: d.rev, Deleted: d.deleted, Body: d.body, Wrong: d.err}
-	if w.Wrong == nil && (d.strange || d.astray) {
+	if w.Wrong == nil && (d.strange || d.astray || d.upper && !c.db.Free()) {
 		w.Wrong = errRevision
 	}
 	if replicated {
