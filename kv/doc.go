@@ -87,7 +87,7 @@
 //
 // Free databases hold documents without record rules. They have a log each, of one live row per document, and share a sequence
 // of their own, so that one which is deleted and made again begins beyond every cursor into the one before. A document's bodies
-// are those of its leaves and its last revisions. A blob that no body needs is loose; one that has been for an hour goes.
+// are those of its leaves and its last revisions, and after Compact those of its leaves. A blob that no body needs is loose; one that has been for an hour goes.
 //
 // # Copies
 //
