@@ -74,8 +74,11 @@ func (o *order) taskID() string {
 	return id
 }
 
-// errOrder is an order that cannot be understood.
-var errOrder = errors.New("not an order to replicate")
+// errOrder is an order that cannot be understood, errPlain one whose address is not https.
+var (
+	errOrder = errors.New("not an order to replicate")
+	errPlain = errors.New("the address is not https")
+)
 
 // replicate carries out an order: at once, or for as long as the server runs.
 func replicate(c *call) error {
@@ -214,7 +217,7 @@ type bothWays interface {
 	Target
 }
 
-// end opens an end. An address is dialled over https alone, and only where it is a public one; over http it is this machine.
+// end opens an end. An address is dialled over https alone, and only if it is a public one: errPlain, errNotDialed.
 func (c *call) end(p *place, create bool) (bothWays, error) {
 	conf := &c.server.config
 	if !p.remote() {
@@ -230,14 +233,11 @@ func (c *call) end(p *place, create bool) (bothWays, error) {
 		}
 		return h, err
 	}
-	reach := Public
-	switch {
-	case conf.Insecure:
-		reach = Anywhere
-	case strings.HasPrefix(p.name, "http://"):
-		reach = Loopback
+	t, err := NewThere(ThereConfig{URL: p.name, Client: c.server.client, Key: p.user, Secret: p.secret, Create: create})
+	if err == nil && t.db.Scheme != "https" && !conf.Insecure {
+		return nil, errPlain
 	}
-	return NewThere(ThereConfig{URL: p.name, Client: c.server.clients[reach], Key: p.user, Secret: p.secret, Create: create})
+	return t, err
 }
 
 // activeTasks lists the replications that run.

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,12 +69,6 @@ func TestOrdersThatAreRefused(t *testing.T) {
 		{502, `{"source":"` + s.url + `/notes","target":"notes"}`, "replication_failed"}, // nobody has logged in there
 		{404, `{"source":"` + strings.Replace(s.address(), "/notes", "/nobody", 1) + `","target":"notes"}`, "db_not_found"},
 		{502, `{"source":"` + elsewhere.URL + `/notes","target":"notes"}`, "replication_failed"},
-		{403, `{"source":"https://127.0.0.1:1/notes","target":"notes"}`, "forbidden"},
-		{403, `{"source":"https://10.0.0.1/notes","target":"notes"}`, "forbidden"},
-		{403, `{"source":"https://[::ffff:192.168.0.1]/notes","target":"notes"}`, "forbidden"},
-		{403, `{"source":"https://169.254.169.254/notes","target":"notes"}`, "forbidden"},
-		{403, `{"source":"https://localhost/notes","target":"notes"}`, "forbidden"},
-		{403, `{"source":"http://10.0.0.1/notes","target":"notes"}`, "forbidden"},
 		{404, `{"source":"notes","target":"notes","cancel":true}`, "not_found"},
 	} {
 		got := s.do("POST", "/_replicate", one.order)
@@ -84,6 +79,32 @@ func TestOrdersThatAreRefused(t *testing.T) {
 	for _, other := range []*site{s.as("denomination", "sync:*"), s.as("church:1", "admin:*", "sync:*")} {
 		other.want(403, "POST", "/_replicate", `{"source":"notes","target":"notes"}`)
 		other.want(403, "GET", "/_active_tasks", "")
+	}
+}
+
+// TestAnOrderDialsPublicAddressesOverHTTPSAlone: whoever may order a replication must not reach what only the server's machine reaches.
+func TestAnOrderDialsPublicAddressesOverHTTPSAlone(t *testing.T) {
+	t.Parallel()
+	s := newSiteAs(t, sync.Config{})
+	var asked atomic.Int32
+	inside := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	t.Cleanup(inside.Close)
+	plain := httptest.NewServer(inside.Config.Handler)
+	t.Cleanup(plain.Close)
+	for _, address := range []string{
+		s.url + "/notes", plain.URL + "/notes", strings.Replace(plain.URL, "http:", "HTTP:", 1) + "/notes",
+		strings.Replace(plain.URL, "127.0.0.1", "localhost", 1) + "/notes", "http://10.0.0.1/notes", "http://192.0.2.1/notes",
+		inside.URL + "/notes", strings.Replace(inside.URL, "127.0.0.1", "localhost", 1) + "/notes", "https://127.0.0.1:1/notes",
+		"https://10.0.0.1/notes", "https://[::ffff:192.168.0.1]/notes", "https://169.254.169.254/notes", "https://[::1]:1/notes",
+	} {
+		for _, order := range []string{`{"source":"` + address + `","target":"notes"}`, `{"source":"notes","target":{"url":"` + address + `"}}`} {
+			if got := s.do("POST", "/_replicate", order); got.status != 403 || !strings.Contains(got.body, `"forbidden"`) {
+				t.Errorf("%s = %d %s, want 403 forbidden", order, got.status, got.body)
+			}
+		}
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("a server inside was asked %d times", n)
 	}
 }
 
@@ -127,7 +148,7 @@ func TestAServerThatEndsLeavesNoReplicationBehind(t *testing.T) {
 	s.auth[0], s.auth[1] = kvtest.Key(t, store, "denomination", "*:*")
 	before := runtime.NumGoroutine()
 	for range 3 {
-		server, err := sync.New(sync.Config{Store: store})
+		server, err := sync.New(sync.Config{Store: store, Insecure: true})
 		if err != nil {
 			t.Fatal(err)
 		}

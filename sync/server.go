@@ -43,7 +43,7 @@ type Server struct {
 	secret  [32]byte // signs the cookies of sessions, which end with the process
 	closing closing
 	tasks   *tasks
-	clients [3]*http.Client // by Reach
+	client  *http.Client // of the replications that are ordered here
 	packers *packers
 }
 
@@ -73,10 +73,11 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sync: metrics: %w", err)
 	}
-	s := &Server{config: c, metrics: m, closing: closing{ended: make(chan struct{})}, tasks: newTasks(), packers: newPackers()}
-	for reach := range s.clients {
-		s.clients[reach] = NewClient(Reach(reach))
+	reach := Public
+	if c.Insecure {
+		reach = Anywhere
 	}
+	s := &Server{config: c, client: NewClient(reach), metrics: m, closing: closing{ended: make(chan struct{})}, tasks: newTasks(), packers: newPackers()}
 	_, _ = rand.Read(s.secret[:]) // never fails: crypto/rand ends the program instead
 	s.mux = newMux(s, c.Prefix+"/sync")
 	return s, nil
@@ -87,9 +88,7 @@ func New(c Config) (*Server, error) {
 func (s *Server) Close() {
 	s.closing.close()
 	s.tasks.close()
-	for _, c := range s.clients {
-		c.CloseIdleConnections()
-	}
+	s.client.CloseIdleConnections()
 }
 
 // ServeHTTP answers one request. Paths are routed as they were sent: a slash within a document's id comes as %2F.

@@ -24,8 +24,14 @@ type site struct {
 
 func newSite(t testing.TB) *site {
 	t.Helper()
+	return newSiteAs(t, sync.Config{Insecure: true}) // its peers are on this machine
+}
+
+func newSiteAs(t testing.TB, c sync.Config) *site {
+	t.Helper()
 	s := &site{TB: t, store: kvtest.Open(t)}
-	server, err := sync.New(sync.Config{Store: s.store, Version: "test"})
+	c.Store, c.Version = s.store, "test"
+	server, err := sync.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
