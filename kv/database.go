@@ -125,13 +125,23 @@ func (db *Database) MayRead() error {
 	return db.view(func(*sight, documents) error { return nil })
 }
 
-// Info tells of the database.
+// Info tells of the database. A principal that only writes to it is told nothing: its counts are for readers.
 func (db *Database) Info() (info DatabaseInfo, err error) {
-	err = db.touch(func(_ *sight, docs documents) (err error) {
+	err = db.view(func(_ *sight, docs documents) (err error) {
 		info, err = docs.info()
 		return err
 	})
 	return info, err
+}
+
+// Created is when the database was made, in microseconds. A principal that only writes to it may know.
+func (db *Database) Created() (at time.Time, err error) {
+	err = db.touch(func(_ *sight, docs documents) error {
+		info, err := docs.info()
+		at = info.Created
+		return err
+	})
+	return at, err
 }
 
 // Changes reads the database's log after a sequence, oldest first or newest first. more tells that the page ends before the log

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"doorward/kv"
 )
@@ -44,7 +45,7 @@ func deleteDatabase(c *call) error {
 }
 
 // born is the moment at which a database was made, as the protocol's instance_start_time: the same after every restart.
-func born(info kv.DatabaseInfo) string { return strconv.FormatInt(info.Created.UnixMicro(), 10) }
+func born(created time.Time) string { return strconv.FormatInt(created.UnixMicro(), 10) }
 
 func showDatabase(c *call) error {
 	info, err := c.db.Info()
@@ -68,19 +69,19 @@ func showDatabase(c *call) error {
 		Born    string `json:"instance_start_time"`
 		Purged  int    `json:"purge_seq"`
 		Running bool   `json:"compact_running"`
-	}{info.Name, c.server.config.Store.SeqText(info.Seq), info.Docs, info.Deleted, born(info), 0, false})
+	}{info.Name, c.server.config.Store.SeqText(info.Seq), info.Docs, info.Deleted, born(info.Created), 0, false})
 }
 
 // ensureCommit has nothing to do: what was answered is on disk.
 func ensureCommit(c *call) error {
-	info, err := c.db.Info()
+	created, err := c.db.Created()
 	if err != nil {
 		return err
 	}
 	return c.reply(http.StatusCreated, struct {
 		OK   bool   `json:"ok"`
 		Born string `json:"instance_start_time"`
-	}{true, born(info)})
+	}{true, born(created)})
 }
 
 // compact answers when it is done, however long that takes.

@@ -40,6 +40,9 @@ func TestWhoOnlyWritesIsToldSoBeforeAnAnswer(t *testing.T) {
 	const db = "/event-1-holders"
 	one, two := record.Holder.DocID(record.Int(1)), record.Holder.DocID(record.Int(2))
 	for _, c := range []struct{ method, path, body string }{
+		{"GET", "", ""},
+		{"HEAD", "", ""},
+		{"GET", "/", ""},
 		{"GET", "/_changes", ""},
 		{"GET", "/_changes?feed=longpoll", ""},
 		{"GET", "/_changes?feed=continuous&heartbeat=1000", ""},
@@ -61,7 +64,10 @@ func TestWhoOnlyWritesIsToldSoBeforeAnAnswer(t *testing.T) {
 			t.Errorf("%s %s = %s, want a whole answer", c.method, c.path, a.body)
 		}
 	}
-	laptop.want(200, "GET", db, "")
+	if a := laptop.want(200, "GET", "/_all_dbs", ""); strings.Contains(a.body, "holders") || !strings.Contains(a.body, "event-1") {
+		t.Errorf("_all_dbs = %s, want what the laptop reads", a.body)
+	}
+	laptop.want(201, "POST", db+"/_ensure_full_commit", "{}")
 	laptop.want(200, "POST", db+"/_revs_diff", `{"`+two+`":["1-`+strings.Repeat("0", 32)+`"]}`)
 	laptop.want(201, "PUT", db+"/_local/c", `{"seq":1}`)
 	laptop.want(200, "GET", db+"/_local/c", "")
