@@ -68,6 +68,17 @@ func (v *sight) isErased(k *record.Kind, id record.ID) (bool, error) {
 	return e != nil, err
 }
 
+// refuseErased answers a *Forbidden for a living revision of a record that is gone for good, though its tree still names the revision.
+func (o *op) refuseErased(a *arrival) error {
+	if a.doc == nil {
+		return nil // the tombstone itself, or one before it
+	}
+	if gone, err := o.isErased(a.kind, a.id); err != nil || gone {
+		return refusedFor(err, wasErased)
+	}
+	return nil
+}
+
 // expunge takes out of an arrival what was erased: *Forbidden where that is all of it. What has been made of a ticket since its names
 // were erased is let in as it is, and so is what a laptop is given: its centre has made a revision without names of whatever had any.
 func (o *op) expunge(a *arrival) error {
@@ -77,8 +88,8 @@ func (o *op) expunge(a *arrival) error {
 	if a.doc == nil {
 		return o.expungeLost(a)
 	}
-	if gone, err := o.isErased(a.kind, a.id); err != nil || gone {
-		return refusedFor(err, wasErased)
+	if err := o.refuseErased(a); err != nil {
+		return err
 	}
 	of, err := o.namesErased(a.kind, a.doc)
 	if err != nil {

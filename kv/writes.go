@@ -69,7 +69,7 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 		return record.Revision{}, err
 	}
 	if a.isKnown() && !a.unseen {
-		return a.path[0], nil
+		return a.path[0], o.refuseErased(a)
 	}
 	if err := o.expunge(a); err != nil {
 		return a.path[0], err
