@@ -61,7 +61,7 @@ const (
 // lacks tells why a centre that is offered all of a database, from its beginning, has not all that nobody would have then; "" = it
 // has. A fact that it refuses is such, and what it does not keep for its staff either. For room the database waits, and nothing else does.
 func (x *visit) lacks(ctx context.Context, name string) (why string, err error) {
-	t, err := x.database(name)
+	t, err := x.met(name) // it may write there, and not ask what is there
 	if err != nil {
 		return "", err
 	}
