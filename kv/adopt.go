@@ -70,6 +70,9 @@ func (o *op) adoption(a *arrival) (*adoption, error) {
 	if err := o.listBrought(a); err != nil {
 		return nil, err
 	}
+	if err := o.nameFields(a); err != nil {
+		return nil, err
+	}
 	if _, err := a.tree.Graft(a.path, a.node); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
 	}

@@ -198,6 +198,28 @@ func (a *arrival) remake(d *record.Doc) {
 	a.doc, a.body, a.ready, a.foreign = d, d.Encode(), nil, true
 }
 
+// nameFields names the fields that an arrival changes: those in which it differs from the latest revision before it that is here. Of one
+// edit its own server may have named them. Of several that come as one, only the last is named by it.
+func (o *op) nameFields(a *arrival) error {
+	if a.doc == nil || a.before == nil || a.late {
+		return nil
+	}
+	i := slices.IndexFunc(a.path, a.tree.Has)
+	if i < 1 || i == 1 && len(a.node.Fields) > 0 {
+		return nil
+	}
+	was, err := o.docOf(a.kind, a.before, a.path[i])
+	if err != nil || was == nil {
+		return err
+	}
+	for _, name := range a.doc.Differs(was) {
+		if !slices.Contains(a.node.Fields, name) {
+			a.node.Fields = append(slices.Clip(a.node.Fields), name)
+		}
+	}
+	return nil
+}
+
 // isKnown tells a revision that the record has already.
 func (a *arrival) isKnown() bool { return a.tree.Has(a.path[0]) }
 

@@ -50,12 +50,7 @@ func (o *op) differing(k *record.Kind, st *stored, revs ...record.Revision) ([]s
 	var docs [2]*record.Doc
 	for i, rev := range revs {
 		var err error
-		if rev == st.revision {
-			docs[i], err = st.decode(k)
-		} else {
-			docs[i], err = o.keptDoc(k, st.id, rev)
-		}
-		if err != nil || docs[i] == nil {
+		if docs[i], err = o.docOf(k, st, rev); err != nil || docs[i] == nil {
 			return nil, err
 		}
 	}

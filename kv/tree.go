@@ -100,6 +100,17 @@ func (v *sight) keptDoc(k *record.Kind, id record.ID, rev record.Revision) (*rec
 	return kept.decode(k)
 }
 
+// docOf is a record as one of its revisions; nil where the body of that is not held.
+func (v *sight) docOf(k *record.Kind, st *stored, rev record.Revision) (*record.Doc, error) {
+	if rev != st.revision {
+		return v.keptDoc(k, st.id, rev)
+	}
+	if st.deleted {
+		return nil, nil
+	}
+	return st.decode(k)
+}
+
 // endAll deletes every leaf that is left alive.
 func endAll(t *record.Tree, node record.TreeNode) error {
 	for _, leaf := range t.Conflicts() {
