@@ -84,6 +84,9 @@ func mayLease(p Principal, k *record.Kind) error {
 	case p.isNode():
 		return refused("the laptop makes no such records")
 	}
+	if err := asRefusal(mayCreate(p, k)); err != nil { // what a level writes it sees
+		return err
+	}
 	return mayUse(p, k, "POST")
 }
 

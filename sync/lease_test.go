@@ -2,6 +2,10 @@ package sync_test
 
 import (
 	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
 )
 
 // TestRangesOfIDsForPages: a page that works without the server brings ids of its own.
@@ -19,4 +23,32 @@ func TestRangesOfIDsForPages(t *testing.T) {
 	}
 	s.as("denomination", "sync:*", "people:GET").want(403, "POST", "/_lease", `{"kind":"person","count":100}`)
 	s.as("denomination", "people:*").want(403, "POST", "/_lease", `{"kind":"person","count":100}`)
+}
+
+// TestAKeyLeasesIDsOfWhatItsLevelSees: with ids of any other kind it could do nothing but use them up.
+func TestAKeyLeasesIDsOfWhatItsLevelSees(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	kvtest.Create(t, s.store, record.Church, `{"name":"Central"}`)
+	kvtest.Create(t, s.store, record.Event, `{"name":"Feast","start_datetime":"2026-11-22T19:00:00Z","church_id":1}`)
+	for _, c := range []struct {
+		level  string
+		laptop bool
+		status map[string]int
+	}{
+		{"event:1", false, map[string]int{"person": 403, "membership": 403, "financial_entry": 403, "group": 403, "event": 403, "ticket": 403}},
+		{"church:1", false, map[string]int{"person": 200, "membership": 200, "financial_entry": 200, "group": 403, "event": 403, "ticket": 403}},
+		{"event:1", true, map[string]int{"person": 403, "membership": 403, "financial_entry": 403, "group": 403, "event": 403, "ticket": 200}},
+		{"church:1", true, map[string]int{"person": 200, "membership": 200, "financial_entry": 403, "group": 200, "event": 200, "ticket": 200}},
+	} {
+		who := s.as(c.level, "*:*")
+		if c.laptop {
+			who = s.asLaptop(c.level, kv.Venue{Names: true})
+		}
+		for kind, want := range c.status {
+			if a := who.do("POST", "/_lease", `{"kind":"`+kind+`","count":1}`); a.status != want {
+				t.Errorf("a lease of %s ids to %s, a laptop %t = %d %s, want %d", kind, c.level, c.laptop, a.status, a.body, want)
+			}
+		}
+	}
 }
