@@ -147,6 +147,7 @@ func TestFieldsOfFinancialEntry(t *testing.T) {
 		{"installment_number", `2147483648`, "!Ensure this value is less than or equal to 2147483647."}, {"installment_number", `null`, mayNotBeNull},
 		{"payment_transaction_id", `9007199254740991`, `9007199254740991`}, {"payment_transaction_id", `"x"`, notInteger},
 		{"recurrence_config", `{"b":1,"a":{"x":[]}}`, `{"b":1,"a":{"x":[]}}`}, {"recurrence_config", `null`, `null`},
+		{"recurrence_config", `{"a":` + strings.Repeat("9", 65) + `}`, `!Ensure that each number in it has no more than 64 characters.`},
 		{"recurrence_config", `[]`, `!Expected a dictionary of items but got type "list".`},
 		{"financial_account_id", `null`, mayNotBeNull}, {"supplier_id", `null`, mayNotBeNull}, {"church_id", `null`, mayNotBeNull},
 		{"category_id", fmt.Sprint(w.category), ""}, {"category_id", `null`, ""}, {"subcategory_id", fmt.Sprint(w.subcategory), ""}, {"subcategory_id", `null`, ""},

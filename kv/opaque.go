@@ -105,6 +105,9 @@ func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev record.R
 		return in.Path[0], nil
 	}
 	if !p.operator {
+		if record.HasLongNumber(in.canonical) {
+			return rev, refused(longNumber("the document"))
+		}
 		if err := o.store.limits.mayBranch(&d.tree, in.Path); err != nil {
 			return rev, err
 		}

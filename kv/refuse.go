@@ -23,6 +23,9 @@ func (db *Database) keepRefused(p Principal, writes []DocWrite, results []DocRes
 			if in, err = prepareDoc(writes[i]); err != nil {
 				return err // it was prepared before
 			}
+			if whole = !record.HasLongNumber(in.canonical); !whole { // staff could not read a list that shows it
+				in = in.named()
+			}
 		case in.Path != nil && (in.Wrong != nil || errors.Is(err, ErrDocument) || errors.Is(err, ErrRevision) || errors.Is(err, ErrTooLarge)):
 			in, f = in.named(), refused(err.Error()).(*Forbidden)
 		default:

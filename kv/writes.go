@@ -140,7 +140,8 @@ func (a *arrival) closes() bool {
 	return a.node.Ended && !slices.Contains(a.path, a.before.revision)
 }
 
-// hasTypes answers a *Forbidden for what brings a value that is of no such type as its field, or lacks one that nothing stands for.
+// hasTypes answers a *Forbidden for what brings a value that is of no such type as its field, or holds too long a number, or lacks one
+// that nothing stands for.
 // What the record has already, by an older version, hinders no change of others.
 func (a *arrival) hasTypes() error {
 	for _, d := range [...]*record.Doc{a.doc, a.lost} {
@@ -150,12 +151,18 @@ func (a *arrival) hasTypes() error {
 		if name := a.anyNew(d, d.Misfits()); name != "" {
 			return refused("the value of " + name + " is not of the field's type")
 		}
+		if name := a.anyNew(d, d.LongNumbers()); name != "" {
+			return refused(longNumber(name))
+		}
 		if name := a.anyNew(d, d.Missing()); name != "" {
 			return refused("the value of " + name + " is missing")
 		}
 	}
 	return nil
 }
+
+// longNumber says why JSON is refused that would be kept as it was given.
+func longNumber(name string) string { return "a number in " + name + " has more than 64 characters" }
 
 // anyNew is one of a document's fields that the record has not as it is; "" where it has them all.
 func (a *arrival) anyNew(d *record.Doc, names []string) string {

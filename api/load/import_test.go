@@ -287,3 +287,23 @@ func TestImportNamesWhatDeservesAWord(t *testing.T) {
 		t.Errorf("report = %s, %v, want %s", got, err, want)
 	}
 }
+
+// TestALongNumberIsRejected: in JSON that is kept as it was given; the row says why, and the others come in.
+func TestALongNumberIsRejected(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("7", 5000)
+	s := kvtest.Open(t)
+	rep := mustImport(t, s, load.Source{Reader: strings.NewReader(`{"kind":"church","id":1,"name":"Central"}
+{"kind":"event","id":7,"name":"Festa","start_datetime":"2026-12-31T19:30:00Z","location":{"city":{"a":` + long + `}}}
+{"kind":"person","id":1,"full_name":"Ana Souza","church_id":1,"location":{"a":` + long + `}}
+{"kind":"person","id":2,"full_name":"Eva Souza","church_id":1,"location":{"a":` + long[:64] + `}}
+`)})
+	if rep.Created != 2 || len(rep.Rejected) != 2 {
+		t.Fatalf("the report is %+v, want two rows taken and two rejected", rep)
+	}
+	for _, row := range rep.Rejected {
+		if said := fmt.Sprintf("%+v", row); !strings.Contains(said, "no more than 64 characters") || strings.Contains(said, long) {
+			t.Errorf("rejected: %.300s, want it to say why", said)
+		}
+	}
+}

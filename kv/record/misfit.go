@@ -23,6 +23,26 @@ func (d *Doc) Misfits() (names []string) {
 	return names
 }
 
+// LongNumbers are the members kept as they were given, fields that this version does not know too, that hold a number of more than 64
+// characters.
+func (d *Doc) LongNumbers() (names []string) {
+	for _, i := range d.Kind.sorted {
+		f := &d.Kind.Fields[i]
+		switch f.Type.(type) {
+		case Object, Objects:
+			if HasLongNumber(d.values[i]) {
+				names = append(names, f.Name)
+			}
+		}
+	}
+	for _, m := range d.extra {
+		if HasLongNumber(m.Value) {
+			names = append(names, Unquote([]byte(m.Name)))
+		}
+	}
+	return names
+}
+
 // fits tells whether a stored value, not null, is one of a type.
 func fits(t Type, v jsontext.Value) bool {
 	switch t := t.(type) {

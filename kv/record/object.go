@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Object is an object kept as it was given, unknown keys too. Where Keys are named all of them are always there, null when
+// Object is an object kept as it was given, unknown keys too, if no number in it is too long. Where Keys are named all of them are always there, null when
 // not given, and null stands for the object in which all are.
 type Object struct{ Keys []string }
 
@@ -15,7 +15,32 @@ func (t Object) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, strin
 	if v.Kind() != '{' {
 		return nil, strings.Replace(textDictionary, "%s", typeName(v), 1)
 	}
+	if HasLongNumber(v) {
+		return nil, TextLongNumber
+	}
 	return t.fill(compact(v)), ""
+}
+
+// maxNumber is how many characters a number has at most in JSON that is kept as it was given. A list that shows one of thousands of digits
+// cannot be read at all by clients in some languages.
+const maxNumber = 64
+
+// HasLongNumber tells whether JSON holds, at any depth, a number of more than 64 characters.
+func HasLongNumber(v []byte) bool {
+	size := 0
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; {
+		case c == '"':
+			i, size = skipString(v, i)-1, 0
+		case '0' <= c && c <= '9', c == '-', c == '+', c == '.', c == 'e', c == 'E':
+			if size++; size > maxNumber {
+				return true
+			}
+		default:
+			size = 0
+		}
+	}
+	return false
 }
 
 // fill is an object with the keys that it lacks; one that lacks none is its own answer.

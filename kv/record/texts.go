@@ -19,6 +19,7 @@ const (
 	TextTooLong     = "String value too large."
 	TextPlaces      = "Ensure that there are no more than 2 decimal places."
 	TextWhole       = "Ensure that there are no more than 8 digits before the decimal point."
+	TextLongNumber  = "Ensure that each number in it has no more than 64 characters."
 	TextDate        = "Date has wrong format. Use one of these formats instead: YYYY-MM-DD."
 	TextDateTime    = "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]."
 	TextEmail       = "Enter a valid email address."
