@@ -67,8 +67,9 @@ func (x *visit) job(c copying, copied chan<- struct{}) (Job, error) {
 	count := x.metrics.progress(pulled)
 	if c.push {
 		count = x.metrics.progress(brought)
-		j.Source, j.Target, j.Refused = own, theirs, x.giveWay(own, theirs)
+		j.Source, j.Target, j.Refused, j.skips = own, theirs, x.giveWay(own, theirs), x.received(c.name)
 	} else {
+		j.notes = x.received(c.name)
 		j.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, c.name, ids) }
 	}
 	j.Progress = func(out Outcome) {
@@ -83,6 +84,20 @@ func (x *visit) job(c copying, copied chan<- struct{}) (Job, error) {
 		}
 	}
 	return j, nil
+}
+
+// received is what the centre gives of a database that is pushed too; nil for any other, of which nothing is offered back.
+func (x *visit) received(name string) *received {
+	if !slices.ContainsFunc(x.greeting.Databases, func(e exchange) bool { return e.Name == name && e.Push && e.Pull }) {
+		return nil
+	}
+	if x.given == nil {
+		x.given = map[string]*received{}
+	}
+	if x.given[name] == nil {
+		x.given[name] = &received{}
+	}
+	return x.given[name]
 }
 
 // follow runs a job. A database that is not there keeps none of the others from going on.

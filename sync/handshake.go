@@ -201,7 +201,7 @@ func (x *visit) copyAnew(ctx context.Context, push bool) error {
 		}
 		j := Job{Source: own, Target: anew{t}, Tries: 1, Refused: x.giveWay(own, t)}
 		if !push {
-			j.Source, j.Target, j.Refused = anew{t}, own, nil
+			j.Source, j.Target, j.Refused, j.notes = anew{t}, own, nil, x.received(e.Name)
 		}
 		if _, err := Replicate(ctx, j); err != nil {
 			return err

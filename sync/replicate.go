@@ -29,6 +29,9 @@ type Job struct {
 	Left func(ctx context.Context, ids []string) error
 	// Refused is called with what the target has refused, before its place is noted; nil = it stays as it is.
 	Refused func(ctx context.Context, denied []Denial) error
+
+	notes *received // remembers what the source gives; nil = nothing does
+	skips *received // what the target has given itself; nil = it is asked about all
 }
 
 // Outcome tells what a replication has done, as CouchDB tells it.
@@ -201,7 +204,8 @@ func (r *replication) fetch(ctx context.Context, batches <-chan *batch, loads ch
 	}
 }
 
-// readMissing reads what the target lacks of a batch. What the target has is asked for each time, never remembered.
+// readMissing reads what the target lacks of a batch. What the target has is asked for each time, and remembered only while it is itself the
+// one that has just given it.
 func (r *replication) readMissing(f *fetching, b *batch) error {
 	if r.Left != nil && len(b.left) > 0 {
 		if err := f.settle(); err != nil {
@@ -211,15 +215,20 @@ func (r *replication) readMissing(f *fetching, b *batch) error {
 			return err
 		}
 	}
-	missing, err := r.Target.missing(f.ctx, b.offers)
-	if err != nil {
-		return err
+	var missing []kv.MissingRevs
+	if offers := r.skips.unasked(b.offers); len(offers) > 0 {
+		var err error
+		if missing, err = r.Target.missing(f.ctx, offers); err != nil {
+			return err
+		}
 	}
 	r.checked(b, missing)
+	r.notes.note(missing) // before they are written: then the log offers them
 	f.held = map[string]kv.MissingRevs{}
 	for _, m := range missing {
 		f.held[m.ID] = m
 	}
+	var err error
 	if b.carried {
 		err = f.filter(b.replicas)
 	} else if len(missing) > 0 {

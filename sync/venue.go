@@ -140,7 +140,8 @@ type visit struct {
 	reach    Reach
 	client   *http.Client
 	greeting greeting
-	ripe     []string // databases that may be dropped now
+	ripe     []string             // databases that may be dropped now
+	given    map[string]*received // by the centre in this visit, by database
 }
 
 func (v *Venue) visit(u kv.Upstream) (*visit, error) {
