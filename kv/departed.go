@@ -2,6 +2,7 @@ package kv
 
 import (
 	"slices"
+	"time"
 
 	"doorward/kv/record"
 )
@@ -40,6 +41,36 @@ func (s *Store) ReadyEvents(most int) (ids []int64, err error) {
 		return nil
 	})
 	return ids, err
+}
+
+// doorsOpen is how long before its beginning and after its end an event is in progress.
+const doorsOpen = 3 * time.Hour
+
+// InProgress tells whether an event of which this store holds tickets or facts is in progress: from three hours before it begins until three
+// hours after it ends, and within an hour of the last attempt at a door, whatever the event says. *Forbidden.
+func (s *Store) InProgress(p Principal) (is bool, err error) {
+	held, err := s.HeldEvents(p)
+	if err != nil || len(held) == 0 || s.writer.queue.doorWithin(doorsQuiet) {
+		return len(held) > 0, err
+	}
+	err = s.view(func(v *sight) error {
+		for _, id := range held {
+			st, err := v.load(record.Event, record.Int(id))
+			if err != nil {
+				return err
+			}
+			is = is || st != nil && st.inProgress(v.now)
+		}
+		return nil
+	})
+	return is, err
+}
+
+// inProgress tells whether an event is in progress.
+func (st *stored) inProgress(now time.Time) bool {
+	begins, begun := timeOf(st.body.Member("start_datetime"))
+	ends, ended := timeOf(st.body.Member("end_datetime"))
+	return begun && ended && !now.Before(begins.Add(-doorsOpen)) && now.Before(ends.Add(doorsOpen))
 }
 
 // Holdings are the databases of churches and events of which the store holds more than events themselves, by name. *Forbidden.

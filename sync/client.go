@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -26,18 +27,81 @@ var errNotDialed = errors.New("the address is not one that may be dialled from h
 
 // NewClient is a client for talking to peers. It follows no redirects. What it may dial is judged by the address that is dialled in
 // the end, so that no name server can talk it into another.
-func NewClient(reach Reach) *http.Client {
-	d := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+func NewClient(reach Reach) *http.Client { return newClient(reach.dial) }
+
+// newEagerClient is NewClient for while an event is in progress: it dials every second until somebody answers.
+func newEagerClient(reach Reach) *http.Client { return newClient(eager(reach.dial)) }
+
+// dialing makes a connection, as a dialer does.
+type dialing func(ctx context.Context, network, address string) (net.Conn, error)
+
+// dial makes a connection to an address within reach. It looks names up by itself: a dialer before it may wait for an answer that never
+// comes.
+func (r Reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d := &net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second, Resolver: &net.Resolver{}}
 	d.Control = func(_, address string, _ syscall.RawConn) error {
-		if at, err := netip.ParseAddrPort(address); err != nil || !reach.holds(at.Addr()) {
+		if at, err := netip.ParseAddrPort(address); err != nil || !r.holds(at.Addr()) {
 			return errNotDialed
 		}
 		return nil
 	}
+	return d.DialContext(ctx, network, address)
+}
+
+// How long a connection may take, and after which time an eager client dials once more.
+const (
+	dialTime = 10 * time.Second
+	dialAnew = time.Second
+)
+
+// eager dials anew each second while nothing has come of it: the system repeats a packet that was lost only after 1, 3 and 7 seconds. The
+// first result counts.
+func eager(dial dialing) dialing {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, done := context.WithTimeout(ctx, dialTime)
+		defer done() // ends the dials that are left
+		results := make(chan dialed)
+		next := time.NewTicker(dialAnew)
+		defer next.Stop()
+		for {
+			go func() {
+				conn, err := dial(ctx, network, address)
+				dialed{conn, err}.give(ctx, results)
+			}()
+			select {
+			case r := <-results:
+				return r.conn, r.err
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-next.C:
+			}
+		}
+	}
+}
+
+// dialed is what has become of a dial.
+type dialed struct {
+	conn net.Conn
+	err  error
+}
+
+// give hands a result on; a connection that comes too late is closed.
+func (d dialed) give(ctx context.Context, results chan<- dialed) {
+	select {
+	case results <- d:
+	case <-ctx.Done():
+		if d.err == nil {
+			_ = d.conn.Close() // nothing was said on it
+		}
+	}
+}
+
+// newClient is a client that dials so.
+func newClient(dial dialing) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
-			DialContext: d.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
+			DialContext: dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
 			MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: stall, ExpectContinueTimeout: time.Second,
 		},
 	}

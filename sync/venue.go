@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"time"
@@ -29,14 +30,17 @@ type Venue struct {
 	config  VenueConfig
 	told    chan struct{} // somebody wants it to try at once
 	metrics *venueMetrics
-	said    string            // what the log was last told of the link; "" = it holds
+	said    string // what the log was last told of the link; "" = it holds
+	client  func(Reach) *http.Client
 	stays   map[string]string // by database of an event that is over, why it stays here, as the log was last told; "" = it does not
 }
 
-// Between two tries of a centre that is not reached.
+// Between two tries of a centre that is not reached. With an event in progress a laptop waits less than a second, and never as long as the
+// others.
 const (
 	firstAway   = time.Second / 2
 	longestAway = 15 * time.Second
+	eventAway   = 900 * time.Millisecond
 )
 
 // NewVenue makes a venue, which does nothing before Run. It fails where the registry holds other metrics of the same names.
@@ -45,6 +49,7 @@ func NewVenue(c VenueConfig) (*Venue, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	v := &Venue{config: c, told: make(chan struct{}, 1), stays: map[string]string{}}
+	v.client = v.dialer
 	var err error
 	v.metrics, err = newVenueMetrics(c)
 	return v, err
@@ -85,10 +90,40 @@ func (v *Venue) Run(ctx context.Context) {
 		}
 		v.metrics.wait(copying{}, noRoom(err)) // for the visit as a whole
 		v.say(err)
-		t := time.NewTimer(min(pause(firstAway, failed, err), longestAway))
+		t := time.NewTimer(v.away(failed, err))
 		v.wait(ctx, t.C)
 		t.Stop()
 	}
+}
+
+// away is how long to wait after so many visits in a row that failed, before the next.
+func (v *Venue) away(failed int, err error) time.Duration {
+	if parted(err) && v.inProgress() {
+		return eventAway/2 + rand.N(eventAway/2+1)
+	}
+	return min(pause(firstAway, failed, err), longestAway)
+}
+
+// dialer is a client for one visit.
+func (v *Venue) dialer(reach Reach) *http.Client {
+	if v.inProgress() {
+		return newEagerClient(reach)
+	}
+	return NewClient(reach)
+}
+
+// inProgress tells whether an event is in progress here, as far as that can be read.
+func (v *Venue) inProgress() bool {
+	is, err := v.config.Store.InProgress(kv.Operator())
+	return err == nil && is
+}
+
+// parted tells a link that is down, or a centre that does not run, from a centre that refuses, or asks to be left alone for a while.
+func parted(err error) bool {
+	if r := (*refusal)(nil); errors.As(err, &r) {
+		return r.status >= 500 && !noRoom(err)
+	}
+	return errors.Is(err, errCut) || errors.Is(err, errNoCentre) || errors.Is(err, errRedirect)
 }
 
 // wait waits for a moment, until it is told to try, or until ctx ends.
@@ -149,7 +184,7 @@ func (v *Venue) visit(u kv.Upstream) (*visit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &visit{Venue: v, upstream: u, site: site, reach: reach, client: v.metrics.count(NewClient(reach))}, nil
+	return &visit{Venue: v, upstream: u, site: site, reach: reach, client: v.metrics.count(v.client(reach))}, nil
 }
 
 // meet shakes hands and exchanges all that there is until the link breaks. met tells that there was one to a centre that has more
