@@ -36,27 +36,29 @@ func (f *follower) compare() error {
 	return nil
 }
 
-// forget deletes the documents whose records the store has released since it was last looked. While the disk is nearly full they wait.
-func (f *follower) forget() error {
+// forget deletes the documents whose records the store has released since it was last looked, and tells whether there were any. While the
+// disk is nearly full they wait.
+func (f *follower) forget() (some bool, err error) {
 	released := f.store.Releases()
 	if released == f.released || f.store.Room(kv.Imports) != nil {
-		return nil
+		return false, nil
 	}
 	have, want, err := f.both()
 	if err != nil {
-		return err
+		return false, err
 	}
-	for some := range slices.Chunk(lacking(have, want), batchRows) {
+	gone := lacking(have, want)
+	for some := range slices.Chunk(gone, batchRows) {
 		b := bleve.NewBatch()
 		for _, id := range some {
 			b.Delete(id)
 		}
 		if err := f.engine.write(b); err != nil {
-			return err
+			return false, err
 		}
 	}
 	f.released = released
-	return f.count()
+	return len(gone) > 0, f.count()
 }
 
 // both are the ids of the documents and then of the store's records, each sorted: what the store has got back meanwhile is in both.

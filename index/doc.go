@@ -43,6 +43,6 @@
 // (Config.Sweep), all segments are written anew as one and the old files removed.
 //
 // What the store releases, because another store keeps it, leaves no row in the log. Where the store says that it has released
-// something, and where an index is opened, the documents whose records are no longer there are deleted. A record without its
-// document is damage.
+// something, and where an index is opened, the documents whose records are no longer there are deleted at once, and then the segments are
+// written anew without them. A record without its document is damage.
 package index

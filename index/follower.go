@@ -126,7 +126,7 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 	next := time.Now()
 	for {
 		wait, cancel := context.WithTimeout(ctx, time.Until(next))
-		err := f.store.Await(wait, f.at.Load())
+		err := f.store.Await(wait, f.at.Load(), f.released)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
@@ -141,6 +141,9 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 				return err
 			}
 			news()
+			if f.store.Releases() != f.released {
+				next = time.Now() // what is not to be here leaves at once
+			}
 			pause(ctx, pace)
 		case !errors.Is(err, context.DeadlineExceeded):
 			return err

@@ -145,3 +145,39 @@ func TestAnIndexForgetsOnceThereIsRoom(t *testing.T) {
 	comes(t, x, 1)
 	wantFound(t, x, "souza")
 }
+
+// TestWhatIsReleasedIsSweptAtOnce: whatever time other deletions are given. An event that a laptop has dropped must not be read out of its
+// folder.
+func TestWhatIsReleasedIsSweptAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := built(t)
+	s := kvtest.OpenConfig(t, kv.Config{Dir: dir})
+	kvtest.Create(t, s, record.Church, `{"name":"Igreja Norte"}`)
+	kvtest.Create(t, s, record.Event, `{"name":"Culto","start_datetime":"2026-11-22T19:00:00Z","church_id":1}`)
+	kvtest.Create(t, s, record.Ticket, `{"event_id":1,"code":"CODE000000000001","holder_name":"Souza Jqzxkvj"}`)
+	moves := kvtest.Create(t, s, record.Person, `{"full_name":"Wqxyzkw Souza","church_id":2}`)
+	x := opened(t, s, index.Config{Dir: dir, Sweep: time.Hour})
+	caughtUp(t, s, x)
+	if err := x.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	at := filepath.Join(dir, "index")
+	release := map[string]func() error{
+		"wqxyzkw": func() error {
+			_, err := s.Leave(kv.Operator(), "church-2", []string{record.Person.DocID(record.Int(moves))}, s.Seq())
+			return err
+		},
+		"jqzxkvj": func() error { return s.Release(kv.Operator(), "event-1-names", s.Seq()) },
+	}
+	for word, release := range release {
+		if !holds(t, copied(t, at), word) {
+			t.Fatalf("the files do not hold %q, so this test sees nothing", word)
+		}
+		before := x.Status().Documents
+		if err := release(); err != nil {
+			t.Fatal(err)
+		}
+		comes(t, x, before-1)
+		wantSwept(t, s, x, at, word)
+	}
+}

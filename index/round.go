@@ -51,10 +51,11 @@ func (x *Index) round(ctx context.Context, asked []*request) (ready bool, err er
 	defer cancel()
 	return true, f.live(ctx, x.rounds.tell, func() error {
 		x.metrics.success.SetToCurrentTime()
-		if err := guarded(f.forget); err != nil {
+		forgot := false
+		if err := guarded(func() (err error) { forgot, err = f.forget(); return err }); err != nil {
 			return err
 		}
-		return k.chore(within, &helpers)
+		return k.chore(within, &helpers, forgot)
 	})
 }
 
@@ -97,16 +98,19 @@ type keeper struct {
 	store   *kv.Store
 	after   time.Duration // how long what was deleted may stay
 	compact bool          // it has just been built, in pieces
+	forgot  bool          // what the store has released was deleted since the last sweep began
 	since   time.Time     // when there was first something to sweep; zero = there is nothing
 	rest    time.Time     // no sweep before
 	busy    chan error    // of the sweep under way
 }
 
-// chore starts a sweep where one is due, and reports what went wrong in the last one, or in bleve.
-func (k *keeper) chore(ctx context.Context, helpers *sync.WaitGroup) error {
+// chore starts a sweep where one is due, and reports what went wrong in the last one, or in bleve. What the store has released is swept at
+// once, but not while there is more of it each time.
+func (k *keeper) chore(ctx context.Context, helpers *sync.WaitGroup, forgot bool) error {
 	if k.engine.failed() {
 		return errBroken
 	}
+	k.forgot = k.forgot || forgot
 	select {
 	case err := <-k.busy:
 		k.busy, k.compact, k.since = nil, false, time.Time{}
@@ -122,12 +126,12 @@ func (k *keeper) chore(ctx context.Context, helpers *sync.WaitGroup) error {
 	}
 	now, wait := time.Now(), k.after
 	switch crowded := k.engine.segments() > fewSegments; {
-	case k.compact:
+	case k.compact, k.forgot && dirty && !forgot:
 		wait = 0
 	case crowded:
 		wait = min(wait, crowdedWait)
 	case !dirty:
-		k.since = time.Time{}
+		k.since, k.forgot = time.Time{}, false
 		return nil
 	}
 	if k.since.IsZero() {
@@ -137,7 +141,7 @@ func (k *keeper) chore(ctx context.Context, helpers *sync.WaitGroup) error {
 		return nil
 	}
 	busy := make(chan error, 1)
-	k.busy = busy
+	k.busy, k.forgot = busy, false
 	helpers.Go(func() {
 		took, err := k.engine.sweep(ctx)
 		k.rest = time.Now().Add(sweepShare * took) // read only after busy has been

@@ -156,7 +156,7 @@ func TestFollowersComeToTheEndOfAnEpoch(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := s.Await(ended, upto); !errors.Is(err, context.Canceled) {
+	if err := s.Await(ended, upto, s.Releases()); !errors.Is(err, context.Canceled) {
 		t.Errorf("Await(%d) = %v, want it to wait", upto, err)
 	}
 }

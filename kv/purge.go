@@ -40,7 +40,10 @@ func (o *op) purge(k *record.Kind, st *stored) error {
 		}
 	}
 	o.delete(kindBucket(k), slices.Clone(at[1:]))
-	o.after = append(o.after, func() { o.store.releases.Add(1) })
+	o.after = append(o.after, func() {
+		o.store.releases.Add(1)
+		o.store.bell.ring()
+	})
 	o.changed = append(o.changed, listChange{kind: k, id: st.id, was: !st.deleted, wasHome: st.home(k), wasIn: issued(k, st.body), from: st.mark()})
 	return nil
 }

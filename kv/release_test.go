@@ -2,6 +2,7 @@ package kv_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"os"
 	"strings"
@@ -161,5 +162,30 @@ func TestWhatWasRefusedGoesWithItsDatabase(t *testing.T) {
 		if bytes.Contains(file, []byte(word)) != stays {
 			t.Errorf("the file holds %s: %v, want %v", word, !stays, stays)
 		}
+	}
+}
+
+// TestWhoFollowsTheLogHearsOfAReleaseAtOnce: the log itself does not grow by it.
+func TestWhoFollowsTheLogHearsOfAReleaseAtOnce(t *testing.T) {
+	s := kvtest.Open(t)
+	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
+	for name, release := range map[string]func(doc string) error{
+		"a record that has left": func(doc string) error {
+			_, err := s.Leave(kv.Operator(), "church-1", []string{doc}, s.Seq())
+			return err
+		},
+		"a database": func(string) error { return s.Release(kv.Operator(), "church-1", s.Seq()) },
+	} {
+		id := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		told, seq, releases := make(chan error, 1), s.Seq(), s.Releases()
+		go func() { told <- s.Await(ctx, seq, releases) }()
+		if err := release(record.Person.DocID(record.Int(id))); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-told; err != nil || s.Seq() != seq {
+			t.Errorf("%s: Await = %v, and the log has grown from %d to %d; want it to return", name, err, seq, s.Seq())
+		}
+		cancel()
 	}
 }

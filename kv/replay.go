@@ -89,9 +89,10 @@ func (v *sight) replayed(c Change) (Replayed, error) {
 	return r, nil
 }
 
-// Await returns nil once the log holds a change after a sequence, or the error of ctx when that ends first.
-func (s *Store) Await(ctx context.Context, seq uint64) error {
-	return s.bell.await(ctx, func() bool { return s.Seq() > seq })
+// Await returns nil once the log holds a change after a sequence, or the store has released something since Releases answered a number; the
+// error of ctx when that ends first.
+func (s *Store) Await(ctx context.Context, seq, releases uint64) error {
+	return s.bell.await(ctx, func() bool { return s.Seq() > seq || s.Releases() != releases })
 }
 
 // bell wakes those who wait for the log to grow. Ringing it costs one load where nobody does.

@@ -109,7 +109,7 @@ func TestAwaitFollowsTheLog(t *testing.T) {
 	seq := s.Seq() // before the first change
 	go func() {
 		for {
-			if err := s.Await(ctx, seq); err != nil {
+			if err := s.Await(ctx, seq, s.Releases()); err != nil {
 				ended <- err
 				return
 			}

@@ -159,7 +159,7 @@ func TestALaptopHearsOfAnErasureAtOnce(t *testing.T) {
 				t.Fatalf("round %d: the laptop has not heard of it", round)
 			}
 			soon, end := context.WithTimeout(t.Context(), 20*time.Millisecond) // what it is told need not be a change
-			_ = w.laptop.Await(soon, w.laptop.Seq())
+			_ = w.laptop.Await(soon, w.laptop.Seq(), w.laptop.Releases())
 			end()
 		}
 	}
