@@ -31,6 +31,10 @@ func adminRoutes() []route {
 		route{http.MethodGet, "/admin/v1/double_entries/", admin, listAllDoubles, operation{
 			id: "list_double_entries", tag: "double entries", summary: "List the double entries of all events", status: 200, reply: "admin_double_entry", list: true,
 			query: parametersOf(doubleFilters)}},
+		route{http.MethodGet, "/admin/v1/reviews/", admin, listReviews, operation{
+			id: "list_reviews", tag: "reviews", summary: "List the facts that staff have to review", status: 200, reply: "review", list: true,
+			text:  "A fact has the flag needs_review where a revoked laptop has brought it, and clock_suspect where the clock of the machine was doubted.",
+			query: parametersOf(reviewFilters)}},
 		route{http.MethodGet, "/admin/v1/reads/", admin, listReads, operation{
 			id: "list_reads", tag: "reads", summary: "List who read how many records of people", status: 200, reply: "reads", list: true,
 			text: "By key, kind and minute, the latest first.", query: parametersOf(readsFilters)}},
@@ -85,7 +89,7 @@ func sortOf(f record.Field) (sort filterSort, ok bool) {
 		return byID, true
 	case record.Bool:
 		return byBool, true
-	case record.Text, record.Choice, record.ULID:
+	case record.Text, record.Texts, record.Choice, record.ULID:
 		return byText, true
 	}
 	return 0, false

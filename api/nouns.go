@@ -70,6 +70,7 @@ var tagTexts = map[string]string{
 	"conflicts and refusals": "What replication leaves for staff to decide.",
 	"keys":                   "API keys: who may see and do what.",
 	"double entries":         "Tickets that were admitted more than once, because doors could not reach each other.",
+	"reviews":                "Check-ins, refused scans and undone check-ins that a revoked laptop has brought, or that were written by a doubted clock.",
 	"reads":                  "Which key was shown how many records of people.",
 	"venues":                 "The laptops that are enrolled.",
 	"import":                 "Files of records.",

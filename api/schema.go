@@ -26,6 +26,7 @@ func ownSchemas() map[string]any {
 			}, "error", "at", "nonce")}}}}, "results"),
 		"status":             structSchema(reflect.TypeFor[statusView]()),
 		"double_entry":       structSchema(reflect.TypeFor[doubleView]()),
+		"review":             structSchema(reflect.TypeFor[reviewView]()),
 		"admin_double_entry": structSchema(reflect.TypeFor[adminDoubleView]()),
 		"reads":              structSchema(reflect.TypeFor[readsView]()),
 		"venue":              structSchema(reflect.TypeFor[venueView]()),

@@ -182,9 +182,6 @@ func (a *arrival) read(in *DocWrite) (err error) {
 	return in.opened.err
 }
 
-// needsReview is the flag of a fact that a revoked laptop has brought.
-const needsReview = "needs_review"
-
 // flag marks a fact. It keeps the revision that it came under: wherever it goes from here it is the same fact.
 func (a *arrival) flag(word string) {
 	if flags := texts(a.doc.Value("flags")); !slices.Contains(flags, word) {

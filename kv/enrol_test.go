@@ -212,6 +212,10 @@ func TestRevokedLaptopBringsFactsAlone(t *testing.T) {
 	if err != nil || len(doc.Revisions) != 1 || !strings.Contains(string(doc.Revisions[0].Body), `"flags":["needs_review"]`) || doc.Revisions[0].Revision != first {
 		t.Errorf("the fact is %v, %v, want it marked under its own revision", doc.Revisions, err)
 	}
+	page, err := s.Reviews(kv.Operator(), kv.ReviewQuery{Where: []kv.Where{{Field: "flags", In: []any{kv.FlagNeedsReview}}}, Limit: 9})
+	if err != nil || page.Count != 1 || page.Facts[0].Kind != record.Scan || page.Facts[0].Outcome != "unknown_code" || page.Facts[0].Node != laptopNode {
+		t.Errorf("Reviews = %+v, %v, want the refused scan", page, err)
+	}
 }
 
 func TestJoinTakesAnEmptyStoreOver(t *testing.T) {

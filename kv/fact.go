@@ -78,7 +78,7 @@ func (o *op) putFact(k *record.Kind, p Principal, f *fact, more func(*record.Dra
 		d.Text("nonce", f.nonce)
 	}
 	if o.doubted {
-		d.Raw("flags", record.TextList("clock_suspect"))
+		d.Raw("flags", record.TextList(FlagClockSuspect))
 	}
 	if more != nil {
 		more(&d)

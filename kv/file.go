@@ -21,11 +21,11 @@ import (
 )
 
 // formatNumber is what this version writes. A file of an earlier format goes through migrations.
-const formatNumber = 3
+const formatNumber = 4
 
 // migrations[n] brings a file from format n to n+1, inside one transaction. Format 3 has hashes that are texts; a file of format 2 is
-// one that has none yet.
-var migrations = map[uint64]func(*bbolt.Tx) error{1: logScopes, 2: func(*bbolt.Tx) error { return nil }}
+// one that has none yet. Format 4 has lookups of the flags of facts.
+var migrations = map[uint64]func(*bbolt.Tx) error{1: logScopes, 2: func(*bbolt.Tx) error { return nil }, 3: findFlags}
 
 // lockPatience is how long opening waits for another process to let go of the file.
 const lockPatience = 2 * time.Second

@@ -15,7 +15,7 @@ import (
 
 // A lookup row says that a record holds a value in an Indexed field: kind, field name, 0, value, id. Values are written so
 // that their bytes sort as they do: integers and times as 8 bytes with the sign turned, booleans as one byte, texts with a
-// 0 behind. Null has no row. A list of references has a row for each.
+// 0 behind. Null has no row. A list has a row for each of its elements.
 
 // updatedAt is the field that every kind with an Indexed created_at is looked up by besides, from the header's stamp.
 const updatedAt = "updated_at"
@@ -46,19 +46,12 @@ func appendValue(dst []byte, v any) []byte {
 	return dst
 }
 
-// indexed are the values by which a stored member is looked up: of a list, of numbers, each of them.
+// indexed are the values by which a stored member is looked up: of a list each of its elements.
 func indexed(v jsontext.Value) iter.Seq[jsontext.Value] {
-	return func(yield func(jsontext.Value) bool) {
-		if v.Kind() != '[' {
-			yield(v)
-			return
-		}
-		for part := range bytes.SplitSeq(bytes.Trim(v, "[]"), []byte{','}) {
-			if !yield(part) {
-				return
-			}
-		}
+	if v.Kind() == '[' {
+		return record.Elements(v)
 	}
+	return func(yield func(jsontext.Value) bool) { yield(v) }
 }
 
 // appendIndexed writes one of them as appendValue does; ok is false for what has no row.

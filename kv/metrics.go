@@ -40,6 +40,7 @@ func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
 		m.collectors = append(m.collectors, recordsGauge(s, k))
 	}
 	m.collectors = append(m.collectors, clockGauges(s)...)
+	m.collectors = append(m.collectors, reviewGauges(s)...)
 	m.collectors = append(m.collectors, s.disk.gauges()...)
 	if reg != nil {
 		reg.MustRegister(m.collectors...)

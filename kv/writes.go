@@ -124,7 +124,7 @@ func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 		}
 	}
 	if p.revoked {
-		a.flag(needsReview)
+		a.flag(FlagNeedsReview)
 	}
 	if a.before == nil {
 		return o.ownID(p, a.kind, a.id)

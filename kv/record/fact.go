@@ -40,6 +40,6 @@ func observed(lookup Flags, rows ...Field) []Field {
 		{"at", DateTime{}, Required, ``},
 		{"clock_offset_ms", Integer{Min: -MaxID, Max: MaxID}, Null, ``},
 		{"nonce", Hash{}, Null | lookup, ``},
-		{"flags", Texts{}, 0, `[]`},
+		{"flags", Texts{}, Indexed, `[]`},
 	}, rows...)
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"iter"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -171,26 +172,36 @@ func skipNested(run []byte, i int) int {
 	return len(run)
 }
 
-// elements calls fn with each element of a list in our own encoding.
-func elements(list jsontext.Value, fn func(jsontext.Value)) {
-	if len(list) < 2 || list[0] != '[' {
-		return
-	}
-	list = list[1 : len(list)-1]
-	for i := 0; i < len(list); {
-		end := skipValue(list, i)
-		if end == i {
+// Elements are the elements of a list in our own encoding; anything else has none.
+func Elements(list jsontext.Value) iter.Seq[jsontext.Value] {
+	return func(yield func(jsontext.Value) bool) {
+		if len(list) < 2 || list[0] != '[' {
 			return
 		}
-		fn(list[i:end:end])
-		i = end + 1
+		inner := list[1 : len(list)-1]
+		for i := 0; i < len(inner); {
+			end := skipValue(inner, i)
+			if end == i || !yield(inner[i:end:end]) {
+				return
+			}
+			i = end + 1
+		}
+	}
+}
+
+// elements calls fn with each of them.
+func elements(list jsontext.Value, fn func(jsontext.Value)) {
+	for v := range Elements(list) {
+		fn(v)
 	}
 }
 
 // integers reads a list of integers in our own encoding.
 func integers(list jsontext.Value) []int64 {
 	var out []int64
-	elements(list, func(v jsontext.Value) { out = append(out, integerOf(v)) })
+	for v := range Elements(list) {
+		out = append(out, integerOf(v))
+	}
 	return out
 }
 

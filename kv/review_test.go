@@ -1,0 +1,160 @@
+package kv_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.etcd.io/bbolt"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// reviewed is a store with two events. Its clock is doubted until the test moves it by an hour.
+type reviewed struct {
+	*kv.Store
+	clock    *kvtest.Clock
+	registry *prometheus.Registry
+	events   [2]int64
+	facts    []string // of the first event, that were written by the doubted clock: a check-in, a refused scan, an undo
+}
+
+func newReviewed(t *testing.T, dir string) *reviewed {
+	t.Helper()
+	r := &reviewed{clock: kvtest.NewClock(sunday), registry: prometheus.NewPedanticRegistry()}
+	r.Store = reopenable(t, kv.Config{Dir: dir, Clock: r.clock.Now, Built: sunday.Add(time.Hour), Registerer: r.registry})
+	for i := range r.events {
+		r.events[i] = newEvent(t, r.Store, "")
+		newTicket(t, r.Store, r.events[i], "in", `,"type":"Adult"`)
+	}
+	d := scanned(t, r.Store, door(t, r.Store, r.events[0]), kv.Attempt{Event: r.events[0], Code: "in", Door: "North"}, kv.Admitted)
+	r.clock.Move(time.Second)
+	scanned(t, r.Store, kv.Operator(), kv.Attempt{Event: r.events[0], Code: "other"}, kv.UnknownCode)
+	r.clock.Move(time.Second)
+	undone, err := r.Undo(kv.Operator(), kv.Undoing{Event: r.events[0], CheckinID: d.CheckinID})
+	if err != nil || undone.Outcome != kv.Undone {
+		t.Fatalf("Undo = %v, %v", undone, err)
+	}
+	r.clock.Move(time.Hour)
+	scanned(t, r.Store, kv.Operator(), kv.Attempt{Event: r.events[0], Code: "in"}, kv.Admitted) // its clock is believed
+	r.facts = []string{record.Checkin.Name, record.Scan.Name, record.Undo.Name}
+	return r
+}
+
+// listed are the kinds of the facts that a principal has to review.
+func (r *reviewed) listed(t *testing.T, p kv.Principal, where ...kv.Where) (kinds []string) {
+	t.Helper()
+	page, err := r.Reviews(p, kv.ReviewQuery{Where: where, Limit: 100})
+	if err != nil || page.Count != len(page.Facts) {
+		t.Fatalf("Reviews = %+v, %v", page, err)
+	}
+	for i := range page.Facts {
+		kinds = append(kinds, page.Facts[i].Kind.Name)
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+func (r *reviewed) gauges(t *testing.T) map[string]float64 {
+	t.Helper()
+	families, err := r.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "doorward_facts_to_review" {
+				values[m.GetLabel()[0].GetValue()+" "+m.GetLabel()[1].GetValue()] = m.GetGauge().GetValue()
+			}
+		}
+	}
+	return values
+}
+
+func TestFactsToReviewAreListedAndCounted(t *testing.T) {
+	r := newReviewed(t, folder(t))
+	defer closed(t, r.Store)
+	page, err := r.Reviews(kv.Operator(), kv.ReviewQuery{Limit: 1})
+	if err != nil || page.Count != 3 || len(page.Facts) != 1 {
+		t.Fatalf("Reviews = %+v, %v, want the first of three", page, err)
+	}
+	first := page.Facts[0]
+	if first.Kind != record.Checkin || first.Event != r.events[0] || first.Type != "Adult" || first.Door != "North" || first.Key == 0 ||
+		first.Node != r.Node() || !first.At.Equal(sunday) || !slices.Equal(first.Flags, []string{kv.FlagClockSuspect}) {
+		t.Errorf("the first = %+v", first)
+	}
+	if got := r.listed(t, kv.Operator()); !slices.Equal(got, r.facts) {
+		t.Errorf("to review are %v, want %v", got, r.facts)
+	}
+	if got, want := r.gauges(t), map[string]float64{"clock_suspect checkin": 1, "clock_suspect scan": 1, "clock_suspect undo": 1,
+		"needs_review checkin": 0, "needs_review scan": 0, "needs_review undo": 0}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the gauges are %v, want %v", got, want)
+	}
+	healthy(t, r.Store)
+}
+
+func TestReviewsShowEachKeyItsOwnEvents(t *testing.T) {
+	r := newReviewed(t, folder(t))
+	defer closed(t, r.Store)
+	its := func(i int) kv.Principal {
+		return kvtest.Login(t, r.Store, fmt.Sprintf("event:%d", r.events[i]), "admin:GET")
+	}
+	of := func(event int64) kv.Where { return kv.Where{Field: "event_id", In: []any{event}} }
+	with := func(flag string) kv.Where { return kv.Where{Field: "flags", In: []any{flag}} }
+	for name, c := range map[string]struct {
+		p     kv.Principal
+		where []kv.Where
+		want  []string
+	}{
+		"the event's key":              {its(0), nil, r.facts},
+		"another event's key":          {its(1), nil, nil},
+		"the operator, one event":      {kv.Operator(), []kv.Where{of(r.events[0])}, r.facts},
+		"the operator, the other":      {kv.Operator(), []kv.Where{of(r.events[1])}, nil},
+		"the operator, one flag":       {kv.Operator(), []kv.Where{with(kv.FlagClockSuspect)}, r.facts},
+		"the operator, the other flag": {kv.Operator(), []kv.Where{with(kv.FlagNeedsReview)}, nil},
+	} {
+		if got := r.listed(t, c.p, c.where...); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	for name, where := range map[string]kv.Where{"an event out of sight": of(r.events[0]), "no such flag": with("late")} {
+		var faults record.Faults
+		if _, err := r.Reviews(its(1), kv.ReviewQuery{Where: []kv.Where{where}}); !errors.As(err, &faults) {
+			t.Errorf("%s: %v, want faults", name, err)
+		}
+	}
+	if _, err := r.Reviews(door(t, r.Store, r.events[0]), kv.ReviewQuery{}); !errors.Is(err, kv.ErrForbidden) {
+		t.Errorf("a door's key = %v, want ErrForbidden", err)
+	}
+}
+
+// TestFlagsAreFoundInAnOlderFile: a file of format 3 has no lookups of flags; they are made when it is opened.
+func TestFlagsAreFoundInAnOlderFile(t *testing.T) {
+	dir := folder(t)
+	r := newReviewed(t, dir)
+	closed(t, r.Store)
+	tampered(t, dir, func(tx *bbolt.Tx) error {
+		lookups := tx.Bucket([]byte("lookup"))
+		for _, k := range []*record.Kind{record.Checkin, record.Scan, record.Undo} {
+			prefix := string(append([]byte{k.Number}, "flags\x00"...))
+			c := lookups.Cursor()
+			for key, _ := c.Seek([]byte(prefix)); len(key) >= len(prefix) && string(key[:len(prefix)]) == prefix; key, _ = c.Next() {
+				if err := c.Delete(); err != nil {
+					return err
+				}
+			}
+		}
+		return putFormat(tx, 3)
+	})
+	r.Store = kvtest.OpenConfig(t, kv.Config{Dir: dir, Clock: r.clock.Now})
+	if got := r.listed(t, kv.Operator()); !slices.Equal(got, r.facts) {
+		t.Errorf("to review are %v, want %v", got, r.facts)
+	}
+	healthy(t, r.Store)
+}
