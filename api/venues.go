@@ -109,15 +109,6 @@ func (f *enrolForm) enrolment() (e kv.Enrolment, err error) {
 		faults.Add("event", record.TextRequired)
 	}
 	f.checkIDs(faults.Add)
-	if f.Finance && len(f.Churches) == 0 && !f.Mirror {
-		faults.Add("finance", "Financial entries are taken along with a church alone.")
-	}
-	if f.Mirror && e.Level.Name == kv.EventOf {
-		faults.Add("mirror", "A mirror is enrolled for no single event.")
-	}
-	if f.Mirror {
-		e.Level = kv.Level{Name: kv.Denomination}
-	}
 	if f.DoorData != "" && f.DoorData != "names" && f.DoorData != "labels" {
 		faults.Add("door_data", record.InvalidChoice(f.DoorData))
 	}

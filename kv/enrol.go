@@ -43,13 +43,13 @@ func (s *Store) Enrol(p Principal, e Enrolment) (id int64, code string, ends tim
 	if err := s.Room(Creates); err != nil {
 		return 0, "", ends, err
 	}
-	e.Name = strings.TrimSpace(e.Name)
+	e = e.settled()
 	code = record.MakeCode(draw10())
 	err = s.do(false, func(o *op) error {
 		if err := s.mayEnrol(); err != nil {
 			return err
 		}
-		if faults, err := o.faultsOf(e); err != nil || len(faults) > 0 {
+		if faults, err := o.faultsOf(&e); err != nil || len(faults) > 0 {
 			return orErr(err, faults)
 		}
 		ends = o.now.Add(codeLife)
@@ -67,27 +67,37 @@ func (s *Store) Enrol(p Principal, e Enrolment) (id int64, code string, ends tim
 	return id, code, ends, err
 }
 
-// faultsOf judges what a laptop shall be let in for: of what its level does not see it would be refused every byte.
-func (o *op) faultsOf(e Enrolment) (f record.Faults, err error) {
+// settled is an enrolment with a trimmed name and each event once.
+func (e Enrolment) settled() Enrolment {
+	e.Name = strings.TrimSpace(e.Name)
+	e.Events = slices.Clone(e.Events)
+	slices.Sort(e.Events)
+	e.Events = slices.Compact(e.Events)
+	return e
+}
+
+// faultsOf judges what a laptop shall be let in for: of what its level does not see it would be refused every byte. The churches of a
+// mirror must be there too, though it takes all churches along.
+func (o *op) faultsOf(e *Enrolment) (f record.Faults, err error) {
 	k := Key{Name: e.Name, Level: e.Level}
 	f = k.faults()
-	there := func(kind *record.Kind, id int64) bool {
-		ok := o.lists.kind(kind).all.contains(record.Int(id))
-		if !ok {
-			f.Add(kind.Name, record.InvalidID(id))
-		}
-		return ok
+	e.checkGrants(f.Add)
+	if err := o.checkName(e.Name, f.Add); err != nil {
+		return nil, err
 	}
 	for _, id := range e.Level.IDs {
 		switch e.Level.Name {
 		case ChurchOf:
-			there(record.Church, id)
+			o.isThere(record.Church, id, f.Add)
 		case EventOf:
-			there(record.Event, id)
+			o.isThere(record.Event, id, f.Add)
 		}
 	}
+	if e.Venue.Mirror && e.Level.Name == ChurchOf {
+		e.Level = Level{Name: Denomination}
+	}
 	for _, id := range e.Events {
-		if !there(record.Event, id) {
+		if !o.isThere(record.Event, id, f.Add) {
 			continue
 		}
 		sees, err := o.seesEvent(Principal{level: e.Level}, id)
@@ -99,6 +109,51 @@ func (o *op) faultsOf(e Enrolment) (f record.Faults, err error) {
 		}
 	}
 	return f, nil
+}
+
+// checkGrants finds grants that a laptop of one event cannot have.
+func (e *Enrolment) checkGrants(wrong func(field, text string)) {
+	if e.Level.Name != EventOf {
+		return
+	}
+	if e.Venue.Finance {
+		wrong("finance", "Financial entries are taken along with a church alone.")
+	}
+	if e.Venue.Mirror {
+		wrong("mirror", "A mirror is enrolled for no single event.")
+	}
+}
+
+// isThere finds fault with the id of a record that is not there.
+func (o *op) isThere(k *record.Kind, id int64, wrong func(field, text string)) bool {
+	ok := o.lists.kind(k).all.contains(record.Int(id))
+	if !ok {
+		wrong(k.Name, record.InvalidID(id))
+	}
+	return ok
+}
+
+// checkName finds fault with a name that another laptop has. One that is revoked, and one that never brought its code, which is too old
+// now, does not count.
+func (o *op) checkName(name string, wrong func(field, text string)) error {
+	for _, id := range o.idsOf(record.Node) {
+		st, err := o.load(record.Node, id)
+		if err != nil {
+			return err
+		}
+		d, err := st.decode(record.Node)
+		if err != nil {
+			return err
+		}
+		ends, _ := timeOf(d.Value("code_expires_at")) // it has one
+		_, revoked := timeOf(d.Value("revoked_at"))
+		waits := d.Int("key_id") != 0 || o.now.Before(ends)
+		if strings.EqualFold(d.Text("name"), name) && waits && !revoked {
+			wrong("name", fmt.Sprintf("Laptop %d has this name: choose another one, or revoke that laptop first.", id.Int()))
+			return nil
+		}
+	}
+	return nil
 }
 
 func (e *Enrolment) doc() *record.Doc {

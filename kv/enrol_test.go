@@ -245,3 +245,42 @@ func TestJoinTakesAnEmptyStoreOver(t *testing.T) {
 		t.Errorf("Verify() = %+v, %v", rep, err)
 	}
 }
+
+// TestNoTwoLaptopsHaveOneName: in lists and commands nobody could tell them apart. One that is revoked, and one whose code nobody has
+// brought in time, does not count.
+func TestNoTwoLaptopsHaveOneName(t *testing.T) {
+	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+	s, event, first, code := invited(t, clock)
+	enrols := func(name string, want bool) (id int64) {
+		t.Helper()
+		id, _, _, err := s.Enrol(kv.Operator(), kv.Enrolment{Name: name, Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}})
+		var faults record.Faults
+		switch {
+		case want && err != nil:
+			t.Errorf("Enrol(%q) = %v", name, err)
+		case !want && (!errors.As(err, &faults) || !strings.Contains(strings.Join(faults["name"], ""), "Laptop 1 has this name")):
+			t.Errorf("Enrol(%q) = %v, want a fault that names laptop 1", name, err)
+		}
+		return id
+	}
+	enrols(" North ", false) // its code waits
+	clock.Move(25 * time.Hour)
+	second := enrols("north", true)
+	if err := s.RevokeVenue(kv.Operator(), second); err != nil {
+		t.Fatal(err)
+	}
+	enrols("north", true)
+	if _, err := s.Exchange(code, kv.Joiner{Node: laptopNode}); !errors.Is(err, kv.ErrCode) {
+		t.Fatalf("Exchange of the old code = %v", err)
+	}
+	s, event, first, code = invited(t, clock)
+	if _, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")}); err != nil {
+		t.Fatal(err)
+	}
+	clock.Move(25 * time.Hour)
+	enrols("north", false) // it has joined
+	if err := s.RevokeVenue(kv.Operator(), first); err != nil {
+		t.Fatal(err)
+	}
+	enrols("north", true)
+}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oklog/ulid/v2"
+
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
@@ -55,7 +57,7 @@ func passing(t testing.TB, at string) (k *known, next int64, passes *kv.Store) {
 // enrols enrols the laptop by a code, as the centre tells nobody else of erasures.
 func (k *known) enrols(t testing.TB, l kv.Level) kv.Credential {
 	t.Helper()
-	_, code, _, err := k.Enrol(kv.Operator(), kv.Enrolment{Name: "late", Level: l, Venue: kv.Venue{Names: true}})
+	_, code, _, err := k.Enrol(kv.Operator(), kv.Enrolment{Name: ulid.Make().String(), Level: l, Venue: kv.Venue{Names: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

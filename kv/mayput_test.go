@@ -74,7 +74,7 @@ func TestNoLaptopIsEnrolledForAnEventThatItsChurchDoesNotSee(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, _, err = s.Enrol(kv.Operator(), kv.Enrolment{Name: "north", Level: l, Events: c.events})
+		_, _, _, err = s.Enrol(kv.Operator(), kv.Enrolment{Name: "north " + c.level + fmt.Sprint(c.events), Level: l, Events: c.events})
 		var faults record.Faults
 		if errors.As(err, &faults); (err != nil) != (c.want != "") || strings.Join(faults["event"], " ") != c.want {
 			t.Errorf("Enrol(%s with %v) = %v %v, want %q", c.level, c.events, err, faults, c.want)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oklog/ulid/v2"
+
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
@@ -28,7 +30,7 @@ func (g *givenTwice) gives(t testing.TB, s *kv.Store, body string, args ...any) 
 func newGivenTwice(t testing.TB) *givenTwice {
 	t.Helper()
 	g := &givenTwice{joined: atOneEvent(t)}
-	_, code, _, err := g.centre.Enrol(kv.Operator(), kv.Enrolment{Name: "laptop", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Venue: kv.Venue{Names: true}})
+	_, code, _, err := g.centre.Enrol(kv.Operator(), kv.Enrolment{Name: ulid.Make().String(), Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Venue: kv.Venue{Names: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,6 +120,12 @@ func centre(address string, insecure bool) (site, code string, reach Reach, err 
 	return "", "", 0, ErrPlain
 }
 
+// CheckCentre answers nil where a store could join at an address, as far as the address tells: ErrURL, ErrPlain.
+func CheckCentre(address string, insecure bool) error {
+	_, _, _, err := centre(address, insecure)
+	return err
+}
+
 // JoinConfig says which centre a store joins, and by what code.
 type JoinConfig struct {
 	Store    *kv.Store

@@ -23,7 +23,7 @@ func (w *town) code(name string) string {
 // enrolled is what a laptop is told that has exchanged its code; its secret is "secret".
 func (w *town) enrolled(node string) kv.Credential {
 	w.Helper()
-	c, err := w.centre.Exchange(w.code("north"), kv.Joiner{Node: node, Secret: kv.HashSecret("secret")})
+	c, err := w.centre.Exchange(w.code(node), kv.Joiner{Node: node, Secret: kv.HashSecret("secret")})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func TestALaptopEnrolledForTheNextEventHandsOverTheLast(t *testing.T) {
 		last, next := w.event, w.churchEvent(w.centre, church, "2040-01-08T21:00:00Z")
 		w.sell(w.centre, "first")
 		at := func(event int64) kv.Enrolment {
-			return kv.Enrolment{Name: "door", Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}, Venue: kv.Venue{Names: true}}
+			return kv.Enrolment{Name: fmt.Sprint("door of event ", event), Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}, Venue: kv.Venue{Names: true}}
 		}
 		w.enrolFor(w.laptop, at(last))
 		w.visits(w.laptop)

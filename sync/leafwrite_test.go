@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oklog/ulid/v2"
+
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
@@ -188,7 +190,7 @@ func (w *town) hears(v *sync.Venue, database string) {
 // enrolFor makes a store one of the centre's, for what an enrolment says.
 func (w *town) enrolFor(laptop *kv.Store, e kv.Enrolment) {
 	w.Helper()
-	e.Name = "north"
+	e.Name = ulid.Make().String() // no two laptops have one name
 	_, code, _, err := w.centre.Enrol(kv.Operator(), e)
 	if err != nil {
 		w.Fatal(err)

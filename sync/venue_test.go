@@ -198,15 +198,15 @@ func TestIDsOfALaptopAreLeased(t *testing.T) {
 // TestALaptopJoinsAnew: it shows by the key that it has that it is the same, so nobody has to revoke it for a second code.
 func TestALaptopJoinsAnew(t *testing.T) {
 	w := newTown(t)
-	join := func() kv.Upstream {
+	join := func(name string) kv.Upstream {
 		t.Helper()
-		u, err := sync.Join(t.Context(), sync.JoinConfig{Store: w.laptop, URL: w.url, Code: w.code("north")})
+		u, err := sync.Join(t.Context(), sync.JoinConfig{Store: w.laptop, URL: w.url, Code: w.code(name)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return u
 	}
-	first, second := join(), join()
+	first, second := join("north"), join("north again")
 	if _, err := w.centre.Login(first.Key, first.Secret); !errors.Is(err, kv.ErrRevoked) {
 		t.Errorf("the first key after a second enrolment = %v, want ErrRevoked", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -15,6 +16,9 @@ import (
 	qrcode "github.com/skip2/go-qrcode"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"doorward/kv/record"
+	"doorward/sync"
 )
 
 func (m *Main) venueCommand(set *settings) *cobra.Command {
@@ -93,13 +97,10 @@ func (c *control) enrol(ctx context.Context, e enrolment) (in invited, err error
 
 // printCode says what to do at the laptop.
 func (m *Main) printCode(set *settings, in invited) error {
-	where := shell([]string{in.URL})
-	if in.URL == "" {
-		where = "--upstream URL --code " + in.Code
-	}
-	fmt.Fprintf(m.Stdout, "code  %s\n\nIt works once, until %s. At the laptop:\n  doorward venue join --data DIR %s\n",
-		in.Code, in.Expires.In(set.zone).Format("Monday, 2 January 2006, 15:04 MST"), where)
-	if out, ok := m.Stdout.(*stdout); !ok || in.URL == "" || !isTerminal(out.w) {
+	about, join := in.instruct()
+	fmt.Fprintf(m.Stdout, "code  %s\n\nIt works once, until %s.%s At the laptop%s:\n  doorward venue join --data DIR %s\n",
+		in.Code, in.Expires.In(set.zone).Format("Monday, 2 January 2006, 15:04 MST"), about.before, about.after, join)
+	if out, ok := m.Stdout.(*stdout); !ok || in.plain() != nil || !isTerminal(out.w) {
 		return nil
 	}
 	q, err := qrcode.New(in.URL, qrcode.Medium)
@@ -108,6 +109,32 @@ func (m *Main) printCode(set *settings, in invited) error {
 	}
 	_, err = fmt.Fprintf(m.Stdout, "\n%s", q.ToSmallString(false))
 	return err
+}
+
+// plain answers why a laptop would not join at the address as it is; nil where it would.
+func (in *invited) plain() error { return sync.CheckCentre(in.URL, false) }
+
+// guidance is what is said before and after the words "At the laptop".
+type guidance struct{ before, after string }
+
+// instruct is what the operator has to know, and what stands behind the folder in a command that join takes.
+func (in *invited) instruct() (g guidance, args string) {
+	switch err := in.plain(); {
+	case in.URL == "":
+		g.before = " No server runs on this folder, so the address of the centre is not known."
+		g.after = ", with that address in the place of ADDRESS"
+		return g, "--upstream ADDRESS --code " + in.Code
+	case errors.Is(err, sync.ErrPlain):
+		g.before = " The address of the centre is http://, where everybody on the way can read all:\n" +
+			"better serve with --public-url https://NAME, which a proxy answers, and enrol the laptop then."
+		g.after = ", if you trust the network as it is"
+		return g, "--insecure " + shell([]string{in.URL})
+	case strings.HasPrefix(in.URL, "http://"):
+		g.before = " The address of the centre is one of this machine alone:\n" +
+			"for another machine serve with --public-url https://NAME, which a proxy answers, and enrol the laptop then."
+		g.after = ", if that is this machine too"
+	}
+	return g, shell([]string{in.URL})
 }
 
 func isTerminal(w any) bool {
@@ -222,17 +249,17 @@ func (m *Main) printVenues(set *settings, all []venue) error {
 
 // venueEndCommand is revoke or wipe.
 func (m *Main) venueEndCommand(set *settings, verb, done string) *cobra.Command {
-	cmd := &cobra.Command{Use: verb + " ID", Short: map[string]string{
+	cmd := &cobra.Command{Use: verb + " ID|NAME", Short: map[string]string{
 		"revoke": "End what a laptop may; its check-ins are still taken, and marked",
 		"wipe":   "Revoke a laptop and have it wipe its folder when it is met next",
 	}[verb], Args: words(1)}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id, err := strconv.ParseInt(args[0], 10, 64)
-		if err != nil {
-			return usageError{fmt.Errorf("%s is no laptop's ID; venue list shows them", args[0])}
-		}
 		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
+			id, err := c.laptop(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
 			path := "/control/venue/" + strconv.FormatInt(id, 10) + "/" + verb
 			if _, err := c.call(cmd.Context(), request{method: http.MethodPost, path: path}); err != nil {
 				return fmt.Errorf("laptop %d: %w", id, err)
@@ -240,9 +267,46 @@ func (m *Main) venueEndCommand(set *settings, verb, done string) *cobra.Command 
 			if *asJSON {
 				return m.printJSON(map[string]any{"id": id, verb: true})
 			}
-			_, err := fmt.Fprintf(m.Stdout, "laptop %d %s\n", id, done)
+			_, err = fmt.Fprintf(m.Stdout, "laptop %d %s\n", id, done)
 			return err
 		})
 	}
 	return cmd
+}
+
+// laptop finds the id of a laptop by its id or its name.
+func (c *control) laptop(ctx context.Context, arg string) (int64, error) {
+	all, err := listAll[venue](ctx, c, "/admin/v1/venues/")
+	if err != nil {
+		return 0, err
+	}
+	return laptopOf(all, arg)
+}
+
+// laptopOf is the id of the one laptop that has an id or a name. Of several of one name those that are revoked do not count, if another
+// one is not.
+func laptopOf(all []venue, arg string) (int64, error) {
+	var live, revoked []string
+	id, err := strconv.ParseInt(arg, 10, 64)
+	for i := range all {
+		switch v := &all[i]; {
+		case err == nil && v.ID == id:
+			return id, nil
+		case !strings.EqualFold(v.Name, strings.TrimSpace(arg)):
+		case v.Revoked:
+			revoked = append(revoked, strconv.FormatInt(v.ID, 10))
+		default:
+			live = append(live, strconv.FormatInt(v.ID, 10))
+		}
+	}
+	if len(live) == 0 {
+		live = revoked
+	}
+	switch len(live) {
+	case 0:
+		return 0, usageError{fmt.Errorf("no laptop has the ID or name %q; venue list shows them", arg)}
+	case 1:
+		return strconv.ParseInt(live[0], 10, 64)
+	}
+	return 0, usageError{fmt.Errorf("several laptops have the name %q: say the ID, one of %s", arg, record.Listed(live))}
 }

@@ -10,6 +10,18 @@ import (
 // Faults are what is wrong with a body: field → sentences, in the words of the contract.
 type Faults map[string][]string
 
+// MaxListed is how many words a list in a message or an answer has at most, where it is no page of a list.
+const MaxListed = 100
+
+// Listed is a list as messages have it: at most MaxListed of the words, and how many more there are.
+func Listed(words []string) string {
+	shown := strings.Join(words[:min(len(words), MaxListed)], ", ")
+	if more := len(words) - MaxListed; more > 0 {
+		shown += fmt.Sprintf(" and %d more", more)
+	}
+	return shown
+}
+
 // Add notes one fault of a field.
 func (f *Faults) Add(field, text string) {
 	if *f == nil {
