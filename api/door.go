@@ -37,10 +37,10 @@ type ruling struct {
 	Message    string         `json:"message"`
 }
 
-func rulingOf(d kv.Decision) ruling {
+func rulingOf(d kv.Decision, message string) ruling {
 	v := ruling{
 		Outcome: d.Outcome, CheckinID: orNull(d.CheckinID), AdmittedAt: orNullTime(d.AdmittedAt), Door: orNull(d.Door),
-		Label: orNull(d.Label), Type: orNull(d.Type), Order: orNull(d.Order), Message: messages[d.Outcome],
+		Label: orNull(d.Label), Type: orNull(d.Type), Order: orNull(d.Order), Message: message,
 	}
 	if !d.AdmittedAt.IsZero() {
 		v.SecondsAgo = &d.SecondsAgo
@@ -121,7 +121,7 @@ func readUndo(x *exchange) (u kv.Undoing, err error) {
 // answerDecision answers with a decision.
 func answerDecision(x *exchange, d kv.Decision) error {
 	markReplayed(x, d.Replayed)
-	body, err := json.Marshal(rulingOf(d))
+	body, err := json.Marshal(rulingOf(d, x.message(d.Outcome)))
 	if err != nil {
 		return err
 	}

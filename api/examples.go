@@ -142,10 +142,10 @@ func ownExamples() map[string]any {
 	made := key
 	made.Secret = "shown-this-once"
 	return map[string]any{
-		"ruling":  rulingOf(admitted),
+		"ruling":  rulingOf(admitted, messages[kv.Admitted]),
 		"new_key": made,
 		"key":     listedKey{key, null},
-		"scans_report": map[string]any{"results": []any{scanned{rulingOf(admitted), nil, false, at, &nonce},
+		"scans_report": map[string]any{"results": []any{scanned{rulingOf(admitted, messages[kv.Admitted]), nil, false, at, &nonce},
 			refusedScan{errorView{"VALIDATION_ERROR", "The given data was invalid.", record.Faults{"code": {record.TextRequired}}}, at, nil}}},
 		"status": viewStatus(7, kv.Status{Issued: 150, Admitted: 96, Outcomes: map[kv.Outcome]int{kv.Admitted: 96, kv.Unpaid: 2},
 			Types: map[string]kv.TypeCount{kind: {Issued: 150, Admitted: 96}}, Doors: map[string]int{door: 96},

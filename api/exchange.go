@@ -124,6 +124,9 @@ func (t *traces) begin(s *Server, w http.ResponseWriter, r *http.Request) *excha
 		h["X-Request-Id"] = []string{x.id}
 	}
 	h["Cache-Control"] = noStore
+	if x.store().IsRevoked() {
+		h[RevokedHeader] = yes
+	}
 	return x
 }
 

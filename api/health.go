@@ -59,6 +59,9 @@ func unwell(s *kv.Store) (reasons []string) {
 	case n > 1:
 		reasons = append(reasons, fmt.Sprintf("%d stored values are damaged and are not served: doorward verify names them.", n))
 	}
+	if s.IsRevoked() {
+		reasons = append(reasons, revokedText)
+	}
 	if s.ErasuresUnfinished() > 0 {
 		reasons = append(reasons, "Something that is to be erased could not be: nobody is shown it, and it is tried again.")
 	}

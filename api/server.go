@@ -130,7 +130,7 @@ func corsOptions(origins []string) cors.Options {
 		AllowedHeaders: []string{"Authorization", "Content-Type", "If-Match", "If-None-Match", "Idempotency-Key",
 			"X-Idempotency-Key", "X-Request-Id", "X-Door", "X-API-Version"},
 		ExposedHeaders: []string{"ETag", "Location", "Retry-After", "X-Request-Id", "X-Checkin-Id", "X-Checkin-At",
-			"Idempotency-Replayed", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Search"},
+			"Idempotency-Replayed", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Search", RevokedHeader},
 		MaxAge:             600,
 		OptionsPassthrough: true,
 	}

@@ -77,14 +77,25 @@ func (o *op) putFact(k *record.Kind, p Principal, f *fact, more func(*record.Dra
 	if f.nonce != "" {
 		d.Text("nonce", f.nonce)
 	}
-	if o.doubted {
-		d.Raw("flags", record.TextList(FlagClockSuspect))
+	if flags := o.flags(); len(flags) > 0 {
+		d.Raw("flags", record.TextList(flags...))
 	}
 	if more != nil {
 		more(&d)
 	}
 	o.writeFact(k, p, f, at, &d)
 	return at
+}
+
+// flags are those of a fact that is written now.
+func (o *op) flags() (flags []string) {
+	if o.doubted {
+		flags = append(flags, FlagClockSuspect)
+	}
+	if o.store.IsRevoked() {
+		flags = append(flags, FlagNeedsReview)
+	}
+	return flags
 }
 
 // writeFact stores a new fact and its lookups.

@@ -37,6 +37,11 @@ type Key struct {
 	Node        Venue
 }
 
+// Works tells a key by which somebody can log in at a moment. That of a laptop is for its replication alone.
+func (k *Key) Works(now time.Time) bool {
+	return k.Node.Node == "" && k.Revoked.IsZero() && (k.Expires.IsZero() || now.Before(k.Expires))
+}
+
 // eachKey calls fn with every key, in order of the ids; with none that is damaged, which lets nobody in and harms no other.
 func (v *sight) eachKey(fn func(k Key, hash [sha256.Size]byte)) error {
 	all := v.lists.kind(record.APIKey).all

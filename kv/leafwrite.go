@@ -21,10 +21,10 @@ func (o *op) mayLeave(k *record.Kind, before *stored, next [2]record.Scope) erro
 	}
 	u := o.store.joined.Load()
 	switch {
+	case u.Revoked:
+		return refused("this laptop is revoked at its centre: it sells and edits nothing more; check-ins are still recorded, for review")
 	case u.Epoch == "":
 		return nil
-	case u.Revoked:
-		return refused("this laptop is revoked: its centre takes nothing from it but scans")
 	case !written:
 		return refused("this kind of record is changed at the centre alone")
 	case next == ([2]record.Scope{}):

@@ -13,7 +13,7 @@ import (
 
 // The flags of facts that staff have to review.
 const (
-	FlagNeedsReview  = "needs_review"  // a laptop brought the fact after it was revoked
+	FlagNeedsReview  = "needs_review"  // a laptop wrote or brought the fact after it was revoked
 	FlagClockSuspect = "clock_suspect" // the machine's clock was doubted when the fact was written
 )
 

@@ -154,7 +154,9 @@ func (x *visit) takeKeys(ctx context.Context) error {
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	_, err = own.write(ctx, keys)
+	if _, err = own.write(ctx, keys); err == nil {
+		x.config.Logger.Info("keys have come from the centre, and work here too", "keys", len(missing))
+	}
 	return err
 }
 

@@ -146,6 +146,9 @@ func (v *Venue) say(err error) {
 	}
 	v.said = text
 	switch {
+	case errors.Is(err, errEnded):
+		v.config.Logger.Error("this laptop is revoked at the centre: it sells and edits nothing more; its check-ins are recorded for review")
+		return
 	case noRoom(err):
 		v.config.Logger.Warn(roomGone, "cause", err)
 		return

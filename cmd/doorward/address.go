@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 
 	"doorward/kv"
+	"doorward/kv/record"
 )
 
 // greet says where the server is and, where there is no key yet, how to make one; then it tells who waits for it. After a restore that is known.
@@ -27,13 +29,40 @@ func (m *Main) greet(s *serving, store *kv.Store, address string) {
 		}
 		fmt.Fprintf(m.Stdout, "%s%s%s/\n", said, site, phone)
 	}
-	if keys, err := store.Keys(kv.Operator()); err == nil && len(keys) == 0 {
-		fmt.Fprintf(m.Stdout, "There is no key yet. The first one is made with:\n  %s keys add --data %s --name admin --level denomination --allow '*:*'\n",
-			shell([]string{m.Name}), shell([]string{s.data}))
-	}
+	m.greetKeys(s, store)
 	if m.Ready != nil {
 		m.Ready(address)
 	}
+}
+
+// greetKeys says how the first key is made. A laptop needs none of its own: it says which keys work there.
+func (m *Main) greetKeys(s *serving, store *kv.Store) {
+	keys, err := store.Keys(kv.Operator())
+	u, joined, failed := store.Upstream()
+	if err != nil || failed != nil {
+		return // whoever needs them is told
+	}
+	switch names := working(keys, store.Now()); {
+	case !joined && len(keys) == 0:
+		fmt.Fprintf(m.Stdout, "There is no key yet. The first one is made with:\n  %s keys add --data %s --name admin --level denomination --allow '*:*'\n",
+			shell([]string{m.Name}), shell([]string{s.data}))
+	case joined && u.Revoked:
+		fmt.Fprintf(m.Stdout, "This laptop (%s) is REVOKED at %s: it sells and edits nothing more. Its check-ins are still taken there, for review.\n", u.Name, u.URL)
+	case joined && len(names) == 0:
+		fmt.Fprintf(m.Stdout, "This laptop is %s at %s. The keys of its doors come from there; none has come yet.\n", u.Name, u.URL)
+	case joined:
+		fmt.Fprintf(m.Stdout, "This laptop is %s at %s. Keys that work here: %s\n", u.Name, u.URL, record.Listed(names))
+	}
+}
+
+// working are the keys by which somebody can log in now, each with its level.
+func working(keys []kv.Key, now time.Time) (names []string) {
+	for i := range keys {
+		if k := &keys[i]; k.Works(now) {
+			names = append(names, fmt.Sprintf("%s (%s)", k.Name, k.Level.String()))
+		}
+	}
+	return names
 }
 
 // reachedAt are the addresses that a browser on this machine uses, and those that phones use where the server answers at all

@@ -27,7 +27,8 @@ type control struct {
 	client   *http.Client
 	served   bool // a server has the store open
 	progress *progress
-	fresh    *fresh // nil: the store was there before
+	fresh    *fresh    // nil: the store was there before
+	warn     io.Writer // is told once that the store is of a laptop that is revoked; nil = nobody is
 	close    func() error
 }
 
@@ -174,7 +175,12 @@ func (c *control) send(ctx context.Context, r request) (*http.Response, error) {
 		return nil, errStopped
 	case err != nil:
 		return nil, fmt.Errorf("the server did not answer: %w", err)
-	case resp.StatusCode >= http.StatusBadRequest:
+	}
+	if c.warn != nil && resp.Header.Get(api.RevokedHeader) != "" {
+		fmt.Fprintln(c.warn, "this laptop is REVOKED at its centre: it sells and edits nothing more; check-ins are still recorded, for review")
+		c.warn = nil
+	}
+	if resp.StatusCode >= http.StatusBadRequest {
 		defer func() { _ = resp.Body.Close() }() // read to its end below
 		return nil, refusal(resp)
 	}

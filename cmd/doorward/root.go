@@ -202,6 +202,7 @@ func (m *Main) on(ctx context.Context, o opening, do func(*control) error) error
 	if err != nil {
 		return err
 	}
+	c.warn = m.Stderr
 	if err := do(c); err != nil {
 		_ = c.giveUp() // the first error is the one to tell
 		return err
