@@ -112,6 +112,16 @@ func (o outlook) backlog() (n int, oldest time.Time, err error) {
 	return n, oldest, nil
 }
 
+// Unsent is how many changes of a store its centre has not said that it has; 0 where it has joined none.
+func Unsent(s *kv.Store) (int, error) {
+	u, joined, err := s.Upstream()
+	if err != nil || !joined {
+		return 0, err
+	}
+	n, _, err := outlook{s, u}.backlog()
+	return n, err
+}
+
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -31,7 +31,7 @@ type copying struct {
 const replicateHelp = `Copy documents from SRC to DST, each a folder, an address, or a file that ends in .ndjson.zst.
 
 What DST has already is not copied again, and a command that was cut off goes on where it was. A folder may be one that serve runs
-on. An address ends with the name of a database, or with /sync and means all that the server shows. It may hold KEY:SECRET@;
+on. SRC may also be a store's file that ends in .db, as one that restore has kept. An address ends with the name of a database, or with /sync and means all that the server shows. It may hold KEY:SECRET@;
 --key and --secret-file keep them out of the command line. It is https://, or http:// on this machine.
 
 Without --db these databases are copied: the one that an address or a file names; else "records" and all free databases that SRC

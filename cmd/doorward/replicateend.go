@@ -33,6 +33,8 @@ func (m *Main) openEnd(ctx context.Context, c *copying, place string, target boo
 	switch {
 	case isAddress(place):
 		return c.address(place)
+	case !target && isStoreFile(place):
+		return m.storeFileEnd(ctx, c, place)
 	case !strings.HasSuffix(place, ".ndjson.zst"):
 		return m.folderEnd(ctx, c, place, target)
 	case target:

@@ -27,6 +27,8 @@ type restored struct {
 	Epoch string `json:"epoch"` // the new one
 	Seq   uint64 `json:"seq"`   // of the latest change in the backup
 	Kept  string `json:"kept"`  // the file that was replaced; "" = there was none
+
+	Unsent *int `json:"unsent"` // changes of a laptop in that file which never reached its centre; nil = not known, or no file
 }
 
 func (m *Main) restoreCommand(set *settings) *cobra.Command {
@@ -46,6 +48,11 @@ func (m *Main) restoreCommand(set *settings) *cobra.Command {
 		case err != nil:
 			return err
 		}
+		if done.Kept != "" {
+			if n, err := m.unsent(cmd.Context(), set, done.Kept); err == nil { // else the file is damaged, and may be why it was replaced
+				done.Unsent = &n
+			}
+		}
 		if *asJSON {
 			return m.printJSON(done)
 		}
@@ -53,6 +60,7 @@ func (m *Main) restoreCommand(set *settings) *cobra.Command {
 		if done.Kept != "" {
 			fmt.Fprintf(m.Stdout, "the store before is kept as %s\n", done.Kept)
 		}
+		m.tellUnsent(set, &done)
 		return nil
 	}
 	return cmd
