@@ -17,7 +17,8 @@ type erasedView struct {
 	Conflicts   int      `json:"conflicts"`
 	Refusals    int      `json:"refusals"`
 	Answers     int      `json:"answers"`
-	Free        []string `json:"free_databases"` // their documents are nobody's but their writers': whether one tells of the person is for the operator to look
+	MoreFree    int      `json:"free_databases_more,omitzero"`
+	Free        []string `json:"free_databases"` // the first 100; their documents are nobody's but their writers': whether one tells of the person is for the operator to look
 	olderFiles  `json:",inline"`
 }
 
@@ -65,7 +66,8 @@ func controlErase(x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return x.object(erasedView{id.Int(), e.Tickets, e.Memberships, e.Conflicts, e.Refusals, e.Answers, free, older})
+	free, more := record.First(free)
+	return x.object(erasedView{id.Int(), e.Tickets, e.Memberships, e.Conflicts, e.Refusals, e.Answers, more, free, older})
 }
 
 // freeDatabases are the names of the databases whose documents are not records.

@@ -89,7 +89,7 @@ func explain(err error) problem {
 	)
 	switch {
 	case errors.As(err, &faults):
-		return problem{400, "VALIDATION_ERROR", "The given data was invalid.", faults}
+		return problem{400, "VALIDATION_ERROR", "The given data was invalid.", faults.Cut()}
 	case errors.As(err, &syntax):
 		return problem{400, "INVALID_REQUEST", syntax.Error(), nil}
 	case errors.As(err, &forbidden):

@@ -20,7 +20,8 @@ import (
 type venueView struct {
 	ID          int64          `json:"id"`
 	Name        string         `json:"name"`
-	Scopes      []string       `json:"scopes"`
+	Scopes      []string       `json:"scopes"`               // the first 100
+	MoreScopes  int            `json:"scopes_more,omitzero"` // how many there are besides
 	LastContact jsontext.Value `json:"last_contact"`
 	Backlog     *int           `json:"backlog"`
 	Offset      *int64         `json:"clock_offset_ms"`
@@ -31,9 +32,10 @@ type venueView struct {
 
 func viewVenue(e kv.Enrolled) venueView {
 	v := venueView{
-		ID: e.ID, Name: e.Name, Scopes: append([]string{}, e.Scopes...), LastContact: orNullTime(e.Contact.At), Offset: e.Contact.Offset,
+		ID: e.ID, Name: e.Name, LastContact: orNullTime(e.Contact.At), Offset: e.Contact.Offset,
 		Revoked: !e.Revoked.IsZero(), Wiped: !e.Wiped.IsZero(),
 	}
+	v.Scopes, v.MoreScopes = record.First(append([]string{}, e.Scopes...))
 	if !e.Contact.At.IsZero() {
 		v.Backlog, v.Version = &e.Contact.Backlog, &e.Contact.Version
 	}

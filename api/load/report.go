@@ -201,6 +201,7 @@ func ofFaults(line int, faults record.Faults, column func(string) string) Reject
 		fields = append(fields, f)
 	}
 	slices.Sort(fields)
+	faults = faults.Cut()
 	r := Rejection{Line: line}
 	for i, f := range fields {
 		if i == 0 {

@@ -197,6 +197,7 @@ type venue struct {
 	ID          int64    `json:"id"`
 	Name        string   `json:"name"`
 	Scopes      []string `json:"scopes"`
+	MoreScopes  int      `json:"scopes_more,omitempty"`
 	LastContact *string  `json:"last_contact"`
 	Backlog     *int     `json:"backlog"`
 	Offset      *int64   `json:"clock_offset_ms"`
@@ -242,7 +243,7 @@ func (m *Main) printVenues(set *settings, all []venue) error {
 		case v.Revoked:
 			revoked = "revoked"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", v.ID, v.Name, strings.Join(v.Scopes, ","), met, backlog, revoked)
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", v.ID, v.Name, record.ListedOf(v.Scopes, v.MoreScopes), met, backlog, revoked)
 	}
 	return w.Flush()
 }
