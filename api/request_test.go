@@ -103,6 +103,14 @@ func TestRequestOutOfScopeIsAsMissing(t *testing.T) {
 			t.Errorf("GET %s = %d %s, want the bytes of a missing one: %s", pair[0], far.status, far.body, none.body)
 		}
 	}
+	for _, by := range []*site{s, w.as(fmt.Sprintf("event:%d", w.event))} { // whose level sees no group at all: its 404 comes before any 403
+		for _, body := range []string{fmt.Sprintf(`{"person":%d}`, w.person), `{"person":99}`} {
+			far, none := by.do("POST", membersPath(w.farGroup), body), by.do("POST", membersPath(99), body)
+			if far.status != 404 || far.body != none.body {
+				t.Errorf("POST to a far group = %d %s, want the bytes of a missing one: %s", far.status, far.body, none.body)
+			}
+		}
+	}
 	s.status(s.do("PATCH", personPath(w.farPerson), `{"full_name":"X"}`), 404)
 	s.status(s.do("DELETE", entryPath(w.farEntry), ""), 404)
 	s.status(s.do("POST", checkinPath(w.farEvent), `{"code":"x"}`), 404)
