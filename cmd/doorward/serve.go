@@ -71,9 +71,6 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	if err := m.checkStore(s.settings); err != nil {
 		return err
 	}
-	if kv.ReadOnly(s.data) {
-		return errReadOnly(s.data)
-	}
 	if os.Getenv("GOMEMLIMIT") == "" { // which the runtime has followed already
 		debug.SetMemoryLimit(frugal)
 	}
@@ -143,6 +140,9 @@ func (s *serving) apply(address string) {
 func (m *Main) prepare(ctx context.Context, s *serving, f *faces) error {
 	if err := s.sound(); err != nil {
 		return err
+	}
+	if kv.ReadOnly(s.data) {
+		return errReadOnly(s.data)
 	}
 	if err := s.certificate.load(); err != nil {
 		return err
