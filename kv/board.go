@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -77,6 +78,7 @@ type tally struct {
 	outcomes map[Outcome]int
 	types    map[string]TypeCount
 	doors    map[string]int
+	scanned  map[string]time.Time  // by door
 	minutes  map[int64]MinuteCount // by Unix minute
 }
 
@@ -89,7 +91,7 @@ type boardTicket struct {
 
 // status copies what has been counted. Minutes that lie ahead of the clock by more than a day are a broken clock's, and left out.
 func (b *board) status(now time.Time) Status {
-	st := Status{Doubles: b.doubles, Outcomes: map[Outcome]int{}, Types: map[string]TypeCount{}, Doors: map[string]int{}, Minutes: []MinuteCount{}}
+	st := Status{Doubles: b.doubles, Outcomes: map[Outcome]int{}, Types: map[string]TypeCount{}, Doors: map[string]int{}, Scanned: maps.Clone(b.scanned), Minutes: []MinuteCount{}}
 	for _, o := range Outcomes() {
 		st.Outcomes[o] = b.outcomes[o]
 	}
@@ -168,6 +170,23 @@ func (b *board) admit(st *stored, by int) {
 	b.count(t, -1)
 	t.admitted += by
 	b.count(t, 1)
+}
+
+// scan notes when a fact was made at its door. The clock of another store may be wrong: its measure against the centre's, which the fact
+// carries, corrects it, and a fact cannot be made later than it came here.
+func (b *board) scan(v *sight, st *stored) {
+	door := record.Unquote(st.body.Member("door"))
+	at, _ := timeOf(st.body.Member("at")) // facts have one
+	if record.Unquote(st.body.Member("node")) != v.store.identity.node {
+		ours, _ := v.store.offset() // 0 at the centre
+		at = at.Add(time.Duration(intOf(st.body.Member("clock_offset_ms"))-ours) * time.Millisecond)
+	}
+	if came := st.updated(); came.Before(at) {
+		at = came
+	}
+	if at.After(b.scanned[door]) {
+		b.scanned[door] = at
+	}
 }
 
 func (b *board) minute(st *stored, admitted, refused int) {

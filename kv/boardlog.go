@@ -1,6 +1,10 @@
 package kv
 
-import "doorward/kv/record"
+import (
+	"time"
+
+	"doorward/kv/record"
+)
 
 // boardPage is how many rows a board reads in one View.
 const boardPage = 2000
@@ -39,7 +43,7 @@ func (b *board) behind(seq uint64) uint64 { return seq - min(seq, b.upto) }
 // rebuild counts everything there is. The log is followed from before the first look.
 func (b *board) rebuild(s *Store) error {
 	b.tickets, b.checkins, b.refused = map[int64]*boardTicket{}, map[record.ID]Outcome{}, map[record.ID]bool{}
-	b.tally = tally{outcomes: map[Outcome]int{}, types: map[string]TypeCount{}, doors: map[string]int{}, minutes: map[int64]MinuteCount{}}
+	b.tally = tally{outcomes: map[Outcome]int{}, types: map[string]TypeCount{}, doors: map[string]int{}, scanned: map[string]time.Time{}, minutes: map[int64]MinuteCount{}}
 	b.upto = s.Seq()
 	for _, k := range boardKinds {
 		var last record.ID
@@ -123,6 +127,7 @@ func (b *board) record(v *sight, k *record.Kind, st *stored) error {
 		}
 		b.ticket(st)
 	case record.Scan:
+		b.scan(v, st)
 		b.refusal(st)
 	case record.Checkin:
 		return b.turn(v, st)
@@ -149,6 +154,7 @@ func (b *board) turn(v *sight, st *stored) error {
 func (b *board) judge(v *sight, st *stored) error {
 	is, err := v.countsAs(st)
 	if err == nil && st.home(record.Checkin) == b.event {
+		b.scan(v, st)
 		b.checkin(st, is)
 	}
 	return err

@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// ClockSlack is how far two clocks may be apart before one of them is doubted.
+const ClockSlack = 2 * time.Minute
+
 // Doubt says why the wall clock is not believed; "" = it is.
 type Doubt string
 

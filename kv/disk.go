@@ -135,6 +135,12 @@ func (s *Store) Shortages() (all []*DiskFull) {
 	return all
 }
 
+// FreeBytes is the room on the disk that the store lies on; ok is false where the system does not say.
+func (s *Store) FreeBytes() (free int64, ok bool) {
+	free, err := s.disk.free()
+	return free, err == nil
+}
+
 // gauges are the disk's figures.
 func (d *disk) gauges() []prometheus.Collector {
 	all := []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -90,26 +90,32 @@ func (s *Store) EventTimes(p Principal, event int64) (t EventTimes, err error) {
 	if err := p.CheckWhole(); err != nil {
 		return t, err
 	}
-	scope := record.Scope{Sort: record.ScopeEvent, ID: event}
 	err = s.view(func(v *sight) error {
-		if t.End, _, err = v.endOf(event); err != nil {
-			return err
+		if t.End, _, err = v.endOf(event); err == nil {
+			t.Scanned, err = v.scannedAt(event)
 		}
-		last := scopeSeqKey(nil, scope, math.MaxUint64)
-		return v.walk(scopeLogBucket, true, appendScope(nil, scope), last, func(_, row []byte) (bool, error) {
-			c, err := parseScopeLog(0, row)
-			if err != nil || c.removed || c.Kind == nil || !c.Kind.Fact {
-				return err == nil, err
-			}
-			st, err := v.loadAny(c.Kind, c.ID)
-			if err != nil || st == nil {
-				return false, orCorrupt(err)
-			}
-			t.Scanned = st.updated()
-			return false, nil
-		})
+		return err
 	})
 	return t, err
+}
+
+// scannedAt is when this store last took a fact of an event; zero = it has none.
+func (v *sight) scannedAt(event int64) (at time.Time, err error) {
+	scope := record.Scope{Sort: record.ScopeEvent, ID: event}
+	last := scopeSeqKey(nil, scope, math.MaxUint64)
+	err = v.walk(scopeLogBucket, true, appendScope(nil, scope), last, func(_, row []byte) (bool, error) {
+		c, err := parseScopeLog(0, row)
+		if err != nil || c.removed || c.Kind == nil || !c.Kind.Fact {
+			return err == nil, err
+		}
+		st, err := v.loadAny(c.Kind, c.ID)
+		if err != nil || st == nil {
+			return false, orCorrupt(err)
+		}
+		at = st.updated()
+		return false, nil
+	})
+	return at, err
 }
 
 func (v *sight) exchanged(e *Enrolled) (all []Exchanged) {

@@ -50,7 +50,7 @@ func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
 
 func sizeGauge(s *Store) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_file_bytes", Help: "Size of the store's file."}, func() float64 {
-		return float64(sizeOf(Path(s.dir)))
+		return float64(s.FileBytes())
 	})
 }
 
@@ -59,6 +59,9 @@ func damagedGauge(s *Store) prometheus.Collector {
 		return float64(s.damaged)
 	})
 }
+
+// FileBytes is the size of the store's file.
+func (s *Store) FileBytes() int64 { return sizeOf(Path(s.dir)) }
 
 func seqGauge(s *Store) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_sequence", Help: "Sequence of the latest change."}, func() float64 {
@@ -91,7 +94,7 @@ func unfinishedGauge(s *Store) prometheus.Collector {
 func recordsGauge(s *Store, k *record.Kind) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "doorward_store_records", Help: "Live records by kind.", ConstLabels: prometheus.Labels{"kind": k.Name},
-	}, func() float64 { return float64(s.current().kind(k).all.len()) })
+	}, func() float64 { return float64(s.live(k)) })
 }
 
 func clockGauges(s *Store) []prometheus.Collector {

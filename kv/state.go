@@ -79,7 +79,7 @@ func (s *state) observe(stamp uint64, now time.Time) {
 
 // doubtSlack is how far the wall clock may lie behind the latest commit before that commit's time is doubted instead, and how
 // far from a peer's before it is doubted itself.
-const doubtSlack = 2 * time.Minute
+const doubtSlack = ClockSlack
 
 // commitTime is the stamp of a commit made now: never earlier than the one before, unless that lies too far ahead of a
 // clock that is not doubted (design.md §3). jumped tells that it went back.

@@ -15,8 +15,9 @@ type Status struct {
 	Doubles  int             // what DoubleEntries lists
 	Outcomes map[Outcome]int // of check-ins and refusals
 	Types    map[string]TypeCount
-	Doors    map[string]int // admitted
-	Minutes  []MinuteCount  // the latest of them, oldest first
+	Doors    map[string]int       // admitted
+	Scanned  map[string]time.Time // by door, the last check-in or refusal that was made there, by this machine's clock
+	Minutes  []MinuteCount        // the latest of them, oldest first
 }
 
 // TypeCount is what there is of a ticket's type.
