@@ -18,6 +18,7 @@ import (
 // Control answers the command line: what the operator does to the whole store, and all of /admin/v1, without a key. It must
 // only ever be reachable by the owner of the store's folder: through a Unix socket in it, or in the process that opened it.
 //
+//	GET  /control/status?event=7                                             → overview
 //	POST /control/import?kind=ticket&event=7&…, as /admin/v1/import/         body: the file    → progress, load.Report
 //	GET  /control/export?kind=person&format=csv                              → the file, as NDJSON without a format; a failure is in the trailer X-Export-Error,
 //	                                                                           what a whole file leaves out as damaged in X-Export-Left-Out
@@ -41,6 +42,7 @@ import (
 func (s *Server) Control() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, do := range map[string]func(*exchange, *http.Request) error{
+		"GET /control/status":             controlStatus,
 		"POST /control/import":            controlImport,
 		"GET /control/export":             controlExport,
 		"POST /control/demo":              controlDemo,

@@ -30,6 +30,7 @@ type Config struct {
 	Logger          *slog.Logger         // nil = silent
 	Finder          kv.Finder            // answers searches together with the store; nil = the store looks at every record
 	Indexer         Indexer              // keeps what Finder looks into; nil = nothing to keep
+	Backlog         Backlog              // what a laptop has and its centre has not; nil = not known
 	Ending          func() bool          // the server ends soon, and /readyz says so; nil = it does not
 	Outbound        Outbound             // how other servers are reached; nil = none is
 	Registry        *prometheus.Registry // what /metrics shows, metrics of api included; nil = one of its own
@@ -37,6 +38,9 @@ type Config struct {
 
 // Outbound is a client for other servers; where loopback is set it dials this machine alone.
 type Outbound func(loopback bool) *http.Client
+
+// Backlog tells how many changes a store has that its centre has not said that it has, and when the oldest of them was made.
+type Backlog func() (n int, oldest time.Time, err error)
 
 // Server answers the public API over one store.
 type Server struct {

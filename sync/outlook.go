@@ -112,13 +112,19 @@ func (o outlook) backlog() (n int, oldest time.Time, err error) {
 	return n, oldest, nil
 }
 
+// Backlog is how many changes the centre that a store has joined has not said that it has, and when the oldest of them was made; none where
+// the store has joined none.
+func Backlog(store *kv.Store) (n int, oldest time.Time, err error) {
+	u, joined, err := store.Upstream()
+	if err != nil || !joined {
+		return 0, oldest, err
+	}
+	return outlook{store, u}.backlog()
+}
+
 // Unsent is how many changes of a store its centre has not said that it has; 0 where it has joined none.
 func Unsent(s *kv.Store) (int, error) {
-	u, joined, err := s.Upstream()
-	if err != nil || !joined {
-		return 0, err
-	}
-	n, _, err := outlook{s, u}.backlog()
+	n, _, err := Backlog(s)
 	return n, err
 }
 

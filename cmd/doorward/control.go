@@ -96,7 +96,7 @@ func (m *Main) inProcess(o opening) (*control, error) {
 	if own != nil {
 		own.store = store
 	}
-	conf := api.Config{Store: store, Version: versionText(), Logger: m.logger(slog.LevelError), Outbound: outbound}
+	conf := api.Config{Store: store, Version: versionText(), Logger: m.logger(slog.LevelError), Outbound: outbound, Backlog: backlogOf(store)}
 	end := store.Close
 	if o.indexed {
 		endIndex := joinIndex(&conf, index.Config{Store: store, Dir: o.data, Logger: conf.Logger})

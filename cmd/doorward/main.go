@@ -37,6 +37,7 @@ type Main struct {
 	// Environ lists all variables, as NAME=value, of which those that look like settings must be some; nil = they are not looked at
 	Environ func() []string
 	Ready   func(address string) // called once serve answers, with its real address; nil = nobody waits
+	Clock   func() time.Time     // of the machine; nil = its own
 	Drain   time.Duration        // how long serve waits in the end for what has begun; a third of it, restore for a silent server; 0 = 30 s
 
 	logs *logging // what the flags say of the log; nil before they are read

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the command line as a person does. Besides the usual commands a script has:
 //
-//	serve NAME DIR [flags]       starts a server in the background; its address is then in $NAME
+//	serve NAME DIR [flags]       starts a server in the background; its address is then in $NAME, its clock is ahead by $AHEAD
 //	quit NAME                    ends it as a signal does, and waits; what has begun may take $DRAIN
 //	ask STATUS METHOD URL [BODY] sends a request with the key in $KEY and $SECRET; its answer is in stdout
 //	dawdle METHOD URL            begins to send a request, which never ends
@@ -39,6 +39,8 @@ func TestMain(m *testing.M) {
 //	gone NAME                    waits until a server has ended by itself
 //	link NAME ADDRESS            lays a cable; what dials $NAME reaches the address
 //	cut NAME, mend NAME          cuts it, and mends it
+//	gateway NAME ADDRESS         sets up a proxy; what is asked of $NAME is asked of the address
+//	hinder NAME PATTERN          has it answer 503 to requests whose paths match
 //	process NAME DIR             starts a server as a process of its own
 //	unplug NAME                  ends it as a power cut does
 //	holds DIR TEXT               looks for a text in the bytes of a folder's files
@@ -58,7 +60,7 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			e.Setenv("REPO", repo)
-			e.Values[servers{}] = &running{servers: map[string]*running1{}, links: map[string]*link{}, processes: map[string]func(){}}
+			e.Values[servers{}] = &running{servers: map[string]*running1{}, links: map[string]*link{}, gateways: map[string]*gateway{}, processes: map[string]func(){}}
 			e.Defer(func() { e.Values[servers{}].(*running).stopAll() })
 			return nil
 		},
@@ -67,6 +69,7 @@ func TestScripts(t *testing.T) {
 			"spoil": scriptSpoil, "measure": scriptMeasure, "lacks": scriptLacks, "until": scriptUntil, "gone": scriptGone, "link": scriptLink,
 			"cut": scriptCut, "mend": scriptMend, "process": scriptProcess, "unplug": scriptUnplug, "holds": scriptHolds,
 			"key": scriptKey, "as": scriptAs, "join": scriptJoin, "dawdle": scriptDawdle, "certify": scriptCertify,
+			"gateway": scriptGateway, "hinder": scriptHinder,
 		},
 		Condition:          func(cond string) (bool, error) { return cond == "root" && os.Geteuid() == 0, nil },
 		RequireUniqueNames: true,
@@ -79,6 +82,7 @@ type servers struct{}
 type running struct {
 	servers   map[string]*running1
 	links     map[string]*link
+	gateways  map[string]*gateway
 	processes map[string]func() // what kills them
 }
 
@@ -128,7 +132,9 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	s := &running1{stop: cancel, done: make(chan int, 1), out: &output{}}
 	ready := make(chan string, 1)
 	patience, _ := time.ParseDuration(ts.Getenv("DRAIN")) // where it is not set, what serve has by itself
+	ahead, _ := time.ParseDuration(ts.Getenv("AHEAD"))    // where it is not set the clock is right
 	m := &Main{
+		Clock: func() time.Time { return time.Now().Add(ahead) },
 		Args:  append([]string{"serve", "--data", ts.MkAbs(args[1]), "--listen", "127.0.0.1:0"}, args[2:]...),
 		Stdin: strings.NewReader(""), Stdout: s.out, Stderr: s.out,
 		Env:   func(string) (string, bool) { return "", false },

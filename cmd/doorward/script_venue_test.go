@@ -5,8 +5,12 @@ import (
 	"bytes"
 	"io"
 	"io/fs"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -112,6 +117,53 @@ func (l *link) set(cut bool) {
 			_ = c.Close()
 		}
 	}
+}
+
+// gateway is a proxy that may let some requests through and others not.
+type gateway struct {
+	target   atomic.Pointer[url.URL]
+	hindered atomic.Pointer[regexp.Regexp]
+}
+
+// ServeHTTP passes a request on.
+func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p := g.hindered.Load(); p != nil && p.MatchString(r.URL.Path) {
+		http.Error(w, "hindered", http.StatusServiceUnavailable)
+		return
+	}
+	proxy := httputil.NewSingleHostReverseProxy(g.target.Load())
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // who asks sees 502
+	proxy.ServeHTTP(w, r)
+}
+
+func scriptGateway(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: gateway NAME ADDRESS")
+	}
+	gateways, target := ts.Value(servers{}).(*running).gateways, &url.URL{Scheme: "http", Host: args[1]}
+	if g := gateways[args[0]]; g != nil { // it goes to another address from now on
+		g.target.Store(target)
+		return
+	}
+	g := &gateway{}
+	g.target.Store(target)
+	s := httptest.NewServer(g)
+	ts.Defer(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	gateways[args[0]] = g
+	ts.Setenv(args[0], s.Listener.Addr().String())
+}
+
+func scriptHinder(ts *testscript.TestScript, _ bool, args []string) {
+	g := ts.Value(servers{}).(*running).gateways[args[0]]
+	if g == nil {
+		ts.Fatalf("no gateway %s", args[0])
+	}
+	p, err := regexp.Compile(args[1])
+	ts.Check(err)
+	g.hindered.Store(p)
 }
 
 func (l *link) run() {

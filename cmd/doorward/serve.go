@@ -82,7 +82,7 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	if err := m.prepare(ctx, s, f); err != nil {
 		return err
 	}
-	store, err := m.openStore(ctx, s, kv.Config{Dir: s.data, Zone: s.zone, Logger: log, Registerer: registry, Built: buildTime(), Machine: m.machine(), Disk: s.disk()})
+	store, err := m.openStore(ctx, s, kv.Config{Dir: s.data, Zone: s.zone, Logger: log, Registerer: registry, Built: buildTime(), Clock: m.Clock, Machine: m.machine(), Disk: s.disk()})
 	if err != nil {
 		return err
 	}
@@ -90,6 +90,7 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 	tidy(s.data, log)
 	s.api.Store, s.api.Version, s.api.Logger, s.api.Registry = store, versionText(), log, registry
 	s.apply(f.listeners[0].Addr().String())
+	s.api.Backlog = backlogOf(store)
 	end := joinIndex(&s.api, index.Config{Store: store, Dir: s.data, Logger: log, Registerer: registry})
 	defer func() { err = errors.Join(err, end()) }()
 	server, err := api.New(s.api)

@@ -1,0 +1,377 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxShown is how many items each list of an overview names; its count tells of all.
+const maxShown = 100
+
+// overview is what the operator has to know of a store: GET /control/status. Of each list the first hundred items are named, those that
+// need something first, and the member with _count says how many there are.
+type overview struct {
+	At           jsontext.Value `json:"at"`
+	Version      string         `json:"version"` // of the program
+	Role         string         `json:"role"`    // centre, or laptop where the store has joined one
+	Served       bool           `json:"served"`  // a server runs on the folder
+	EventID      *int64         `json:"event_id"`
+	Needs        []need         `json:"needs"`
+	NeedsCount   int            `json:"needs_count"`
+	Events       []eventState   `json:"events"`
+	EventsCount  int            `json:"events_count"`
+	Laptops      []laptopState  `json:"laptops"`
+	LaptopsCount int            `json:"laptops_count"`
+	Centre       *centreState   `json:"centre"` // of a laptop
+	Keys         []keyState     `json:"keys"`   // that end within 30 days or have ended in the last 7
+	KeysCount    int            `json:"keys_count"`
+	Doubles      int            `json:"double_entries"`
+	Conflicts    int            `json:"conflicts"`
+	Refusals     int            `json:"refusals"`
+	Records      map[string]int `json:"records"` // by kind
+	Tickets      map[string]int `json:"tickets"` // by state
+	Erasures     erasureState   `json:"erasures"`
+	Store        storeState     `json:"store"`
+	Clock        clockState     `json:"clock"`
+}
+
+// eventState is an event at its doors.
+type eventState struct {
+	ID         int64          `json:"id"`
+	Name       string         `json:"name"`
+	Start      jsontext.Value `json:"start_datetime"`
+	End        jsontext.Value `json:"end_datetime"`
+	Expected   int            `json:"expected"` // tickets in state valid or unpaid
+	Admitted   int            `json:"admitted"`
+	Doubles    int            `json:"double_entries"`
+	Doors      []doorState    `json:"doors"` // the one that scanned last first
+	DoorsCount int            `json:"doors_count"`
+}
+
+// doorState is one door. It is silent where it has scanned nobody for 15 minutes and another door of the event has in the last five.
+type doorState struct {
+	Name     string         `json:"name"`
+	Admitted int            `json:"admitted"`
+	LastScan jsontext.Value `json:"last_scan"` // admitted or refused
+	Silent   bool           `json:"silent"`
+	scanned  time.Time
+}
+
+// laptopState is an enrolled laptop. Needs are the words of its items in the list of needs.
+type laptopState struct {
+	venueView   `json:",inline"`
+	Joined      jsontext.Value `json:"joined_at"`
+	Oldest      jsontext.Value `json:"oldest_backlog_at"`
+	RevokedAt   jsontext.Value `json:"revoked_at"`
+	WipeOrdered jsontext.Value `json:"wipe_ordered_at"`
+	Ends        jsontext.Value `json:"credential_expires_at"`
+	Replaced    bool           `json:"replaced"` // the same laptop was enrolled again since
+	Needs       []string       `json:"needs"`
+	of          kv.Enrolled
+	ends        time.Time
+}
+
+// centreState is what a laptop knows of its centre and of itself.
+type centreState struct {
+	URL         string         `json:"url"`
+	ID          int64          `json:"id"`   // of this laptop there
+	Name        string         `json:"name"` // as above
+	LastContact jsontext.Value `json:"last_contact"`
+	Backlog     *int           `json:"backlog"` // changes that the centre has not said that it has
+	Oldest      jsontext.Value `json:"oldest_backlog_at"`
+	Ends        jsontext.Value `json:"credential_expires_at"`
+	Revoked     bool           `json:"revoked"`
+	Events      []int64        `json:"events"` // that it is ready for
+	Drops       []dropState    `json:"drops"`
+	of          kv.Upstream
+	met, oldest time.Time
+}
+
+// dropState is an event that is over and may leave the laptop from some moment on.
+type dropState struct {
+	EventID int64          `json:"event_id"`
+	At      jsontext.Value `json:"at"`
+}
+
+type keyState struct {
+	ID      int64          `json:"id"`
+	Name    string         `json:"name"`
+	Level   string         `json:"level"`
+	Ends    jsontext.Value `json:"expires_at"`
+	Expired bool           `json:"expired"`
+	of      kv.Key
+}
+
+type erasureState struct {
+	Unfinished  int            `json:"unfinished"`
+	Uncompacted int            `json:"uncompacted"` // whose bytes may lie in free pages of the file
+	Since       jsontext.Value `json:"since"`
+	since       time.Time
+}
+
+type storeState struct {
+	Writable bool     `json:"writable"`
+	Cause    *string  `json:"cause"` // why it is not
+	Bytes    int64    `json:"file_bytes"`
+	Free     *int64   `json:"disk_free_bytes"` // null where the system does not say
+	Refused  []string `json:"disk_refused"`    // what is refused because the disk is nearly full
+	Damaged  bool     `json:"damaged"`         // something of this overview could not be read
+}
+
+type clockState struct {
+	Doubted  bool           `json:"doubted"`
+	Cause    *string        `json:"cause"`
+	Measured jsontext.Value `json:"measured_at"`
+	Offset   *int64         `json:"clock_offset_ms"` // how far a peer's clock was ahead
+}
+
+// surveying gathers an overview.
+type surveying struct {
+	*exchange
+	overview
+	now     time.Time
+	event   int64 // the one that is asked about; 0 = all
+	current []kv.CurrentEvent
+}
+
+// controlStatus answers what needs a person.
+func controlStatus(x *exchange, r *http.Request) error {
+	s := surveying{exchange: x, now: x.store().Now()}
+	s.At, s.Version, s.Role, s.Served = record.Time(s.now), x.server.config.Version, "centre", x.server.config.Address != ""
+	if text := r.URL.Query().Get("event"); text != "" {
+		id, ok := record.Event.ParseID(text)
+		if !ok {
+			return kv.ErrNotFound
+		}
+		s.event = id.Int()
+		s.EventID = &s.event
+	}
+	if err := s.survey(); err != nil {
+		return err
+	}
+	s.Needs = s.needs()
+	s.cut()
+	return x.object(s.overview)
+}
+
+// survey reads everything. A part that is damaged stays empty: the rest is told all the same.
+func (s *surveying) survey() error {
+	for _, part := range []func() error{s.surveyEvents, s.surveyDoors, s.surveyCentre, s.surveyLaptops, s.surveyKeys, s.surveyLists, s.surveyCounts, s.surveyErasures} {
+		err := part()
+		if errors.Is(err, kv.ErrCorrupt) {
+			s.Store.Damaged = true
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.surveyStore()
+	return nil
+}
+
+func (s *surveying) surveyEvents() (err error) {
+	if s.event == 0 {
+		s.current, err = s.store().CurrentEvents(s.caller)
+		return err
+	}
+	e, err := s.store().CurrentEvent(s.caller, s.event)
+	if err == nil {
+		s.current = []kv.CurrentEvent{e}
+	}
+	return err
+}
+
+func (s *surveying) surveyDoors() error {
+	s.Events, s.EventsCount = []eventState{}, len(s.current)
+	for _, e := range s.current[:min(len(s.current), maxShown)] {
+		st, err := s.store().Status(s.caller, e.ID)
+		if errors.Is(err, kv.ErrNotFound) && s.event == 0 {
+			continue // it was deleted a moment ago
+		}
+		if err != nil {
+			return err
+		}
+		s.Events = append(s.Events, eventState{
+			ID: e.ID, Name: e.Name, Start: record.Time(e.Start), End: record.Time(e.End), Expected: st.Issued, Admitted: st.Admitted,
+			Doubles: st.Doubles, Doors: s.doorsOf(st),
+		})
+	}
+	return nil
+}
+
+// When a door is silent.
+const (
+	silentAfter = 15 * time.Minute // of its own last scan
+	silentWhile = 5 * time.Minute  // of the last scan at another door
+)
+
+func (s *surveying) doorsOf(st kv.Status) (doors []doorState) {
+	latest := time.Time{}
+	for _, at := range st.Scanned {
+		if at.After(latest) {
+			latest = at
+		}
+	}
+	busy := s.now.Sub(latest) < silentWhile
+	for name, at := range st.Scanned {
+		silent := busy && s.now.Sub(at) >= silentAfter && s.now.Sub(at) < kv.ScanMargin
+		doors = append(doors, doorState{name, st.Doors[name], record.Time(at.UTC().Truncate(time.Microsecond)), silent, at})
+	}
+	slices.SortFunc(doors, func(a, b doorState) int { return cmp.Or(b.scanned.Compare(a.scanned), cmp.Compare(a.Name, b.Name)) })
+	return doors
+}
+
+// surveyCentre reads what a laptop knows of its centre. The clocks are compared whenever the two meet, so that is the last contact.
+func (s *surveying) surveyCentre() error {
+	u, joined, err := s.store().Upstream()
+	if err != nil || !joined {
+		return err
+	}
+	s.Role = "laptop"
+	c := &centreState{URL: u.URL, ID: u.ID, Name: u.Name, Ends: orNullTime(u.Ends), Revoked: u.Revoked, Drops: []dropState{}, of: u}
+	s.Centre = c
+	if k := s.store().Clock(); k.Peer == u.Node {
+		c.met = k.Measured
+	}
+	if told := s.server.config.Backlog; told != nil {
+		n, oldest, err := told()
+		if err != nil {
+			return err
+		}
+		c.Backlog, c.oldest = &n, oldest
+	}
+	c.LastContact, c.Oldest = orNullTime(c.met), orNullTime(c.oldest)
+	for _, event := range slices.Sorted(maps.Keys(u.Drops)) {
+		c.Drops = append(c.Drops, dropState{event, record.Time(u.Drops[event])})
+	}
+	c.Events, err = s.store().ReadyEvents(maxReady)
+	return err
+}
+
+func (s *surveying) surveyLaptops() error {
+	s.Laptops = []laptopState{}
+	all, err := s.store().Venues(s.caller)
+	if err != nil {
+		return err
+	}
+	keys, err := s.store().Keys(s.caller)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		l := laptopState{venueView: viewVenue(e), Joined: orNullTime(e.Joined), Oldest: orNullTime(e.Contact.Oldest), RevokedAt: orNullTime(e.Revoked),
+			WipeOrdered: orNullTime(e.Wipe), Needs: []string{}, of: e}
+		if s.event != 0 && !slices.Contains(e.Scopes, record.Scope{Sort: record.ScopeEvent, ID: s.event}.String()) {
+			continue
+		}
+		l.Replaced = slices.ContainsFunc(all, func(other kv.Enrolled) bool {
+			return other.Venue.Node != "" && other.Venue.Node == e.Venue.Node && other.Joined.After(e.Joined)
+		})
+		for _, k := range keys {
+			if k.Node.Node != "" && k.Node.Node == e.Venue.Node && k.Revoked.IsZero() && !l.Replaced {
+				l.ends = k.Expires
+			}
+		}
+		l.Ends = orNullTime(l.ends)
+		s.Laptops = append(s.Laptops, l)
+	}
+	return nil
+}
+
+// How long before and after the end of a key it is shown.
+const (
+	keyAhead  = 30 * 24 * time.Hour
+	keyBehind = 7 * 24 * time.Hour
+)
+
+func (s *surveying) surveyKeys() error {
+	s.Keys = []keyState{}
+	all, err := s.store().Keys(s.caller)
+	for _, k := range all {
+		left := k.Expires.Sub(s.now)
+		if k.Expires.IsZero() || !k.Revoked.IsZero() || k.Node.Node != "" || left > keyAhead || left < -keyBehind {
+			continue
+		}
+		s.Keys = append(s.Keys, keyState{k.ID, k.Name, k.Level.String(), record.Time(k.Expires), left <= 0, k})
+	}
+	slices.SortStableFunc(s.Keys, func(a, b keyState) int { return a.of.Expires.Compare(b.of.Expires) })
+	return err
+}
+
+// surveyLists counts what staff have to decide or to look at.
+func (s *surveying) surveyLists() error {
+	doubles, err := s.store().DoubleEntries(s.caller, kv.DoubleQuery{Event: s.event})
+	if err != nil {
+		return err
+	}
+	conflicts, err := s.store().Matters(s.caller, kv.MatterQuery{Kind: record.Conflict})
+	if err != nil {
+		return err
+	}
+	refusals, err := s.store().Matters(s.caller, kv.MatterQuery{Kind: record.Refusal})
+	s.Doubles, s.Conflicts, s.Refusals = doubles.Count, conflicts.Count, refusals.Count
+	return err
+}
+
+func (s *surveying) surveyCounts() (err error) {
+	if s.Records, err = s.store().RecordCounts(s.caller); err != nil {
+		return err
+	}
+	s.Tickets, err = s.store().TicketStates(s.caller, s.event)
+	return err
+}
+
+func (s *surveying) surveyErasures() error {
+	n, since, err := s.store().ErasuresDue()
+	s.Erasures = erasureState{s.store().ErasuresUnfinished(), n, orNullTime(since), since}
+	return err
+}
+
+func (s *surveying) surveyStore() {
+	st := &s.Store
+	st.Bytes, st.Refused = s.store().FileBytes(), []string{}
+	if free, ok := s.store().FreeBytes(); ok {
+		st.Free = &free
+	}
+	err := s.store().Writable()
+	if st.Writable = err == nil; err != nil {
+		cause := err.Error()
+		st.Cause = &cause
+	}
+	for _, short := range s.store().Shortages() {
+		st.Refused = append(st.Refused, short.What)
+	}
+	c := s.store().Clock()
+	s.Clock = clockState{Doubted: c.Doubt != "", Cause: orNull(string(c.Doubt)), Measured: orNullTime(c.Measured)}
+	if !c.Measured.IsZero() {
+		ms := c.Offset.Milliseconds()
+		s.Clock.Offset = &ms
+	}
+}
+
+// cut leaves of each list what is shown of it.
+func (s *surveying) cut() {
+	slices.SortStableFunc(s.Laptops, func(a, b laptopState) int { return cmp.Compare(min(1, len(b.Needs)), min(1, len(a.Needs))) })
+	s.Needs, s.NeedsCount = first(s.Needs)
+	s.Laptops, s.LaptopsCount = first(s.Laptops)
+	s.Keys, s.KeysCount = first(s.Keys)
+	for i := range s.Events {
+		e := &s.Events[i]
+		e.Doors, e.DoorsCount = first(e.Doors)
+	}
+}
+
+// first is what is shown of a list, and how many there are.
+func first[T any](all []T) ([]T, int) {
+	return append([]T{}, all[:min(len(all), maxShown)]...), len(all)
+}
