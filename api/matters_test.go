@@ -6,15 +6,27 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
 
 // torn leaves one conflict about a person's occupation and answers the person's id and the conflict's.
 func torn(t *testing.T, s *site) (person int64, conflict string) {
 	t.Helper()
-	s.create(record.Church, `{"name":"Centre"}`)
-	person = s.create(record.Person, `{"full_name":"Ana","occupation":"baker","church_id":1}`)
-	db, err := s.store.Database(kv.Operator(), "church-1")
+	person = tear(t, s.store)
+	list := s.status(s.do("GET", "/admin/v1/conflicts/?kind=person&limit=5", ""), 200)
+	if got := list.text(t, "count"); got != "1" {
+		t.Fatalf("conflicts = %s", list.body)
+	}
+	return person, list.text(t, "results.0.id")
+}
+
+// tear leaves one conflict about the occupation of a person, whose id it answers.
+func tear(t *testing.T, store *kv.Store) (person int64) {
+	t.Helper()
+	kvtest.Create(t, store, record.Church, `{"name":"Centre"}`)
+	person = kvtest.Create(t, store, record.Person, `{"full_name":"Ana","occupation":"baker","church_id":1}`)
+	db, err := store.Database(kv.Operator(), "church-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,11 +44,7 @@ func torn(t *testing.T, s *site) (person int64, conflict string) {
 			t.Fatal(err, results[0].Err)
 		}
 	}
-	list := s.status(s.do("GET", "/admin/v1/conflicts/?kind=person&limit=5", ""), 200)
-	if got := list.text(t, "count"); got != "1" {
-		t.Fatalf("conflicts = %s", list.body)
-	}
-	return person, list.text(t, "results.0.id")
+	return person
 }
 
 func TestConflicts(t *testing.T) {

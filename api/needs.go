@@ -112,7 +112,7 @@ func (s *surveying) centreNeeds() (all []need) {
 	case waits != "" && !c.oldest.IsZero() && s.now.Sub(c.oldest) > unmetAfter:
 		all = append(all, needOf("backlog", "The centre is met%s. The log of serve says why.", waits))
 	}
-	if len(c.Events) == 0 {
+	if len(c.Events) == 0 && slices.ContainsFunc(c.of.Pushes, func(name string) bool { return strings.HasPrefix(name, "event-") }) {
 		all = append(all, needOf("no_event", "This laptop is ready for no event: what it was enrolled for is not here."))
 	}
 	return all

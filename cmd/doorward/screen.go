@@ -29,9 +29,9 @@ const (
 func (s *screen) head() string {
 	what := s.Role
 	if s.Centre != nil {
-		what = "laptop " + plain(s.Centre.Name, 24) + " of " + plain(s.Centre.URL, 32)
+		what = "laptop " + plain(s.Centre.Name, 24) + " of " + s.Centre.URL
 	}
-	return fmt.Sprintf("Doorward %s, %s, %s", s.Version, what, s.At.In(s.set.zone).Format("Monday, 2 January 2006, 15:04:05 MST"))
+	return plain(fmt.Sprintf("%s, Doorward %s, %s", s.At.In(s.set.zone).Format("Mon 2 Jan 2006 15:04:05 MST"), plain(s.Version, 16), what), screenWidth)
 }
 
 // needLines are what needs a person, in so many lines or, where there is less room than for two, in a few more.

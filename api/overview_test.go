@@ -1,0 +1,354 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/api"
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// watch is a served store whose overview is asked for.
+type watch struct {
+	*testing.T
+	store   *kv.Store
+	clock   *kvtest.Clock
+	free    atomic.Int64
+	backlog atomic.Int64
+	url     string
+	event   int64 // from 18:00 to 22:00
+	laptops map[string]string
+}
+
+// theEvening is when a watch begins, an hour after its event.
+var theEvening = time.Date(2026, 11, 22, 19, 0, 0, 0, time.UTC)
+
+func newWatch(t *testing.T) *watch {
+	w := &watch{T: t, clock: kvtest.NewClock(theEvening), laptops: map[string]string{}}
+	w.free.Store(10 << 30)
+	w.store = kvtest.OpenConfig(t, kv.Config{Dir: t.TempDir(), Clock: w.clock.Now, Free: func() (int64, error) { return w.free.Load(), nil }})
+	w.event = kvtest.Create(t, w.store, record.Event, `{"name":"Sunday","start_datetime":"2026-11-22T18:00:00Z","end_datetime":"2026-11-22T22:00:00Z"}`)
+	server, err := api.New(api.Config{Store: w.store, Address: "127.0.0.1:8080", Backlog: func() (int, time.Time, error) {
+		return int(w.backlog.Load()), w.clock.Now().Add(-time.Hour), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(server.Control())
+	t.Cleanup(s.Close)
+	w.url = s.URL
+	return w
+}
+
+// seen is an overview as far as it is looked at.
+type seen struct {
+	Needs []struct {
+		Code, Text string
+		Command    []string
+		On, See    *string
+	}
+	NeedsCount int `json:"needs_count"`
+	Laptops    []struct {
+		Name  string
+		Needs []string
+	}
+	LaptopsCount int `json:"laptops_count"`
+	Events       []struct{ ID int64 }
+}
+
+func (w *watch) look(query string) (o seen) {
+	w.Helper()
+	resp, err := http.Get(w.url + "/control/status" + query)
+	if err != nil {
+		w.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal(body, &o) != nil {
+		w.Fatalf("GET status = %s %s, %v", resp.Status, body, err)
+	}
+	return o
+}
+
+// enrols enrols a laptop for the event, which joins.
+func (w *watch) enrols(name string) int64 {
+	w.Helper()
+	level, err := kv.ParseLevel(fmt.Sprint("event:", w.event))
+	if err != nil {
+		w.Fatal(err)
+	}
+	id, code, _, err := w.store.Enrol(kv.Operator(), kv.Enrolment{Name: name, Level: level})
+	if err != nil {
+		w.Fatal(err)
+	}
+	c, err := w.store.Exchange(code, kv.Joiner{Node: ulid.Make().String(), Secret: kv.HashSecret(name)})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.laptops[name] = c.Key
+	return id
+}
+
+// meets has a laptop tell of itself, as in a handshake.
+func (w *watch) meets(name string, backlog int, offset time.Duration) {
+	w.Helper()
+	p, err := w.store.Login(w.laptops[name], name)
+	if err != nil {
+		if p, err = w.store.RevokedNode(w.laptops[name]); err != nil {
+			w.Fatal(err)
+		}
+	}
+	ms, now := offset.Milliseconds(), w.clock.Now()
+	c := kv.Contact{At: now, Backlog: backlog, Offset: &ms, Version: "v1"}
+	if backlog > 0 {
+		c.Oldest = now.Add(-time.Second)
+	}
+	if err := w.store.NoteContact(p, c); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// scans has a door scan a code that there is not.
+func (w *watch) scans(door string) {
+	w.Helper()
+	if _, err := w.store.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: fmt.Sprint("none", w.clock.Now()), Door: door}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// must fails the test on an error.
+func (w *watch) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// joins makes the store a laptop.
+func (w *watch) joins(u kv.Upstream) {
+	w.Helper()
+	u.URL, u.Node, u.Name, u.Key, u.Pushes = "https://centre.example", ulid.Make().String(), "North", "dw_0", []string{fmt.Sprint("event-", w.event)}
+	if u.Ends.IsZero() {
+		u.Ends = theEvening.AddDate(1, 0, 0)
+	}
+	w.must(w.store.Join(kv.Operator(), u, kv.Credential{Realm: w.store.Realm()}))
+	w.must(w.store.MeasureClock(u.Node, 0, w.clock.Now()))
+}
+
+// TestAnOverviewSaysWhatNeedsAPerson brings about one trouble after the other, each in a store of its own.
+func TestAnOverviewSaysWhatNeedsAPerson(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		trouble func(w *watch)
+		want    string // codes with their commands
+	}{
+		"none":                            {func(w *watch) {}, ""},
+		"a disk without room for imports": {func(w *watch) { w.free.Store(512 << 20) }, "disk_full"},
+		"a disk without room for doors":   {func(w *watch) { w.free.Store(1 << 20) }, "disk_full"},
+		"a clock that is doubted": {func(w *watch) { w.must(w.store.MeasureClock("somebody", time.Hour, w.clock.Now())) },
+			"clock_doubted clock trust"},
+		"a laptop that is well": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 0); w.clock.Move(4 * time.Minute) }, ""},
+		"a laptop that never joined, and is revoked": {func(w *watch) {
+			level, _ := kv.ParseLevel("event:1")
+			id, _, _, err := w.store.Enrol(kv.Operator(), kv.Enrolment{Name: "North", Level: level})
+			w.must(err)
+			w.must(w.store.RevokeVenue(kv.Operator(), id))
+		}, ""},
+		"a laptop that was revoked": {func(w *watch) {
+			id := w.enrols("North")
+			w.meets("North", 0, time.Hour)
+			w.clock.Move(time.Second)
+			w.must(w.store.RevokeVenue(kv.Operator(), id))
+		}, "laptop_revoked venue wipe 1"},
+		"a laptop that is revoked and about": {func(w *watch) {
+			w.must(w.store.RevokeVenue(kv.Operator(), w.enrols("North")))
+			w.clock.Move(time.Second)
+			w.meets("North", 4, 0)
+		}, "laptop_revoked venue wipe 1"},
+		"a laptop that is to be wiped": {func(w *watch) { w.must(w.store.WipeVenue(kv.Operator(), w.enrols("North"))) }, ""},
+		"a laptop whose clock is behind": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 3*time.Minute) },
+			"laptop_clock clock trust on North"},
+		"a laptop whose clock is nearly right": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 90*time.Second) }, ""},
+		"laptops whose clocks are all alike wrong": {func(w *watch) {
+			w.enrols("North")
+			w.enrols("South")
+			w.meets("North", 0, 6*24*time.Hour)
+			w.meets("South", 0, 6*24*time.Hour+time.Second)
+		}, "clock_of_all"},
+		"laptops whose clocks are wrong each by itself": {func(w *watch) {
+			w.enrols("North")
+			w.enrols("South")
+			w.meets("North", 0, 6*24*time.Hour)
+			w.meets("South", 0, -time.Hour)
+		}, "laptop_clock clock trust on North, laptop_clock clock trust on South"},
+		"a laptop with a backlog that was met a moment ago": {func(w *watch) { w.enrols("North"); w.meets("North", 7, 0) }, ""},
+		"a laptop with a backlog that is not met": {func(w *watch) { w.enrols("North"); w.meets("North", 7, 0); w.clock.Move(6 * time.Minute) },
+			"laptop_backlog status on North"},
+		"a laptop with a backlog that stays": {func(w *watch) {
+			w.enrols("North")
+			p, err := w.store.Login(w.laptops["North"], "North")
+			w.must(err)
+			w.must(w.store.NoteContact(p, kv.Contact{At: w.clock.Now(), Backlog: 1, Oldest: w.clock.Now().Add(-6 * time.Minute)}))
+		}, "laptop_backlog status on North"},
+		"a laptop that is not met while its event is on": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 0); w.clock.Move(6 * time.Minute) },
+			"laptop_unmet status on North"},
+		"a laptop that is not met after its event": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 0); w.clock.Move(20 * time.Hour) }, ""},
+		"a laptop whose credential ends soon": {func(w *watch) { w.enrols("North"); w.clock.Move(375 * 24 * time.Hour) },
+			"laptop_credential venue enrol --name North --event 1"},
+		"a door that is silent while another scans": {func(w *watch) { w.scans("Side"); w.clock.Move(16 * time.Minute); w.scans("Main") }, "door_silent"},
+		"doors that are all silent":                 {func(w *watch) { w.scans("Side"); w.scans("Main"); w.clock.Move(16 * time.Minute) }, ""},
+		"a door that was silent for less":           {func(w *watch) { w.scans("Side"); w.clock.Move(14 * time.Minute); w.scans("Main") }, ""},
+		"a door's key that ends before its event": {func(w *watch) { w.key("porta", "event:1", 2*time.Hour) },
+			"key_ends keys add --name porta --level event:1 --allow checkin:* --expires 48h"},
+		"a door's key that ends after its event": {func(w *watch) { w.key("porta", "event:1", 4*time.Hour) }, ""},
+		"a door's key that has ended":            {func(w *watch) { w.key("porta", "event:1", time.Hour); w.clock.Move(2 * time.Hour) }, "key_ends keys add --name porta --level event:1 --allow checkin:* --expires 48h"},
+		"a door's key whose event is over too":   {func(w *watch) { w.key("porta", "event:1", time.Hour); w.clock.Move(4 * time.Hour) }, ""},
+		"another key that ends this week":        {func(w *watch) { w.key("site", "denomination", 6*24*time.Hour) }, "key_ends keys add --name site --level denomination --allow checkin:* --expires 48h"},
+		"another key that ends next month":       {func(w *watch) { w.key("site", "denomination", 20*24*time.Hour) }, ""},
+		"somebody who was let in twice": {func(w *watch) {
+			kvtest.Create(w, w.store, record.Ticket, `{"event_id":1,"code":"K1"}`)
+			for range 2 {
+				_, err := w.store.CheckInAll(kv.Operator(), []kv.Attempt{{Event: 1, Code: "K1", At: w.clock.Now(), LetIn: true}})
+				w.must(err)
+			}
+		}, "double_entries see /admin/v1/double_entries/?event_id=1"},
+		"a conflict":                 {func(w *watch) { tear(w.T, w.store) }, "conflicts see /admin/v1/conflicts/"},
+		"a store whose file is gone": {func(w *watch) { w.must(os.Remove(kv.Path(w.store.Dir()))) }, "store_stopped verify"},
+		"an erasure whose bytes are in the file for long": {func(w *watch) {
+			person := kvtest.Create(w, w.store, record.Person, `{"full_name":"Ana Souza"}`)
+			_, err := w.store.Erase(kv.Operator(), record.Person, record.Int(person))
+			w.must(err)
+			w.clock.Move(25 * time.Hour)
+		}, "compaction_due compact"},
+		"an erasure of today": {func(w *watch) {
+			person := kvtest.Create(w, w.store, record.Person, `{"full_name":"Ana Souza"}`)
+			_, err := w.store.Erase(kv.Operator(), record.Person, record.Int(person))
+			w.must(err)
+			w.clock.Move(time.Hour)
+		}, ""},
+		"a laptop's own revocation":    {func(w *watch) { w.holds(); w.joins(kv.Upstream{Revoked: true}) }, "revoked venue enrol --name North --event 1 on centre"},
+		"a laptop's own credential":    {func(w *watch) { w.holds(); w.joins(kv.Upstream{Ends: theEvening.Add(time.Hour)}) }, "credential_ends venue enrol --name North --event 1 on centre"},
+		"a centre that was met":        {func(w *watch) { w.holds(); w.joins(kv.Upstream{}) }, ""},
+		"a centre that is not reached": {func(w *watch) { w.holds(); w.joins(kv.Upstream{}); w.clock.Move(6 * time.Minute) }, "centre_unmet"},
+		"a backlog that stays":         {func(w *watch) { w.holds(); w.joins(kv.Upstream{}); w.backlog.Store(3) }, "backlog"},
+		"a laptop that holds no event": {func(w *watch) { w.joins(kv.Upstream{}) }, "no_event"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWatch(t)
+			c.trouble(w)
+			o := w.look("")
+			var got []string
+			for _, n := range o.Needs {
+				line := strings.Join(append([]string{n.Code}, n.Command...), " ")
+				if n.On != nil {
+					line += " on " + *n.On
+				}
+				if n.See != nil {
+					line += " see " + *n.See
+				}
+				got = append(got, line)
+			}
+			if text := strings.Join(got, ", "); text != c.want {
+				t.Errorf("it needs %q, want %q: %+v", text, c.want, o.Needs)
+			}
+		})
+	}
+}
+
+// key makes a key that ends after a while.
+func (w *watch) key(name, level string, after time.Duration) {
+	w.Helper()
+	l, err := kv.ParseLevel(level)
+	w.must(err)
+	may, err := kv.ParsePermission("checkin:*")
+	w.must(err)
+	_, _, err = w.store.AddKey(kv.Operator(), kv.KeySpec{Name: name, Level: l, Permissions: []kv.Permission{may}, Expires: w.clock.Now().Add(after)})
+	w.must(err)
+}
+
+// holds gives the event a ticket: a laptop with it is ready for the event.
+func (w *watch) holds() { kvtest.Create(w, w.store, record.Ticket, `{"event_id":1,"code":"K1"}`) }
+
+// TestAnOverviewNamesAHundred cuts its lists, those laptops first that need something.
+func TestAnOverviewNamesAHundred(t *testing.T) {
+	w := newWatch(t)
+	for i := range 120 {
+		w.enrols(fmt.Sprint("L", i))
+		if i >= 10 {
+			w.meets(fmt.Sprint("L", i), 0, time.Duration(i)*time.Minute)
+		}
+	}
+	o := w.look("")
+	if len(o.Laptops) != 100 || o.LaptopsCount != 120 || len(o.Needs) != 100 || o.NeedsCount != 110 {
+		t.Errorf("%d of %d laptops, %d of %d needs; want 100 of 120, and of 110", len(o.Laptops), o.LaptopsCount, len(o.Needs), o.NeedsCount)
+	}
+	for _, l := range o.Laptops {
+		if !slices.Equal(l.Needs, []string{"laptop_clock"}) {
+			t.Fatalf("laptop %s, which needs %v, is among the first hundred", l.Name, l.Needs)
+		}
+	}
+}
+
+// TestAnOverviewOfOneEvent leaves out laptops of others, and is 404 for an event that is not there.
+func TestAnOverviewOfOneEvent(t *testing.T) {
+	w := newWatch(t)
+	other := kvtest.Create(t, w.store, record.Event, `{"name":"Past","start_datetime":"2020-11-22T18:00:00Z"}`)
+	w.enrols("North")
+	if o := w.look(""); len(o.Events) != 1 || o.Events[0].ID != w.event || o.LaptopsCount != 1 {
+		t.Errorf("without an event: %+v, want the one that is on", o)
+	}
+	if o := w.look(fmt.Sprint("?event=", other)); len(o.Events) != 1 || o.Events[0].ID != other || o.LaptopsCount != 0 {
+		t.Errorf("of another event: %+v, want it alone and no laptop", o)
+	}
+	for _, bad := range []string{"99", "abc", "-1"} {
+		resp, err := http.Get(w.url + "/control/status?event=" + bad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusNotFound {
+			t.Errorf("event %s: %s, want 404", bad, resp.Status)
+		}
+	}
+}
+
+// TestAnOverviewSaysThatNobodyServes: without a server no door is answered.
+func TestAnOverviewSaysThatNobodyServes(t *testing.T) {
+	w := &watch{T: t}
+	w.store, w.url = control(t)
+	if o := w.look(""); len(o.Needs) != 1 || o.Needs[0].Code != "not_served" || !slices.Equal(o.Needs[0].Command, []string{"serve"}) {
+		t.Errorf("needs = %+v, want not_served alone", o.Needs)
+	}
+}
+
+// TestAnOverviewTellsARevokedLaptopThatIsAbout from one that was not seen since.
+func TestAnOverviewTellsARevokedLaptopThatIsAbout(t *testing.T) {
+	w := newWatch(t)
+	id := w.enrols("North")
+	w.meets("North", 0, 0)
+	w.clock.Move(time.Minute)
+	w.must(w.store.RevokeVenue(kv.Operator(), id))
+	w.clock.Move(30 * time.Minute)
+	if text := w.look("").Needs[0].Text; !strings.Contains(text, "was revoked 30 min ago and was not met since") {
+		t.Errorf("before it is met: %s", text)
+	}
+	w.meets("North", 0, 0)
+	w.clock.Move(4 * time.Second)
+	if text := w.look("").Needs[0].Text; !strings.Contains(text, "is still in use, met 4 s ago") {
+		t.Errorf("once it was met: %s", text)
+	}
+}
