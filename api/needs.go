@@ -2,12 +2,14 @@ package api
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/record"
 )
 
 // need is something that a person has to do.
@@ -43,12 +45,13 @@ func needOf(code, format string, args ...any) need {
 
 // When something needs a person.
 const (
-	unmetAfter   = 5 * time.Minute     // of the last contact, while something is still to come or an event is on
-	backupAfter  = 48 * time.Hour      // of the last backup
-	compactAfter = 24 * time.Hour      // of an erasure
-	keySoon      = 7 * 24 * time.Hour  // before the end of a key that is of no event
-	laptopSoon   = 30 * 24 * time.Hour // before the end of a laptop's credential
-	keyGone      = 24 * time.Hour      // after the end of a key that is of no event
+	unmetAfter      = 5 * time.Minute     // of the last contact, while something is still to come or an event is on
+	backupAfter     = 48 * time.Hour      // of the last backup
+	compactAfter    = 24 * time.Hour      // of an erasure
+	keySoon         = 7 * 24 * time.Hour  // before the end of a key that is of no event
+	laptopSoon      = 30 * 24 * time.Hour // before the end of a laptop's credential
+	certificateSoon = 14 * 24 * time.Hour // before the end of the server's certificate
+	keyGone         = 24 * time.Hour      // after the end of a key that is of no event
 )
 
 // needs are what a person has to do, the most urgent first.
@@ -92,16 +95,18 @@ func (s *surveying) centreNeeds() (all []need) {
 	if c == nil {
 		return nil
 	}
-	again := append([]string{"venue", "enrol", "--name", c.Name}, eventFlags(c.of.Pushes)...)
+	again := func(name string) []string { // which no laptop has that is not revoked
+		return append([]string{"venue", "enrol", "--name", name}, eventFlags(c.of.Pushes)...)
+	}
 	waits := ""
 	if c.Backlog != nil && *c.Backlog > 0 {
 		waits = ", and " + many(*c.Backlog, "change") + s.oldest(c.oldest) + " cannot be sent"
 	}
 	switch left := c.of.Ends.Sub(s.now); {
 	case c.Revoked:
-		all = append(all, needOf("revoked", "This laptop is revoked at its centre: check-ins are marked for review, and nothing new comes. If it may go on, enrol it again:").run(again...).at("centre"))
+		all = append(all, needOf("revoked", "This laptop is revoked at its centre: check-ins are marked for review, and nothing new comes. If it may go on, enrol it again:").run(again(c.Name)...).at("centre"))
 	case !c.of.Ends.IsZero() && left <= laptopSoon:
-		all = append(all, needOf("credential_ends", "The credential of this laptop %s: enrol it again.", s.ends(c.of.Ends)).run(again...).at("centre"))
+		all = append(all, needOf("credential_ends", "The credential of this laptop %s: enrol it again.", s.ends(c.of.Ends)).run(again(c.Name+" 2")...).at("centre"))
 	}
 	switch unmet := s.now.Sub(c.met); {
 	case c.Revoked:
@@ -230,7 +235,7 @@ func (s *surveying) laptopEnds(l *laptopState) (n need, is bool) {
 		return n, false
 	}
 	return needOf("laptop_credential", "The credential of laptop %s %s: enrol it again.", l.Name, s.ends(l.ends)).
-		run(append([]string{"venue", "enrol", "--name", l.Name}, eventFlags(l.Scopes)...)...), true
+		run(append([]string{"venue", "enrol", "--name", l.Name + " 2"}, eventFlags(l.Scopes)...)...), true
 }
 
 // called is what a laptop is called in a command: its name, or its number where several have that name.
@@ -293,10 +298,36 @@ func (s *surveying) listNeeds() (all []need) {
 
 // upkeepNeeds are what can wait until the evening is over.
 func (s *surveying) upkeepNeeds() (all []need) {
+	if s.Verify != nil && s.Verify.Faults > 0 {
+		all = append(all, needOf("verify_faults", "The last check of every value found %s.", many(int(s.Verify.Faults), "fault")).run("verify"))
+	}
+	if c := s.Certificate; c != nil && !c.ends.IsZero() && c.ends.Sub(s.now) < certificateSoon {
+		all = append(all, needOf("certificate_ends", "The certificate by which clients reach this server %s. Put the next one in the place of its files.", s.ends(c.ends)))
+	}
+	if n, is := s.backupNeed(); is {
+		all = append(all, n)
+	}
 	if since := s.Erasures.since; !since.IsZero() && s.now.Sub(since) > compactAfter {
 		all = append(all, needOf("compaction_due", "The bytes of %s are still in the file, since %s ago.", many(s.Erasures.Uncompacted, "erased record"), s.ago(since)).run("compact"))
 	}
 	return all
+}
+
+// backupNeed tells of a centre that holds something and has no backup of late. What a laptop holds the centre has.
+func (s *surveying) backupNeed() (n need, is bool) {
+	name := "doorward-" + s.now.In(s.store().Zone()).Format(time.DateOnly) + ".db"
+	switch b := s.Backup; {
+	case s.Centre != nil || s.Records[record.Person.Name]+s.Records[record.Event.Name]+s.Records[record.FinancialEntry.Name] == 0:
+		return n, false
+	case b == nil:
+		n = needOf("backup_due", "No backup was ever made of this store. Make one, on another disk:")
+	case s.now.Sub(b.of.At) > backupAfter:
+		n = needOf("backup_due", "The last backup is %s old. Make one, on another disk:", s.ago(b.of.At))
+		name = filepath.Join(filepath.Dir(b.of.Path), name)
+	default:
+		return n, false
+	}
+	return n.run("backup", name), true
 }
 
 // ago is how long ago something was.

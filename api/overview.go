@@ -40,6 +40,9 @@ type overview struct {
 	Records      map[string]int `json:"records"` // by kind
 	Tickets      map[string]int `json:"tickets"` // by state
 	Erasures     erasureState   `json:"erasures"`
+	Backup       *backupState   `json:"backup"`      // the last one; null = none is known
+	Verify       *verifyState   `json:"verify"`      // the last check of every value; null = there was none
+	Certificate  *certificate   `json:"certificate"` // by which serve speaks https; null = it does not, or no server runs
 	Store        storeState     `json:"store"`
 	Clock        clockState     `json:"clock"`
 }
@@ -118,6 +121,22 @@ type erasureState struct {
 	since       time.Time
 }
 
+type backupState struct {
+	At   jsontext.Value `json:"at"`
+	File string         `json:"file"`
+	of   kv.Backup
+}
+
+type verifyState struct {
+	At     jsontext.Value `json:"at"`
+	Faults int64          `json:"faults"`
+}
+
+type certificate struct {
+	Ends jsontext.Value `json:"expires_at"`
+	ends time.Time
+}
+
 type storeState struct {
 	Writable bool     `json:"writable"`
 	Cause    *string  `json:"cause"` // why it is not
@@ -165,7 +184,7 @@ func controlStatus(x *exchange, r *http.Request) error {
 
 // survey reads everything. A part that is damaged stays empty: the rest is told all the same.
 func (s *surveying) survey() error {
-	for _, part := range []func() error{s.surveyEvents, s.surveyDoors, s.surveyCentre, s.surveyLaptops, s.surveyKeys, s.surveyLists, s.surveyCounts, s.surveyErasures} {
+	for _, part := range []func() error{s.surveyEvents, s.surveyDoors, s.surveyCentre, s.surveyLaptops, s.surveyKeys, s.surveyLists, s.surveyCounts, s.surveyErasures, s.surveyUpkeep} {
 		err := part()
 		if errors.Is(err, kv.ErrCorrupt) {
 			s.Store.Damaged = true
@@ -334,6 +353,26 @@ func (s *surveying) surveyCounts() (err error) {
 func (s *surveying) surveyErasures() error {
 	n, since, err := s.store().ErasuresDue()
 	s.Erasures = erasureState{s.store().ErasuresUnfinished(), n, orNullTime(since), since}
+	return err
+}
+
+// surveyUpkeep reads what was done in time, and what ends.
+func (s *surveying) surveyUpkeep() error {
+	if told := s.server.config.CertificateEnds; told != nil {
+		ends := told()
+		s.Certificate = &certificate{orNullTime(ends.UTC()), ends}
+	}
+	made, err := s.store().LastBackup(s.caller)
+	if err != nil {
+		return err
+	}
+	if !made.At.IsZero() {
+		s.Backup = &backupState{record.Time(made.At.UTC()), made.Path, made}
+	}
+	checked, err := s.store().LastVerify(s.caller)
+	if err == nil && !checked.At.IsZero() {
+		s.Verify = &verifyState{record.Time(checked.At.UTC()), checked.Faults}
+	}
 	return err
 }
 

@@ -28,6 +28,7 @@ type watch struct {
 	clock   *kvtest.Clock
 	free    atomic.Int64
 	backlog atomic.Int64
+	ends    atomic.Int64 // of the certificate, in hours from now
 	url     string
 	event   int64 // from 18:00 to 22:00
 	laptops map[string]string
@@ -39,14 +40,17 @@ var theEvening = time.Date(2026, 11, 22, 19, 0, 0, 0, time.UTC)
 func newWatch(t *testing.T) *watch {
 	w := &watch{T: t, clock: kvtest.NewClock(theEvening), laptops: map[string]string{}}
 	w.free.Store(10 << 30)
+	w.ends.Store(15 * 24)
 	w.store = kvtest.OpenConfig(t, kv.Config{Dir: t.TempDir(), Clock: w.clock.Now, Free: func() (int64, error) { return w.free.Load(), nil }})
 	w.event = kvtest.Create(t, w.store, record.Event, `{"name":"Sunday","start_datetime":"2026-11-22T18:00:00Z","end_datetime":"2026-11-22T22:00:00Z"}`)
-	server, err := api.New(api.Config{Store: w.store, Address: "127.0.0.1:8080", Backlog: func() (int, time.Time, error) {
+	ends := func() time.Time { return w.clock.Now().Add(time.Duration(w.ends.Load()) * time.Hour) }
+	server, err := api.New(api.Config{Store: w.store, Address: "127.0.0.1:8080", CertificateEnds: ends, Backlog: func() (int, time.Time, error) {
 		return int(w.backlog.Load()), w.clock.Now().Add(-time.Hour), nil
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.must(w.store.NoteBackup(kv.Operator(), "/mnt/stick/friday.db"))
 	s := httptest.NewServer(server.Control())
 	t.Cleanup(s.Close)
 	w.url = s.URL
@@ -207,7 +211,7 @@ func TestAnOverviewSaysWhatNeedsAPerson(t *testing.T) {
 			"laptop_unmet status on North"},
 		"a laptop that is not met after its event": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 0); w.clock.Move(20 * time.Hour) }, ""},
 		"a laptop whose credential ends soon": {func(w *watch) { w.enrols("North"); w.clock.Move(375 * 24 * time.Hour) },
-			"laptop_credential venue enrol --name North --event 1"},
+			"laptop_credential venue enrol --name North 2 --event 1, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
 		"a door that is silent while another scans": {func(w *watch) { w.scans("Side"); w.clock.Move(16 * time.Minute); w.scans("Main") }, "door_silent"},
 		"doors that are all silent":                 {func(w *watch) { w.scans("Side"); w.scans("Main"); w.clock.Move(16 * time.Minute) }, ""},
 		"a door that was silent for less":           {func(w *watch) { w.scans("Side"); w.clock.Move(14 * time.Minute); w.scans("Main") }, ""},
@@ -225,8 +229,12 @@ func TestAnOverviewSaysWhatNeedsAPerson(t *testing.T) {
 				w.must(err)
 			}
 		}, "double_entries see /admin/v1/double_entries/?event_id=1"},
-		"a conflict":                 {func(w *watch) { tear(w.T, w.store) }, "conflicts see /admin/v1/conflicts/"},
-		"a store whose file is gone": {func(w *watch) { w.must(os.Remove(kv.Path(w.store.Dir()))) }, "store_stopped verify"},
+		"a backup of yesterday":        {func(w *watch) { w.clock.Move(40 * time.Hour) }, ""},
+		"a backup of last week":        {func(w *watch) { w.clock.Move(49 * time.Hour) }, "backup_due backup /mnt/stick/doorward-2026-11-24.db"},
+		"a check that found something": {func(w *watch) { w.must(kv.NoteVerify(w.store.Dir(), kv.Verification{At: w.clock.Now(), Faults: 2})) }, "verify_faults verify"},
+		"a certificate that ends soon": {func(w *watch) { w.ends.Store(13 * 24) }, "certificate_ends"},
+		"a conflict":                   {func(w *watch) { tear(w.T, w.store) }, "conflicts see /admin/v1/conflicts/"},
+		"a store whose file is gone":   {func(w *watch) { w.must(os.Remove(kv.Path(w.store.Dir()))) }, "store_stopped verify"},
 		"an erasure whose bytes are in the file for long": {func(w *watch) {
 			person := kvtest.Create(w, w.store, record.Person, `{"full_name":"Ana Souza"}`)
 			_, err := w.store.Erase(kv.Operator(), record.Person, record.Int(person))
@@ -240,7 +248,7 @@ func TestAnOverviewSaysWhatNeedsAPerson(t *testing.T) {
 			w.clock.Move(time.Hour)
 		}, ""},
 		"a laptop's own revocation":    {func(w *watch) { w.holds(); w.joins(kv.Upstream{Revoked: true}) }, "revoked venue enrol --name North --event 1 on centre"},
-		"a laptop's own credential":    {func(w *watch) { w.holds(); w.joins(kv.Upstream{Ends: theEvening.Add(time.Hour)}) }, "credential_ends venue enrol --name North --event 1 on centre"},
+		"a laptop's own credential":    {func(w *watch) { w.holds(); w.joins(kv.Upstream{Ends: theEvening.Add(time.Hour)}) }, "credential_ends venue enrol --name North 2 --event 1 on centre"},
 		"a centre that was met":        {func(w *watch) { w.holds(); w.joins(kv.Upstream{}) }, ""},
 		"a centre that is not reached": {func(w *watch) { w.holds(); w.joins(kv.Upstream{}); w.clock.Move(6 * time.Minute) }, "centre_unmet"},
 		"a backlog that stays":         {func(w *watch) { w.holds(); w.joins(kv.Upstream{}); w.backlog.Store(3) }, "backlog"},

@@ -268,6 +268,7 @@ func (s *screen) figures() []string {
 		field("TICKETS", counts(s.Tickets, stateWords)),
 		field("RECORDS", counts(s.Records, kindWords)),
 		field("STORE", s.storeText()),
+		field("BACKUP", s.backupText()),
 		field("ERASURES", s.erasureText()),
 		field("KEYS", s.keyText()),
 	}
@@ -314,6 +315,26 @@ func (s *screen) storeText() string {
 	return text + "; clock not doubted"
 }
 
+func (s *screen) backupText() string {
+	text := "values not checked yet; "
+	if v := s.Verify; v != nil {
+		text = "values checked " + s.ago(v.At) + " ago; "
+		if v.Faults > 0 {
+			text = fmt.Sprintf("%d FAULTS found %s ago; ", v.Faults, s.ago(v.At))
+		}
+	}
+	b := s.Backup
+	if b == nil {
+		return text + "no backup is known"
+	}
+	text += s.ago(b.At) + " old, "
+	file := []rune(b.File)
+	if room := screenWidth - 13 - utf8.RuneCountInString(text); len(file) > room { // its end tells more than its beginning
+		file = append([]rune("…"), file[len(file)-room+1:]...)
+	}
+	return text + string(file)
+}
+
 func (s *screen) erasureText() string {
 	e := s.Erasures
 	switch {
@@ -328,12 +349,16 @@ func (s *screen) erasureText() string {
 }
 
 func (s *screen) keyText() string {
+	text := ""
+	if c := s.Certificate; c != nil {
+		text = fmt.Sprintf("; the certificate ends in %s", api.Lasting(c.Ends.Sub(s.At)))
+	}
 	for _, k := range s.Keys {
 		if !k.Expired {
-			return fmt.Sprintf("the next to end is %s of %s, in %s", plain(k.Name, 24), plain(k.Level, 24), api.Lasting(k.Ends.Sub(s.At)))
+			return fmt.Sprintf("the next to end is %s of %s, in %s%s", plain(k.Name, 24), plain(k.Level, 16), api.Lasting(k.Ends.Sub(s.At)), text)
 		}
 	}
-	return "none ends within 30 days"
+	return "none ends within 30 days" + text
 }
 
 func (s *screen) ago(at time.Time) string { return api.Lasting(s.At.Sub(at)) }

@@ -86,6 +86,17 @@ type overview struct {
 		Uncompacted int
 		Since       *time.Time
 	}
+	Backup *struct {
+		At   time.Time
+		File string
+	}
+	Verify *struct {
+		At     time.Time
+		Faults int64
+	}
+	Certificate *struct {
+		Ends time.Time `json:"expires_at"`
+	}
 	Store struct {
 		Writable bool
 		Bytes    int64  `json:"file_bytes"`
