@@ -74,7 +74,7 @@ func (s *surveying) storeNeeds() (all []need) {
 		all = append(all, needOf("disk_full", "The disk is nearly full: refused are %s. Make room on it; all goes on by itself.", strings.Join(s.Store.Refused, ", ")))
 	}
 	if s.Store.Damaged {
-		all = append(all, needOf("damaged", "Stored values are damaged, so figures here are missing.").run("verify"))
+		all = append(all, needOf("damaged", "Stored values are damaged: they are served to nobody, and figures here may be missing.").run("verify"))
 	}
 	if s.Clock.Doubted {
 		cause := *s.Clock.Cause
@@ -238,8 +238,14 @@ func (s *surveying) laptopEnds(l *laptopState) (n need, is bool) {
 		run(append([]string{"venue", "enrol", "--name", l.Name + " 2"}, eventFlags(l.Scopes)...)...), true
 }
 
-// called is what a laptop is called in a command: its name, or its number where several have that name.
-func (s *surveying) called(l *laptopState) string { return strconv.FormatInt(l.ID, 10) }
+// called is what a laptop is called in a command: its name, or its number where another one may be meant.
+func (s *surveying) called(l *laptopState) string {
+	others := slices.ContainsFunc(s.Laptops, func(o laptopState) bool { return o.ID != l.ID && strings.EqualFold(o.Name, l.Name) })
+	if _, err := strconv.ParseInt(l.Name, 10, 64); err == nil || others || strings.HasPrefix(l.Name, "-") {
+		return strconv.FormatInt(l.ID, 10)
+	}
+	return l.Name
+}
 
 func (s *surveying) doorNeeds() (all []need) {
 	for _, e := range s.Events {
@@ -285,6 +291,12 @@ func (s *surveying) listNeeds() (all []need) {
 		if e.Doubles > 0 {
 			all = append(all, needOf("double_entries", "%s let in twice at %s, or with a ticket that is cancelled. Nobody is turned out; look at who it was.", were(e.Doubles), e.Name).
 				look("/admin/v1/double_entries/?event_id="+strconv.FormatInt(e.ID, 10)))
+		}
+	}
+	for i := range s.Events {
+		if e := &s.Events[i]; e.Reviews > 0 {
+			all = append(all, needOf("reviews", "To be reviewed at %s: %s of a revoked laptop or a doubted clock.", e.Name, many(e.Reviews, "scan")).
+				look("/admin/v1/reviews/?event_id="+strconv.FormatInt(e.ID, 10)))
 		}
 	}
 	if s.Conflicts > 0 {

@@ -35,6 +35,7 @@ type overview struct {
 	Keys         []keyState     `json:"keys"`   // that end within 30 days or have ended in the last 7
 	KeysCount    int            `json:"keys_count"`
 	Doubles      int            `json:"double_entries"`
+	Reviews      int            `json:"reviews"` // facts to review
 	Conflicts    int            `json:"conflicts"`
 	Refusals     int            `json:"refusals"`
 	Records      map[string]int `json:"records"` // by kind
@@ -56,7 +57,8 @@ type eventState struct {
 	Expected   int            `json:"expected"` // tickets in state valid or unpaid
 	Admitted   int            `json:"admitted"`
 	Doubles    int            `json:"double_entries"`
-	Doors      []doorState    `json:"doors"` // the one that scanned last first
+	Reviews    int            `json:"reviews"` // facts to review
+	Doors      []doorState    `json:"doors"`   // the one that scanned last first
 	DoorsCount int            `json:"doors_count"`
 }
 
@@ -143,7 +145,7 @@ type storeState struct {
 	Bytes    int64    `json:"file_bytes"`
 	Free     *int64   `json:"disk_free_bytes"` // null where the system does not say
 	Refused  []string `json:"disk_refused"`    // what is refused because the disk is nearly full
-	Damaged  bool     `json:"damaged"`         // something of this overview could not be read
+	Damaged  bool     `json:"damaged"`         // values were damaged when the store was opened, or could not be read now
 }
 
 type clockState struct {
@@ -220,9 +222,13 @@ func (s *surveying) surveyDoors() error {
 		if err != nil {
 			return err
 		}
+		reviews, err := s.reviews(e.ID)
+		if err != nil {
+			return err
+		}
 		s.Events = append(s.Events, eventState{
 			ID: e.ID, Name: e.Name, Start: record.Time(e.Start), End: record.Time(e.End), Expected: st.Issued, Admitted: st.Admitted,
-			Doubles: st.Doubles, Doors: s.doorsOf(st),
+			Doubles: st.Doubles, Reviews: reviews, Doors: s.doorsOf(st),
 		})
 	}
 	return nil
@@ -337,9 +343,22 @@ func (s *surveying) surveyLists() error {
 	if err != nil {
 		return err
 	}
+	if s.Reviews, err = s.reviews(s.event); err != nil {
+		return err
+	}
 	refusals, err := s.store().Matters(s.caller, kv.MatterQuery{Kind: record.Refusal})
 	s.Doubles, s.Conflicts, s.Refusals = doubles.Count, conflicts.Count, refusals.Count
 	return err
+}
+
+// reviews is how many facts of an event, or of all, staff have to review.
+func (s *surveying) reviews(event int64) (int, error) {
+	var q kv.ReviewQuery
+	if event != 0 {
+		q.Where = []kv.Where{{Field: "event_id", In: []any{event}}}
+	}
+	page, err := s.store().Reviews(s.caller, q)
+	return page.Count, err
 }
 
 func (s *surveying) surveyCounts() (err error) {
@@ -378,7 +397,7 @@ func (s *surveying) surveyUpkeep() error {
 
 func (s *surveying) surveyStore() {
 	st := &s.Store
-	st.Bytes, st.Refused = s.store().FileBytes(), []string{}
+	st.Bytes, st.Refused, st.Damaged = s.store().FileBytes(), []string{}, st.Damaged || s.store().Damaged() > 0
 	if free, ok := s.store().FreeBytes(); ok {
 		st.Free = &free
 	}

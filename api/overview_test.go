@@ -176,12 +176,12 @@ func TestAnOverviewSaysWhatNeedsAPerson(t *testing.T) {
 			w.meets("North", 0, time.Hour)
 			w.clock.Move(time.Second)
 			w.must(w.store.RevokeVenue(kv.Operator(), id))
-		}, "laptop_revoked venue wipe 1"},
+		}, "laptop_revoked venue wipe North"},
 		"a laptop that is revoked and about": {func(w *watch) {
 			w.must(w.store.RevokeVenue(kv.Operator(), w.enrols("North")))
 			w.clock.Move(time.Second)
 			w.meets("North", 4, 0)
-		}, "laptop_revoked venue wipe 1"},
+		}, "laptop_revoked venue wipe North"},
 		"a laptop that is to be wiped": {func(w *watch) { w.must(w.store.WipeVenue(kv.Operator(), w.enrols("North"))) }, ""},
 		"a laptop whose clock is behind": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 3*time.Minute) },
 			"laptop_clock clock trust on North"},
@@ -222,6 +222,11 @@ func TestAnOverviewSaysWhatNeedsAPerson(t *testing.T) {
 		"a door's key whose event is over too":   {func(w *watch) { w.key("porta", "event:1", time.Hour); w.clock.Move(4 * time.Hour) }, ""},
 		"another key that ends this week":        {func(w *watch) { w.key("site", "denomination", 6*24*time.Hour) }, "key_ends keys add --name site --level denomination --allow checkin:* --expires 48h"},
 		"another key that ends next month":       {func(w *watch) { w.key("site", "denomination", 20*24*time.Hour) }, ""},
+		"a scan under a doubted clock": {func(w *watch) {
+			w.must(w.store.MeasureClock("somebody", time.Hour, w.clock.Now()))
+			w.scans("Main")
+			w.must(w.store.MeasureClock("somebody", 0, w.clock.Now()))
+		}, "reviews see /admin/v1/reviews/?event_id=1"},
 		"somebody who was let in twice": {func(w *watch) {
 			kvtest.Create(w, w.store, record.Ticket, `{"event_id":1,"code":"K1"}`)
 			for range 2 {

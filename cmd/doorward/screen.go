@@ -264,7 +264,7 @@ func numbers(ids []int64) string {
 // figures are the counts and the state of the store.
 func (s *screen) figures() []string {
 	return []string{
-		field("TO LOOK AT", fmt.Sprintf("double entries %d, conflicts %d, refused documents %d", s.Doubles, s.Conflicts, s.Refusals)),
+		field("TO LOOK AT", fmt.Sprintf("facts to review %d, double entries %d, conflicts %d, refused documents %d", s.Reviews, s.Doubles, s.Conflicts, s.Refusals)),
 		field("TICKETS", counts(s.Tickets, stateWords)),
 		field("RECORDS", counts(s.Records, kindWords)),
 		field("STORE", s.storeText()),

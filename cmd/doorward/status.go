@@ -77,6 +77,7 @@ type overview struct {
 	Centre       *centreState
 	Keys         []keyState
 	Doubles      int `json:"double_entries"`
+	Reviews      int
 	Conflicts    int
 	Refusals     int
 	Records      map[string]int
