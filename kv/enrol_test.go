@@ -250,7 +250,7 @@ func TestJoinTakesAnEmptyStoreOver(t *testing.T) {
 // brought in time, does not count.
 func TestNoTwoLaptopsHaveOneName(t *testing.T) {
 	clock := kvtest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
-	s, event, first, code := invited(t, clock)
+	s, event, _, code := invited(t, clock)
 	enrols := func(name string, want bool) (id int64) {
 		t.Helper()
 		id, _, _, err := s.Enrol(kv.Operator(), kv.Enrolment{Name: name, Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}})
@@ -273,7 +273,7 @@ func TestNoTwoLaptopsHaveOneName(t *testing.T) {
 	if _, err := s.Exchange(code, kv.Joiner{Node: laptopNode}); !errors.Is(err, kv.ErrCode) {
 		t.Fatalf("Exchange of the old code = %v", err)
 	}
-	s, event, first, code = invited(t, clock)
+	s, event, first, code := invited(t, clock)
 	if _, err := s.Exchange(code, kv.Joiner{Node: laptopNode, Secret: kv.HashSecret("mine")}); err != nil {
 		t.Fatal(err)
 	}
