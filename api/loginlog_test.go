@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,12 +17,32 @@ import (
 	"doorward/kv/kvtest"
 )
 
+// lockedLog is a log that is written and read by several goroutines.
+type lockedLog struct {
+	mu  sync.Mutex
+	log bytes.Buffer
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.log.Write(p)
+}
+
+// take returns what was logged since the last call.
+func (l *lockedLog) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.log.Reset()
+	return l.log.String()
+}
+
 // TestFailedLoginsAreLoggedOnceAMinuteAndAddress: with their count, and without key or secret.
 func TestFailedLoginsAreLoggedOnceAMinuteAndAddress(t *testing.T) {
 	store := kvtest.Open(t)
 	key, secret := kvtest.Key(t, store, "denomination", "*:*")
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log lockedLog
 		s, err := api.New(api.Config{Store: store, Logger: slog.New(slog.NewTextHandler(&log, nil)), AuthFailures: 20})
 		if err != nil {
 			t.Fatal(err)
@@ -36,11 +57,10 @@ func TestFailedLoginsAreLoggedOnceAMinuteAndAddress(t *testing.T) {
 		}
 		lines := func() (all []string) {
 			synctest.Wait()
-			for line := range strings.Lines(log.String()) {
+			for line := range strings.Lines(log.take()) {
 				_, said, _ := strings.Cut(strings.TrimSpace(line), "level=")
 				all = append(all, said)
 			}
-			log.Reset()
 			return all
 		}
 		for range 30 {

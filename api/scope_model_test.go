@@ -43,7 +43,7 @@ var classOf = map[string]string{
 	"cost_center": "finances", "business_unit": "finances",
 	"person": "church's", "financial_entry": "church's", "event": "shared", "group": "shared", "membership": "membership",
 	"ticket": "event's", "checkin": "event's", "scan": "event's", "undo": "event's", "double_entries": "event's", "api_key": "key",
-	"conflicts": "church's", "refusals": "church's", "conflict": "key", "refusal": "key", "node": "key", "venues": "key", "erasure": "key", "reads": "key",
+	"conflicts": "church's", "refusals": "church's", "conflict": "key", "refusal": "key", "node": "key", "venues": "key", "erasure": "key", "reads": "key", "reviews": "event's",
 }
 
 // owns tells whether a church is one of a level's.

@@ -124,6 +124,8 @@ func (s *sweep) lists() {
 				}
 			}
 		case strings.HasSuffix(p.path, "/history/"): // revisions, not records
+		case p.kind == "reviews": // of facts that are in other lists, too
+			s.ask("GET", p.path, "")
 		case p.kind == "reads": // counts, not records
 		case p.atDoor(): // the status of an event: it holds no records
 		case p.under: // memberships

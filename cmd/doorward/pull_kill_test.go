@@ -31,7 +31,8 @@ func TestAPullThatIsKilledGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gated{Handler: server.Handler(), held: make(chan struct{})}
+	g := &gated{Handler: server.Handler(), left: make(chan int, 1), held: make(chan struct{})}
+	g.left <- 0
 	source := httptest.NewServer(g)
 	defer source.Close()
 	p := &program{t, compiled(t), filepath.Join(t.TempDir(), "mirror")}
@@ -78,7 +79,7 @@ type gated struct {
 
 // hold lets n-1 further requests through; 0 = all.
 func (g *gated) hold(n int) {
-	g.left = make(chan int, 1)
+	<-g.left
 	g.left <- n
 }
 
