@@ -43,7 +43,7 @@ func adminRoutes() []route {
 		route{http.MethodPost, "/admin/v1/import/", admin, importRecords, operation{
 			id: "import_records", tag: "import", summary: "Import a CSV, NDJSON or XLSX file", status: 200, reply: "import_report",
 			text: "Rows that are wrong are named in the answer and hold none of the others up.",
-			file: "Code,Holder,Type\nK7QP2M9D4RSX1ABC,Ana Souza,Adult\n", query: importParameters}},
+			file: importFile, query: importParameters}},
 	)
 }
 

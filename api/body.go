@@ -29,16 +29,21 @@ func readBody(x *exchange) ([]byte, error) {
 		return nil, errTooLarge
 	}
 	body, err := readAll(http.MaxBytesReader(x.ResponseWriter, r.Body, maxBody), r.ContentLength)
-	var large *http.MaxBytesError
 	switch {
-	case errors.As(err, &large):
-		return nil, errTooLarge
 	case err != nil:
-		return nil, errUnreadable
+		return nil, unreadable(err)
 	case len(body) == 0:
 		return []byte("{}"), nil
 	}
 	return body, nil
+}
+
+// unreadable is the error of a body that could not be read to its end.
+func unreadable(err error) error {
+	if errors.As(err, new(*http.MaxBytesError)) {
+		return errTooLarge
+	}
+	return errUnreadable
 }
 
 // onlyEmpty takes a body of the wrong type, or of none, if it turns out to be empty.

@@ -33,7 +33,7 @@ var errorDocs = []errorDoc{
 	{&kv.Conflict{Reason: "other records refer to this one", Counts: map[string]int{record.Membership.Name: 2}},
 		"The request conflicts with other records. If they prevent a deletion, the details count them by kind.", nil},
 	{kv.ErrStale, "The record has changed since the revision in If-Match.", nil},
-	{errTooLarge, "The body is larger than 1 MiB; for an import, than 1 GiB.", nil},
+	{errTooLarge, "The body is larger than 1 MiB; a picture, than 8 MiB; a file to import, than 1 GiB.", nil},
 	{errMediaType, "The body has the wrong Content-Type.", nil},
 	{errHost, "The server does not answer to this Host.", nil},
 	{kv.ErrKeyReused, "A rule refuses the request, or its Idempotency-Key was used for another one.", nil},

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"doorward/api/barcode"
 	"doorward/api/load"
 	"doorward/api/pull"
 	"doorward/kv"
@@ -21,6 +22,7 @@ var (
 	errNoRoute    = errors.New("no such path")
 	errMediaType  = errors.New("the request's body is not JSON")
 	errImportType = errors.New("the request's body is no file of records")
+	errPhotoType  = errors.New("the request's body is no picture")
 	errTooLarge   = errors.New("the request's body is too large")
 	errUnreadable = errors.New("the request's body could not be read")
 	errGone       = errors.New("the client went away")
@@ -69,6 +71,9 @@ var answers = []struct {
 	{errHost, problem{421, "MISDIRECTED_REQUEST", "This server does not answer to the request's Host; see the setting allowed_hosts (--allowed-host).", nil}},
 	{errMediaType, problem{415, "UNSUPPORTED_MEDIA_TYPE", "The request's body must be application/json.", nil}},
 	{errImportType, problem{415, "UNSUPPORTED_MEDIA_TYPE", "The request's body must be the file itself: text/csv, application/x-ndjson, the type of .xlsx workbooks, or application/octet-stream.", nil}},
+	{errPhotoType, problem{415, "UNSUPPORTED_MEDIA_TYPE", "The request's body must be the picture itself: image/jpeg, image/png or application/octet-stream.", nil}},
+	{barcode.ErrTooLarge, problem{413, "PAYLOAD_TOO_LARGE", "The picture has too many points.", nil}},
+	{barcode.ErrNoPicture, problem{400, "INVALID_REQUEST", "The request's body is no whole JPEG or PNG picture.", nil}},
 	{errTooLarge, problem{413, "PAYLOAD_TOO_LARGE", "The request's body is too large.", nil}},
 	{kv.ErrTooLarge, problem{413, "PAYLOAD_TOO_LARGE", "The record would be larger than 1 MiB.", nil}},
 	{errUnreadable, problem{400, "INVALID_REQUEST", "The request's body could not be read.", nil}},

@@ -3,6 +3,7 @@ package api
 import (
 	"time"
 
+	"doorward/api/barcode"
 	"doorward/api/load"
 	"doorward/kv"
 	"doorward/kv/record"
@@ -142,6 +143,7 @@ func ownExamples() map[string]any {
 	made := key
 	made.Secret = "shown-this-once"
 	return map[string]any{
+		"decoded": decoded{[]barcode.Code{{Text: "K7QP2M9D4RSX1ABC", Format: barcode.QR}}},
 		"ruling":  rulingOf(admitted, messages[kv.Admitted]),
 		"new_key": made,
 		"key":     listedKey{key, null},

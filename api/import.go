@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +22,7 @@ const (
 // importRecords answers POST of a file of records. What became of each line is in the answer; lines that were refused do not
 // make it an error.
 func importRecords(x *exchange) error {
-	if !isFile(x.request.Header) {
+	if !importFile.holds(x.request.Header) {
 		return errImportType
 	}
 	src, err := importSource(x)
@@ -44,19 +43,13 @@ func importRecords(x *exchange) error {
 	return x.reply(http.StatusOK, answer)
 }
 
-// fileTypes are what a file of records is called. Its content decides what it is, but a form that holds a file is none.
-var fileTypes = []string{
-	"", "text/csv", "text/plain", "text/tab-separated-values", "application/csv", "application/x-ndjson", "application/ndjson", "application/jsonl",
-	"application/json", "application/vnd.ms-excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "application/octet-stream",
-}
-
-// isFile tells whether a request calls its body a file of records, as it is and not compressed.
-func isFile(h http.Header) bool {
-	if len(h["Content-Type"]) > 1 || len(h["Content-Encoding"]) > 0 {
-		return false
-	}
-	media, _, _ := strings.Cut(h.Get("Content-Type"), ";")
-	return slices.Contains(fileTypes, strings.ToLower(strings.TrimSpace(media)))
+// importFile is the file of an import. Its content decides what it is.
+var importFile = &fileBody{
+	types: []string{
+		"", "text/csv", "text/plain", "text/tab-separated-values", "application/csv", "application/x-ndjson", "application/ndjson", "application/jsonl",
+		"application/json", "application/vnd.ms-excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", fileMedia,
+	},
+	example: "Code,Holder,Type\nK7QP2M9D4RSX1ABC,Ana Souza,Adult\n",
 }
 
 // importSource reads the query string of an import. An import is many transactions, so an Idempotency-Key, whose promise could

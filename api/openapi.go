@@ -21,23 +21,20 @@ type operation struct {
 	query   []parameterDoc
 	form    *record.Kind // the body; nil = none
 	surface record.Surface
-	change  bool     // the form is a PATCH: nothing of it is required
-	file    string   // an example of the file that is the body; "" = the body is none
-	reads   []string // request headers
-	status  int      // of success
-	reply   string   // the schema of the answer; "" = no body
-	list    bool     // the answer is a page of replies
-	headers []string // of the answer
-	media   string   // of the answer; "" = JSON
-	page    string   // an example of an answer that is no JSON
+	change  bool      // the form is a PATCH: nothing of it is required
+	file    *fileBody // the body is a file; nil = it is none
+	reads   []string  // request headers
+	status  int       // of success
+	reply   string    // the schema of the answer; "" = no body
+	list    bool      // the answer is a page of replies
+	headers []string  // of the answer
+	media   string    // of the answer; "" = JSON
+	page    string    // an example of an answer that is no JSON
 	refuses []errorDoc
 }
 
-// The media types of bodies.
-const (
-	jsonMedia = "application/json"
-	fileMedia = "application/octet-stream"
-)
+// jsonMedia is the media type of most bodies.
+const jsonMedia = "application/json"
 
 // openapi answers GET of the document.
 func openapi(x *exchange) error { return x.reply(http.StatusOK, x.server.document) }
@@ -120,19 +117,10 @@ func (o *operation) requestBody() map[string]any {
 	case o.form != nil:
 		_, required := o.formSchema()["required"]
 		return map[string]any{"required": required, "content": content(jsonMedia, reference(o.formName()), o.bodyExample())}
-	case o.file != "":
-		return map[string]any{
-			"required":    true,
-			"description": "The file as it is, not as a part of a form. It may also be sent as " + strings.Join(otherFileTypes(), ", ") + ".",
-			"content":     content(fileMedia, map[string]any{"type": "string", "format": "binary"}, o.file),
-		}
+	case o.file != nil:
+		return o.file.describe()
 	}
 	return nil
-}
-
-// otherFileTypes are the names that a file's media type may have, but for the one that the document gives it.
-func otherFileTypes() []string {
-	return slices.DeleteFunc(slices.Clone(fileTypes), func(name string) bool { return name == "" || name == fileMedia })
 }
 
 // parameters are the operation's parameters: of the path, the query string, the headers.

@@ -66,6 +66,9 @@ func publicRoutes() []route {
 			id: "scan_tickets", tag: "door", summary: "Decide what an offline scanner has read", form: scansForm, status: 200,
 			text:  "At most 1,000 scans, decided in the order given. A scan that is wrong is refused alone.",
 			reply: "scans_report", reads: []string{"X-Door", "Idempotency-Key"}}},
+		{http.MethodPost, "/door/v1/decode/", atDoor, decode, operation{
+			id: "decode_photo", tag: "door", summary: "Read the codes on a photo", file: photoFile, status: 200, reply: "decoded",
+			text: "QR, Data Matrix, Code 128 and EAN, of a JPEG or PNG picture of at most 8 MiB. Nothing is decided about the tickets."}},
 		{http.MethodGet, door + "status/", atDoor, status, operation{
 			id: "retrieve_door_status", tag: "door", summary: "Count an event's check-ins and refusals", status: 200, reply: "status",
 			text: "By outcome, ticket type, door and minute."}},

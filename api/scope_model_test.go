@@ -151,7 +151,9 @@ func readSpot(method, path string) (s spot, ok bool) {
 	case "v1":
 		s.kind = map[string]string{"people": "person", "financial_entries": "financial_entry", "event": "event", "group": "group"}[segments[1]]
 	case "door":
-		s.kind = "event"
+		if s.kind = "event"; segments[2] == "decode" {
+			s.kind = "decode"
+		}
 	case "admin":
 		s.kind = segments[2]
 		if s.kind == "keys" {
@@ -199,6 +201,9 @@ func (s spot) at(id string) string {
 // searches tells the door's search.
 func (s spot) searches() bool { return strings.HasSuffix(s.path, "/search/") }
 
+// aFile tells a route whose body is a file.
+func (s spot) aFile() bool { return s.kind == "import" || s.kind == "decode" }
+
 // want is the status of a request about a record, nil for one that is not there, with a body that only a PATCH takes.
 func (c *congregation) want(v reach, permissions []string, s spot, r *lore) int {
 	reference := classOf[s.kind] == "everyone's" || classOf[s.kind] == "finances"
@@ -206,12 +211,14 @@ func (c *congregation) want(v reach, permissions []string, s spot, r *lore) int 
 	switch {
 	case !may(permissions, s.resource(), s.method), s.method != "GET" && reference && !v.whole():
 		return 403
-	case s.method == "POST" && !s.named && v.name == "event" && classOf[s.kind] != "event's" && s.kind != "api_key" && s.kind != "import":
+	case s.method == "POST" && !s.named && v.name == "event" && classOf[s.kind] != "event's" && s.kind != "api_key" && !s.aFile():
 		return 403
 	case s.named && (r == nil || !c.sees(v, r) || system && !v.whole()):
 		return 404
 	case s.method == "PATCH" && !c.changes(v, r):
 		return 403
+	case s.kind == "decode":
+		return 415
 	case s.method == "POST":
 		return 400
 	}

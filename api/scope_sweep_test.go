@@ -41,7 +41,7 @@ func (s *sweep) spots() (list []spot) {
 	for path, item := range s.c.document().Paths.Map() {
 		for method := range item.Operations() {
 			if p, ok := readSpot(method, path); ok {
-				if classOf[p.kind] == "" && p.kind != "import" {
+				if classOf[p.kind] == "" && !p.aFile() {
 					s.Errorf("%s %s: a route that the sweep does not know", method, path)
 				}
 				list = append(list, p)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"doorward/api/barcode"
 	"doorward/kv"
 
 	"github.com/go-chi/cors"
@@ -53,6 +54,7 @@ type Server struct {
 	logins   *loginLog
 	metrics  *metrics
 	traces   *traces
+	photos   *barcode.Reader
 	document []byte // the OpenAPI document
 }
 
@@ -85,7 +87,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, base: base, metrics: m, hosts: newHosts(base, c.AllowedHosts), proxies: trusted, logins: &loginLog{log: c.Logger},
-		limits: newLimits(c.AuthFailures, time.Now), traces: newTraces(),
+		limits: newLimits(c.AuthFailures, time.Now), traces: newTraces(), photos: barcode.NewReader(photosAtOnce),
 	}
 	table := slices.Concat(siteRoutes(s.Prefix()), publicRoutes(), adminRoutes())
 	s.router = newRouter(s.Prefix(), table)
