@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"doorward/kv"
@@ -14,7 +15,8 @@ import (
 // The bodies of the door's requests.
 var (
 	scanForm = record.Form("scan_form",
-		record.Field{Name: "code", Type: record.Text{Min: 1, Max: 255}, Flags: record.Required},
+		record.Field{Name: "code", Type: record.Text{Min: 1, Max: 255}},
+		record.Field{Name: "ticket_id", Type: record.Integer{Min: 1, Max: record.MaxID}, Flags: record.Null},
 		record.Field{Name: "door", Type: record.Text{Max: maxDoor}, Flags: record.Null},
 		record.Field{Name: "nonce", Type: record.Text{Max: maxIdempotency}, Flags: record.Null},
 	)
@@ -80,6 +82,10 @@ func readScan(x *exchange) (a kv.Attempt, err error) {
 		return a, err
 	}
 	a = kv.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce")}
+	if id, ok := form.Value("ticket_id"); ok {
+		a.Ticket, _ = strconv.ParseInt(string(id), 10, 64) // the form holds an integer, or null
+	}
+	judgeTicket(form, a)
 	if a.Door == "" {
 		a.Door = storedHeader(x, "X-Door", maxDoor, &form.Faults)
 	}
@@ -87,6 +93,20 @@ func readScan(x *exchange) (a kv.Attempt, err error) {
 		a.Nonce = idempotencyKey(x, &form.Faults)
 	}
 	return a, sound(form)
+}
+
+// judgeTicket wants a scan to name its ticket in one way.
+func judgeTicket(form *record.Patch, a kv.Attempt) {
+	_, null := form.Value("code") // a text is never empty here
+	switch {
+	case len(form.Faults["code"]) > 0 || len(form.Faults["ticket_id"]) > 0:
+	case a.Code == "" && a.Ticket == 0 && null:
+		form.Faults.Add("code", record.TextNull)
+	case a.Code == "" && a.Ticket == 0:
+		form.Faults.Add("code", record.TextRequired)
+	case a.Code != "" && a.Ticket != 0:
+		form.Faults.Add("ticket_id", "Either a code or a ticket_id is wanted.")
+	}
 }
 
 // undo answers POST /door/v1/event/{id}/undo/.

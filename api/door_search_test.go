@@ -190,3 +190,41 @@ func TestDoorSearchIsNotLogged(t *testing.T) {
 		t.Error("what was typed is in the log or in the metrics")
 	}
 }
+
+func TestWhoIsFoundIsLetInByTheTicket(t *testing.T) {
+	w := newWorld(t)
+	ana := w.guest(w.event, "Ana Souza", `"code":"K7QP-2M"`)
+	other, away := w.guest(w.event, "Bia Lima", `"state":"unpaid"`), w.guest(w.farEvent, "Caio Reis", "")
+	door := w.as(fmt.Sprintf("event:%d", w.event), "checkin:*")
+	byTicket := func(id int64) string { return fmt.Sprintf(`{"ticket_id":%d,"nonce":"n%d"}`, id, id) }
+
+	first := door.scan(w.event, byTicket(door.hits(w.event, "ana")[0]))
+	if first.text(t, "outcome") != "admitted" || first.text(t, "label") != "Ana S." {
+		t.Errorf("a ticket that was found: %s", first.body)
+	}
+	for what, body := range map[string]string{"its code": `{"code":"K7QP-2M"}`, "the ticket again": fmt.Sprintf(`{"ticket_id":%d}`, ana)} {
+		if again := door.scan(w.event, body); again.text(t, "outcome") != "already_admitted" || again.text(t, "checkin_id") != first.text(t, "checkin_id") {
+			t.Errorf("%s: %s", what, again.body)
+		}
+	}
+	if a := door.scan(w.event, byTicket(ana)); a.text(t, "outcome") != "admitted" || a.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("the same nonce again: %s", a.body)
+	}
+	if a := door.scan(w.event, byTicket(other)); a.text(t, "outcome") != "unpaid" {
+		t.Errorf("an unpaid ticket: %s", a.body)
+	}
+	path := doorPath(w.event, "scan")
+	door.status(door.do("POST", path, fmt.Sprintf(`{"ticket_id":%d,"nonce":"n%d"}`, other, ana)), 422)
+	door.status(door.do("POST", path, byTicket(away)), 404)
+	door.status(door.do("POST", path, byTicket(987654)), 404)
+	for body, want := range map[string]string{
+		`{}`: "This field is required.", `{"code":null}`: "This field may not be null.", `{"ticket_id":null}`: "This field is required.", `{"code":""}`: "This field may not be blank.",
+	} {
+		if a := door.status(door.do("POST", path, body, invalid), 400); a.text(t, "error.details.code.0") != want {
+			t.Errorf("%s: %s", body, a.body)
+		}
+	}
+	if a := door.status(door.do("POST", path, fmt.Sprintf(`{"code":"K7QP-2M","ticket_id":%d}`, ana), invalid), 400); a.text(t, "error.details.ticket_id.0") == "" {
+		t.Errorf("both: %s", a.body)
+	}
+}

@@ -57,7 +57,8 @@ func publicRoutes() []route {
 		{http.MethodPost, membershipsPath, member, createMembership, memberships.describe(http.MethodPost, true)},
 		{http.MethodPost, door + "scan/", atDoor, scan, operation{
 			id: "scan_ticket", tag: "door", summary: "Decide whether a scanned ticket is admitted", form: scanForm, status: 200, reply: "ruling",
-			text:  "The door and the nonce of the body count before X-Door and Idempotency-Key.",
+			text: "The ticket is named by its code, or by the ticket_id that a search at the door has found. " +
+				"The door and the nonce of the body count before X-Door and Idempotency-Key.",
 			reads: []string{"X-Door", "Idempotency-Key"}}},
 		{http.MethodPost, door + "undo/", atDoor, undo, operation{
 			id: "undo_checkin", tag: "door", summary: "Take a check-in back", form: undoForm, status: 200, reply: "ruling",

@@ -39,8 +39,9 @@ func Outcomes() []Outcome {
 
 // Attempt is one scan at a door.
 type Attempt struct {
-	Event int64
-	Code  string    // as read
+	Event  int64
+	Code   string    // as read
+	Ticket int64     // the ticket itself, as a search at the door has found it, instead of a code; 0 = by the code
 	Door  string    // "" = the key's name
 	Nonce string    // the Idempotency-Key or /door nonce; "" = none
 	At    time.Time // when it was read, as an offline scanner says; zero = now
@@ -189,6 +190,22 @@ func hashOf(v jsontext.Value) (h codeHash) {
 		_, _ = hex.Decode(h[:], v[1:len(v)-1]) // another text is no hash of a code: zero
 	}
 	return h
+}
+
+// ticketOf finds the ticket that an attempt means; nil where the event has none. ErrNotFound where the attempt names a ticket that
+// is not of the event: a code may be read wrongly, an id may not.
+func (v *sight) ticketOf(a *attempt) (*stored, error) {
+	if a.Ticket == 0 {
+		return v.ticketByCode(a)
+	}
+	st, err := v.load(record.Ticket, record.Int(a.Ticket))
+	if err != nil {
+		return nil, err
+	}
+	if st == nil || intOf(st.body.Member("event_id")) != a.Event {
+		return nil, ErrNotFound
+	}
+	return st, nil
 }
 
 // ticketByCode finds the ticket that a reading means; nil where there is none in the event.

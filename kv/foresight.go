@@ -21,7 +21,7 @@ func (s *Store) foresee(a *attempt) (seen foresight) {
 		if err != nil {
 			return err
 		}
-		ticket, err := v.ticketByCode(a)
+		ticket, err := v.ticketOf(a)
 		if err != nil || ticket == nil {
 			return err
 		}
@@ -49,6 +49,6 @@ func (o *op) about(a *attempt) (event, ticket *stored, err error) {
 	if event, err = o.find(a.p, record.Event, record.Int(a.Event)); err != nil {
 		return nil, nil, err
 	}
-	ticket, err = o.ticketByCode(a)
+	ticket, err = o.ticketOf(a)
 	return event, ticket, err
 }
