@@ -65,6 +65,11 @@ func (x *exchange) authenticate(r *http.Request) (err error) {
 		return nil
 	}
 	key, secret, ok := credentials(r.Header["Authorization"])
+	if !ok && len(r.Header["Authorization"]) == 0 {
+		if key, secret, ok, err = x.server.fromCookie(r); err != nil {
+			return err
+		}
+	}
 	if !ok {
 		if len(r.Header["Authorization"]) > 0 { // who shows nothing has not tried
 			x.server.logins.fail(clientAddr(r))

@@ -33,6 +33,7 @@ import (
 //	GET  /control/olderfiles                                                 → {"older_files","uncompacted"}
 //	POST /control/compact                                                    → {"bytes_before","bytes"}
 //	POST /control/clock/trust                                                → {"now","doubted","clock_offset_ms"}
+//	POST /control/door?event=7                                               → {"ticket","event","name","expires_at","public_url","address"}
 //	POST /control/venue/enrol          {"name","events","churches",…}        → {"id","code","url","expires_at"}
 //	POST /control/venue/{id}/revoke
 //	POST /control/venue/{id}/wipe
@@ -56,6 +57,7 @@ func (s *Server) Control() http.Handler {
 		"GET /control/olderfiles":         controlOlderFiles,
 		"POST /control/compact":           controlCompact,
 		"POST /control/clock/trust":       controlTrust,
+		"POST /control/door":              controlTicket,
 		"POST /control/venue/enrol":       controlEnrol,
 		"POST /control/venue/{id}/revoke": controlEnd((*kv.Store).RevokeVenue),
 		"POST /control/venue/{id}/wipe":   controlEnd((*kv.Store).WipeVenue),

@@ -63,6 +63,7 @@ var samples = map[*record.Kind]sample{
 
 	checkinForm:  {``, `{"code":"K7QP2M9D4RSX1ABC"}`, ``},
 	scanForm:     {``, `{"code":"K7QP2M9D4RSX1ABC","door":"North door","nonce":"phone-3-0017"}`, ``},
+	sessionForm:  {``, `{"ticket":"ZQ4M7Q2V9XW3T6B5N0RCYD","name":"Bia"}`, ``},
 	undoForm:     {``, `{"checkin_id":"` + exampleULID + `","reason":"Wrong ticket"}`, ``},
 	scansForm:    {``, `{"scans":[{"code":"K7QP2M9D4RSX1ABC","at":"2026-11-21T22:30:00Z","nonce":"phone-3-0018","let_in":true}]}`, ``},
 	keyForm:      {``, `{"name":"Front door","level":"event:7","permissions":["checkin:*"],"expires_at":"2026-11-23T03:00:00Z"}`, ``},
@@ -143,6 +144,7 @@ func ownExamples() map[string]any {
 	made := key
 	made.Secret = "shown-this-once"
 	return map[string]any{
+		"session": sessionView{"Bia", []eventView{{7, "Summer conference", at, at, true}}},
 		"decoded": decoded{[]barcode.Code{{Text: "K7QP2M9D4RSX1ABC", Format: barcode.QR}}},
 		"ruling":  rulingOf(admitted, messages[kv.Admitted]),
 		"new_key": made,

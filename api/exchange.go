@@ -87,10 +87,7 @@ func (x *exchange) reply(status int, body []byte) error {
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	x.WriteHeader(status)
 	_, err := x.Write(body)
-	if err != nil {
-		return errGone
-	}
-	return nil
+	return unlessGone(err)
 }
 
 // done answers without a body.

@@ -241,7 +241,7 @@ func (r *route) errors() []int {
 	if !hostless("", r.path) {
 		list = append(list, 421)
 	}
-	if r.path == "/metrics" || !r.needs.open {
+	if login := r.method != http.MethodGet; r.path == "/metrics" || login || !r.needs.open {
 		list = append(list, 401, 403)
 	}
 	if strings.Contains(r.path, "{") {

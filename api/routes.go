@@ -40,6 +40,7 @@ func publicRoutes() []route {
 		checkinPath     = "/v1/event/{id}/checkin/"
 		membershipsPath = "/v1/group/{" + groupParameter + "}/memberships/"
 		door            = "/door/v1/event/{id}/"
+		sessionPath     = "/door/v1/session/"
 	)
 	member, atDoor := needs{resource: record.Membership.Resource}, needs{resource: record.Checkin.Resource}
 	return []route{
@@ -67,6 +68,14 @@ func publicRoutes() []route {
 			id: "scan_tickets", tag: "door", summary: "Decide what an offline scanner has read", form: scansForm, status: 200,
 			text:  "At most 1,000 scans, decided in the order given. A scan that is wrong is refused alone.",
 			reply: "scans_report", reads: []string{"X-Door", "Idempotency-Key"}}},
+		{http.MethodPost, sessionPath, needs{open: true}, beginSession, operation{
+			id: "begin_session", tag: "door", summary: "Begin a page's session", form: sessionForm, status: 200, reply: "session",
+			text: "With a door's ticket and the helper's name, which makes a key of that name; or with a key and its secret. The answer sets a cookie that " +
+				"counts on /v1, /door and /admin, for pages of this server alone."}},
+		{http.MethodGet, sessionPath, atDoor, showSession, operation{
+			id: "retrieve_session", tag: "door", summary: "See who asks, and which events they may serve", status: 200, reply: "session"}},
+		{http.MethodDelete, sessionPath, needs{open: true}, endSession, operation{
+			id: "end_session", tag: "door", summary: "End a page's session", status: 204}},
 		{http.MethodPost, "/door/v1/decode/", atDoor, decode, operation{
 			id: "decode_photo", tag: "door", summary: "Read the codes on a photo", file: photoFile, status: 200, reply: "decoded",
 			text: "QR, Data Matrix, Code 128 and EAN, of a JPEG or PNG picture of at most 8 MiB. Nothing is decided about the tickets."}},
@@ -116,6 +125,8 @@ func siteRoutes(prefix string) []route {
 			id: "retrieve_docs", tag: "documentation", summary: "Read this document as a page", status: 200, media: "text/html",
 			page: "<!DOCTYPE html><html><head><title>Doorward</title></head><body></body></html>"}},
 		{http.MethodGet, "/docs/" + asterisk, open, asset, operation{}},
+		{http.MethodGet, "/door", open, doorPage, operation{}},
+		{http.MethodGet, "/door/assets/" + asterisk, open, assetRoute(), operation{}},
 	}
 }
 

@@ -16,6 +16,7 @@ func ownSchemas() map[string]any {
 	text, number := map[string]any{"type": "string"}, map[string]any{"type": "integer", "minimum": 0}
 	key := structSchema(reflect.TypeFor[keyView]())
 	return map[string]any{
+		"session": structSchema(reflect.TypeFor[sessionView]()),
 		"decoded": structSchema(reflect.TypeFor[decoded]()),
 		"ruling":  structSchema(reflect.TypeFor[ruling]()),
 		"new_key": key,

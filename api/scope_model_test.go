@@ -151,8 +151,11 @@ func readSpot(method, path string) (s spot, ok bool) {
 	case "v1":
 		s.kind = map[string]string{"people": "person", "financial_entries": "financial_entry", "event": "event", "group": "group"}[segments[1]]
 	case "door":
-		if s.kind = "event"; segments[2] == "decode" {
+		switch s.kind = "event"; segments[2] {
+		case "decode":
 			s.kind = "decode"
+		case "session": // who asks, not about what
+			return s, false
 		}
 	case "admin":
 		s.kind = segments[2]

@@ -30,7 +30,7 @@ var mayUse = map[string][]string{
 	"github.com/hanwen/go-fuse/v2":        {"kv"},
 	"github.com/hashicorp/golang-lru/v2":  {"index"},
 	"github.com/klauspost/compress":       {"sync"},
-	"github.com/makiuchi-d/gozxing":      {"api"},
+	"github.com/makiuchi-d/gozxing":       {"api"},
 	"github.com/oklog/ulid/v2":            {"kv/record", "kv", "sync"},
 	"github.com/pelletier/go-toml/v2":     {"cmd"},
 	"github.com/prometheus/client_golang": {"kv", "api", "sync", "index", "cmd"},

@@ -64,7 +64,7 @@ func (m *Main) root() (root *cobra.Command, began *bool) {
 		*began = true
 		return nil
 	}
-	root.AddCommand(m.serveCommand(set), m.statusCommand(set), m.demoCommand(set), m.keysCommand(set), m.importCommand(set), m.exportCommand(set), m.pullCommand(set),
+	root.AddCommand(m.serveCommand(set), m.doorCommand(set), m.statusCommand(set), m.demoCommand(set), m.keysCommand(set), m.importCommand(set), m.exportCommand(set), m.pullCommand(set),
 		m.verifyCommand(set), m.reindexCommand(set), m.backupCommand(set), m.restoreCommand(set), m.clockCommand(set), m.venueCommand(set), m.replicateCommand(set),
 		m.eraseCommand(set), m.compactCommand(set), m.versionCommand())
 	completeFlags(root)

@@ -1,0 +1,59 @@
+package api
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+
+	"doorward/api/web"
+)
+
+// pageHeaders are what every page and what lies beside it is sent with.
+func pageHeaders(h http.Header, media string, length int) {
+	h.Set("Content-Type", media)
+	h.Set("Content-Length", strconv.Itoa(length))
+	h.Set("Content-Security-Policy", web.Policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Permissions-Policy", "camera=(self), microphone=(), geolocation=()")
+}
+
+// doorPage answers GET /door: the page for helpers at a door.
+func doorPage(x *exchange) error {
+	var page bytes.Buffer
+	if err := web.Door(&page, x.server.Prefix()); err != nil {
+		return err
+	}
+	pageHeaders(x.Header(), "text/html; charset=utf-8", page.Len())
+	_, err := x.Write(page.Bytes())
+	return unlessGone(err)
+}
+
+// assetRoute answers the files beside the pages. A browser asks each time whether they are still the same: a laptop may have been given another version.
+func assetRoute() func(*exchange) error {
+	assets := web.Assets()
+	return func(x *exchange) error {
+		a, ok := assets[x.request.PathValue(asterisk)]
+		if !ok {
+			return errNoRoute
+		}
+		h := x.Header()
+		h.Set("Cache-Control", "no-cache")
+		h.Set("ETag", a.ETag)
+		if x.request.Header.Get("If-None-Match") == a.ETag {
+			x.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+		pageHeaders(h, a.Media, len(a.Body))
+		_, err := x.Write(a.Body)
+		return unlessGone(err)
+	}
+}
+
+// unlessGone is errGone for an answer that could not be written.
+func unlessGone(err error) error {
+	if err != nil {
+		return errGone
+	}
+	return nil
+}

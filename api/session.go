@@ -1,0 +1,249 @@
+package api
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A page's session is an API key in a cookie, which no script can read. It lasts over a restart of the server, and ends when the key is
+// revoked or expires. A helper's phone gets a key of its own for a ticket that the operator shows as a QR code.
+const (
+	sessionCookie = "doorward_session"
+	cookieMost    = 400 * 24 * time.Hour // longer is not kept by browsers
+	helperLasts   = 24 * time.Hour       // how long after the event's end a helper's key is good
+	helperLeast   = 12 * time.Hour       // and from now, where the event is over
+)
+
+// errCrossOrigin is returned for a request with a session that another server's page has made.
+var errCrossOrigin = errors.New("the request comes from another server's page")
+
+// errTicket is returned for a ticket of a door that is unknown, used or too old.
+var errTicket = errors.New("the door's ticket is unknown, used or too old")
+
+// fromCookie reads the key and secret of a request's session. The protection against other servers' pages comes first: a browser sends
+// the cookie along with whatever such a page asks for.
+func (s *Server) fromCookie(r *http.Request) (key, secret string, ok bool, err error) {
+	c, err := r.Cookie(sessionCookie)
+	if err != nil {
+		return "", "", false, nil
+	}
+	if s.origins.Check(r) != nil {
+		return "", "", false, errCrossOrigin
+	}
+	key, secret, ok = strings.Cut(c.Value, ":")
+	return key, secret, ok, nil
+}
+
+// setSession puts a key into the browser's cookie until a moment; zero = as long as browsers keep any.
+func (x *exchange) setSession(key, secret string, until time.Time) {
+	age := cookieMost
+	if !until.IsZero() {
+		age = min(age, time.Until(until))
+	}
+	http.SetCookie(x, x.cookie(key+":"+secret, max(1, int(age.Seconds()))))
+}
+
+func (x *exchange) cookie(value string, age int) *http.Cookie {
+	return &http.Cookie{Name: sessionCookie, Value: value, Path: x.server.Prefix() + "/", MaxAge: age,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: x.request.TLS != nil || x.server.secure()}
+}
+
+// secure tells a server whose clients reach it by https alone.
+func (s *Server) secure() bool { return s.base != nil && s.base.Scheme == "https" }
+
+// sessionForm is the body of a login: a door's ticket with the helper's name, or a key with its secret.
+var sessionForm = record.Form("session_form",
+	record.Field{Name: "ticket", Type: record.Text{Min: 1, Max: 64}, Flags: record.Null},
+	record.Field{Name: "name", Type: record.Text{Max: maxDoor}, Flags: record.Null},
+	record.Field{Name: "key", Type: record.Text{Min: 1, Max: 64}, Flags: record.Null},
+	record.Field{Name: "secret", Type: record.Text{Min: 1, Max: 128}, Flags: record.Null},
+)
+
+// sessionView is what a page knows of its session.
+type sessionView struct {
+	Name   string      `json:"name"`
+	Events []eventView `json:"events"`
+}
+
+// eventView is an event that a door may serve.
+type eventView struct {
+	ID    int64          `json:"id"`
+	Name  string         `json:"name"`
+	Start jsontext.Value `json:"start_datetime"`
+	End   jsontext.Value `json:"end_datetime"`
+	Open  bool           `json:"open"`
+}
+
+// beginSession answers POST /door/v1/session/.
+func beginSession(x *exchange) error {
+	if x.server.origins.Check(x.request) != nil {
+		return errCrossOrigin
+	}
+	form, _, err := readForm(x, sessionForm)
+	if err != nil {
+		return err
+	}
+	ticket, name, key, secret := form.Text("ticket"), strings.TrimSpace(form.Text("name")), form.Text("key"), form.Text("secret")
+	switch {
+	case ticket != "" && name == "":
+		form.Faults.Add("name", record.TextRequired)
+	case ticket == "" && key == "":
+		form.Faults.Add("ticket", record.TextRequired)
+	}
+	if err := sound(form); err != nil {
+		return err
+	}
+	var until time.Time
+	if ticket != "" {
+		k, made, err := x.redeem(ticket, name)
+		if err != nil {
+			return err
+		}
+		key, secret, until = k.Key, made, k.Expires
+	}
+	if x.caller, err = x.server.Login(x.request, key, secret); err != nil {
+		return err
+	}
+	if _, err := x.store().DoorEvents(x.caller); err != nil {
+		return err // a key that serves no door begins no session
+	}
+	x.setSession(key, secret, until)
+	return showSession(x)
+}
+
+// showSession answers GET /door/v1/session/: who the page is, and which events it may serve.
+func showSession(x *exchange) error {
+	events, err := x.store().DoorEvents(x.caller)
+	if err != nil {
+		return err
+	}
+	v := sessionView{Name: x.caller.Name(), Events: []eventView{}}
+	for _, e := range events {
+		v.Events = append(v.Events, eventView{e.ID, e.Name, orNullTime(e.Start), orNullTime(e.End), e.Open})
+	}
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, body)
+}
+
+// endSession answers DELETE /door/v1/session/. The key goes on being good for whoever has it written down.
+func endSession(x *exchange) error {
+	if x.server.origins.Check(x.request) != nil {
+		return errCrossOrigin
+	}
+	http.SetCookie(x, x.cookie("", -1))
+	return x.done()
+}
+
+// tickets are the door tickets that were shown and not used yet, in memory alone: after a restart the operator shows new ones.
+type tickets struct {
+	mu   sync.Mutex
+	open map[[sha256.Size]byte]ticket
+}
+
+// ticket is good once, for a key of one event.
+type ticket struct {
+	event int64
+	ends  time.Time
+}
+
+const (
+	ticketLasts = 12 * time.Hour
+	maxTickets  = 1000
+)
+
+// show makes a ticket for an event. The text is told this once.
+func (t *tickets) show(event int64, now time.Time) (text string, ends time.Time) {
+	text, ends = rand.Text(), now.Add(ticketLasts)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for hash, old := range t.open {
+		if len(t.open) >= maxTickets || now.After(old.ends) {
+			delete(t.open, hash)
+		}
+	}
+	if t.open == nil {
+		t.open = map[[sha256.Size]byte]ticket{}
+	}
+	t.open[sha256.Sum256([]byte(text))] = ticket{event, ends}
+	return text, ends
+}
+
+// take uses a ticket up. ok is false for one that is unknown, used or too old.
+func (t *tickets) take(text string, now time.Time) (event int64, ok bool) {
+	hash := sha256.Sum256([]byte(text))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found, ok := t.open[hash]
+	delete(t.open, hash)
+	return found.event, ok && now.Before(found.ends)
+}
+
+// redeem gives a helper's phone a key of its own for a ticket. A wrong ticket counts as a failed login.
+func (x *exchange) redeem(text, name string) (k kv.Key, secret string, err error) {
+	store := x.store()
+	event, ok := x.server.tickets.take(text, store.Now())
+	if !ok {
+		if err := x.server.limits.fail(clientAddr(x.request), ""); !errors.Is(err, kv.ErrBadLogin) {
+			return k, "", err
+		}
+		return k, "", errTicket
+	}
+	e, err := store.DoorEvent(kv.Operator(), event)
+	if err != nil {
+		return k, "", err
+	}
+	ends := e.End.Add(helperLasts)
+	if least := store.Now().Add(helperLeast); ends.Before(least) {
+		ends = least
+	}
+	return store.AddKey(kv.Operator(), kv.KeySpec{Name: name, Expires: ends,
+		Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}, Permissions: []kv.Permission{{Resource: record.Checkin.Resource, Method: "*"}}})
+}
+
+// errNotServing is returned for a ticket of a door where no server runs that could take it.
+var errNotServing = errors.New("phones open a page of the server: start it first, with serve")
+
+// ticketView is a ticket as the operator is given it, with where the server is reached.
+type ticketView struct {
+	Ticket    string         `json:"ticket"`
+	Event     int64          `json:"event"`
+	Name      string         `json:"name"`
+	Expires   jsontext.Value `json:"expires_at"`
+	PublicURL string         `json:"public_url"`
+	Address   string         `json:"address"`
+}
+
+// controlTicket answers the operator's request for a ticket of a door.
+func controlTicket(x *exchange, r *http.Request) error {
+	id, ok := record.Event.ParseID(r.URL.Query().Get("event"))
+	if !ok {
+		return kv.ErrNotFound
+	}
+	if x.server.config.Address == "" {
+		return errNotServing
+	}
+	e, err := x.store().DoorEvent(x.caller, id.Int())
+	if err != nil {
+		return err
+	}
+	text, ends := x.server.tickets.show(e.ID, x.store().Now())
+	body, err := json.Marshal(ticketView{text, e.ID, e.Name, record.Time(ends), x.server.config.PublicURL, x.server.config.Address})
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, body)
+}

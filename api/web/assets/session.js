@@ -1,0 +1,34 @@
+// Requests to the server that the page came from. The session is a cookie that no script reads.
+export const base = document.documentElement.dataset.base;
+
+// Unreachable: there was no answer, or none that decides anything. The server may have decided all the same.
+export class Unreachable extends Error {}
+
+const patience = 5000;
+
+// ask sends a request and returns its status and body. It throws Unreachable without an answer.
+export async function ask(method, path, body, media = 'application/json') {
+  const options = {method, credentials: 'same-origin', cache: 'no-store', signal: AbortSignal.timeout(patience)};
+  if (body !== undefined) {
+    options.headers = {'Content-Type': media};
+    options.body = media === 'application/json' ? JSON.stringify(body) : body;
+  }
+  let answer, text;
+  try {
+    answer = await fetch(base + path, options);
+    text = await answer.text();
+  } catch (fault) {
+    throw new Unreachable(String(fault));
+  }
+  if (answer.status >= 500) throw new Unreachable('status ' + answer.status);
+  try {
+    return {status: answer.status, data: text ? JSON.parse(text) : null};
+  } catch {
+    throw new Unreachable('the answer is not from a Doorward server'); // a portal of the Wi-Fi, say
+  }
+}
+
+// nonce tells one scan from all others, so that it can be sent twice and counts once.
+export function nonce() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), b => b.toString(16).padStart(2, '0')).join('');
+}

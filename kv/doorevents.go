@@ -1,0 +1,78 @@
+package kv
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// DoorEvent is what a door is told of an event that it may serve.
+type DoorEvent struct {
+	ID         int64
+	Name       string
+	Start, End time.Time
+	Open       bool // it takes check-ins: it is active and enabled
+}
+
+// maxDoorEvents is how many events a door chooses from, and doorEventLasts how long after its end an event is still offered.
+const (
+	maxDoorEvents  = 50
+	doorEventLasts = 24 * time.Hour
+)
+
+// DoorEvents returns the events whose doors p may serve, the one that is next to begin first; those that have long been over are left out.
+// It returns *Forbidden for a key that may not read at doors.
+func (s *Store) DoorEvents(p Principal) (all []DoorEvent, err error) {
+	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
+		return nil, err
+	}
+	now := s.clock()
+	err = s.view(func(v *sight) error {
+		ids := v.lists.kind(record.Event).all
+		for _, id := range ids.page(nil, 0, ids.len()) {
+			e, ok, err := v.doorEvent(p, id)
+			if err != nil {
+				return err
+			}
+			if ok && now.Before(e.End.Add(doorEventLasts)) {
+				all = append(all, e)
+			}
+		}
+		return nil
+	})
+	slices.SortStableFunc(all, func(a, b DoorEvent) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
+	return all[:min(len(all), maxDoorEvents)], err
+}
+
+// doorEvent reads an event; ok is false where p does not see it.
+func (v *sight) doorEvent(p Principal, id record.ID) (e DoorEvent, ok bool, err error) {
+	if ok, err := v.seesEvent(p, id.Int()); err != nil || !ok {
+		return e, false, err
+	}
+	st, err := v.load(record.Event, id)
+	if err != nil || st == nil {
+		return e, false, err
+	}
+	e = DoorEvent{ID: id.Int(), Name: record.Unquote(st.body.Member("name")),
+		Open: isTrue(st.body.Member("active")) && isTrue(st.body.Member("enabled"))}
+	e.Start, _ = timeOf(st.body.Member("start_datetime"))
+	e.End, _ = timeOf(st.body.Member("end_datetime"))
+	return e, true, nil
+}
+
+// DoorEvent returns one event as DoorEvents does. ErrNotFound where p does not see it.
+func (s *Store) DoorEvent(p Principal, event int64) (e DoorEvent, err error) {
+	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
+		return e, err
+	}
+	err = s.view(func(v *sight) error {
+		var ok bool
+		if e, ok, err = v.doorEvent(p, record.Int(event)); err == nil && !ok {
+			err = ErrNotFound
+		}
+		return err
+	})
+	return e, err
+}
