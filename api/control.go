@@ -33,7 +33,7 @@ import (
 //	GET  /control/olderfiles                                                 → {"older_files","uncompacted"}
 //	POST /control/compact                                                    → {"bytes_before","bytes"}
 //	POST /control/clock/trust                                                → {"now","doubted","clock_offset_ms"}
-//	POST /control/door?event=7                                               → {"ticket","event","name","expires_at","public_url","address"}
+//	POST /control/door?event=7                                               → {"ticket","event","name","expires_at","public_url","scheme","address"}
 //	POST /control/venue/enrol          {"name","events","churches",…}        → {"id","code","url","expires_at"}
 //	POST /control/venue/{id}/revoke
 //	POST /control/venue/{id}/wipe

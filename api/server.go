@@ -89,7 +89,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, base: base, metrics: m, hosts: newHosts(base, c.AllowedHosts), proxies: trusted, logins: &loginLog{log: c.Logger},
-		limits: newLimits(c.AuthFailures, time.Now), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), photos: barcode.NewReader(photosAtOnce), origins: http.NewCrossOriginProtection(),
+		limits: newLimits(c.AuthFailures, time.Now), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), origins: http.NewCrossOriginProtection(),
 	}
 	table := slices.Concat(siteRoutes(s.Prefix()), publicRoutes(), adminRoutes())
 	s.router = newRouter(s.Prefix(), table)

@@ -56,11 +56,8 @@ func (x *exchange) setSession(key, secret string, until time.Time) {
 
 func (x *exchange) cookie(value string, age int) *http.Cookie {
 	return &http.Cookie{Name: sessionCookie, Value: value, Path: x.server.Prefix() + "/", MaxAge: age,
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: x.request.TLS != nil || x.server.secure()}
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: x.scheme == "https"}
 }
-
-// secure tells a server whose clients reach it by https alone.
-func (s *Server) secure() bool { return s.base != nil && s.base.Scheme == "https" }
 
 // sessionForm is the body of a login: a door's ticket with the helper's name, or a key with its secret.
 var sessionForm = record.Form("session_form",
@@ -197,6 +194,7 @@ func (x *exchange) redeem(text, name string) (k kv.Key, secret string, err error
 	store := x.store()
 	event, ok := x.server.tickets.take(text, store.Now())
 	if !ok {
+		x.server.logins.fail(clientAddr(x.request))
 		if err := x.server.limits.fail(clientAddr(x.request), ""); !errors.Is(err, kv.ErrBadLogin) {
 			return k, "", err
 		}
@@ -224,6 +222,7 @@ type ticketView struct {
 	Name      string         `json:"name"`
 	Expires   jsontext.Value `json:"expires_at"`
 	PublicURL string         `json:"public_url"`
+	Scheme    string         `json:"scheme"`
 	Address   string         `json:"address"`
 }
 
@@ -241,7 +240,7 @@ func controlTicket(x *exchange, r *http.Request) error {
 		return err
 	}
 	text, ends := x.server.tickets.show(e.ID, x.store().Now())
-	body, err := json.Marshal(ticketView{text, e.ID, e.Name, record.Time(ends), x.server.config.PublicURL, x.server.config.Address})
+	body, err := json.Marshal(ticketView{text, e.ID, e.Name, record.Time(ends), x.server.config.PublicURL, x.server.scheme(), x.server.config.Address})
 	if err != nil {
 		return err
 	}

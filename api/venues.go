@@ -160,11 +160,15 @@ func (s *Server) site() string {
 		label, _, _ := strings.Cut(strings.ToLower(name), ".")
 		host = label + ".local"
 	}
-	scheme := "http"
+	return (&url.URL{Scheme: s.scheme(), Host: net.JoinHostPort(host, port)}).String()
+}
+
+// scheme is what clients reach the server's own listener by.
+func (s *Server) scheme() string {
 	if s.config.CertificateEnds != nil {
-		scheme = "https"
+		return "https"
 	}
-	return (&url.URL{Scheme: scheme, Host: net.JoinHostPort(host, port)}).String()
+	return "http"
 }
 
 // controlEnd revokes a laptop, or orders it to wipe itself.

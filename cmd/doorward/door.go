@@ -21,6 +21,7 @@ type doorTicket struct {
 	Name      string    `json:"name"`
 	Expires   time.Time `json:"expires_at"`
 	PublicURL string    `json:"public_url"`
+	Scheme    string    `json:"scheme"`
 	Address   string    `json:"address"`
 }
 
@@ -73,7 +74,7 @@ func (t *doorTicket) urls() (all []string) {
 	}
 	here, phones := reachedAt(t.Address)
 	for _, at := range append(phones, here) {
-		all = append(all, "http://"+at+"/door#"+t.Ticket)
+		all = append(all, t.Scheme+"://"+at+"/door#"+t.Ticket)
 	}
 	return all
 }

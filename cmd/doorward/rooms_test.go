@@ -50,7 +50,7 @@ var mayUse = map[string][]string{
 // forTests are the libraries that only tests use.
 var forTests = []string{
 	"github.com/getkin/kin-openapi", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal", "pgregory.net/rapid",
-	"github.com/anishathalye/porcupine", "github.com/go-kivik/kivik", "github.com/prometheus/common", "github.com/prometheus/client_model",
+	"github.com/anishathalye/porcupine", "github.com/chromedp/", "github.com/go-kivik/kivik", "github.com/prometheus/common", "github.com/prometheus/client_model",
 }
 
 // pkg is what go list says of a package.

@@ -1,0 +1,423 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/skip2/go-qrcode"
+)
+
+// The page for helpers at a door, in a real browser against the real program. Helpers: doorTown is a server with an event and its tickets,
+// phone a browser of a phone's size; a phone's methods are what a helper does and sees.
+
+// doorTown is a program that serves an event with tickets.
+type doorTown struct {
+	*program
+	served *serving1
+	port   string
+}
+
+const doorTickets = `code,type,holder_name,state,order
+K7QP2M,Adult,Ana Souza,valid,A1
+B2XX91,Child,<img src=x onerror=alert(1)>,valid,A1
+C3,Adult,Caio Lima,unpaid,
+D4ZZ17,VIP,Davi Reis,cancelled,
+`
+
+func newDoorTown(t *testing.T) *doorTown {
+	t.Helper()
+	t.Parallel()
+	w := &doorTown{program: &program{t, compiled(t), filepath.Join(t.TempDir(), "data")}}
+	start := time.Now().Add(time.Hour).Format(time.RFC3339)
+	w.load("event", "name,start_datetime\n\"Festa & <b>Louvor</b>\","+start+"\n")
+	w.load("ticket", doorTickets, "--event", "1")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, w.port, _ = net.SplitHostPort(l.Addr().String())
+	_ = l.Close()
+	w.up()
+	return w
+}
+
+// load imports a list.
+func (w *doorTown) load(kind, rows string, more ...string) {
+	w.Helper()
+	file := filepath.Join(w.TempDir(), kind+".csv")
+	if err := os.WriteFile(file, []byte(rows), 0o600); err != nil {
+		w.Fatal(err)
+	}
+	var report struct{ Created int }
+	w.run(&report, append([]string{"import", "--kind", kind, "--yes", file}, more...)...)
+}
+
+// up starts the server, at the same port each time, as a laptop does.
+func (w *doorTown) up() {
+	w.Helper()
+	var err error
+	if w.served, err = w.start("--listen", "127.0.0.1:"+w.port); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// down kills the server.
+func (w *doorTown) down() {
+	w.served.kill()
+	<-w.served.exited
+}
+
+// link is an address that opens the page on one phone.
+func (w *doorTown) link() string {
+	w.Helper()
+	var out doorLink
+	w.run(&out, "door", "--event", "1")
+	return out.URLs[len(out.URLs)-1]
+}
+
+// admissions are the check-ins that the store has.
+func (w *doorTown) admissions() int {
+	w.Helper()
+	out, err := exec.Command(w.path, "export", "--data", w.dir, "--kind", "checkin", "-").Output()
+	if err != nil {
+		w.Fatal(err)
+	}
+	return strings.Count(string(out), "\n")
+}
+
+// phone is a browser of a phone's size.
+type phone struct {
+	testing.TB
+	ctx    context.Context
+	mu     sync.Mutex
+	faults []string // what the browser complained of
+	asked  []string // hosts
+}
+
+// browse opens a phone with further flags of the browser.
+func browse(t *testing.T, flags ...chromedp.ExecAllocatorOption) *phone {
+	t.Helper()
+	if _, err := exec.LookPath("chromium"); err != nil {
+		if os.Getenv("DOORWARD_CHECK") == "" {
+			t.Skip("chromium is not here")
+		}
+		t.Fatal(err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.WindowSize(360, 740), chromedp.Flag("lang", "en-US"))
+	all, end := chromedp.NewExecAllocator(t.Context(), append(options, flags...)...)
+	t.Cleanup(end)
+	ctx, leave := chromedp.NewContext(all)
+	t.Cleanup(leave)
+	ctx, late := context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(late)
+	p := &phone{TB: t, ctx: ctx}
+	chromedp.ListenTarget(ctx, p.notice)
+	p.do(network.Enable(), cdplog.Enable(), runtime.Enable(), emulation.SetDeviceMetricsOverride(360, 740, 2, true))
+	return p
+}
+
+// notice keeps what the browser complains of, and which hosts it asks.
+func (p *phone) notice(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *cdplog.EventEntryAdded:
+		if e.Entry.Source == cdplog.SourceSecurity || strings.Contains(e.Entry.Text, "Content Security Policy") {
+			p.faults = append(p.faults, e.Entry.Text)
+		}
+	case *runtime.EventExceptionThrown:
+		p.faults = append(p.faults, e.ExceptionDetails.Error())
+	case *network.EventRequestWillBeSent:
+		if u, err := url.Parse(e.Request.URL); err == nil && u.Host != "" {
+			p.asked = append(p.asked, u.Hostname())
+		}
+	}
+}
+
+// clean wants the browser to have had nothing to complain of, and to have asked this machine alone.
+func (p *phone) clean() {
+	p.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, fault := range p.faults {
+		p.Errorf("the browser says: %s", fault)
+	}
+	for _, host := range p.asked {
+		if host != "localhost" && host != "127.0.0.1" {
+			p.Errorf("the page asked %s", host)
+		}
+	}
+}
+
+func (p *phone) do(actions ...chromedp.Action) {
+	p.Helper()
+	if err := chromedp.Run(p.ctx, actions...); err != nil {
+		var page string
+		_ = chromedp.Run(p.ctx, chromedp.Evaluate(`document.body?.innerText ?? ''`, &page))
+		p.Fatalf("%v; the page says:\n%s", err, page)
+	}
+}
+
+// signIn opens a link, says the helper's name and goes to the door.
+func (p *phone) signIn(link, name string) {
+	p.Helper()
+	p.do(chromedp.Navigate(link), chromedp.WaitVisible("#helper"), chromedp.SendKeys("#helper", name), chromedp.Click("#enter-ticket button"),
+		chromedp.WaitVisible("#pick-form"), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
+}
+
+// types has a hand scanner type a code, wherever the focus is.
+func (p *phone) types(code, end string) {
+	p.Helper()
+	p.do(chromedp.KeyEvent(code + end))
+}
+
+// sees waits for a result, and for words on it.
+func (p *phone) sees(outcome string, words ...string) {
+	p.Helper()
+	var text string
+	p.do(chromedp.WaitVisible(fmt.Sprintf("#result[data-outcome=%s]", outcome)), chromedp.Text("#result", &text))
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			p.Errorf("%s says %q, without %q", outcome, text, w)
+		}
+	}
+}
+
+// looks are the colour of the result, and the tune that was played.
+func (p *phone) looks() (colour, tune string) {
+	p.Helper()
+	p.do(chromedp.Evaluate(`getComputedStyle(document.getElementById('result')).backgroundColor`, &colour),
+		chromedp.Evaluate(`document.documentElement.dataset.signal`, &tune))
+	return colour, tune
+}
+
+func (p *phone) next() {
+	p.Helper()
+	p.do(chromedp.Click("#result-acts .primary"), chromedp.WaitNotVisible("#result"))
+}
+
+// until waits for an expression to be true.
+func (p *phone) until(expression string) {
+	p.Helper()
+	p.do(chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(30*time.Second)))
+}
+
+func TestAHelperScansAtTheDoor(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t)
+	link := w.link()
+	p.signIn(link, "Bia <i>")
+	for _, try := range []struct {
+		code, outcome, colour, tune string
+		words                       []string
+	}{
+		{"K7QP2M", "admitted", "rgb(31, 122, 61)", "good", []string{"Welcome", "Ana S.", "Adult"}},
+		{"k7qp-2m", "already_admitted", "rgb(180, 83, 9)", "twice", []string{"Already in", "Ana S.", "here at this door"}},
+		{"C3", "unpaid", "rgb(180, 35, 24)", "bad", []string{"Not paid", "cash desk"}},
+		{"D4ZZ17", "cancelled", "rgb(180, 35, 24)", "bad", []string{"Cancelled"}},
+		{"NOBODY", "unknown_code", "rgb(180, 35, 24)", "bad", []string{"Unknown code", "Scan again"}},
+		{"B2XX91", "admitted", "rgb(31, 122, 61)", "good", []string{"Welcome", "<img"}},
+	} {
+		p.types(try.code, kb.Enter)
+		p.sees(try.outcome, try.words...)
+		if colour, tune := p.looks(); colour != try.colour || tune != try.tune {
+			t.Errorf("%s looks %s and sounds %s", try.outcome, colour, tune)
+		}
+		if try.outcome != "admitted" {
+			p.next()
+		} else {
+			p.do(chromedp.WaitNotVisible("#result")) // by itself
+		}
+	}
+	p.until(`document.getElementById('count-in').textContent === '2' && document.getElementById('doors').innerText.includes('2 in')`)
+	p.do(chromedp.Click("#last .good button"), chromedp.WaitVisible("#result[data-outcome=undone]"))
+	p.next()
+	p.until(`document.getElementById('count-in').textContent === '1'`)
+	if n := w.admissions(); n != 2 {
+		t.Errorf("the store has %d check-ins, want 2", n)
+	}
+
+	other := browse(t)
+	other.do(chromedp.Navigate(link), chromedp.WaitVisible("#helper"), chromedp.SendKeys("#helper", "Eva"), chromedp.Click("#enter-ticket button"))
+	other.until(`document.getElementById('enter-fault').textContent.includes('used before')`)
+	p.clean()
+	other.clean()
+}
+
+func TestAHandScannersBurstsAreNotMixed(t *testing.T) {
+	w := newDoorTown(t)
+	var rows strings.Builder
+	rows.WriteString("code,type\n")
+	for i := range 30 {
+		fmt.Fprintf(&rows, "BURST%04d,Adult\n", i)
+	}
+	w.load("ticket", rows.String(), "--event", "1")
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.do(chromedp.Click("#last-title")) // the focus is nowhere
+	for i := range 30 {
+		p.types(fmt.Sprintf("BURST%04d", i), []string{kb.Enter, kb.Tab}[i%2]) // over results, too
+	}
+	p.until(`document.getElementById('count-in').textContent === '30'`)
+	if n := w.admissions(); n != 30 {
+		t.Errorf("the store has %d check-ins, want 30", n)
+	}
+	p.clean()
+}
+
+func TestAHelperFindsAGuestByName(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", "souza"), chromedp.WaitVisible("#find-list button"),
+		chromedp.Click("#find-list button"))
+	p.sees("admitted", "Ana S.")
+	p.next()
+	p.types("K7QP2M", kb.Enter)
+	p.sees("already_admitted", "Ana S.")
+	p.clean()
+}
+
+func TestScansWaitInThePhoneWhileTheLaptopIsAway(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.until(`document.getElementById('count-expected').textContent === '3'`)
+	w.down()
+	p.types("K7QP2M", kb.Enter)
+	p.sees("unreachable", "Not decided")
+	if colour, _ := p.looks(); colour == "rgb(31, 122, 61)" {
+		t.Error("what was not decided is green")
+	}
+	p.next() // let in
+	p.types("C3", kb.Enter)
+	p.sees("unreachable")
+	p.next() // let in, though unpaid
+	p.types("B2XX91", kb.Enter)
+	p.sees("unreachable")
+	p.do(chromedp.Click("#result-acts button:last-child"), chromedp.WaitNotVisible("#result")) // held
+	p.until(`document.getElementById('away').innerText.includes('2')`)
+	w.up()
+	p.do(chromedp.Reload(), chromedp.WaitVisible("#code")) // the queue outlives the page
+	p.until(`document.getElementById('differs').innerText.includes('Not paid')`)
+	p.until(`document.getElementById('count-in').textContent === '1'`)
+	if n := w.admissions(); n != 1 {
+		t.Errorf("the store has %d check-ins, want that of who was let in", n)
+	}
+	p.do(chromedp.WaitVisible("#waiting-list button"), chromedp.Click("#waiting-list button")) // who was held is asked about now
+	p.sees("admitted")
+	p.until(`document.getElementById('count-in').textContent === '2'`)
+	p.clean()
+}
+
+func TestARevokedPhoneScansNoMore(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	var keys []struct {
+		ID   int64
+		Name string
+	}
+	w.run(&keys, "keys", "list")
+	if out, err := exec.Command(w.path, "keys", "revoke", fmt.Sprint(keys[len(keys)-1].ID), "--data", w.dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	p.types("K7QP2M", kb.Enter)
+	p.until(`document.getElementById('enter-fault').innerText.includes('may not scan any more')`)
+	if n := w.admissions(); n != 0 {
+		t.Errorf("the store has %d check-ins", n)
+	}
+}
+
+func TestTwoDoorsSeeEachOther(t *testing.T) {
+	w := newDoorTown(t)
+	a, b := browse(t), browse(t)
+	a.signIn(w.link(), "Bia")
+	b.signIn(w.link(), "Caio")
+	a.types("K7QP2M", kb.Enter)
+	a.sees("admitted")
+	b.until(`document.getElementById('count-in').textContent === '1'`)
+	b.types("K7QP2M", kb.Enter)
+	b.sees("already_admitted")
+}
+
+func TestACameraAndAPhotoReadTickets(t *testing.T) {
+	w := newDoorTown(t)
+	film := filepath.Join(t.TempDir(), "film.y4m")
+	drawFilm(t, film, "K7QP2M")
+	p := browse(t, chromedp.Flag("use-fake-device-for-media-stream", true), chromedp.Flag("use-fake-ui-for-media-stream", true), chromedp.Flag("use-file-for-fake-video-capture", film))
+	p.signIn(w.link(), "Bia")
+	p.do(chromedp.Click("#way-camera"))
+	p.sees("admitted", "Ana S.")
+	p.do(chromedp.WaitNotVisible("#result"), chromedp.Click("#eye-close"))
+	photo := filepath.Join(t.TempDir(), "photo.png")
+	if err := qrcode.WriteFile("B2XX91", qrcode.Medium, 300, photo); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.SetUploadFiles("#photo", []string{photo}))
+	p.sees("admitted", "Child")
+	p.do(chromedp.WaitNotVisible("#result"))
+	blank := filepath.Join(t.TempDir(), "blank.png")
+	drawBlank(t, blank)
+	p.do(chromedp.SetUploadFiles("#photo", []string{blank}))
+	p.until(`document.getElementById('eye-says').innerText.includes('No code')`)
+	p.clean()
+}
+
+// drawBlank writes a picture that shows nothing.
+func drawBlank(t *testing.T, file string) {
+	t.Helper()
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(png.Encode(f, image.NewGray(image.Rect(0, 0, 200, 200))), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// drawFilm writes a film of a second in which a QR code is held before the camera.
+func drawFilm(t *testing.T, file, code string) {
+	t.Helper()
+	q, err := qrcode.New(code, qrcode.Medium)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const w, h, size = 640, 480, 320
+	m := q.Image(size)
+	frame := make([]byte, w*h*3/2)
+	for i := range frame {
+		frame[i] = 128
+	}
+	for y := range size {
+		for x := range size {
+			frame[(y+80)*w+x+160] = color.GrayModel.Convert(m.At(x, y)).(color.Gray).Y
+		}
+	}
+	out := []byte(fmt.Sprintf("YUV4MPEG2 W%d H%d F10:1 Ip A1:1 C420jpeg\n", w, h))
+	for range 10 {
+		out = append(append(out, "FRAME\n"...), frame...)
+	}
+	if err := os.WriteFile(file, out, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
