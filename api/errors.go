@@ -239,8 +239,8 @@ func errorHeaders(x *exchange, err error, status int) {
 	case errors.As(err, &wait):
 		wait.show(h)
 		h.Set("Retry-After", seconds(wait.wait))
-	case status == http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", `Basic realm="api"`)
+	case status == http.StatusUnauthorized && x.request.Header.Get("X-Requested-With") == "":
+		h.Set("WWW-Authenticate", `Basic realm="api"`) // a browser would ask the user of a page for a password
 	case status == http.StatusServiceUnavailable, status == http.StatusInsufficientStorage:
 		h.Set("Retry-After", "5")
 	case status == http.StatusRequestEntityTooLarge, status == http.StatusRequestHeaderFieldsTooLarge:

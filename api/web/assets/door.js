@@ -130,6 +130,7 @@ function work(chosen) {
   $('where-door').textContent = door;
   $('settings-who').textContent = say('settings.who', {name: me});
   show('work');
+  reached(near); // what waits in the phone since before
   follow();
   drawWaiting();
   stayAwake();

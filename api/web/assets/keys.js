@@ -11,9 +11,7 @@ export function listen(input, form, free) {
       event.preventDefault();
       end();
     } else if (event.key.length === 1 && !inside && !(event.key === ' ' && document.activeElement?.matches('button, label, summary'))) {
-      event.preventDefault();
-      input.value += event.key;
-      input.focus({preventScroll: true});
+      input.focus({preventScroll: true}); // what the key writes goes there
     }
   }, true);
 }
