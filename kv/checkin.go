@@ -42,10 +42,10 @@ type Attempt struct {
 	Event  int64
 	Code   string    // as read
 	Ticket int64     // the ticket itself, as a search at the door has found it, instead of a code; 0 = by the code
-	Door  string    // "" = the key's name
-	Nonce string    // the Idempotency-Key or /door nonce; "" = none
-	At    time.Time // when it was read, as an offline scanner says; zero = now
-	LetIn bool      // whoever brought it has been let in already: a further admission is written, and listed as a double entry
+	Door   string    // "" = the key's name
+	Nonce  string    // the Idempotency-Key or /door nonce; "" = none
+	At     time.Time // when it was read, as an offline scanner says; zero = now
+	LetIn  bool      // whoever brought it has been let in already: a further admission is written, and listed as a double entry
 }
 
 // Decision is the store's answer to an attempt.

@@ -41,7 +41,7 @@ func doubledIfSmall(g *gray) *gray {
 }
 
 // climb looks at a picture in one way after the other until something is read or time is up.
-func climb(g *gray) []Code {
+func climb(g *gray, patience time.Duration) []Code {
 	end := time.Now().Add(patience)
 	bars := map[Code]int{}
 	for _, r := range ladder {

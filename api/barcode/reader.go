@@ -1,6 +1,9 @@
 package barcode
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Format is a kind of code.
 type Format string
@@ -20,10 +23,13 @@ type Code struct {
 }
 
 // Reader reads pictures, few at once.
-type Reader struct{ turns chan struct{} }
+type Reader struct {
+	turns    chan struct{}
+	patience time.Duration // how long one picture is searched
+}
 
 // NewReader makes a reader of at most atOnce pictures at a time. Others wait.
-func NewReader(atOnce int) *Reader { return &Reader{make(chan struct{}, atOnce)} }
+func NewReader(atOnce int) *Reader { return &Reader{make(chan struct{}, atOnce), patience} }
 
 // Read returns the codes of a JPEG or PNG picture, none where it shows none. It returns ErrNoPicture for other bytes, ErrTooLarge for a picture
 // that would take too much memory, and the context's error if that ends before the picture has its turn.
@@ -38,5 +44,5 @@ func (r *Reader) Read(ctx context.Context, picture []byte) ([]Code, error) {
 	if err != nil {
 		return nil, err
 	}
-	return climb(g), nil
+	return climb(g, r.patience), nil
 }
