@@ -285,14 +285,15 @@ func (c *control) laptop(ctx context.Context, arg string) (int64, error) {
 }
 
 // laptopOf is the id of the one laptop that has an id or a name. Of several of one name those that are revoked do not count, if another
-// one is not.
+// one is not. An id that is the name of another laptop is refused: either may be meant.
 func laptopOf(all []venue, arg string) (int64, error) {
-	var live, revoked []string
 	id, err := strconv.ParseInt(arg, 10, 64)
+	known := ""
+	var live, revoked []string
 	for i := range all {
 		switch v := &all[i]; {
 		case err == nil && v.ID == id:
-			return id, nil
+			known = v.Name
 		case !strings.EqualFold(v.Name, strings.TrimSpace(arg)):
 		case v.Revoked:
 			revoked = append(revoked, strconv.FormatInt(v.ID, 10))
@@ -300,7 +301,12 @@ func laptopOf(all []venue, arg string) (int64, error) {
 			live = append(live, strconv.FormatInt(v.ID, 10))
 		}
 	}
-	if len(live) == 0 {
+	switch {
+	case known != "" && len(live) == 0:
+		return id, nil
+	case known != "":
+		return 0, usageError{fmt.Errorf("%s is the ID of the laptop %q and the name of another: say %q, or the ID of the other, %s", arg, known, known, live[0])}
+	case len(live) == 0:
 		live = revoked
 	}
 	switch len(live) {
