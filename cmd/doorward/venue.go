@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -257,9 +258,13 @@ func (m *Main) venueEndCommand(set *settings, verb, done string) *cobra.Command 
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
-			id, err := c.laptop(cmd.Context(), args[0])
+			v, err := c.laptop(cmd.Context(), args[0])
 			if err != nil {
 				return err
+			}
+			id := v.ID
+			if verb == "revoke" && v.Revoked {
+				return fmt.Errorf("laptop %d is revoked already", id)
 			}
 			path := "/control/venue/" + strconv.FormatInt(id, 10) + "/" + verb
 			if _, err := c.call(cmd.Context(), request{method: http.MethodPost, path: path}); err != nil {
@@ -275,13 +280,17 @@ func (m *Main) venueEndCommand(set *settings, verb, done string) *cobra.Command 
 	return cmd
 }
 
-// laptop finds the id of a laptop by its id or its name.
-func (c *control) laptop(ctx context.Context, arg string) (int64, error) {
+// laptop finds a laptop by its id or its name.
+func (c *control) laptop(ctx context.Context, arg string) (v venue, err error) {
 	all, err := listAll[venue](ctx, c, "/admin/v1/venues/")
 	if err != nil {
-		return 0, err
+		return v, err
 	}
-	return laptopOf(all, arg)
+	id, err := laptopOf(all, arg)
+	if err != nil {
+		return v, err
+	}
+	return all[slices.IndexFunc(all, func(v venue) bool { return v.ID == id })], nil
 }
 
 // laptopOf is the id of the one laptop that has an id or a name. Of several of one name those that are revoked do not count, if another
