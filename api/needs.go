@@ -95,8 +95,9 @@ func (s *surveying) centreNeeds() (all []need) {
 	if c == nil {
 		return nil
 	}
+	as := enrolledAs(&c.of)
 	again := func(name string) []string { // which no laptop has that is not revoked
-		return append([]string{"venue", "enrol", "--name", name}, eventFlags(c.of.Pushes)...)
+		return append([]string{"venue", "enrol", "--name", name}, enrolFlags(&as)...)
 	}
 	waits := ""
 	if c.Backlog != nil && *c.Backlog > 0 {
@@ -123,17 +124,59 @@ func (s *surveying) centreNeeds() (all []need) {
 	return all
 }
 
-// eventFlags are the flags of venue enrol for what some databases are of.
-func eventFlags(databases []string) (flags []string) {
-	for _, name := range databases {
-		for _, of := range []string{"event", "church"} {
-			id, ok := strings.CutPrefix(name, of+"-")
-			if _, err := strconv.ParseUint(id, 10, 64); ok && err == nil {
-				flags = append(flags, "--"+of, id)
-			}
+// enrolFlags are the flags of venue enrol that let a laptop in for as much as this one is, and for no more.
+func enrolFlags(e *kv.Enrolled) (flags []string) {
+	events := e.Events
+	if e.Level.Name == kv.ChurchOf {
+		flags = numbered(flags, "--church", e.Level.IDs)
+	} else if e.Level.Name == kv.EventOf {
+		events = e.Level.IDs
+	}
+	flags = numbered(flags, "--event", events)
+	for _, f := range []struct {
+		is   bool
+		flag []string
+	}{{e.Venue.Finance, []string{"--finance"}}, {e.Venue.Mirror, []string{"--mirror"}}, {!e.Venue.Names, []string{"--door-data", "labels"}}} {
+		if f.is {
+			flags = append(flags, f.flag...)
 		}
 	}
 	return flags
+}
+
+func numbered(flags []string, flag string, ids []int64) []string {
+	for _, id := range ids {
+		flags = append(flags, flag, strconv.FormatInt(id, 10))
+	}
+	return flags
+}
+
+// enrolledAs is what this laptop was enrolled for, as far as the databases tell that the centre takes from it and gives.
+func enrolledAs(u *kv.Upstream) (e kv.Enrolled) {
+	churches, events := databaseIDs(u.Pushes, "church-"), databaseIDs(u.Pushes, "event-")
+	switch {
+	case len(churches) == 0:
+		e.Level = kv.Level{Name: kv.EventOf, IDs: events}
+	case u.Chosen:
+		e.Level, e.Events = kv.Level{Name: kv.ChurchOf, IDs: churches}, events
+	default:
+		e.Level = kv.Level{Name: kv.ChurchOf, IDs: churches}
+	}
+	e.Venue.Finance = slices.ContainsFunc(churches, func(id int64) bool { return slices.Contains(u.Pushes, fmt.Sprintf("church-%d-finance", id)) })
+	e.Venue.Mirror = slices.Contains(u.Pulls, "records")
+	e.Venue.Names = len(events) == 0 || len(u.Pulls) == 0 || slices.ContainsFunc(u.Pulls, func(name string) bool { return strings.HasSuffix(name, "-names") })
+	return e
+}
+
+// databaseIDs are the numbers of the databases whose names are a prefix and a number.
+func databaseIDs(names []string, prefix string) (ids []int64) {
+	for _, name := range names {
+		text, ok := strings.CutPrefix(name, prefix)
+		if id, err := strconv.ParseInt(text, 10, 64); ok && err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // laptopNeeds are those of a centre's laptops: who is revoked and still about, then wrong clocks, then what does not come.
@@ -235,7 +278,7 @@ func (s *surveying) laptopEnds(l *laptopState) (n need, is bool) {
 		return n, false
 	}
 	return needOf("laptop_credential", "The credential of laptop %s %s: enrol it again.", l.Name, s.ends(l.ends)).
-		run(append([]string{"venue", "enrol", "--name", l.Name + " 2"}, eventFlags(l.Scopes)...)...), true
+		run(append([]string{"venue", "enrol", "--name", l.Name + " 2"}, enrolFlags(&l.of)...)...), true
 }
 
 // called is what a laptop is called in a command: its name, or its number where another one may be meant.

@@ -90,11 +90,18 @@ func (w *watch) look(query string) (o seen) {
 // enrols enrols a laptop for the event, which joins.
 func (w *watch) enrols(name string) int64 {
 	w.Helper()
-	level, err := kv.ParseLevel(fmt.Sprint("event:", w.event))
-	if err != nil {
+	return w.enrolsFor(fmt.Sprint("event:", w.event), kv.Enrolment{Name: name, Venue: kv.Venue{Names: true}})
+}
+
+// enrolsFor enrols a laptop of a level.
+func (w *watch) enrolsFor(of string, e kv.Enrolment) int64 {
+	w.Helper()
+	name := e.Name
+	var err error
+	if e.Level, err = kv.ParseLevel(of); err != nil {
 		w.Fatal(err)
 	}
-	id, code, _, err := w.store.Enrol(kv.Operator(), kv.Enrolment{Name: name, Level: level})
+	id, code, _, err := w.store.Enrol(kv.Operator(), e)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -144,7 +151,10 @@ func (w *watch) must(err error) {
 // joins makes the store a laptop.
 func (w *watch) joins(u kv.Upstream) {
 	w.Helper()
-	u.URL, u.Node, u.Name, u.Key, u.Pushes = "https://centre.example", ulid.Make().String(), "North", "dw_0", []string{fmt.Sprint("event-", w.event)}
+	u.URL, u.Node, u.Name, u.Key = "https://centre.example", ulid.Make().String(), "North", "dw_0"
+	if u.Pushes == nil {
+		u.Pushes = []string{fmt.Sprint("event-", w.event)}
+	}
 	if u.Ends.IsZero() {
 		u.Ends = theEvening.AddDate(1, 0, 0)
 	}
@@ -212,6 +222,19 @@ func TestAnOverviewSaysWhatNeedsAPerson(t *testing.T) {
 		"a laptop that is not met after its event": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 0); w.clock.Move(20 * time.Hour) }, ""},
 		"a laptop whose credential ends soon": {func(w *watch) { w.enrols("North"); w.clock.Move(375 * 24 * time.Hour) },
 			"laptop_credential venue enrol --name North 2 --event 1, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
+		"a labels-only laptop whose credential ends soon": {func(w *watch) {
+			w.enrolsFor("event:1", kv.Enrolment{Name: "North"})
+			w.clock.Move(375 * 24 * time.Hour)
+		}, "laptop_credential venue enrol --name North 2 --event 1 --door-data labels, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
+		"a church's laptop whose credential ends soon": {func(w *watch) {
+			kvtest.Create(w, w.store, record.Church, `{"name":"Hill"}`)
+			w.enrolsFor("church:1", kv.Enrolment{Name: "North", Venue: kv.Venue{Names: true, Finance: true}})
+			w.clock.Move(375 * 24 * time.Hour)
+		}, "laptop_credential venue enrol --name North 2 --church 1 --finance, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
+		"a mirror whose credential ends soon": {func(w *watch) {
+			w.enrolsFor("denomination", kv.Enrolment{Name: "North", Venue: kv.Venue{Names: true, Mirror: true}})
+			w.clock.Move(375 * 24 * time.Hour)
+		}, "laptop_credential venue enrol --name North 2 --mirror, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
 		"a door that is silent while another scans": {func(w *watch) { w.scans("Side"); w.clock.Move(16 * time.Minute); w.scans("Main") }, "door_silent"},
 		"doors that are all silent":                 {func(w *watch) { w.scans("Side"); w.scans("Main"); w.clock.Move(16 * time.Minute) }, ""},
 		"a door that was silent for less":           {func(w *watch) { w.scans("Side"); w.clock.Move(14 * time.Minute); w.scans("Main") }, ""},
@@ -252,7 +275,19 @@ func TestAnOverviewSaysWhatNeedsAPerson(t *testing.T) {
 			w.must(err)
 			w.clock.Move(time.Hour)
 		}, ""},
-		"a laptop's own revocation":    {func(w *watch) { w.holds(); w.joins(kv.Upstream{Revoked: true}) }, "revoked venue enrol --name North --event 1 on centre"},
+		"a laptop's own revocation": {func(w *watch) { w.holds(); w.joins(kv.Upstream{Revoked: true}) }, "revoked venue enrol --name North --event 1 on centre"},
+		"the revocation of a labels-only laptop": {func(w *watch) {
+			w.holds()
+			w.joins(kv.Upstream{Revoked: true, Pulls: []string{"reference", "event-1"}})
+		}, "revoked venue enrol --name North --event 1 --door-data labels on centre"},
+		"the revocation of a church's laptop": {func(w *watch) {
+			w.holds()
+			w.joins(kv.Upstream{Revoked: true, Pushes: []string{"church-1", "church-1-finance", "event-1", "event-1-names"}, Pulls: []string{"reference", "church-1", "event-1", "event-1-names"}})
+		}, "revoked venue enrol --name North --church 1 --finance on centre"},
+		"the revocation of a church's laptop for one event": {func(w *watch) {
+			w.holds()
+			w.joins(kv.Upstream{Revoked: true, Chosen: true, Pushes: []string{"church-1", "event-1", "event-1-names"}, Pulls: []string{"reference", "church-1", "event-1", "event-1-names"}})
+		}, "revoked venue enrol --name North --church 1 --event 1 on centre"},
 		"a laptop's own credential":    {func(w *watch) { w.holds(); w.joins(kv.Upstream{Ends: theEvening.Add(time.Hour)}) }, "credential_ends venue enrol --name North 2 --event 1 on centre"},
 		"a centre that was met":        {func(w *watch) { w.holds(); w.joins(kv.Upstream{}) }, ""},
 		"a centre that is not reached": {func(w *watch) { w.holds(); w.joins(kv.Upstream{}); w.clock.Move(6 * time.Minute) }, "centre_unmet"},
