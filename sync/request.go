@@ -3,6 +3,7 @@ package sync
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,7 +91,21 @@ func (t *There) lost(ctx context.Context, err error) error {
 	case cause != nil && !errors.Is(cause, errCut):
 		return cause
 	}
-	return fmt.Errorf("%w: %w", errCut, unwrapURL(err))
+	return fmt.Errorf("%w: %w", errCut, advised(unwrapURL(err)))
+}
+
+// advised is an error with what helps, where the peer's certificate is not believed here.
+func advised(err error) error {
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return fmt.Errorf("this machine does not know who signed the certificate: add that authority's own to the system's, or name its file in the variable SSL_CERT_FILE (%w)", err)
+	case errors.As(err, new(x509.HostnameError)):
+		return fmt.Errorf("the certificate is for other names than the one in the address (%w)", err)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return fmt.Errorf("the certificate is out of its time, or this machine's clock is wrong (%w)", err)
+	}
+	return err
 }
 
 // unwrapURL is an error without the address, which may name people.
