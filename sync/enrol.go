@@ -110,11 +110,10 @@ func centre(address string, insecure bool) (site, code string, reach Reach, err 
 	}
 	code, u.Fragment = u.Fragment, ""
 	site = strings.TrimRight(u.String(), "/")
-	ip := net.ParseIP(u.Hostname())
 	switch {
 	case u.Scheme == "https" || insecure:
 		return site, code, Anywhere, nil
-	case strings.EqualFold(u.Hostname(), "localhost"), ip != nil && ip.IsLoopback():
+	case isLocal(u):
 		return site, code, Loopback, nil
 	}
 	return "", "", 0, ErrPlain
@@ -124,6 +123,17 @@ func centre(address string, insecure bool) (site, code string, reach Reach, err 
 func CheckCentre(address string, insecure bool) error {
 	_, _, _, err := centre(address, insecure)
 	return err
+}
+
+// IsLocal tells an address that only this machine itself can reach.
+func IsLocal(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && isLocal(u)
+}
+
+func isLocal(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback()
 }
 
 // JoinConfig says which centre a store joins, and by what code.

@@ -130,7 +130,7 @@ func (in *invited) instruct() (g guidance, args string) {
 			"better serve with --public-url https://NAME, which a proxy answers, and enrol the laptop then."
 		g.after = ", if you trust the network as it is"
 		return g, "--insecure " + shell([]string{in.URL})
-	case strings.HasPrefix(in.URL, "http://"):
+	case sync.IsLocal(in.URL):
 		g.before = " The address of the centre is one of this machine alone:\n" +
 			"for another machine serve with --public-url https://NAME, which a proxy answers, and enrol the laptop then."
 		g.after = ", if that is this machine too"
