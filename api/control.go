@@ -139,7 +139,7 @@ type verdict struct {
 
 // place is a damaged page, or a damaged row of a bucket.
 type place struct {
-	Page   uint64 `json:"page,omitempty"`
+	Page   uint64 `json:"page,omitzero"`
 	Bucket string `json:"bucket,omitempty"`
 	Row    string `json:"row,omitempty"`
 	Reason string `json:"reason"`

@@ -18,7 +18,7 @@ type verified struct {
 	Rows, Records, Damaged int
 	Damage                 []string
 	Places                 []struct {
-		Page                int
+		Page                *int // nil: it is a row
 		Bucket, Row, Reason string
 	}
 	Error *problem
@@ -63,6 +63,11 @@ func TestVerifyAndExportGoOnPastEachDamagedValue(t *testing.T) {
 			found, code := p.verify()
 			if code != exitFailed || found.Damaged < damaged || len(found.Damage) != min(found.Damaged, 100) || len(found.Places) != len(found.Damage) {
 				t.Errorf("verify = %d, finds %d, says %d, names %d, of %d damaged values", code, found.Damaged, len(found.Damage), len(found.Places), damaged)
+			}
+			for _, at := range found.Places {
+				if at.Page != nil {
+					t.Errorf("verify says of the row %s of bucket %s that it is page %d", at.Row, at.Bucket, *at.Page)
+				}
 			}
 			for i := range damaged {
 				if row := fmt.Sprint("church ", i+1); found.Damaged <= 100 && !strings.Contains(fmt.Sprint(found.Places), "kind:church "+row+" a value fails its checksum") {
