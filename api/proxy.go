@@ -57,6 +57,9 @@ func (ps proxies) behind(r *http.Request) (_ *http.Request, scheme string) {
 	}
 	if proto := strings.ToLower(lastOf(r.Header["X-Forwarded-Proto"])); proto == "http" || proto == "https" {
 		scheme = proto
+		at := *r.URL
+		at.Scheme = proto // by which a sister room knows it
+		seen.URL = &at
 	}
 	return &seen, scheme
 }

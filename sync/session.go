@@ -117,9 +117,12 @@ func (s *Server) openCookie(value string) (key string, good bool) {
 func (c *call) setCookie(value string, age int) {
 	http.SetCookie(c.ResponseWriter, &http.Cookie{
 		Name: sessionCookie, Value: value, Path: c.server.config.Prefix + "/sync", MaxAge: age,
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.request.TLS != nil,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.byHTTPS(),
 	})
 }
+
+// byHTTPS tells whether the client reached the server by https, itself or through a proxy that may say so.
+func (c *call) byHTTPS() bool { return c.request.TLS != nil || c.request.URL.Scheme == "https" }
 
 // userContext is who asks, as CouchDB says it.
 type userContext struct {

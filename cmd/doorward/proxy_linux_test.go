@@ -197,6 +197,10 @@ func TestTheRecipeForAProxyIsRight(t *testing.T) {
 	if got := next(p.do(one, "GET", site+"/admin/v1/church/?limit=1", "", p.secret, forged...)); !strings.HasPrefix(got, site+"/admin/v1/church/?") {
 		t.Errorf("the next page is %s, want it at %s", got, site)
 	}
+	login := fmt.Sprintf(`{"name":%q,"password":%q}`, p.key, p.secret)
+	if resp := p.do(one, "POST", site+"/sync/_session", login, p.secret); !strings.Contains(resp.Header.Get("Set-Cookie"), "; Secure") {
+		t.Errorf("the login is answered %d with the cookie %q, want one for https alone", resp.StatusCode, resp.Header.Get("Set-Cookie"))
+	}
 	if resp := p.do(one, "GET", "https://porta.example:4444/healthz", "", p.secret); resp.ProtoMajor != 2 {
 		t.Errorf("nginx answers by %s", resp.Proto)
 	}
