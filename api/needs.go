@@ -230,6 +230,8 @@ func (s *surveying) revokedNeed(l *laptopState) (n need, is bool) {
 	switch {
 	case !l.Revoked || l.Wiped || !e.Wipe.IsZero():
 		return n, false
+	case e.Contact.At.After(e.Revoked) && s.now.Sub(e.Contact.At) > unmetAfter:
+		n = needOf("laptop_revoked", "Laptop %s was revoked %s ago and was last met %s ago: it still holds its data. Have it clear its folder when it is met:", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At))
 	case e.Contact.At.After(e.Revoked):
 		n = needOf("laptop_revoked", "Laptop %s was revoked %s ago and is still in use, met %s ago: its check-ins are kept, marked for review. Take it off the door, then have it clear its folder:", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At))
 	default:

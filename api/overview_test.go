@@ -399,4 +399,8 @@ func TestAnOverviewTellsARevokedLaptopThatIsAbout(t *testing.T) {
 	if text := w.look("").Needs[0].Text; !strings.Contains(text, "is still in use, met 4 s ago") {
 		t.Errorf("once it was met: %s", text)
 	}
+	w.clock.Move(20 * time.Minute)
+	if text := w.look("").Needs[0].Text; !strings.Contains(text, "was last met 20 min ago: it still holds its data") {
+		t.Errorf("once it is gone: %s", text)
+	}
 }
