@@ -304,3 +304,21 @@ func TestTheLastRowsOfALogAndAKindStopNoWrite(t *testing.T) {
 	newTicket(t, s, event, "NEW", `,"holder_name":"Rui"`)
 	scanned(t, s, kv.Operator(), kv.Attempt{Event: event, Code: "NEW"}, kv.Admitted)
 }
+
+// TestExportSaysWhichRowOfATicketIsDamaged: its own, or the one that holds its holder's name, without which a ticket is not whole.
+func TestExportSaysWhichRowOfATicketIsDamaged(t *testing.T) {
+	for bucket, want := range map[string]string{"kind:ticket": "ticket 1 of bucket kind:ticket", "kind:holder_name": "ticket 1 for another record of it"} {
+		c := kv.Config{Dir: folder(t)}
+		s := reopenable(t, c)
+		event := kvtest.Create(t, s, record.Event, `{"name":"Feast","start_datetime":"2026-05-03T19:00:00Z"}`)
+		kvtest.Create(t, s, record.Ticket, fmt.Sprintf(`{"event_id":%d,"code":"K1","holder_name":"Ana Souza"}`, event))
+		closed(t, s)
+		flipped(t, c.Dir, bucket, key8(1), -1)
+		s = kvtest.OpenConfig(t, c)
+		err := s.Export(kv.Operator(), record.Ticket, func([]byte) error { return nil })
+		var out *kv.LeftOut
+		if !errors.As(err, &out) || out.Count != 1 || out.Records[0] != want {
+			t.Errorf("with damage in %s Export = %v, want that it leaves out %q", bucket, err, want)
+		}
+	}
+}

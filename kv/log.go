@@ -72,7 +72,7 @@ const exportPage = 200
 
 // LeftOut is what Export answers when it has done with a kind of which some records are damaged: every other one is exported.
 type LeftOut struct {
-	Records []string // "person 12 of bucket kind:person"; at most 100
+	Records []string // "person 12 of bucket kind:person", "ticket 7 for another record of it"; at most 100
 	Count   int      // all of them
 }
 
@@ -147,8 +147,7 @@ func (e *exportPages) next(v *sight) (page [][]byte, more bool, err error) {
 		switch {
 		case errors.Is(err, ErrCorrupt):
 			v.store.noteCorrupt(err)
-			name := fmt.Sprintf("%s %s of bucket %s", e.kind.Name, e.kind.FormatID(id), bucketNames[kindBucket(e.kind)])
-			e.out.Add(&LeftOut{Records: []string{name}, Count: 1})
+			e.out.Add(&LeftOut{Records: []string{e.lost(v, id)}, Count: 1})
 		case err != nil:
 			return nil, false, err
 		default:
@@ -157,6 +156,16 @@ func (e *exportPages) next(v *sight) (page [][]byte, more bool, err error) {
 		e.last, more = id, true
 	}
 	return page, more, nil
+}
+
+// lost names a record that is left out, and where the damage is: in its own row, or in one without which it is not whole, as a ticket
+// without its holder's name.
+func (e *exportPages) lost(v *sight, id record.ID) string {
+	name := e.kind.Name + " " + e.kind.FormatID(id)
+	if st, err := v.load(e.kind, id); err == nil && st != nil {
+		return name + " for another record of it"
+	}
+	return fmt.Sprintf("%s of bucket %s", name, bucketNames[kindBucket(e.kind)])
 }
 
 func (e *exportPages) record(v *sight, id record.ID) ([]byte, error) {
