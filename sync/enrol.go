@@ -99,6 +99,9 @@ func isShape(err error) bool {
 	return errors.As(err, &other) || errors.As(err, &of)
 }
 
+// ErrCentre is an address that cannot be a centre's.
+var ErrCentre = errors.New("this is not the address of a centre: give it whole, as venue enrol prints it there: https://centre.example/#CODE")
+
 // ErrPlain is a centre that would be told secrets in the clear.
 var ErrPlain = errors.New("the centre's address is http://, where everybody on the way can read all: https:// is wanted, or --insecure")
 
@@ -106,7 +109,7 @@ var ErrPlain = errors.New("the centre's address is http://, where everybody on t
 func centre(address string, insecure bool) (site, code string, reach Reach, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.User != nil {
-		return "", "", 0, ErrURL
+		return "", "", 0, ErrCentre
 	}
 	code, u.Fragment = u.Fragment, ""
 	site = strings.TrimRight(u.String(), "/")
@@ -119,7 +122,7 @@ func centre(address string, insecure bool) (site, code string, reach Reach, err 
 	return "", "", 0, ErrPlain
 }
 
-// CheckCentre answers nil where a store could join at an address, as far as the address tells: ErrURL, ErrPlain.
+// CheckCentre answers nil where a store could join at an address, as far as the address tells: ErrCentre, ErrPlain.
 func CheckCentre(address string, insecure bool) error {
 	_, _, _, err := centre(address, insecure)
 	return err
@@ -144,7 +147,7 @@ type JoinConfig struct {
 	Insecure bool // http:// to other machines is allowed
 }
 
-// Join makes a store one of a centre's: ErrURL, ErrPlain, ErrNoCode, kv.ErrCode, kv.ErrOtherRealm. What it learns is kept in the store.
+// Join makes a store one of a centre's: ErrCentre, ErrPlain, ErrNoCode, kv.ErrCode, kv.ErrOtherRealm. What it learns is kept in the store.
 func Join(ctx context.Context, c JoinConfig) (kv.Upstream, error) {
 	site, code, reach, err := centre(c.URL, c.Insecure)
 	if err != nil {

@@ -163,7 +163,7 @@ func joins(store *kv.Store, wake func(), control http.Handler) http.Handler {
 
 // statusOfJoin tells wrong usage from what went wrong.
 func statusOfJoin(err error) int {
-	for _, usage := range []error{sync.ErrURL, sync.ErrPlain, sync.ErrNoCode} {
+	for _, usage := range []error{sync.ErrURL, sync.ErrCentre, sync.ErrPlain, sync.ErrNoCode} {
 		if errors.Is(err, usage) {
 			return http.StatusBadRequest
 		}
