@@ -3,11 +3,13 @@ package sync
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -91,8 +93,18 @@ func (t *There) lost(ctx context.Context, err error) error {
 	case cause != nil && !errors.Is(cause, errCut):
 		return cause
 	}
-	return fmt.Errorf("%w: %w", errCut, advised(unwrapURL(err)))
+	cause := advised(unwrapURL(err))
+	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, new(*tls.CertificateVerificationError)) {
+		return unreached{cause}
+	}
+	return fmt.Errorf("%w: %w", errCut, cause)
 }
+
+// unreached is an errCut of a peer to which there never was a connection.
+type unreached struct{ cause error }
+
+func (u unreached) Error() string   { return "the peer cannot be reached: " + u.cause.Error() }
+func (u unreached) Unwrap() []error { return []error{errCut, u.cause} }
 
 // advised is an error with what helps, where the peer's certificate is not believed here.
 func advised(err error) error {
