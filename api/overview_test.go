@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -260,6 +261,9 @@ func TestAnOverviewSaysWhatNeedsAPerson(t *testing.T) {
 		"a backup of yesterday":        {func(w *watch) { w.clock.Move(40 * time.Hour) }, ""},
 		"a backup of last week":        {func(w *watch) { w.clock.Move(49 * time.Hour) }, "backup_due backup /mnt/stick/doorward-2026-11-24.db"},
 		"a check that found something": {func(w *watch) { w.must(kv.NoteVerify(w.store.Dir(), kv.Verification{At: w.clock.Now(), Faults: 2})) }, "verify_faults verify"},
+		"a note of the last check that is damaged": {func(w *watch) {
+			w.must(os.WriteFile(filepath.Join(w.store.Dir(), "doorward.verify"), []byte("x"), 0o600))
+		}, "damaged verify"},
 		"a certificate that ends soon": {func(w *watch) { w.ends.Store(13 * 24) }, "certificate_ends"},
 		"a conflict":                   {func(w *watch) { tear(w.T, w.store) }, "conflicts see /admin/v1/conflicts/"},
 		"a store whose file is gone":   {func(w *watch) { w.must(os.Remove(kv.Path(w.store.Dir()))) }, "store_stopped verify"},

@@ -33,7 +33,8 @@ func NoteVerify(dir string, v Verification) error {
 	return nil
 }
 
-// LastVerify is the last check of the store in a folder; the zero Verification where none is known.
+// LastVerify is the last check of the store in a folder; the zero Verification where none is known. ErrCorrupt where the file that tells of it
+// is damaged; the next check replaces that.
 func LastVerify(dir string) (Verification, error) {
 	name := filepath.Join(dir, verifyName)
 	text, err := os.ReadFile(name)
@@ -43,7 +44,7 @@ func LastVerify(dir string) (Verification, error) {
 	var at, faults int64
 	if err == nil {
 		if _, failed := fmt.Sscanf(string(text), "%d %d", &at, &faults); failed != nil {
-			err = fmt.Errorf("%s does not tell of a check", name)
+			err = fmt.Errorf("%w: %s does not tell of a check", ErrCorrupt, name)
 		}
 	}
 	if err != nil {
@@ -52,7 +53,7 @@ func LastVerify(dir string) (Verification, error) {
 	return Verification{At: time.UnixMicro(at), Faults: faults}, nil
 }
 
-// LastVerify is the last check of this store: *Forbidden.
+// LastVerify is the last check of this store: *Forbidden, and as the function of this name.
 func (s *Store) LastVerify(p Principal) (Verification, error) {
 	if err := p.mayRule(); err != nil {
 		return Verification{}, err
