@@ -10,10 +10,13 @@ import (
 const compactPage = 100
 
 // Compact drops the bodies of all revisions of a free database's documents but those of leaves; what the revisions are called stays
-// known. In a database of records it does nothing: what their merges need is kept. *Forbidden for a principal who may not write,
-// ErrNotFound, or the error of ctx.
+// known. In a database of records it does nothing: what their merges need is kept. It returns *Forbidden for a principal who may not delete
+// databases, ErrNotFound, or the error of ctx.
 func (db *Database) Compact(ctx context.Context) error {
 	if _, err := db.judge(); err != nil || !db.Free() {
+		return err
+	}
+	if err := db.principal.mayRule(); err != nil {
 		return err
 	}
 	for from, more := "", true; more; {
