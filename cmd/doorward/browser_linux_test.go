@@ -343,6 +343,31 @@ func TestScansWaitInThePhoneWhileTheLaptopIsAway(t *testing.T) {
 	p.clean()
 }
 
+// TestScansWaitForALostAnswer: the laptop has let the guest in, and its answer never came. Asked again it says so, and not that the guest was in before.
+func TestScansWaitForALostAnswer(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t)
+	p.signIn(w.link(), "Bia")
+	p.do(chromedp.Evaluate(`(() => {
+		const real = window.fetch;
+		window.fetch = async (path, options) => {
+			const answer = await real(path, options);
+			if (!path.includes('/scan/')) return answer;
+			window.fetch = real;
+			throw new TypeError('lost');
+		};
+	})()`, nil))
+	p.types("K7QP2M", kb.Enter)
+	p.sees("unreachable")
+	p.do(chromedp.Click("#result-acts button:last-child"), chromedp.WaitVisible("#waiting-list button"), chromedp.Click("#waiting-list button"))
+	p.sees("admitted", "Ana S.")
+	p.until(`document.getElementById('waiting').hidden`)
+	if n := w.admissions(); n != 1 {
+		t.Errorf("the store has %d check-ins, want one", n)
+	}
+	p.clean()
+}
+
 func TestARevokedPhoneScansNoMore(t *testing.T) {
 	w := newDoorTown(t)
 	p := browse(t)

@@ -151,7 +151,7 @@ function read(code) {
 }
 
 async function decideNext(scan) {
-  codes.push({...scan, nonce: nonce(), at: new Date().toISOString()});
+  codes.push({nonce: nonce(), at: new Date().toISOString(), ...scan});
   if (deciding) return;
   deciding = true;
   while (codes.length > 0) await decide(codes.shift());
@@ -164,6 +164,7 @@ async function decide(scan) {
     const {status, data} = await ask('POST', path('scan'), {...('code' in scan ? {code: scan.code} : {ticket_id: scan.ticket_id}), door, nonce: scan.nonce});
     reached(true);
     if (status === 401) return enter('enter.ended');
+    if (scan.held) await forget(scan);
     if (status !== 200) return present({outcome: 'refused', why: data?.error?.message ?? status});
     present(data);
   } catch (fault) {
@@ -359,18 +360,16 @@ async function drawWaiting() {
   $('waiting-list').replaceChildren(...held.map(scan => {
     const row = make('li', '', 'scan ask'), text = make('span', '', 'scan-text');
     text.append(make('strong', scan.code), make('span', clock(scan.at), 'quiet'));
-    const again = async () => {
-      await queue.drop(scan.nonce);
-      await decideNext({code: scan.code});
-      drawWaiting();
-    };
-    const forget = async () => {
-      await queue.drop(scan.nonce);
-      drawWaiting();
-    };
-    row.append(make('span', '?', 'sign'), text, make('button', say('decide'), '', again), make('button', say('forget'), '', forget));
+    // The same nonce again: where the laptop had decided before its answer was lost, that answer comes back.
+    const again = () => decideNext({code: scan.code, nonce: scan.nonce, held: true});
+    row.append(make('span', '?', 'sign'), text, make('button', say('decide'), '', again), make('button', say('forget'), '', () => forget(scan)));
     return row;
   }));
+}
+
+async function forget(scan) {
+  await queue.drop(scan.nonce);
+  drawWaiting();
 }
 
 // --- counts ------------------------------------------------------------------------------------------------------------------
