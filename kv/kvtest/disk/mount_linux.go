@@ -29,7 +29,20 @@ func (d *Disk) Mount(dir string) (unmount func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("mount a disk at %s: %w", dir, err)
 	}
-	return server.Unmount, nil
+	return func() error { return patiently(server.Unmount) }, nil
+}
+
+// busyFor is how long the system may hold a disk after the last process that worked on it has ended.
+const busyFor = 10 * time.Second
+
+// patiently unmounts once the system lets go: it closes the files of a process that was killed shortly after the process has ended.
+func patiently(unmount func() error) (err error) {
+	for late := time.Now().Add(busyFor); time.Now().Before(late); time.Sleep(10 * time.Millisecond) {
+		if err = unmount(); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // MountFor mounts a disk in a folder until unmount is called or the test ends. The test is skipped where there is no FUSE, but not
