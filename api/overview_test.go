@@ -163,141 +163,144 @@ func (w *watch) joins(u kv.Upstream) {
 	w.must(w.store.MeasureClock(u.Node, 0, w.clock.Now()))
 }
 
+// troubles are what may need a person, each with the codes and commands that say so.
+var troubles = map[string]struct {
+	trouble func(w *watch)
+	want    string // codes with their commands
+}{
+	"none":                            {func(w *watch) {}, ""},
+	"a disk without room for imports": {func(w *watch) { w.free.Store(512 << 20) }, "disk_full"},
+	"a disk without room for doors":   {func(w *watch) { w.free.Store(1 << 20) }, "disk_full"},
+	"a clock that is doubted": {func(w *watch) { w.must(w.store.MeasureClock("somebody", time.Hour, w.clock.Now())) },
+		"clock_doubted clock trust"},
+	"a laptop that is well": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 0); w.clock.Move(4 * time.Minute) }, ""},
+	"a laptop that never joined, and is revoked": {func(w *watch) {
+		level, _ := kv.ParseLevel("event:1")
+		id, _, _, err := w.store.Enrol(kv.Operator(), kv.Enrolment{Name: "North", Level: level})
+		w.must(err)
+		w.must(w.store.RevokeVenue(kv.Operator(), id))
+	}, ""},
+	"a laptop that was revoked": {func(w *watch) {
+		id := w.enrols("North")
+		w.meets("North", 0, time.Hour)
+		w.clock.Move(time.Second)
+		w.must(w.store.RevokeVenue(kv.Operator(), id))
+	}, "laptop_revoked venue wipe North"},
+	"a laptop that is revoked and about": {func(w *watch) {
+		w.must(w.store.RevokeVenue(kv.Operator(), w.enrols("North")))
+		w.clock.Move(time.Second)
+		w.meets("North", 4, 0)
+	}, "laptop_revoked venue wipe North"},
+	"a laptop that is to be wiped": {func(w *watch) { w.must(w.store.WipeVenue(kv.Operator(), w.enrols("North"))) }, ""},
+	"a laptop whose clock is behind": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 3*time.Minute) },
+		"laptop_clock clock trust on North"},
+	"a laptop whose clock is nearly right": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 90*time.Second) }, ""},
+	"laptops whose clocks are all alike wrong": {func(w *watch) {
+		w.enrols("North")
+		w.enrols("South")
+		w.meets("North", 0, 6*24*time.Hour)
+		w.meets("South", 0, 6*24*time.Hour+time.Second)
+	}, "clock_of_all"},
+	"laptops whose clocks are wrong each by itself": {func(w *watch) {
+		w.enrols("North")
+		w.enrols("South")
+		w.meets("North", 0, 6*24*time.Hour)
+		w.meets("South", 0, -time.Hour)
+	}, "laptop_clock clock trust on North, laptop_clock clock trust on South"},
+	"a laptop with a backlog that was met a moment ago": {func(w *watch) { w.enrols("North"); w.meets("North", 7, 0) }, ""},
+	"a laptop with a backlog that is not met": {func(w *watch) { w.enrols("North"); w.meets("North", 7, 0); w.clock.Move(6 * time.Minute) },
+		"laptop_backlog status on North"},
+	"a laptop with a backlog that stays": {func(w *watch) {
+		w.enrols("North")
+		p, err := w.store.Login(w.laptops["North"], "North")
+		w.must(err)
+		w.must(w.store.NoteContact(p, kv.Contact{At: w.clock.Now(), Backlog: 1, Oldest: w.clock.Now().Add(-6 * time.Minute)}))
+	}, "laptop_backlog status on North"},
+	"a laptop that is not met while its event is on": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 0); w.clock.Move(6 * time.Minute) },
+		"laptop_unmet status on North"},
+	"a laptop that is not met after its event": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 0); w.clock.Move(20 * time.Hour) }, ""},
+	"a laptop whose credential ends soon": {func(w *watch) { w.enrols("North"); w.clock.Move(375 * 24 * time.Hour) },
+		"laptop_credential venue enrol --name North 2 --event 1, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
+	"a labels-only laptop whose credential ends soon": {func(w *watch) {
+		w.enrolsFor("event:1", kv.Enrolment{Name: "North"})
+		w.clock.Move(375 * 24 * time.Hour)
+	}, "laptop_credential venue enrol --name North 2 --event 1 --door-data labels, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
+	"a church's laptop whose credential ends soon": {func(w *watch) {
+		kvtest.Create(w, w.store, record.Church, `{"name":"Hill"}`)
+		w.enrolsFor("church:1", kv.Enrolment{Name: "North", Venue: kv.Venue{Names: true, Finance: true}})
+		w.clock.Move(375 * 24 * time.Hour)
+	}, "laptop_credential venue enrol --name North 2 --church 1 --finance, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
+	"a mirror whose credential ends soon": {func(w *watch) {
+		w.enrolsFor("denomination", kv.Enrolment{Name: "North", Venue: kv.Venue{Names: true, Mirror: true}})
+		w.clock.Move(375 * 24 * time.Hour)
+	}, "laptop_credential venue enrol --name North 2 --mirror, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
+	"a door that is silent while another scans": {func(w *watch) { w.scans("Side"); w.clock.Move(16 * time.Minute); w.scans("Main") }, "door_silent"},
+	"doors that are all silent":                 {func(w *watch) { w.scans("Side"); w.scans("Main"); w.clock.Move(16 * time.Minute) }, ""},
+	"a door that was silent for less":           {func(w *watch) { w.scans("Side"); w.clock.Move(14 * time.Minute); w.scans("Main") }, ""},
+	"a door's key that ends before its event": {func(w *watch) { w.key("porta", "event:1", 2*time.Hour) },
+		"key_ends keys add --name porta --level event:1 --allow checkin:* --expires 48h"},
+	"a door's key that ends after its event": {func(w *watch) { w.key("porta", "event:1", 4*time.Hour) }, ""},
+	"a door's key that has ended":            {func(w *watch) { w.key("porta", "event:1", time.Hour); w.clock.Move(2 * time.Hour) }, "key_ends keys add --name porta --level event:1 --allow checkin:* --expires 48h"},
+	"a door's key whose event is over too":   {func(w *watch) { w.key("porta", "event:1", time.Hour); w.clock.Move(4 * time.Hour) }, ""},
+	"another key that ends this week":        {func(w *watch) { w.key("site", "denomination", 6*24*time.Hour) }, "key_ends keys add --name site --level denomination --allow checkin:* --expires 48h"},
+	"another key that ends next month":       {func(w *watch) { w.key("site", "denomination", 20*24*time.Hour) }, ""},
+	"a scan under a doubted clock": {func(w *watch) {
+		w.must(w.store.MeasureClock("somebody", time.Hour, w.clock.Now()))
+		w.scans("Main")
+		w.must(w.store.MeasureClock("somebody", 0, w.clock.Now()))
+	}, "reviews see /admin/v1/reviews/?event_id=1"},
+	"somebody who was let in twice": {func(w *watch) {
+		kvtest.Create(w, w.store, record.Ticket, `{"event_id":1,"code":"K1"}`)
+		for range 2 {
+			_, err := w.store.CheckInAll(kv.Operator(), []kv.Attempt{{Event: 1, Code: "K1", At: w.clock.Now(), LetIn: true}})
+			w.must(err)
+		}
+	}, "double_entries see /admin/v1/double_entries/?event_id=1"},
+	"a backup of yesterday":        {func(w *watch) { w.clock.Move(40 * time.Hour) }, ""},
+	"a backup of last week":        {func(w *watch) { w.clock.Move(49 * time.Hour) }, "backup_due backup /mnt/stick/doorward-2026-11-24.db"},
+	"a check that found something": {func(w *watch) { w.must(kv.NoteVerify(w.store.Dir(), kv.Verification{At: w.clock.Now(), Faults: 2})) }, "verify_faults verify"},
+	"a note of the last check that is damaged": {func(w *watch) {
+		w.must(os.WriteFile(filepath.Join(w.store.Dir(), "doorward.verify"), []byte("x"), 0o600))
+	}, "damaged verify"},
+	"a certificate that ends soon": {func(w *watch) { w.ends.Store(13 * 24) }, "certificate_ends"},
+	"a conflict":                   {func(w *watch) { tear(w.T, w.store) }, "conflicts see /admin/v1/conflicts/"},
+	"a store whose file is gone":   {func(w *watch) { w.must(os.Remove(kv.Path(w.store.Dir()))) }, "store_stopped verify"},
+	"an erasure whose bytes are in the file for long": {func(w *watch) {
+		person := kvtest.Create(w, w.store, record.Person, `{"full_name":"Ana Souza"}`)
+		_, err := w.store.Erase(kv.Operator(), record.Person, record.Int(person))
+		w.must(err)
+		w.clock.Move(25 * time.Hour)
+	}, "compaction_due compact"},
+	"an erasure of today": {func(w *watch) {
+		person := kvtest.Create(w, w.store, record.Person, `{"full_name":"Ana Souza"}`)
+		_, err := w.store.Erase(kv.Operator(), record.Person, record.Int(person))
+		w.must(err)
+		w.clock.Move(time.Hour)
+	}, ""},
+	"a laptop's own revocation": {func(w *watch) { w.holds(); w.joins(kv.Upstream{Revoked: true}) }, "revoked venue enrol --name North --event 1 on centre"},
+	"the revocation of a labels-only laptop": {func(w *watch) {
+		w.holds()
+		w.joins(kv.Upstream{Revoked: true, Pulls: []string{"reference", "event-1"}})
+	}, "revoked venue enrol --name North --event 1 --door-data labels on centre"},
+	"the revocation of a church's laptop": {func(w *watch) {
+		w.holds()
+		w.joins(kv.Upstream{Revoked: true, Pushes: []string{"church-1", "church-1-finance", "event-1", "event-1-names"}, Pulls: []string{"reference", "church-1", "event-1", "event-1-names"}})
+	}, "revoked venue enrol --name North --church 1 --finance on centre"},
+	"the revocation of a church's laptop for one event": {func(w *watch) {
+		w.holds()
+		w.joins(kv.Upstream{Revoked: true, Chosen: true, Pushes: []string{"church-1", "event-1", "event-1-names"}, Pulls: []string{"reference", "church-1", "event-1", "event-1-names"}})
+	}, "revoked venue enrol --name North --church 1 --event 1 on centre"},
+	"a laptop's own credential":    {func(w *watch) { w.holds(); w.joins(kv.Upstream{Ends: theEvening.Add(time.Hour)}) }, "credential_ends venue enrol --name North 2 --event 1 on centre"},
+	"a centre that was met":        {func(w *watch) { w.holds(); w.joins(kv.Upstream{}) }, ""},
+	"a centre that is not reached": {func(w *watch) { w.holds(); w.joins(kv.Upstream{}); w.clock.Move(6 * time.Minute) }, "centre_unmet"},
+	"a backlog that stays":         {func(w *watch) { w.holds(); w.joins(kv.Upstream{}); w.backlog.Store(3) }, "backlog"},
+	"a laptop that holds no event": {func(w *watch) { w.joins(kv.Upstream{}) }, "no_event"},
+}
+
 // TestAnOverviewSaysWhatNeedsAPerson brings about one trouble after the other, each in a store of its own.
 func TestAnOverviewSaysWhatNeedsAPerson(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		trouble func(w *watch)
-		want    string // codes with their commands
-	}{
-		"none":                            {func(w *watch) {}, ""},
-		"a disk without room for imports": {func(w *watch) { w.free.Store(512 << 20) }, "disk_full"},
-		"a disk without room for doors":   {func(w *watch) { w.free.Store(1 << 20) }, "disk_full"},
-		"a clock that is doubted": {func(w *watch) { w.must(w.store.MeasureClock("somebody", time.Hour, w.clock.Now())) },
-			"clock_doubted clock trust"},
-		"a laptop that is well": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 0); w.clock.Move(4 * time.Minute) }, ""},
-		"a laptop that never joined, and is revoked": {func(w *watch) {
-			level, _ := kv.ParseLevel("event:1")
-			id, _, _, err := w.store.Enrol(kv.Operator(), kv.Enrolment{Name: "North", Level: level})
-			w.must(err)
-			w.must(w.store.RevokeVenue(kv.Operator(), id))
-		}, ""},
-		"a laptop that was revoked": {func(w *watch) {
-			id := w.enrols("North")
-			w.meets("North", 0, time.Hour)
-			w.clock.Move(time.Second)
-			w.must(w.store.RevokeVenue(kv.Operator(), id))
-		}, "laptop_revoked venue wipe North"},
-		"a laptop that is revoked and about": {func(w *watch) {
-			w.must(w.store.RevokeVenue(kv.Operator(), w.enrols("North")))
-			w.clock.Move(time.Second)
-			w.meets("North", 4, 0)
-		}, "laptop_revoked venue wipe North"},
-		"a laptop that is to be wiped": {func(w *watch) { w.must(w.store.WipeVenue(kv.Operator(), w.enrols("North"))) }, ""},
-		"a laptop whose clock is behind": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 3*time.Minute) },
-			"laptop_clock clock trust on North"},
-		"a laptop whose clock is nearly right": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 90*time.Second) }, ""},
-		"laptops whose clocks are all alike wrong": {func(w *watch) {
-			w.enrols("North")
-			w.enrols("South")
-			w.meets("North", 0, 6*24*time.Hour)
-			w.meets("South", 0, 6*24*time.Hour+time.Second)
-		}, "clock_of_all"},
-		"laptops whose clocks are wrong each by itself": {func(w *watch) {
-			w.enrols("North")
-			w.enrols("South")
-			w.meets("North", 0, 6*24*time.Hour)
-			w.meets("South", 0, -time.Hour)
-		}, "laptop_clock clock trust on North, laptop_clock clock trust on South"},
-		"a laptop with a backlog that was met a moment ago": {func(w *watch) { w.enrols("North"); w.meets("North", 7, 0) }, ""},
-		"a laptop with a backlog that is not met": {func(w *watch) { w.enrols("North"); w.meets("North", 7, 0); w.clock.Move(6 * time.Minute) },
-			"laptop_backlog status on North"},
-		"a laptop with a backlog that stays": {func(w *watch) {
-			w.enrols("North")
-			p, err := w.store.Login(w.laptops["North"], "North")
-			w.must(err)
-			w.must(w.store.NoteContact(p, kv.Contact{At: w.clock.Now(), Backlog: 1, Oldest: w.clock.Now().Add(-6 * time.Minute)}))
-		}, "laptop_backlog status on North"},
-		"a laptop that is not met while its event is on": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 0); w.clock.Move(6 * time.Minute) },
-			"laptop_unmet status on North"},
-		"a laptop that is not met after its event": {func(w *watch) { w.enrols("North"); w.meets("North", 0, 0); w.clock.Move(20 * time.Hour) }, ""},
-		"a laptop whose credential ends soon": {func(w *watch) { w.enrols("North"); w.clock.Move(375 * 24 * time.Hour) },
-			"laptop_credential venue enrol --name North 2 --event 1, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
-		"a labels-only laptop whose credential ends soon": {func(w *watch) {
-			w.enrolsFor("event:1", kv.Enrolment{Name: "North"})
-			w.clock.Move(375 * 24 * time.Hour)
-		}, "laptop_credential venue enrol --name North 2 --event 1 --door-data labels, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
-		"a church's laptop whose credential ends soon": {func(w *watch) {
-			kvtest.Create(w, w.store, record.Church, `{"name":"Hill"}`)
-			w.enrolsFor("church:1", kv.Enrolment{Name: "North", Venue: kv.Venue{Names: true, Finance: true}})
-			w.clock.Move(375 * 24 * time.Hour)
-		}, "laptop_credential venue enrol --name North 2 --church 1 --finance, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
-		"a mirror whose credential ends soon": {func(w *watch) {
-			w.enrolsFor("denomination", kv.Enrolment{Name: "North", Venue: kv.Venue{Names: true, Mirror: true}})
-			w.clock.Move(375 * 24 * time.Hour)
-		}, "laptop_credential venue enrol --name North 2 --mirror, backup_due backup /mnt/stick/doorward-2027-12-02.db"},
-		"a door that is silent while another scans": {func(w *watch) { w.scans("Side"); w.clock.Move(16 * time.Minute); w.scans("Main") }, "door_silent"},
-		"doors that are all silent":                 {func(w *watch) { w.scans("Side"); w.scans("Main"); w.clock.Move(16 * time.Minute) }, ""},
-		"a door that was silent for less":           {func(w *watch) { w.scans("Side"); w.clock.Move(14 * time.Minute); w.scans("Main") }, ""},
-		"a door's key that ends before its event": {func(w *watch) { w.key("porta", "event:1", 2*time.Hour) },
-			"key_ends keys add --name porta --level event:1 --allow checkin:* --expires 48h"},
-		"a door's key that ends after its event": {func(w *watch) { w.key("porta", "event:1", 4*time.Hour) }, ""},
-		"a door's key that has ended":            {func(w *watch) { w.key("porta", "event:1", time.Hour); w.clock.Move(2 * time.Hour) }, "key_ends keys add --name porta --level event:1 --allow checkin:* --expires 48h"},
-		"a door's key whose event is over too":   {func(w *watch) { w.key("porta", "event:1", time.Hour); w.clock.Move(4 * time.Hour) }, ""},
-		"another key that ends this week":        {func(w *watch) { w.key("site", "denomination", 6*24*time.Hour) }, "key_ends keys add --name site --level denomination --allow checkin:* --expires 48h"},
-		"another key that ends next month":       {func(w *watch) { w.key("site", "denomination", 20*24*time.Hour) }, ""},
-		"a scan under a doubted clock": {func(w *watch) {
-			w.must(w.store.MeasureClock("somebody", time.Hour, w.clock.Now()))
-			w.scans("Main")
-			w.must(w.store.MeasureClock("somebody", 0, w.clock.Now()))
-		}, "reviews see /admin/v1/reviews/?event_id=1"},
-		"somebody who was let in twice": {func(w *watch) {
-			kvtest.Create(w, w.store, record.Ticket, `{"event_id":1,"code":"K1"}`)
-			for range 2 {
-				_, err := w.store.CheckInAll(kv.Operator(), []kv.Attempt{{Event: 1, Code: "K1", At: w.clock.Now(), LetIn: true}})
-				w.must(err)
-			}
-		}, "double_entries see /admin/v1/double_entries/?event_id=1"},
-		"a backup of yesterday":        {func(w *watch) { w.clock.Move(40 * time.Hour) }, ""},
-		"a backup of last week":        {func(w *watch) { w.clock.Move(49 * time.Hour) }, "backup_due backup /mnt/stick/doorward-2026-11-24.db"},
-		"a check that found something": {func(w *watch) { w.must(kv.NoteVerify(w.store.Dir(), kv.Verification{At: w.clock.Now(), Faults: 2})) }, "verify_faults verify"},
-		"a note of the last check that is damaged": {func(w *watch) {
-			w.must(os.WriteFile(filepath.Join(w.store.Dir(), "doorward.verify"), []byte("x"), 0o600))
-		}, "damaged verify"},
-		"a certificate that ends soon": {func(w *watch) { w.ends.Store(13 * 24) }, "certificate_ends"},
-		"a conflict":                   {func(w *watch) { tear(w.T, w.store) }, "conflicts see /admin/v1/conflicts/"},
-		"a store whose file is gone":   {func(w *watch) { w.must(os.Remove(kv.Path(w.store.Dir()))) }, "store_stopped verify"},
-		"an erasure whose bytes are in the file for long": {func(w *watch) {
-			person := kvtest.Create(w, w.store, record.Person, `{"full_name":"Ana Souza"}`)
-			_, err := w.store.Erase(kv.Operator(), record.Person, record.Int(person))
-			w.must(err)
-			w.clock.Move(25 * time.Hour)
-		}, "compaction_due compact"},
-		"an erasure of today": {func(w *watch) {
-			person := kvtest.Create(w, w.store, record.Person, `{"full_name":"Ana Souza"}`)
-			_, err := w.store.Erase(kv.Operator(), record.Person, record.Int(person))
-			w.must(err)
-			w.clock.Move(time.Hour)
-		}, ""},
-		"a laptop's own revocation": {func(w *watch) { w.holds(); w.joins(kv.Upstream{Revoked: true}) }, "revoked venue enrol --name North --event 1 on centre"},
-		"the revocation of a labels-only laptop": {func(w *watch) {
-			w.holds()
-			w.joins(kv.Upstream{Revoked: true, Pulls: []string{"reference", "event-1"}})
-		}, "revoked venue enrol --name North --event 1 --door-data labels on centre"},
-		"the revocation of a church's laptop": {func(w *watch) {
-			w.holds()
-			w.joins(kv.Upstream{Revoked: true, Pushes: []string{"church-1", "church-1-finance", "event-1", "event-1-names"}, Pulls: []string{"reference", "church-1", "event-1", "event-1-names"}})
-		}, "revoked venue enrol --name North --church 1 --finance on centre"},
-		"the revocation of a church's laptop for one event": {func(w *watch) {
-			w.holds()
-			w.joins(kv.Upstream{Revoked: true, Chosen: true, Pushes: []string{"church-1", "event-1", "event-1-names"}, Pulls: []string{"reference", "church-1", "event-1", "event-1-names"}})
-		}, "revoked venue enrol --name North --church 1 --event 1 on centre"},
-		"a laptop's own credential":    {func(w *watch) { w.holds(); w.joins(kv.Upstream{Ends: theEvening.Add(time.Hour)}) }, "credential_ends venue enrol --name North 2 --event 1 on centre"},
-		"a centre that was met":        {func(w *watch) { w.holds(); w.joins(kv.Upstream{}) }, ""},
-		"a centre that is not reached": {func(w *watch) { w.holds(); w.joins(kv.Upstream{}); w.clock.Move(6 * time.Minute) }, "centre_unmet"},
-		"a backlog that stays":         {func(w *watch) { w.holds(); w.joins(kv.Upstream{}); w.backlog.Store(3) }, "backlog"},
-		"a laptop that holds no event": {func(w *watch) { w.joins(kv.Upstream{}) }, "no_event"},
-	} {
+	for name, c := range troubles {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWatch(t)
