@@ -165,7 +165,11 @@ func (v *sight) worksAt(p Principal, key int64) (bool, error) {
 	if err != nil || k.Node.Node == p.node.Node {
 		return err == nil, nil // whose record is damaged has signed nothing that could be shown
 	}
-	return v.goesTo(p.level, &k)
+	e, err := v.venueOf(p)
+	if err != nil {
+		return false, err
+	}
+	return v.goesTo(p, &e, &k)
 }
 
 // read opens the body.

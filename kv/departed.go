@@ -145,13 +145,27 @@ func (s *Store) Departed(p Principal, held []int64) (all []Exchanged, err error)
 			if err != nil {
 				return err
 			}
+			left, err := v.hasLeft(e.Level, id)
+			if err != nil {
+				return err
+			}
 			for _, sort := range []record.ScopeSort{record.ScopeEvent, record.ScopeEventNames, record.ScopeEventHolders} {
 				if had && (sort == record.ScopeEvent || !e.Venue.Mirror) {
-					all = append(all, Exchanged{Name: record.Scope{Sort: sort, ID: id}.String(), Push: true, Drop: !e.Venue.Mirror})
+					all = append(all, Exchanged{Name: record.Scope{Sort: sort, ID: id}.String(), Push: true, Drop: !e.Venue.Mirror, Left: left})
 				}
 			}
 		}
 		return nil
 	})
 	return all, err
+}
+
+// hasLeft tells an event that was of one of a level's churches and is of none of them now. One that a laptop was enrolled for before has not
+// left: the laptop was sent to another event.
+func (v *sight) hasLeft(l Level, event int64) (bool, error) {
+	if was, err := v.wasOf(l, event); err != nil || !was {
+		return false, err
+	}
+	st, err := v.load(record.Event, record.Int(event))
+	return st == nil || !l.has(member(st.body, "church_id").Int()), err
 }

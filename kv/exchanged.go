@@ -13,7 +13,8 @@ type Exchanged struct {
 	Name       string
 	Push, Pull bool
 	Guest      bool      // of the records in it the laptop changes those alone that it has made, until somebody else has
-	Drop       bool      // the laptop is to drop it: its event is over, or another's now
+	Drop       bool      // the laptop is to drop it: its event is over, or belongs to others now
+	Left       bool      // its event has left the laptop's churches: it is dropped once its doors are quiet
 	Due        time.Time // from when on, by this store's clock, where its event is over; zero = at once
 }
 

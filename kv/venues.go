@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,6 +19,7 @@ type Contact struct {
 	Offset  *int64    `json:"clock_offset_ms"` // how far the centre's clock is ahead of its own; nil = not known
 	Version string    `json:"version"`         // of its program
 	Wiped   bool      `json:"wiped,omitempty"` // it is about to wipe itself
+	Events  []int64   `json:"events,omitempty"` // of which it holds more than the event itself
 }
 
 // Enrolled is a laptop as the centre knows it.
@@ -207,7 +209,8 @@ func (s *Store) NoteContact(p Principal, c Contact) error {
 	})
 }
 
-// KeysFor are the ids of the keys that work at a laptop too: those of its events and churches.
+// KeysFor are the ids of the keys that work at a laptop too: those of its churches and events, and of an event that has left them, for as long
+// as the laptop holds it.
 func (s *Store) KeysFor(p Principal) (ids []int64, err error) {
 	err = s.view(func(v *sight) error {
 		e, err := v.venueOf(p)
@@ -216,7 +219,7 @@ func (s *Store) KeysFor(p Principal) (ids []int64, err error) {
 		}
 		var levels error
 		err = v.eachKey(func(k Key, _ [32]byte) {
-			ok, err := v.goesTo(e.Level, &k)
+			ok, err := v.goesTo(p, &e, &k)
 			levels = errors.Join(levels, err)
 			if ok {
 				ids = append(ids, k.ID)
@@ -227,10 +230,22 @@ func (s *Store) KeysFor(p Principal) (ids []int64, err error) {
 	return ids, err
 }
 
-// goesTo tells whether a key works at the laptops of a level too.
-func (v *sight) goesTo(l Level, k *Key) (bool, error) {
+// goesTo tells whether a key works at a laptop too.
+func (v *sight) goesTo(p Principal, e *Enrolled, k *Key) (bool, error) {
 	if k.Node.Node != "" || k.Level.Name != EventOf && k.Level.Name != ChurchOf {
 		return false, nil
 	}
-	return v.levelWithin(Principal{level: l}, k.Level)
+	within, err := v.levelWithin(Principal{level: e.Level}, k.Level)
+	if err != nil || within || k.Level.Name != EventOf {
+		return within, err
+	}
+	for _, id := range k.Level.IDs {
+		if !slices.Contains(e.Contact.Events, id) {
+			return false, nil
+		}
+		if had, err := v.hadEvent(p, id); err != nil || !had {
+			return false, err
+		}
+	}
+	return true, nil
 }

@@ -102,6 +102,7 @@ func TestNothingIsLostOfAnEventThatLeavesItsChurch(t *testing.T) {
 			w.visits(w.laptop)
 			w.madeThere(ticket)
 			departs(w, ticket, other)
+			w.later.Add(int64(13 * time.Hour)) // nobody is scanned any more
 			_, leave := w.follow(w.laptop)
 			w.tells("were dropped")
 			leave()
@@ -211,6 +212,7 @@ func TestALaptopEnrolledForAnEventGoesOnWithoutIt(t *testing.T) {
 	w.visits(w.laptop)
 	w.madeThere(ticket)
 	departures["to another church"](w, ticket, other)
+	w.later.Add(int64(13 * time.Hour))
 	_, leave := w.follow(w.laptop)
 	defer leave()
 	w.tells("were dropped")
@@ -222,4 +224,38 @@ func TestALaptopEnrolledForAnEventGoesOnWithoutIt(t *testing.T) {
 		_, err := w.laptop.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)})
 		return err == nil
 	})
+}
+
+// TestAnEventThatLeavesItsChurchStaysWhileSomebodyIsScanned: somebody gives the event to another church in the middle of an evening. Its doors go
+// on, the centre hears of each scan, and the event goes when they have been quiet.
+func TestAnEventThatLeavesItsChurchStaysWhileSomebodyIsScanned(t *testing.T) {
+	t.Parallel()
+	for name, departs := range departures {
+		if name == "deleted" {
+			continue // it has no tickets then
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, _, other := parish(t)
+			ticket := w.sell(w.centre, "first")
+			w.sell(w.centre, "second")
+			w.visits(w.laptop)
+			w.scan(w.laptop, "first")
+			departs(w, ticket, other)
+			v, leave := w.follow(w.laptop)
+			defer leave()
+			w.tells("somebody was scanned there in the last 12 hours")
+			if d := w.scan(w.laptop, "second"); d.Outcome != kv.Admitted {
+				t.Errorf("a scan at the laptop = %+v, want its door to go on", d)
+			}
+			for late := time.Now().Add(20 * time.Second); len(w.all(w.centre, record.Checkin)) < 2; time.Sleep(time.Millisecond) {
+				if time.Now().After(late) {
+					t.Fatal("the centre never hears of the scan")
+				}
+			}
+			w.later.Add(int64(13 * time.Hour))
+			v.Wake()
+			w.tells("were dropped")
+		})
+	}
 }

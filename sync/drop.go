@@ -11,11 +11,15 @@ import (
 	"doorward/kv/record"
 )
 
-// A laptop takes the databases of an event out of its file when the event is another's now, at once, or when it is over. The centre asks for
-// it. Of an event that is over the laptop decides, for one wrong clock must not empty a door. Until then it exchanges them as before.
+// A laptop takes the databases of an event out of its file when it was enrolled for another event, at once; when the event has left its
+// churches; or when the event is over. The centre asks for it. Of the last two the laptop decides, because one wrong edit or one wrong
+// clock must not empty a door. Until then the centre gets what the laptop makes.
+//
+//	not within   12 hours of the last scan
+//
+// and of an event that is over:
 //
 //	not while    this machine's clock is doubted, or differs from the centre's by more than two minutes
-//	not within   12 hours of the last scan
 //	not before   it has been over for long enough by both clocks and by what both say of its end
 //	not before   a day after it was announced: in the log, in the metrics, in the handshake
 
@@ -27,20 +31,21 @@ type departing struct {
 	Name  string    `json:"name"`
 	Due   time.Time `json:"due,omitzero"`      // by the centre's clock, where its event is over; zero = at once
 	After int64     `json:"after_ms,omitzero"` // how long after the end of the event that is, in milliseconds
+	Left  bool      `json:"left,omitzero"`     // its event has left the laptop's churches: it goes once its doors are quiet
 }
 
 func newDeparting(x kv.Exchanged, after time.Duration) departing {
-	d := departing{Name: x.Name, Due: x.Due}
+	d := departing{Name: x.Name, Due: x.Due, Left: x.Left}
 	if !d.Due.IsZero() {
 		d.After = after.Milliseconds()
 	}
 	return d
 }
 
-// stillExchanged tells whether a database is exchanged though the laptop shall drop it: its event is over, and the laptop holds it.
+// stillExchanged tells whether a database is exchanged though the laptop shall drop it: its event is over or has left, and the laptop holds it.
 func stillExchanged(x kv.Exchanged, now time.Time, held []int64) bool {
 	scope, _ := record.ParseScope(x.Name) // it is one of an event
-	return !x.Due.IsZero() && (now.Before(x.Due) || slices.Contains(held, scope.ID))
+	return (x.Left || !x.Due.IsZero()) && (now.Before(x.Due) || slices.Contains(held, scope.ID))
 }
 
 // Why a database stays, as the log says it.
@@ -65,7 +70,7 @@ func (x *visit) weigh() error {
 	w := weighing{x, x.config.Store.Now(), map[int64]time.Time{}}
 	for event, all := range x.greeting.departing() {
 		held, err := x.holds(all)
-		stays := held && !all[0].Due.IsZero()
+		stays := held && (all[0].Left || !all[0].Due.IsZero())
 		if err == nil && stays {
 			stays, err = w.stays(event, all[0])
 		}
@@ -100,20 +105,22 @@ func (g *greeting) departing() map[int64][]departing {
 
 // holds tells whether anything of some databases is here that would go with them.
 func (x *visit) holds(all []departing) (bool, error) {
-	kept := x.greeting.kept()
 	for _, d := range all {
-		if upto, err := x.config.Store.Held(kv.Operator(), d.Name, kept...); err != nil || upto > 0 {
+		if upto, err := x.config.Store.Held(kv.Operator(), d.Name, x.greeting.kept(d.Name)...); err != nil || upto > 0 {
 			return upto > 0, err
 		}
 	}
 	return false, nil
 }
 
-// stays tells whether an event that is held, and over, stays for now.
+// stays tells whether an event that is held stays for now.
 func (w *weighing) stays(event int64, d departing) (bool, error) {
 	t, err := w.config.Store.EventTimes(kv.Operator(), event)
 	if err != nil {
 		return false, err
+	}
+	if d.Left { // no clock decides that
+		return busy(t, w.now) && w.staysFor(d.Name, staysScanned), nil
 	}
 	if at, told := w.upstream.Drops[event]; told {
 		w.drops[event] = at
@@ -136,11 +143,14 @@ func (w *weighing) why(t kv.EventTimes) string {
 		return staysDoubted
 	case c.Offset.Abs() > warnOffset:
 		return staysApart
-	case w.now.Sub(t.Scanned).Abs() < quiet:
+	case busy(t, w.now):
 		return staysScanned
 	}
 	return ""
 }
+
+// busy tells an event with a scan in the last 12 hours.
+func busy(t kv.EventTimes, now time.Time) bool { return now.Sub(t.Scanned).Abs() < quiet }
 
 func (d departing) after() time.Duration { return time.Duration(d.After) * time.Millisecond }
 
@@ -158,9 +168,8 @@ func (w *weighing) announce(d departing, event int64) time.Time {
 // drop takes what may go out of the file.
 func (x *visit) drop(ctx context.Context) error {
 	var dropped []string
-	kept := x.greeting.kept()
 	for _, name := range slices.Backward(x.ripe) { // the event itself last: without it nobody knows when it ended
-		held, err := x.dropOne(ctx, name, kept)
+		held, err := x.dropOne(ctx, name, x.greeting.kept(name))
 		if err != nil {
 			return err
 		}
@@ -183,8 +192,13 @@ func kept(pulls []string) []string {
 	return pulls
 }
 
-// kept are the databases whose records stay when those go that shall be dropped.
-func (g *greeting) kept() []string { return kept(slices.DeleteFunc(g.pulls(), g.drops)) }
+// kept are the databases whose records stay when one is dropped. An event that has left its church takes its own record along.
+func (g *greeting) kept(name string) []string {
+	if slices.ContainsFunc(g.Drop, func(d departing) bool { return d.Name == name && d.Left }) {
+		return nil
+	}
+	return kept(slices.DeleteFunc(g.pulls(), g.drops))
+}
 
 // drops tells whether a database shall be dropped.
 func (g *greeting) drops(name string) bool {
@@ -219,7 +233,7 @@ func (x *visit) dropOne(ctx context.Context, name string, kept []string) (held b
 // staysFor tells whether there is a cause for a database to stay, and the log what it is, once for each change.
 func (x *visit) staysFor(name, cause string) bool {
 	if cause != "" && cause != x.stays[name] {
-		x.config.Logger.Warn("an event that is over stays here", "database", name, "cause", cause)
+		x.config.Logger.Warn("an event that the centre wants dropped stays here", "database", name, "cause", cause)
 	}
 	x.stays[name] = cause
 	return cause != ""

@@ -169,6 +169,10 @@ func (x *visit) again(ctx context.Context, measures bool) error {
 // left takes out of the file what has left a database of the centre: it is another's now. What was changed here is handed over
 // first: the centre keeps it for staff.
 func (x *visit) left(ctx context.Context, name string, ids []string) error {
+	ids, err := x.leaving(ids)
+	if err != nil {
+		return err
+	}
 	for {
 		upto, err := outlook{x.config.Store, x.upstream}.acknowledged(name)
 		if err != nil {
@@ -182,6 +186,25 @@ func (x *visit) left(ctx context.Context, name string, ids []string) error {
 			return err
 		}
 	}
+}
+
+// leaving are those of the documents that have left a database of the centre which go now. An event stays while its doors are busy: drop
+// takes it out later, with its tickets.
+func (x *visit) leaving(ids []string) (going []string, err error) {
+	now := x.config.Store.Now()
+	for _, id := range ids {
+		if k, event, ok := record.ParseDocID(id); ok && k == record.Event {
+			t, err := x.config.Store.EventTimes(kv.Operator(), event.Int())
+			if err != nil {
+				return nil, err
+			}
+			if busy(t, now) {
+				continue
+			}
+		}
+		going = append(going, id)
+	}
+	return going, nil
 }
 
 // release takes out of the file what only the centre keeps, once it is there. What the centre has refused, and does not keep either,

@@ -30,7 +30,7 @@ func TestAnEventThatIsOverWaitsForTheCentresDisk(t *testing.T) {
 		d.follows()
 		w.tells("the centre's disk is nearly full")
 		for range 3 { // databases
-			w.tells("an event that is over stays here")
+			w.tells("an event that the centre wants dropped stays here")
 		}
 		d.full(1)
 	}
