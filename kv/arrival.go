@@ -165,11 +165,17 @@ func (v *sight) worksAt(p Principal, key int64) (bool, error) {
 	if err != nil || k.Node.Node == p.node.Node {
 		return err == nil, nil // whose record is damaged has signed nothing that could be shown
 	}
+	if works, err := v.goesTo(p, nil, &k); err != nil || works {
+		return works, err
+	}
 	e, err := v.venueOf(p)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
-	return v.goesTo(p, &e, &k)
+	return v.goesTo(p, e.Contact.Events, &k)
 }
 
 // read opens the body.

@@ -14,11 +14,11 @@ import (
 // Contact is what a laptop tells of itself when it meets its centre.
 type Contact struct {
 	At      time.Time `json:"at"`
-	Backlog int       `json:"backlog"`         // changes that it has and the centre may lack
-	Oldest  time.Time `json:"oldest,omitzero"` // of the oldest of them; zero = there are none
-	Offset  *int64    `json:"clock_offset_ms"` // how far the centre's clock is ahead of its own; nil = not known
-	Version string    `json:"version"`         // of its program
-	Wiped   bool      `json:"wiped,omitempty"` // it is about to wipe itself
+	Backlog int       `json:"backlog"`          // changes that it has and the centre may lack
+	Oldest  time.Time `json:"oldest,omitzero"`  // of the oldest of them; zero = there are none
+	Offset  *int64    `json:"clock_offset_ms"`  // how far the centre's clock is ahead of its own; nil = not known
+	Version string    `json:"version"`          // of its program
+	Wiped   bool      `json:"wiped,omitempty"`  // it is about to wipe itself
 	Events  []int64   `json:"events,omitempty"` // of which it holds more than the event itself
 }
 
@@ -219,7 +219,7 @@ func (s *Store) KeysFor(p Principal) (ids []int64, err error) {
 		}
 		var levels error
 		err = v.eachKey(func(k Key, _ [32]byte) {
-			ok, err := v.goesTo(p, &e, &k)
+			ok, err := v.goesTo(p, e.Contact.Events, &k)
 			levels = errors.Join(levels, err)
 			if ok {
 				ids = append(ids, k.ID)
@@ -230,17 +230,17 @@ func (s *Store) KeysFor(p Principal) (ids []int64, err error) {
 	return ids, err
 }
 
-// goesTo tells whether a key works at a laptop too.
-func (v *sight) goesTo(p Principal, e *Enrolled, k *Key) (bool, error) {
+// goesTo tells whether a key works at the laptop of p too, which holds some events.
+func (v *sight) goesTo(p Principal, held []int64, k *Key) (bool, error) {
 	if k.Node.Node != "" || k.Level.Name != EventOf && k.Level.Name != ChurchOf {
 		return false, nil
 	}
-	within, err := v.levelWithin(Principal{level: e.Level}, k.Level)
+	within, err := v.levelWithin(Principal{level: p.level}, k.Level)
 	if err != nil || within || k.Level.Name != EventOf {
 		return within, err
 	}
 	for _, id := range k.Level.IDs {
-		if !slices.Contains(e.Contact.Events, id) {
+		if !slices.Contains(held, id) {
 			return false, nil
 		}
 		if had, err := v.hadEvent(p, id); err != nil || !had {
