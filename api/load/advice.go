@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
 	"doorward/kv/record"
 )
 
@@ -33,14 +37,14 @@ func (e *HeaderError) Is(target error) bool { return target == ErrSource }
 func (e *HeaderError) Error() string {
 	var b strings.Builder
 	if e.Line == 0 {
-		fmt.Fprintf(&b, "no header in the first %d rows names a column of kind %s", headerRows, e.Kind)
+		fmt.Fprintf(&b, "no header in the first %d rows names a column of kind %s", sheet.HeaderRows, e.Kind)
 	} else {
 		fmt.Fprintf(&b, "the header in line %d has no column for %s", e.Line, strings.Join(e.Missing, ", "))
 		if e.Unfit != "" {
 			fmt.Fprintf(&b, ": “%s” is called so, but what stands in it looks like no codes of tickets", e.Unfit)
 		}
 	}
-	if slices.Contains(e.Missing, nameEvent) {
+	if slices.Contains(e.Missing, kinds.Event) {
 		b.WriteString("; --event ID supplies the event")
 		if len(e.Missing) == 1 {
 			return b.String()
@@ -84,20 +88,20 @@ func (ly *layout) check(src *Source) error {
 	if len(missing) == 0 {
 		return ly.ask(src)
 	}
-	e := &HeaderError{Kind: ly.form.kind.Name, Line: ly.line, Missing: missing, Known: ly.form.known()}
-	if slices.Contains(missing, nameCode) {
+	e := &HeaderError{Kind: ly.form.Kind.Name, Line: ly.line, Missing: missing, Known: ly.form.Known()}
+	if slices.Contains(missing, kinds.Code) {
 		e.Hint, e.Unfit = ly.origin.noCode, ly.unfit()
 	}
 	if ly.named() > 1 {
 		e.Unread = ly.ignored[:min(len(ly.ignored), maxUnread)]
 	}
 	for _, field := range missing {
-		if field == nameEvent {
+		if field == kinds.Event {
 			continue // the flag is the nearest
 		}
 		t, ok := nearest(field, ly.mayBe(field), true)
-		if !ok && field == nameCode && ly.fed(nameExternal) {
-			t, ok = ly.title(nameExternal), true
+		if !ok && field == kinds.Code && ly.fed(kinds.ExternalID) {
+			t, ok = ly.title(kinds.ExternalID), true
 		}
 		if ok {
 			e.Near = append(e.Near, Near{field, t})
@@ -108,11 +112,11 @@ func (ly *layout) check(src *Source) error {
 
 // mayBe are the unread columns whose values do not speak against a field.
 func (ly *layout) mayBe(field string) (titles []string) {
-	if field != nameCode || ly.profiles == nil {
+	if field != kinds.Code || ly.profiles == nil {
 		return ly.ignored
 	}
 	for i, t := range ly.titles {
-		if p := &ly.profiles[i]; slices.Contains(ly.ignored, ly.nth(i)) && p.filled > 0 && 2*p.filled >= p.rows && p.mostly(p.codes) && !hasWord(plainTitle(t), placeTitles) {
+		if p := &ly.profiles[i]; slices.Contains(ly.ignored, ly.nth(i)) && p.filled > 0 && 2*p.filled >= p.rows && p.mostly(p.codes) && !words.HasWord(words.PlainTitle(t), words.PlaceTitles) {
 			titles = append(titles, ly.nth(i))
 		}
 	}
@@ -122,7 +126,7 @@ func (ly *layout) mayBe(field string) (titles []string) {
 // unfit is a column that is called a code and holds none.
 func (ly *layout) unfit() string {
 	for i, t := range ly.titles {
-		if slices.Contains(words(nameCode), plainTitle(t)) && ly.profiles != nil && !ly.profiles[i].isCodes() {
+		if slices.Contains(words.Titles(kinds.Code), words.PlainTitle(t)) && ly.profiles != nil && !ly.profiles[i].isCodes() {
 			return ly.nth(i)
 		}
 	}
@@ -134,12 +138,12 @@ func (ly *layout) checkNames(src *Source) error {
 	for _, field := range sortedKeys(src.Map) {
 		if _, missing := ly.parts(src.Map[field]); missing != "" {
 			return fmt.Errorf("%w: --map %s=%s: the header in line %d has no such column%s",
-				ErrUsage, field, missing, ly.line, didYouMean(missing, ly.titles))
+				ErrUsage, field, missing, ly.line, words.DidYouMean(missing, ly.titles))
 		}
 	}
 	for _, title := range src.Ignore {
 		if len(ly.find(title)) == 0 {
-			return fmt.Errorf("%w: --ignore %s: the header in line %d has no such column%s", ErrUsage, title, ly.line, didYouMean(title, ly.titles))
+			return fmt.Errorf("%w: --ignore %s: the header in line %d has no such column%s", ErrUsage, title, ly.line, words.DidYouMean(title, ly.titles))
 		}
 	}
 	return nil
@@ -148,7 +152,7 @@ func (ly *layout) checkNames(src *Source) error {
 // ask decides in which order the dates of each column are written, and says what is still to be asked.
 func (ly *layout) ask(src *Source) error {
 	for _, f := range ly.feeds {
-		field := ly.form.field(f.name)
+		field := ly.form.Field(f.name)
 		if ly.profiles == nil || field == nil || !dated(field) {
 			continue
 		}
@@ -157,8 +161,8 @@ func (ly *layout) ask(src *Source) error {
 		}
 	}
 	for _, i := range ly.checkins {
-		if src.Checkins && ly.profiles != nil && ly.profiles[i].dates != (dateEvidence{}) {
-			ly.chooseOrder(nameCheckin, i, src)
+		if src.Checkins && ly.profiles != nil && ly.profiles[i].dates != (cells.Evidence{}) {
+			ly.chooseOrder(kinds.Checkin, i, src)
 		}
 	}
 	if len(ly.questions) > 0 {
@@ -169,11 +173,11 @@ func (ly *layout) ask(src *Source) error {
 
 // chooseOrder decides in which order a column's dates are written, or asks.
 func (ly *layout) chooseOrder(field string, column int, src *Source) {
-	order, why := ly.profiles[column].dates.order()
+	order, why := ly.profiles[column].dates.Order()
 	switch {
 	case src.Dates != "":
-		order = dateOrder(src.Dates)
-	case why != "" && ly.origin.dates != "" && ly.profiles[column].dates.agrees(ly.origin.dates):
+		order = cells.Order(src.Dates)
+	case why != "" && ly.origin.dates != "" && ly.profiles[column].dates.Agrees(ly.origin.dates):
 		order = ly.origin.dates
 	case why != "":
 		ly.questions = append(ly.questions, &Question{Column: ly.nth(column), Text: why, Flags: []string{"--dates dmy", "--dates mdy"}})
@@ -190,14 +194,14 @@ func dated(f *record.Field) bool {
 }
 
 func (ly *layout) missing(src *Source) (missing []string) {
-	ticket := ly.form.kind == record.Ticket
-	named := src.Map[nameExternal] != "" || ly.title(nameExternal) == nameExternal // and not by a title that sounds like it
-	if ly.fed(nameID) || ly.fed(nameExternal) && (!ticket || named && src.Event != 0) {
+	ticket := ly.form.Kind == record.Ticket
+	named := src.Map[kinds.ExternalID] != "" || ly.title(kinds.ExternalID) == kinds.ExternalID // and not by a title that sounds like it
+	if ly.fed(kinds.ID) || ly.fed(kinds.ExternalID) && (!ticket || named && src.Event != 0) {
 		return nil
 	}
-	for _, f := range ly.form.table.Fields {
-		given := ly.fed(f.Name) || f.Name == nameEvent && src.Event != 0 || f.Name == nameCode && named && ly.fed(nameExternal)
-		if ly.form.needs(f.Name) && !given {
+	for _, f := range ly.form.Table.Fields {
+		given := ly.fed(f.Name) || f.Name == kinds.Event && src.Event != 0 || f.Name == kinds.Code && named && ly.fed(kinds.ExternalID)
+		if ly.form.Needs(f.Name) && !given {
 			missing = append(missing, f.Name)
 		}
 	}
@@ -206,12 +210,12 @@ func (ly *layout) missing(src *Source) (missing []string) {
 
 // noHeader is the fault of a table in which no row names any column. Cells that merely stand at the top are not repeated,
 // since they may be anybody's data: only those that all but name a column.
-func noHeader(top []cells, f form) *HeaderError {
-	e := &HeaderError{Kind: f.kind.Name, Known: f.known()}
+func noHeader(top []sheet.Row, f kinds.Form) *HeaderError {
+	e := &HeaderError{Kind: f.Kind.Name, Known: f.Known()}
 	for _, row := range top {
 		var found []Near
 		for _, field := range e.Known {
-			if t, ok := nearest(field, trimRight(row.texts), false); ok {
+			if t, ok := nearest(field, trimRight(row.Texts), false); ok {
 				found = append(found, Near{field, t})
 			}
 		}
@@ -231,9 +235,9 @@ func nearest(field string, titles []string, header bool) (string, bool) {
 	}
 	var all []candidate
 	for _, t := range titles {
-		p := plainTitle(t)
-		for _, w := range words(field) {
-			if d, ok := near(p, w); len(p) > 2 && (ok || header && (holds(p, w) || holds(w, p))) {
+		p := words.PlainTitle(t)
+		for _, w := range words.Titles(field) {
+			if d, ok := words.Near(p, w); len(p) > 2 && (ok || header && (holds(p, w) || holds(w, p))) {
 				all = append(all, candidate{t, float64(d) / float64(max(len(p), len(w)))})
 			}
 		}

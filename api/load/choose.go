@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
+	"doorward/api/load/words"
 	"doorward/kv/record"
 )
 
@@ -19,14 +22,6 @@ type chooser struct {
 
 // torn is a field that two columns of different titles give equally well.
 type torn struct{ field, one, other string }
-
-// plainTitle is a title's plain form; a # at its end means a number.
-func plainTitle(title string) string {
-	if t, ok := strings.CutSuffix(strings.TrimSpace(title), "#"); ok {
-		return plain(t + " number")
-	}
-	return plain(title)
-}
 
 func (c *chooser) take(field, why string, parts ...[]int) {
 	c.ly.feeds = append(c.ly.feeds, feed{name: field, parts: parts, why: why})
@@ -44,7 +39,7 @@ func (c *chooser) takeMapped() {
 		if missing != "" {
 			continue // check says so once the header is known
 		}
-		if field != nameState || c.ly.form.kind != record.Ticket {
+		if field != kinds.State || c.ly.form.Kind != record.Ticket {
 			c.take(field, "--map", parts...)
 			continue
 		}
@@ -75,8 +70,8 @@ func (c *chooser) takeOrigin() {
 			c.take(field, c.origin.name, columns)
 		}
 	}
-	if i := slices.Index(c.plains, c.origin.ids); i >= 0 && c.origin.ids != "" && !c.taken[i] && !c.mapped(nameExternal) && !c.mapped(nameID) {
-		c.take(nameExternal, c.origin.name, []int{i})
+	if i := slices.Index(c.plains, c.origin.ids); i >= 0 && c.origin.ids != "" && !c.taken[i] && !c.mapped(kinds.ExternalID) && !c.mapped(kinds.ID) {
+		c.take(kinds.ExternalID, c.origin.name, []int{i})
 	}
 }
 
@@ -84,27 +79,27 @@ func (c *chooser) mapped(field string) bool { return c.src.Map[field] != "" }
 
 // takeByTitle looks for the columns of all other fields.
 func (c *chooser) takeByTitle() {
-	fields := c.ly.form.table.Fields
+	fields := c.ly.form.Table.Fields
 	for i := range fields {
-		if name := fields[i].Name; c.ly.form.has(name) && name != nameID {
+		if name := fields[i].Name; c.ly.form.Has(name) && name != kinds.ID {
 			c.match(name)
 		}
 	}
-	if c.ly.form.field(nameExternal) == nil {
-		c.match(nameExternal)
+	if c.ly.form.Field(kinds.ExternalID) == nil {
+		c.match(kinds.ExternalID)
 	}
 }
 
 // isOwn tells a table that export wrote: it names the kind of each row, and only then is an id one of ours.
 func (ly *layout) isOwn() bool {
-	if len(ly.titles) < 2 || ly.titles[0] != nameKind || ly.titles[1] != nameID {
+	if len(ly.titles) < 2 || ly.titles[0] != kinds.Kind || ly.titles[1] != kinds.ID {
 		return false
 	}
 	if ly.profiles == nil {
 		return true
 	}
 	p := &ly.profiles[0]
-	return p.filled == p.rows && p.counts[ly.form.kind.Name] == p.filled
+	return p.filled == p.rows && p.counts[ly.form.Kind.Name] == p.filled
 }
 
 // takeOwn takes the columns of a table that export wrote, which are named as the fields are. A ticket's state is decided as anywhere.
@@ -114,8 +109,8 @@ func (c *chooser) takeOwn() {
 	}
 	c.taken[0] = true // the kind is read
 	for i, title := range c.ly.titles[1:] {
-		isState := title == nameState && c.ly.form.kind == record.Ticket
-		if !c.taken[i+1] && !isState && c.ly.form.has(title) && !c.mapped(title) && !(title == nameEvent && c.src.Event != 0) {
+		isState := title == kinds.State && c.ly.form.Kind == record.Ticket
+		if !c.taken[i+1] && !isState && c.ly.form.Has(title) && !c.mapped(title) && !(title == kinds.Event && c.src.Event != 0) {
 			c.take(title, "an export of ours", []int{i + 1})
 		}
 	}
@@ -124,14 +119,14 @@ func (c *chooser) takeOwn() {
 // match looks for a field's columns: those of the best rank, of these the ones whose title has the most words, of these the
 // field's own name. Columns whose values speak against the field are passed over, and blank ones, if there are others.
 func (c *chooser) match(field string) {
-	if c.mapped(field) || c.ly.fed(field) || field == nameState && c.ly.form.kind == record.Ticket || field == nameEvent && c.src.Event != 0 {
+	if c.mapped(field) || c.ly.fed(field) || field == kinds.State && c.ly.form.Kind == record.Ticket || field == kinds.Event && c.src.Event != 0 {
 		return // --event beats any column
 	}
 	for _, blank := range []bool{false, true} {
-		for _, words := range ranks(field) {
-			if columns := c.best(field, words, blank); len(columns) > 0 {
+		for _, titles := range words.Ranks(field) {
+			if columns := c.best(field, titles, blank); len(columns) > 0 {
 				why := "its title"
-				if c.plains[columns[0]] == plain(field) {
+				if c.plains[columns[0]] == words.Plain(field) {
 					why = "its name"
 				}
 				c.take(field, why, columns)
@@ -142,9 +137,9 @@ func (c *chooser) match(field string) {
 }
 
 // best are the columns of one rank that a field takes. Where different titles are left, those that suit another field go to it.
-func (c *chooser) best(field string, words []string, blank bool) []int {
-	columns := c.longest(words, func(i int) bool { return c.isBlank(i) == blank && c.fits(field, i) })
-	if i := slices.IndexFunc(columns, func(i int) bool { return c.plains[i] == plain(field) }); i >= 0 {
+func (c *chooser) best(field string, titles []string, blank bool) []int {
+	columns := c.longest(titles, func(i int) bool { return c.isBlank(i) == blank && c.fits(field, i) })
+	if i := slices.IndexFunc(columns, func(i int) bool { return c.plains[i] == words.Plain(field) }); i >= 0 {
 		columns = c.alike(columns, columns[i])
 	}
 	if c.differ(columns) {
@@ -164,10 +159,10 @@ func (c *chooser) isBlank(column int) bool {
 }
 
 // longest are the free columns that are called by one of the words, and by no shorter one than another of them.
-func (c *chooser) longest(words []string, suits func(column int) bool) (columns []int) {
+func (c *chooser) longest(titles []string, suits func(column int) bool) (columns []int) {
 	most := 0
 	for i, p := range c.plains {
-		if p == "" || c.taken[i] || !slices.Contains(words, p) || !suits(i) {
+		if p == "" || c.taken[i] || !slices.Contains(titles, p) || !suits(i) {
 			continue
 		}
 		n := len(strings.Fields(p))
@@ -191,8 +186,8 @@ func (c *chooser) differ(columns []int) bool {
 
 // suitsAnother tells a column that another field of the kind, not fed yet, is called by.
 func (c *chooser) suitsAnother(field string, column int) bool {
-	return slices.ContainsFunc(c.ly.form.known(), func(name string) bool {
-		return name != field && !c.mapped(name) && !c.ly.fed(name) && slices.Contains(words(name), c.plains[column])
+	return slices.ContainsFunc(c.ly.form.Known(), func(name string) bool {
+		return name != field && !c.mapped(name) && !c.ly.fed(name) && slices.Contains(words.Titles(name), c.plains[column])
 	})
 }
 
@@ -202,20 +197,20 @@ func (c *chooser) fits(field string, column int) bool {
 		return true
 	}
 	p := &c.profiles[column]
-	ticket := c.ly.form.kind == record.Ticket
-	f := c.ly.form.field(field)
+	ticket := c.ly.form.Kind == record.Ticket
+	f := c.ly.form.Field(field)
 	switch {
-	case ticket && field == nameCode:
+	case ticket && field == kinds.Code:
 		return p.isCodes()
 	case f != nil && !c.understands(field, f, p):
 		return false
-	case f == nil || c.plains[column] == plain(field):
+	case f == nil || c.plains[column] == words.Plain(field):
 		return true // called by the very name
-	case slices.Contains(personNames, field) && (ticket || field == nameFull):
+	case slices.Contains(cells.PersonNames, field) && (ticket || field == kinds.FullName):
 		return p.mostly(p.letters) && !p.mostly(p.ats)
-	case field == nameEmail:
+	case field == kinds.Email:
 		return p.mostly(p.ats)
-	case field == nameChurch && isChurchTitle(c.plains[column]):
+	case field == kinds.Church && isChurchTitle(c.plains[column]):
 		return true // by name
 	}
 	switch f.Type.(type) {
@@ -233,58 +228,43 @@ func (c *chooser) understands(field string, f *record.Field, p *profile) bool {
 	if !ok || strings.Contains(field, "_") || p.counts == nil {
 		return true
 	}
-	reader := cellReader{words: map[string]string{}}
-	known := p.share(func(v string) bool { return slices.Contains(of, reader.choice(field, of, v)) })
+	reader := cells.Reader{Words: map[string]string{}}
+	known := p.share(func(v string) bool { return slices.Contains(of, reader.Choice(field, of, v)) })
 	return 2*known >= p.filled
 }
 
-// The titles of names in parts.
-var (
-	wholeNames  = []string{"nome", "name", "nombre"} // of the whole name, unless the last name stands beside it
-	firstNames  = []string{"first name", "firstname", "primeiro nome", "attendee first name"}
-	givenNames  = []string{"given name"} // the legal one, where the first name is what somebody is called by
-	middleNames = []string{"middle name", "middlename", "nome do meio", "segundo nome", "segundo nombre"}
-	lastNames   = []string{"last name", "lastname", "sobrenome", "ultimo nome", "surname", "family name", "attendee last name", "apellido", "apellidos"}
-)
-
 // joinNames makes one name of first, middle and last name where no column has the whole.
 func (c *chooser) joinNames() {
-	field := nameHolder
-	if c.ly.form.field(field) == nil {
-		field = nameFull
+	field := kinds.HolderName
+	if c.ly.form.Field(field) == nil {
+		field = kinds.FullName
 	}
 	any := func(int) bool { return true }
-	last := c.longest(lastNames, any)
-	if c.ly.form.field(field) == nil || c.mapped(field) || len(last) == 0 {
+	last := c.longest(words.LastNames, any)
+	if c.ly.form.Field(field) == nil || c.mapped(field) || len(last) == 0 {
 		return
 	}
-	first := slices.Concat(c.longest(givenNames, any), c.longest(firstNames, any))
+	first := slices.Concat(c.longest(words.GivenNames, any), c.longest(words.FirstNames, any))
 	i := slices.IndexFunc(c.ly.feeds, func(f feed) bool { return f.name == field })
 	switch {
 	case i < 0 && len(first) == 0:
 		return
-	case i >= 0 && (len(first) > 0 || !slices.Contains(wholeNames, c.plains[c.ly.feeds[i].parts[0][0]])):
+	case i >= 0 && (len(first) > 0 || !slices.Contains(words.WholeNames, c.plains[c.ly.feeds[i].parts[0][0]])):
 		return
 	case i >= 0:
 		first = c.ly.feeds[i].parts[0]
 		c.ly.feeds = slices.Delete(c.ly.feeds, i, i+1)
 	}
 	parts := [][]int{first}
-	if middle := c.longest(middleNames, any); len(middle) > 0 {
+	if middle := c.longest(words.MiddleNames, any); len(middle) > 0 {
 		parts = append(parts, middle)
 	}
 	c.take(field, "first and last name", append(parts, last)...)
 }
 
-// checkinTitles are the titles of columns that say whether, or when, somebody came in.
-var checkinTitles = strings.Split("check in|checkin|checked in|data check in|data checkin|data do check in|check in em|checked in at|check in date|check in time|"+
-	"fez check in|check in realizado|entrada registrada|hora de entrada|presente|presenca|compareceu|attended|attendance", "|")
-
-func isCheckin(title string) bool { return slices.Contains(checkinTitles, title) }
-
 func (c *chooser) takeCheckins() {
 	for i, title := range c.plains {
-		if !c.taken[i] && isCheckin(title) {
+		if !c.taken[i] && words.IsCheckin(title) {
 			c.ly.checkins = append(c.ly.checkins, i)
 			c.taken[i] = true
 		}

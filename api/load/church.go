@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"doorward/api/load/kinds"
+	"doorward/api/load/words"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -35,7 +37,7 @@ type churches struct {
 
 // openChurches reads the churches that a table names in a column that is not one of ids. It returns nil where the table has none.
 func openChurches(s *kv.Store, p kv.Principal, t *tableFile) (*churches, error) {
-	i := slices.IndexFunc(t.ly.feeds, func(f feed) bool { return f.name == nameChurch })
+	i := slices.IndexFunc(t.ly.feeds, func(f feed) bool { return f.name == kinds.Church })
 	if i < 0 || !t.ly.namesChurches(&t.ly.feeds[i]) {
 		return nil, nil
 	}
@@ -63,7 +65,7 @@ func (ly *layout) namesChurches(f *feed) bool {
 	}
 	for _, i := range f.columns() {
 		whole := ly.profiles != nil && ly.profiles[i].whole == ly.profiles[i].studied
-		if isChurchTitle(plainTitle(ly.titles[i])) || f.why == "--map" && !whole {
+		if isChurchTitle(words.PlainTitle(ly.titles[i])) || f.why == "--map" && !whole {
 			return true
 		}
 	}
@@ -72,7 +74,7 @@ func (ly *layout) namesChurches(f *feed) bool {
 
 // isChurchTitle tells a title that means a church, and does not say that it is an id.
 func isChurchTitle(title string) bool {
-	all := ranks(nameChurch)
+	all := words.Ranks(kinds.Church)
 	return slices.Contains(all[len(all)-1], title)
 }
 
@@ -134,7 +136,7 @@ func (c *churches) find(cell string) (jsontext.Value, string) {
 // unknown names the cells of a table that mean no church.
 func (c *churches) unknown(t *tableFile, rep *Report) {
 	for _, f := range t.ly.feeds {
-		if f.name != nameChurch || len(f.parts) > 1 {
+		if f.name != kinds.Church || len(f.parts) > 1 {
 			continue
 		}
 		for _, i := range f.columns() {

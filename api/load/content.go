@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strconv"
 
+	"doorward/api/load/kinds"
 	"doorward/kv/record"
 )
 
@@ -15,9 +16,9 @@ type contents map[[16]byte]int32
 // name gives a row without id and external_id one made of its content. Tickets have a code, memberships a person and a group,
 // and some people a CPF, to be known by.
 func (c contents) name(it *item) {
-	k, p := it.form.kind, it.row.Patch
-	_, external := k.Field(nameExternal)
-	if record.IsCPF(text(p, nameCPF)) || k == record.Ticket || k == record.Membership || !external || !it.row.ID.IsZero() || text(p, nameExternal) != "" {
+	k, p := it.form.Kind, it.row.Patch
+	_, external := k.Field(kinds.ExternalID)
+	if record.IsCPF(text(p, kinds.CPF)) || k == record.Ticket || k == record.Membership || !external || !it.row.ID.IsZero() || text(p, kinds.ExternalID) != "" {
 		return
 	}
 	h := sha256.New()
@@ -25,8 +26,8 @@ func (c contents) name(it *item) {
 		_, _ = h.Write([]byte(s)) // never fails
 	}
 	write(k.Name + "\n")
-	for i := range it.form.table.Fields {
-		name := it.form.table.Fields[i].Name
+	for i := range it.form.Table.Fields {
+		name := it.form.Table.Fields[i].Name
 		if v, ok := p.Value(name); ok && v.Kind() != 'n' {
 			write(name + "=" + string(v) + "\n") // JSON holds no line end of its own
 		}
@@ -34,5 +35,5 @@ func (c contents) name(it *item) {
 	key := [16]byte(h.Sum(nil))
 	c[key]++
 	write(strconv.Itoa(int(c[key])))
-	p.Set(nameExternal, record.Quote("file:"+hex.EncodeToString(h.Sum(nil)[:16])))
+	p.Set(kinds.ExternalID, record.Quote("file:"+hex.EncodeToString(h.Sum(nil)[:16])))
 }

@@ -2,6 +2,10 @@ package load
 
 import (
 	"hash/maphash"
+
+	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
+	"doorward/api/load/sheet"
 )
 
 // Of a code that two rows give different states, as a sale and its refund, nobody knows which counts: neither row is taken.
@@ -21,9 +25,9 @@ func (t *tableFile) contradict() error {
 	}
 	t.twice = contradictions{maphash.MakeSeed(), map[uint64]bool{}}
 	said := map[uint64]int8{}
-	return t.each(func(row cells) {
-		code := t.twice.hash(t.ly, row.texts)
-		state := int8(t.ly.strictest(row.texts, t.src.States))
+	return t.each(func(row sheet.Row) {
+		code := t.twice.hash(t.ly, row.Texts)
+		state := int8(t.ly.strictest(row.Texts, t.src.States))
 		if before, ok := said[code]; ok && before != state {
 			t.twice.codes[code] = true
 		}
@@ -33,7 +37,7 @@ func (t *tableFile) contradict() error {
 
 func (t *tableFile) repeatsCodes() bool {
 	for _, f := range t.ly.feeds {
-		if f.name != nameCode {
+		if f.name != kinds.Code {
 			continue
 		}
 		p := &t.ly.profiles[f.parts[0][0]]
@@ -44,7 +48,7 @@ func (t *tableFile) repeatsCodes() bool {
 
 // hash stands for a row's code, and its event where a column names one.
 func (c *contradictions) hash(ly *layout, texts []string) uint64 {
-	return maphash.String(c.seed, ly.cell(nameEvent, texts)+"\x00"+withoutFormat(clean(ly.cell(nameCode, texts))))
+	return maphash.String(c.seed, ly.cell(kinds.Event, texts)+"\x00"+cells.WithoutFormat(cells.Clean(ly.cell(kinds.Code, texts))))
 }
 
 // has tells a row of such a code.
@@ -57,7 +61,7 @@ func (ly *layout) strictest(texts []string, own map[string]string) int {
 	worst := -1
 	for _, by := range ly.deciders {
 		if by.column < len(texts) {
-			worst = max(worst, by.means(clean(texts[by.column]), own))
+			worst = max(worst, by.means(cells.Clean(texts[by.column]), own))
 		}
 	}
 	return worst

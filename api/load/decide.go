@@ -3,54 +3,15 @@ package load
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+
+	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
+	"doorward/api/load/words"
 )
 
 // Whatever may decide who gets in is either understood or asked about: a column whose title or whose values speak of payment,
 // of a cancellation, of a block or of a ticket's validity is never passed over in silence.
-
-// Beginnings of words in titles that speak of who gets in, and of those beside them which show that it is about something else.
-var (
-	tellingTitles = strings.Fields("status situac estado state pagament pagad payment pago paga paid pagto pgto pgmt quitad quitou quitac bloque block cancel anulad " +
-		"reembols refund estorn devol devuel chargeback valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm liberad inadimpl autoriz suspen desist recus " +
-		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad disput storn annul bezahl")
-	tellingWords = strings.Fields("ativo ativa ativado ativada active activo activa enabled habilitado habilitada inativo inativa inactive disabled " +
-		"waitlist waitlisted deleted excluido excluida void permitido permitida proibido proibida allowed denied barrado banned comprovante " +
-		"statut stato zustand bezahlt storniert paye annule pagato annullato pg pgt ok conf rsvp settled cleared received")
-	debtWords = strings.Fields("aberto devedor debito debitos divida dividas due owed owes owing balance outstanding saldo saldos pendente pendentes adeudado " +
-		"deuda deudas faltante falta restante restam remaining devendo")
-	debtPhrases    = []string{"a pagar", "a receber", "por pagar", "por cobrar", "to pay"}
-	tellingPhrases = []string{"lista de espera", "fila de espera", "waiting list", "wait list", "em espera", "em dia", "al dia"}
-	refundTitles   = strings.Fields("refund reembols estorn devol devuel chargeback")
-	mailTitles     = strings.Fields("mail email correo")
-	otherMatters   = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
-		"gateway valor total amount taxa fee fees preco price precio currency moeda mail email cupom coupon voucher processing uf natal birth")
-	placeTitles  = strings.Fields("cidade city ciudad pais country cep zip postal bairro endereco address municipio logradouro rua street")
-	dateTitles   = strings.Fields("data date fecha em at")
-	amountTitles = strings.Fields("valor total amount monto importe preco price precio")
-	payTitles    = strings.Fields("pagament pagad payment pago paga paid")
-)
-
-// tellingValues are the beginnings of words in cells that speak of who gets in, whatever their column is called.
-var tellingValues = strings.Fields("pago paga pagad pagament paid unpaid pend cancel anulad reembols refund estorn devolv devuel bloque block expir aprov approv aprob " +
-	"confirm recus rechaz declin negad denied granted aguard await inadimpl quitad chargeback liberad void")
-
-// places are the states of Brazil: what a column of an address holds.
-var places = strings.Fields("ac al ap am ba ce df es go ma mt ms mg pa pb pr pe pi rj rn rs ro rr sc sp se to")
-
-func begins(text string, stems []string) bool {
-	for word := range strings.FieldsSeq(text) {
-		if slices.ContainsFunc(stems, func(stem string) bool { return strings.HasPrefix(word, stem) }) {
-			return true
-		}
-	}
-	return false
-}
-
-func hasWord(text string, words []string) bool {
-	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return slices.Contains(words, w) })
-}
 
 // decide finds the columns of a ticket list that decide who gets in, and asks about those that may.
 func (c *chooser) decide() {
@@ -81,7 +42,7 @@ func (c *chooser) askForRest() {
 		}
 		q := c.question(i)
 		for _, field := range validities {
-			if slices.Contains(words(field), title) {
+			if slices.Contains(words.Titles(field), title) {
 				q.Flags = []string{fmt.Sprintf("--map '%s=%s'", field, q.Column), fmt.Sprintf("--ignore '%s'", q.Column)}
 				c.ly.questions = append(c.ly.questions, q)
 				c.taken[i] = true
@@ -100,29 +61,9 @@ var validities = []string{"valid_from", "valid_until"}
 // saysOut tells a column of few values in which one is nothing but a state that keeps somebody out.
 func (c *chooser) saysOut(p *profile) bool {
 	return p.share(func(v string) bool {
-		s := stateOf(v, c.src.States)
-		return s != "" && s != severity[0]
+		s := words.StateOf(v, c.src.States)
+		return s != "" && s != words.Severity[0]
 	}) > 0
-}
-
-// Words and phrases that keep somebody out, wherever they stand.
-var (
-	notAdmitted = strings.Fields("cancelado cancelada cancelados canceladas cancelled canceled anulado anulada anulados anuladas estornado estornada estornados " +
-		"reembolsado reembolsada reembolsados refunded unpaid bloqueado bloqueada bloqueados blocked pendente pendentes pending pendiente pendientes waitlist waitlisted " +
-		"inadimplente inadimplentes suspenso suspensa banido banida cancelou desistiu desistente desistentes")
-	notAdmittedPhrases = []string{"lista de espera", "fila de espera", "lista espera", "waiting list", "wait list", "em espera", "nao pago", "nao paga", "nao pagou", "nao pagos",
-		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar"}
-	goods = strings.Fields("camiseta camisetas camisa camisas shirt shirts tshirt tshirts playera remera almoco jantar lanche refeicao refeicoes marmita meal meals lunch dinner " +
-		"breakfast almuerzo cena estacionamento parking estacionamiento livro livros caneca brinde brindes doacao donation donacion")
-)
-
-func keepsOut(text string) bool {
-	return hasWord(text, notAdmitted) || hasPhrase(text, notAdmittedPhrases)
-}
-
-// hasPhrase tells whole words in a row.
-func hasPhrase(text string, phrases []string) bool {
-	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(" "+text+" ", " "+phrase+" ") })
 }
 
 // askForTypes asks about types of tickets whose name says that somebody is kept out: Adulto (cancelado).
@@ -131,13 +72,13 @@ func (c *chooser) askForTypes() {
 		return
 	}
 	for _, f := range c.ly.feeds {
-		if f.name != nameType || len(f.parts) != 1 || len(f.parts[0]) != 1 {
+		if f.name != kinds.Type || len(f.parts) != 1 || len(f.parts[0]) != 1 {
 			continue
 		}
 		column := f.parts[0][0]
 		var in, out []string
 		for _, v := range c.profiles[column].values() {
-			if keepsOut(plain(v.Value)) {
+			if words.KeepsOut(words.Plain(v.Value)) {
 				out = append(out, v.Value)
 			} else {
 				in = append(in, v.Value)
@@ -159,7 +100,7 @@ func (c *chooser) askForTypes() {
 func (c *chooser) decides(column int) (d decider, sure, ask bool) {
 	title := c.plains[column]
 	d = deciderOf(column, title)
-	own := d.state != "" || slices.Contains(words(nameState), title)
+	own := d.state != "" || slices.Contains(words.Titles(kinds.State), title)
 	if c.profiles == nil {
 		return d, own, false // the header is still looked for
 	}
@@ -172,37 +113,30 @@ func (c *chooser) decides(column int) (d decider, sure, ask bool) {
 		return d, 2*known >= p.filled, 2*known < p.filled
 	case c.isKnown(title):
 		return d, false, false
-	case isDebt(title) && p.numbers == p.studied:
+	case words.IsDebt(title) && p.numbers == p.studied:
 		d.state, d.when = "unpaid", whenOwed
 		return d, p.below == 0, p.below > 0 // below zero may be a debt or a credit
-	case begins(title, refundTitles) && p.numbers == p.studied:
+	case words.Begins(title, words.RefundTitles) && p.numbers == p.studied:
 		return d, false, p.numbers > p.zeros
-	case isDebt(title) && p.letters > 0 && p.dates == (dateEvidence{}), tells(title),
-		begins(title, payTitles) && p.mostly(p.truths) && !begins(title, mailTitles):
+	case words.IsDebt(title) && p.letters > 0 && p.dates == (cells.Evidence{}), words.Tells(title),
+		words.Begins(title, words.PayTitles) && p.mostly(p.truths) && !words.Begins(title, words.MailTitles):
 		return c.decidesByValues(d, p)
 	}
 	return d, false, c.saysOut(p) || 2*p.telling >= p.studied || p.outs > 0 && c.origin == nothing
 }
 
-func isDebt(title string) bool { return hasWord(title, debtWords) || hasPhrase(title, debtPhrases) }
-
-// tells tells a title that speaks of who gets in.
-func tells(title string) bool {
-	return hasWord(title, tellingWords) || hasPhrase(title, tellingPhrases) || begins(title, tellingTitles) && !begins(title, otherMatters)
-}
-
 // decidesByValues judges a column whose title speaks of who gets in, but is none that is known.
 func (c *chooser) decidesByValues(d decider, p *profile) (_ decider, sure, ask bool) {
-	known := p.share(func(v string) bool { return stateOf(v, c.src.States) != "" })
+	known := p.share(func(v string) bool { return words.StateOf(v, c.src.States) != "" })
 	title := c.plains[d.column]
-	dated := p.dates != dateEvidence{} || p.samples[0] != "" && isDated(p.samples[0])
-	pays := begins(title, payTitles)
+	dated := p.dates != cells.Evidence{} || p.samples[0] != "" && cells.IsDated(p.samples[0])
+	pays := words.Begins(title, words.PayTitles)
 	switch {
 	case p.counts != nil && 2*known >= p.filled:
 		return d, true, false
 	case dated && pays, pays && p.isAmounts():
 		return d, false, false // when and how much, not whether: see askForPayments
-	case dated, p.mostly(p.truths), hasPhrase(title, tellingPhrases):
+	case dated, p.mostly(p.truths), words.HasPhrase(title, words.TellingPhrases):
 		return d, false, true
 	case p.isNumbering():
 		return d, false, false
@@ -212,40 +146,29 @@ func (c *chooser) decidesByValues(d decider, p *profile) (_ decider, sure, ask b
 	return d, false, true
 }
 
-func isDated(text string) bool {
-	_, ok := threeNumbers(text)
-	return ok || isSerial(text)
-}
-
-// isSerial tells a day of this century as a workbook stores it.
-func isSerial(text string) bool {
-	days, err := strconv.ParseFloat(text, 64)
-	return err == nil && days >= 36526 && days < 73050
-}
-
 // isKnown tells a title that names another field of a ticket as nobody would call a state.
 func (c *chooser) isKnown(title string) bool {
-	return slices.ContainsFunc(c.ly.form.known(), func(field string) bool {
-		return field != nameState && slices.Contains(words(field), title)
-	}) || isCheckin(title)
+	return slices.ContainsFunc(c.ly.form.Known(), func(field string) bool {
+		return field != kinds.State && slices.Contains(words.Titles(field), title)
+	}) || words.IsCheckin(title)
 }
 
 // isPlace tells the state of an address: by its values, or by its neighbours where its values are no states of a ticket.
 func (c *chooser) isPlace(column int) bool {
 	p, title := &c.profiles[column], c.plains[column]
-	if !hasWord(title, []string{"state", "estado", "uf"}) || strings.Contains(title, " ") && slices.Contains(words(nameState), title) {
+	if !words.HasWord(title, []string{"state", "estado", "uf"}) || strings.Contains(title, " ") && slices.Contains(words.Titles(kinds.State), title) {
 		return false
 	}
-	if p.counts != nil && p.share(func(v string) bool { return slices.Contains(places, plain(v)) }) == p.filled {
+	if p.counts != nil && p.share(func(v string) bool { return slices.Contains(words.Places, words.Plain(v)) }) == p.filled {
 		return true
 	}
 	if p.share(func(v string) bool {
-		return stateOf(v, c.src.States) != "" || truths[plain(v)] != "" || begins(plain(v), tellingValues)
+		return words.StateOf(v, c.src.States) != "" || words.Truths[words.Plain(v)] != "" || words.Begins(words.Plain(v), words.TellingValues)
 	}) > 0 {
 		return false
 	}
 	for i := max(0, column-3); i < min(len(c.plains), column+4); i++ {
-		if i != column && hasWord(c.plains[i], placeTitles) {
+		if i != column && words.HasWord(c.plains[i], words.PlaceTitles) {
 			return true
 		}
 	}
@@ -263,11 +186,11 @@ func (c *chooser) askForPayments() {
 			continue
 		}
 		blank := p.rows - p.filled
-		none, pays := blank+p.zeros, begins(title, payTitles)
+		none, pays := blank+p.zeros, words.Begins(title, words.PayTitles)
 		switch {
-		case pays && blank > 0 && (hasWord(title, dateTitles) || isDated(p.samples[0])),
+		case pays && blank > 0 && (words.HasWord(title, words.DateTitles) || cells.IsDated(p.samples[0])),
 			pays && p.isAmounts() && none > 0 && none < p.rows,
-			hasWord(title, amountTitles) && p.numbers == p.studied && p.below > 0: // money that was given back
+			words.HasWord(title, words.AmountTitles) && p.numbers == p.studied && p.below > 0: // money that was given back
 			c.ly.questions = append(c.ly.questions, c.question(i))
 			c.taken[i] = true
 		}
@@ -320,7 +243,7 @@ func (c *chooser) question(column int) *Question {
 	var unknown []string
 	known := 0
 	for _, v := range q.Values {
-		if stateOf(v.Value, c.src.States) != "" {
+		if words.StateOf(v.Value, c.src.States) != "" {
 			known++
 		} else if len(unknown) < 3 {
 			unknown = append(unknown, v.Value+"=…")

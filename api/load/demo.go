@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doorward/api/load/kinds"
 	"doorward/kv"
 )
 
@@ -85,7 +86,7 @@ func fill(ctx context.Context, s *kv.Store, p kv.Principal, d *demo, progress fu
 
 // section is one kind of a demo: how many records, and what the i-th one holds, from 0; its id is i + 1.
 type section struct {
-	form  form
+	form  kinds.Form
 	count int
 	body  func(i int) []byte
 }
@@ -136,8 +137,8 @@ func (d *demo) report() DemoReport {
 
 // arrange puts sections in the order of their references.
 func arrange(bodies map[string]section) (out []section) {
-	for _, f := range forms() {
-		if s, ok := bodies[f.kind.Name]; ok {
+	for _, f := range kinds.All() {
+		if s, ok := bodies[f.Kind.Name]; ok {
 			s.form = f
 			out = append(out, s)
 		}

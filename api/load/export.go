@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 
+	"doorward/api/load/kinds"
+	"doorward/api/load/sheet"
 	"doorward/kv"
 	"doorward/kv/record"
 )
@@ -35,12 +37,12 @@ type ExportOptions struct {
 }
 
 // exported are the kinds that an export holds.
-func exported(o ExportOptions) ([]form, error) {
+func exported(o ExportOptions) ([]kinds.Form, error) {
 	if o.Kind == "" {
-		return forms(), nil
+		return kinds.All(), nil
 	}
-	f, err := formOf(o.Kind)
-	return []form{f}, err
+	f, err := kinds.Of(o.Kind)
+	return []kinds.Form{f}, err
 }
 
 func exportNDJSON(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o ExportOptions) error {
@@ -48,11 +50,11 @@ func exportNDJSON(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer,
 	if err != nil {
 		return err
 	}
-	e := &exporter{ctx: ctx, w: bufio.NewWriterSize(w, headSize)}
+	e := &exporter{ctx: ctx, w: bufio.NewWriterSize(w, sheet.HeadSize)}
 	var out leftOut
 	for _, f := range list {
-		if err := out.unless(e.kind(s, p, f.kind)); err != nil {
-			return fmt.Errorf("export %s: %w", f.kind.Name, err)
+		if err := out.unless(e.kind(s, p, f.Kind)); err != nil {
+			return fmt.Errorf("export %s: %w", f.Kind.Name, err)
 		}
 	}
 	return cmp.Or(e.w.Flush(), out.err())
@@ -84,7 +86,7 @@ type exporter struct {
 }
 
 func (e *exporter) kind(s *kv.Store, p kv.Principal, k *record.Kind) error {
-	head := `{"` + nameKind + `":"` + k.Name + `",`
+	head := `{"` + kinds.Kind + `":"` + k.Name + `",`
 	return s.Export(p, k, func(json []byte) error {
 		if err := e.ctx.Err(); err != nil {
 			return err

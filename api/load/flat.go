@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
+	"doorward/api/load/sheet"
 	"doorward/kv"
-	"doorward/kv/record"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,64 +32,37 @@ const (
 var Formats = []string{FormatNDJSON, FormatCSV, FormatXLSX}
 
 // flatColumns are the columns of a kind's table.
-func flatColumns(f form) []string {
-	columns := []string{nameKind, nameID}
-	for i := range f.table.Fields {
-		if name := f.table.Fields[i].Name; name != nameID && f.has(name) {
+func flatColumns(f kinds.Form) []string {
+	columns := []string{kinds.Kind, kinds.ID}
+	for i := range f.Table.Fields {
+		if name := f.Table.Fields[i].Name; name != kinds.ID && f.Has(name) {
 			columns = append(columns, name)
 		}
 	}
-	if f.field(nameExternal) == nil {
-		columns = append(columns, nameExternal)
+	if f.Field(kinds.ExternalID) == nil {
+		columns = append(columns, kinds.ExternalID)
 	}
 	return columns
 }
 
 // flatRows calls fn with the cells of each record of a kind.
-func flatRows(ctx context.Context, s *kv.Store, p kv.Principal, f form, fn func(row []string) error) error {
+func flatRows(ctx context.Context, s *kv.Store, p kv.Principal, f kinds.Form, fn func(row []string) error) error {
 	columns := flatColumns(f)
-	return s.Export(p, f.kind, func(body []byte) error {
+	return s.Export(p, f.Kind, func(body []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		var values map[string]jsontext.Value
 		if err := json.Unmarshal(body, &values); err != nil {
-			return fmt.Errorf("%s: %w", f.kind.Name, err)
+			return fmt.Errorf("%s: %w", f.Kind.Name, err)
 		}
 		row := make([]string, len(columns))
-		row[0] = f.kind.Name
+		row[0] = f.Kind.Name
 		for i, name := range columns[1:] {
-			row[i+1] = flatCell(f.field(name), values[name])
+			row[i+1] = cells.FlatCell(f.Field(name), values[name])
 		}
 		return fn(row)
 	})
-}
-
-// flatCell is a value as ownValue reads it back: texts as they are, lists and objects as JSON.
-func flatCell(f *record.Field, v jsontext.Value) string {
-	if len(v) == 0 || v.Kind() == 'n' {
-		return ""
-	}
-	if f != nil && isStructured(f) {
-		return string(v)
-	}
-	if v.Kind() != '"' {
-		return string(v)
-	}
-	text := record.Unquote(v)
-	if guarded.MatchString(text) {
-		return "'" + text
-	}
-	return text
-}
-
-// isStructured tells the fields whose values are no single text or number.
-func isStructured(f *record.Field) bool {
-	switch f.Type.(type) {
-	case record.Object, record.Objects, record.Refs, record.Texts:
-		return true
-	}
-	return false
 }
 
 // exportCSV writes the records of one kind, in UTF-8 with the mark by which spreadsheets know it.
@@ -95,11 +70,11 @@ func exportCSV(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o 
 	if o.Kind == "" {
 		return fmt.Errorf("%w: a .csv file holds one kind: say which with --kind; .xlsx holds all, a sheet each", ErrUsage)
 	}
-	f, err := formOf(o.Kind)
+	f, err := kinds.Of(o.Kind)
 	if err != nil {
 		return err
 	}
-	buffered := bufio.NewWriterSize(w, headSize)
+	buffered := bufio.NewWriterSize(w, sheet.HeadSize)
 	_, _ = buffered.WriteString("\ufeff") // a failure stays with the writer
 	out := csv.NewWriter(buffered)
 	if err := out.Write(flatColumns(f)); err != nil {
@@ -129,7 +104,7 @@ func exportXLSX(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o
 	var without leftOut
 	for _, f := range list {
 		if err := without.unless(sheetOf(ctx, s, p, book, f)); err != nil {
-			return fmt.Errorf("export %s: %w", f.kind.Name, err)
+			return fmt.Errorf("export %s: %w", f.Kind.Name, err)
 		}
 	}
 	if len(book.GetSheetList()) > 1 {
@@ -143,7 +118,7 @@ func exportXLSX(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o
 // emptySheet is the one that a new workbook has.
 const emptySheet = "Sheet1"
 
-func sheetOf(ctx context.Context, s *kv.Store, p kv.Principal, book *excelize.File, f form) error {
+func sheetOf(ctx context.Context, s *kv.Store, p kv.Principal, book *excelize.File, f kinds.Form) error {
 	var out *excelize.StreamWriter
 	rows := 0
 	write := func(row []string) error {
@@ -165,10 +140,10 @@ func sheetOf(ctx context.Context, s *kv.Store, p kv.Principal, book *excelize.Fi
 	}
 	err := flatRows(ctx, s, p, f, func(row []string) (err error) {
 		if out == nil {
-			if _, err = book.NewSheet(f.kind.Name); err != nil {
+			if _, err = book.NewSheet(f.Kind.Name); err != nil {
 				return err
 			}
-			if out, err = book.NewStreamWriter(f.kind.Name); err != nil {
+			if out, err = book.NewStreamWriter(f.Kind.Name); err != nil {
 				return err
 			}
 			if err = write(flatColumns(f)); err != nil {
@@ -185,9 +160,9 @@ func sheetOf(ctx context.Context, s *kv.Store, p kv.Principal, book *excelize.Fi
 }
 
 // ownKind is the kind of a table that export wrote, "" for any other.
-func ownKind(top []cells) string {
-	if len(top) > 1 && slices.Equal(top[0].texts[:min(2, len(top[0].texts))], []string{nameKind, nameID}) && len(top[1].texts) > 0 {
-		return strings.TrimSpace(top[1].texts[0])
+func ownKind(top []sheet.Row) string {
+	if len(top) > 1 && slices.Equal(top[0].Texts[:min(2, len(top[0].Texts))], []string{kinds.Kind, kinds.ID}) && len(top[1].Texts) > 0 {
+		return strings.TrimSpace(top[1].Texts[0])
 	}
 	return ""
 }

@@ -6,11 +6,12 @@ import (
 	"strconv"
 	"strings"
 
+	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
 	"doorward/kv/record"
 )
-
-// headerRows is how many rows from the top are looked at for the header.
-const headerRows = 50
 
 // feed is one field and the columns that give it. Its parts are joined by a blank; of the columns of a part the first that is
 // not blank counts.
@@ -24,8 +25,8 @@ func (f *feed) columns() []int { return slices.Concat(f.parts...) }
 
 // layout says which column of a table feeds which field.
 type layout struct {
-	form      form
-	header    cells
+	form      kinds.Form
+	header    sheet.Row
 	line      int
 	titles    []string
 	full      int // columns of the header row, untitled ones at its end too
@@ -35,17 +36,17 @@ type layout struct {
 	checkins  []int     // the columns that say whether and when somebody came in
 	torn      []torn
 	questions Questions
-	orders    map[string]dateOrder
+	orders    map[string]cells.Order
 	ignored   []string
 	profiles  []profile // nil while the header is looked for
 	headings  []heading // above the header
 }
 
 // findHeader picks the row that names the most fields, the first of equals, and lays the columns out; nil where none names any.
-func findHeader(top []cells, f form, src *Source) *layout {
+func findHeader(top []sheet.Row, f kinds.Form, src *Source) *layout {
 	var best *layout
 	for _, row := range top {
-		if row.fault != "" {
+		if row.Fault != "" {
 			continue
 		}
 		ly := lay(row, f, src, nil)
@@ -54,7 +55,7 @@ func findHeader(top []cells, f form, src *Source) *layout {
 		}
 	}
 	for _, row := range top {
-		if h, ok := headingOf(row); ok && best != nil && row.line < best.line {
+		if h, ok := headingOf(row); ok && best != nil && row.Line < best.line {
 			best.headings = append(best.headings, h)
 		}
 	}
@@ -66,14 +67,14 @@ func (ly *layout) named() int { return len(ly.feeds) + len(ly.deciders) + len(ly
 
 // lay gives each field its columns: those that the map names, those of the origin, and those whose title ranks best among the
 // field's words and whose values do not speak against it. Without profiles the titles alone count.
-func lay(row cells, f form, src *Source, profiles []profile) *layout {
-	ly := &layout{form: f, header: row, line: row.line, titles: trimRight(row.texts), full: len(row.texts), profiles: profiles, orders: map[string]dateOrder{}}
+func lay(row sheet.Row, f kinds.Form, src *Source, profiles []profile) *layout {
+	ly := &layout{form: f, header: row, line: row.Line, titles: trimRight(row.Texts), full: len(row.Texts), profiles: profiles, orders: map[string]cells.Order{}}
 	for len(ly.titles) < len(profiles) { // what stands beyond the titles may decide too
 		ly.titles = append(ly.titles, "")
 	}
 	c := &chooser{ly: ly, src: src, taken: make([]bool, len(ly.titles)), profiles: profiles}
 	for _, t := range ly.titles {
-		c.plains = append(c.plains, plainTitle(t))
+		c.plains = append(c.plains, words.PlainTitle(t))
 	}
 	ly.origin, _ = originNamed(src.From, f) // check has said what is wrong with it
 	if ly.origin == nil {
@@ -86,13 +87,13 @@ func lay(row cells, f form, src *Source, profiles []profile) *layout {
 	c.takeMapped()
 	c.takeOwn()
 	c.takeOrigin()
-	if f.kind == record.Ticket {
+	if f.Kind == record.Ticket {
 		c.takeCheckins()
 		c.decide()
 	}
 	c.takeByTitle()
 	c.joinNames()
-	if f.kind == record.Ticket {
+	if f.Kind == record.Ticket {
 		c.askForTypes()
 		c.askForRest()
 	}
@@ -171,7 +172,7 @@ func cutAfter(s, sep string) (before, after string, found bool) {
 
 func (ly *layout) titled(title string) (columns []int) {
 	for i, t := range ly.titles {
-		if t != "" && plainTitle(t) == plainTitle(title) {
+		if t != "" && words.PlainTitle(t) == words.PlainTitle(title) {
 			columns = append(columns, i)
 		}
 	}
@@ -189,7 +190,7 @@ func (ly *layout) nth(column int) string {
 
 // fed tells whether a column gives the field.
 func (ly *layout) fed(field string) bool {
-	if field == nameState && len(ly.deciders) > 0 {
+	if field == kinds.State && len(ly.deciders) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(ly.feeds, func(f feed) bool { return f.name == field })
@@ -202,7 +203,7 @@ func (ly *layout) title(field string) string {
 			return ly.column(f.parts[0][0])
 		}
 	}
-	if field == nameState && len(ly.deciders) > 0 {
+	if field == kinds.State && len(ly.deciders) > 0 {
 		return ly.column(ly.deciders[0].column)
 	}
 	return field

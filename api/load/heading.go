@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
 	"doorward/kv/record"
 )
 
@@ -17,23 +19,23 @@ type heading struct {
 const faultHeading = "a heading, not a row"
 
 // headingOf is the only cell of a row, if it has words that keep somebody out.
-func headingOf(row cells) (h heading, ok bool) {
-	for _, cell := range row.texts {
+func headingOf(row sheet.Row) (h heading, ok bool) {
+	for _, cell := range row.Texts {
 		if cell = strings.TrimSpace(cell); cell == "" {
 			continue
 		}
 		if h.text != "" {
 			return heading{}, false
 		}
-		h = heading{row.line, cell}
+		h = heading{row.Line, cell}
 	}
-	return h, keepsOut(plain(h.text))
+	return h, words.KeepsOut(words.Plain(h.text))
 }
 
 // checkHeadings stops an import whose rows stand below a heading of what is no admission, where no column says a state.
 func (t *tableFile) checkHeadings() error {
 	_, decided := t.src.States[""]
-	if len(t.headings) == 0 || decided || len(t.ly.deciders) > 0 || t.ly.form.kind != record.Ticket {
+	if len(t.headings) == 0 || decided || len(t.ly.deciders) > 0 || t.ly.form.Kind != record.Ticket {
 		return nil
 	}
 	h := t.headings[0]

@@ -10,6 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
 	"doorward/kv"
 	"doorward/kv/record"
 )
@@ -47,11 +51,11 @@ func Import(ctx context.Context, s *kv.Store, p kv.Principal, src Source, progre
 	if err := src.check(s); err != nil {
 		return Report{}, err
 	}
-	sp, err := newSpool(ctx, src.Reader)
+	sp, err := sheet.NewSpool(ctx, src.Reader)
 	if err != nil {
 		return Report{}, err
 	}
-	defer func() { err = errors.Join(err, sp.remove()) }()
+	defer func() { err = errors.Join(err, sp.Remove()) }()
 	in, err := open(ctx, sp, &src)
 	if err != nil {
 		return Report{}, err
@@ -122,14 +126,14 @@ func (s *Source) check(store *kv.Store) error {
 	if s.Event < 0 {
 		return fmt.Errorf("%w: --event: an id is wanted", ErrUsage)
 	}
-	if !dateOrder(s.Dates).known() {
+	if !cells.Order(s.Dates).Known() {
 		return fmt.Errorf("%w: --dates %s: dmy, mdy or ymd is wanted", ErrUsage, s.Dates)
 	}
 	if err := s.checkStates(); err != nil || s.Kind == "" {
 		return err
 	}
-	f, err := formOf(s.Kind)
-	if err == nil && s.Event != 0 && f.field(nameEvent) == nil {
+	f, err := kinds.Of(s.Kind)
+	if err == nil && s.Event != 0 && f.Field(kinds.Event) == nil {
 		err = fmt.Errorf("%w: --event: kind %s belongs to no event", ErrUsage, s.Kind)
 	}
 	if err == nil {
@@ -142,11 +146,11 @@ func (s *Source) check(store *kv.Store) error {
 func (s *Source) checkStates() error {
 	states := map[string]string{}
 	for _, word := range sortedKeys(s.States) {
-		state := stateOf(s.States[word], nil)
-		if !slices.Contains(severity, s.States[word]) && state == "" {
-			return fmt.Errorf("%w: --states %s=%s: the states are %s", ErrUsage, word, s.States[word], strings.Join(severity, ", "))
+		state := words.StateOf(s.States[word], nil)
+		if !slices.Contains(words.Severity, s.States[word]) && state == "" {
+			return fmt.Errorf("%w: --states %s=%s: the states are %s", ErrUsage, word, s.States[word], strings.Join(words.Severity, ", "))
 		}
-		states[saying(word)] = state
+		states[words.Saying(word)] = state
 	}
 	s.States = states
 	return nil
@@ -306,10 +310,10 @@ func (im *importer) write(b *batch) {
 
 // admit checks a ticket in that was used by what the file says. The same file again repeats the first answer.
 func (im *importer) admit(it *item) {
-	code, state := text(it.row.Patch, nameCode), text(it.row.Patch, nameState)
-	event, _ := it.row.Patch.Value(nameEvent)
+	code, state := text(it.row.Patch, kinds.Code), text(it.row.Patch, kinds.State)
+	event, _ := it.row.Patch.Value(kinds.Event)
 	id, ok := record.ParseInt(string(event))
-	if !ok || code == "" || state != "" && state != severity[0] {
+	if !ok || code == "" || state != "" && state != words.Severity[0] {
 		return
 	}
 	d, err := im.store.CheckIn(im.who, kv.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + string(event) + " " + code, At: it.at})

@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"strings"
 
+	"doorward/api/load/kinds"
+	"doorward/api/load/words"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -46,20 +48,20 @@ func (l *lookalikes) email(email string) uint64 {
 }
 
 func (l *lookalikes) birth(name, birthday string) uint64 {
-	return maphash.String(l.seed, "b\x00"+birthday+"\x00"+plain(name))
+	return maphash.String(l.seed, "b\x00"+birthday+"\x00"+words.Plain(name))
 }
 
 // find looks for somebody whom a new person may be.
 func (l *lookalikes) find(it *item, rep *Report) {
 	p := it.row.Patch
-	if email := text(p, nameEmail); email != "" {
+	if email := text(p, kinds.Email); email != "" {
 		if id, ok := l.ids[l.email(email)]; ok {
 			rep.alike(Alike{it.line, id, "e-mail"})
 			return
 		}
 	}
-	if birthday := text(p, nameBirthday); birthday != "" {
-		if id, ok := l.ids[l.birth(text(p, nameFull), birthday)]; ok {
+	if birthday := text(p, kinds.Birthday); birthday != "" {
+		if id, ok := l.ids[l.birth(text(p, kinds.FullName), birthday)]; ok {
 			rep.alike(Alike{it.line, id, "name and birthday"})
 		}
 	}

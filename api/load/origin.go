@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
+	"doorward/api/load/words"
 	"doorward/kv/record"
 )
 
@@ -16,7 +19,7 @@ type origin struct {
 	columns map[string][]string // field → its titles, the first that a row fills counts
 	ids     string              // the title of the people's ids, which become external ids
 	others  []string            // titles that sound as if they decided who gets in, and do not
-	dates   dateOrder           // of dates that do not show it themselves; "" = not known
+	dates   cells.Order         // of dates that do not show it themselves; "" = not known
 	utc     []string            // fields whose times without an offset are in UTC
 	types   bool                // its products are not all admissions
 	noCode  string              // what to do where no column has the codes
@@ -34,42 +37,42 @@ var pretixUTC = []string{"valid_from", "valid_until"}
 var origins = []*origin{
 	{name: "pretix-positions", kind: record.Ticket, types: true,
 		signs:   []string{"ticket secret|segredo do ingresso|secreto del ticket|codigo secreto del ticket", "order code|codigo do pedido|codigo del pedido"},
-		columns: map[string][]string{nameEmail: {"attendee email", "email do participante", "e mail do participante", "email", "e mail"}}},
+		columns: map[string][]string{kinds.Email: {"attendee email", "email do participante", "e mail do participante", "email", "e mail"}}},
 	{name: "pretix-checkin", kind: record.Ticket, types: true, utc: pretixUTC,
 		signs: []string{"secret|segredo|secreto", "order code|codigo do pedido|codigo del pedido"}},
 	{name: "pretix-codes", kind: record.Ticket, types: true, utc: pretixUTC,
 		signs: []string{"secret|segredo|secreto", "product|produto|producto", "variation|variacao|variacion"}},
 	{name: "pretix-json", kind: record.Ticket},
-	{name: "sympla", kind: record.Ticket, dates: dayFirst,
+	{name: "sympla", kind: record.Ticket, dates: cells.DayFirst,
 		signs: []string{"n ingresso|numero do ingresso|numero ingresso", "n pedido|numero do pedido", "tipo de ingresso", "ordem de inscricao|cupom de desconto|estado de pagamento"}},
-	{name: "eventbrite", kind: record.Ticket, dates: monthFirst, others: []string{"order type", "eventbrite payment processing"},
+	{name: "eventbrite", kind: record.Ticket, dates: cells.MonthFirst, others: []string{"order type", "eventbrite payment processing"},
 		signs:  []string{"order number|order id", "attendee number|attendee status", "ticket type"},
 		noCode: "what the QR code holds is Eventbrite's column “Barcode #”: export the list again with it"},
-	{name: "planning-center", kind: record.Person, dates: monthFirst, ids: "person id",
-		columns: map[string][]string{nameEmail: {"home email", "work email", "other email"}},
+	{name: "planning-center", kind: record.Person, dates: cells.MonthFirst, ids: "person id",
+		columns: map[string][]string{kinds.Email: {"home email", "work email", "other email"}},
 		signs:   []string{"person id", "given name|household id|name prefix|nickname", "first name", "last name"}},
-	{name: "rock", kind: record.Person, dates: monthFirst, ids: "id",
+	{name: "rock", kind: record.Person, dates: cells.MonthFirst, ids: "id",
 		signs: []string{"family id", "last name", "nick name|connection status|record status"}},
 	{name: "churchcrm", kind: record.Person, ids: "person id",
 		signs: []string{"family id|familyid", "last name|lastname", "first name|firstname", "envelope number|family role|classification|homephone"}},
 }
 
 // originNamed finds an origin by what --from says; nil for "".
-func originNamed(name string, f form) (*origin, error) {
+func originNamed(name string, f kinds.Form) (*origin, error) {
 	if name == "" || name == nothing.name {
 		return map[string]*origin{nothing.name: nothing}[name], nil
 	}
 	var names []string
 	for _, o := range origins {
-		if o.name == name && o.kind == f.kind {
+		if o.name == name && o.kind == f.Kind {
 			return o, nil
 		}
 		names = append(names, o.name)
 	}
 	if slices.Contains(names, name) {
-		return nil, fmt.Errorf("%w: --from %s: its rows are not of kind %s", ErrUsage, name, f.kind.Name)
+		return nil, fmt.Errorf("%w: --from %s: its rows are not of kind %s", ErrUsage, name, f.Kind.Name)
 	}
-	return nil, fmt.Errorf("%w: --from %s: no such source%s; known are %s, none", ErrUsage, name, didYouMean(name, names), strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w: --from %s: no such source%s; known are %s, none", ErrUsage, name, words.DidYouMean(name, names), strings.Join(names, ", "))
 }
 
 // Origins are the names of the systems that are known, and the one for none of them.
@@ -81,9 +84,9 @@ func Origins() (names []string) {
 }
 
 // originOf recognises the system that wrote a file by its titles.
-func originOf(f form, plains []string) *origin {
+func originOf(f kinds.Form, plains []string) *origin {
 	for _, o := range origins {
-		if o.kind == f.kind && len(o.signs) > 0 && !slices.ContainsFunc(o.signs, func(sign string) bool {
+		if o.kind == f.Kind && len(o.signs) > 0 && !slices.ContainsFunc(o.signs, func(sign string) bool {
 			return !slices.ContainsFunc(strings.Split(sign, "|"), func(t string) bool { return slices.Contains(plains, t) })
 		}) {
 			return o

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"doorward/api/load/cells"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
 )
 
 const (
@@ -34,7 +38,7 @@ type profile struct {
 	long    int            // whole numbers of more than two digits
 	telling int            // cells that begin as words for states do
 	outs    int            // cells with a word that keeps somebody out
-	dates   dateEvidence
+	dates   cells.Evidence
 	unique  map[uint64]struct{} // the different values, of columns that may hold codes
 }
 
@@ -57,15 +61,15 @@ func newProfiler(columns int, codes func(column int) bool) *profiler {
 
 // add studies a row. Columns beyond the titled ones are studied too, if they hold anything.
 func (p *profiler) add(texts []string) {
-	for i := len(p.columns); i < min(len(texts), maxColumns); i++ {
-		if clean(texts[i]) != "" {
+	for i := len(p.columns); i < min(len(texts), sheet.MaxColumns); i++ {
+		if cells.Clean(texts[i]) != "" {
 			p.grow(i + 1)
 		}
 	}
 	for i := range p.columns {
 		cell := ""
 		if i < len(texts) {
-			cell = clean(texts[i])
+			cell = cells.Clean(texts[i])
 		}
 		p.columns[i].add(cell, p.seed)
 	}
@@ -88,7 +92,7 @@ func (p *profile) add(cell string, seed maphash.Seed) {
 	}
 	p.filled++
 	if p.unique != nil {
-		p.unique[maphash.String(seed, withoutFormat(cell))] = struct{}{}
+		p.unique[maphash.String(seed, cells.WithoutFormat(cell))] = struct{}{}
 	}
 	before := 0
 	if p.counts != nil {
@@ -101,7 +105,7 @@ func (p *profile) add(cell string, seed maphash.Seed) {
 	if before == 0 && len(p.samples) < maxSamples && !slices.Contains(p.samples, sample(cell)) {
 		p.samples = append(p.samples, sample(cell))
 	}
-	p.dates.add(cell)
+	p.dates.Add(cell)
 	if p.counts == nil && p.rows > maxStudied {
 		return
 	}
@@ -122,14 +126,14 @@ func (p *profile) study(cell string) {
 	if codeLike(cell) {
 		p.codes++
 	}
-	text := plain(cell)
-	if truths[text] != "" || text == "" && truthOf(cell) != "" {
+	text := words.Plain(cell)
+	if words.Truths[text] != "" || text == "" && words.TruthOf(cell) != "" {
 		p.truths++
 	}
-	if begins(text, tellingValues) {
+	if words.Begins(text, words.TellingValues) {
 		p.telling++
 	}
-	if keepsOut(text) {
+	if words.KeepsOut(text) {
 		p.outs++
 	}
 	if strings.Trim(cell, "0123456789") == "" {
@@ -138,7 +142,7 @@ func (p *profile) study(cell string) {
 			p.long++
 		}
 	}
-	if sign, ok := signOf(cell); ok {
+	if sign, ok := cells.SignOf(cell); ok {
 		p.numbers++
 		switch {
 		case sign == 0:
@@ -151,13 +155,13 @@ func (p *profile) study(cell string) {
 
 // codeLike tells what may stand on a ticket from prices, dates, addresses and sentences.
 func codeLike(cell string) bool {
-	if strings.ContainsAny(cell, " \t\n@$€") || truths[plain(cell)] != "" && len(cell) > 1 {
+	if strings.ContainsAny(cell, " \t\n@$€") || words.Truths[words.Plain(cell)] != "" && len(cell) > 1 {
 		return false
 	}
 	if i := strings.LastIndexAny(cell, ".,"); i > 0 && len(cell)-i == 3 && strings.Trim(cell, "0123456789.,") == "" {
 		return false // 50,00
 	}
-	_, isDate := threeNumbers(cell)
+	_, isDate := cells.ThreeNumbers(cell)
 	return !isDate
 }
 

@@ -9,14 +9,17 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/api/load/kinds"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
 	"doorward/kv"
 	"doorward/kv/record"
 )
 
 // What an import can be refused for as a whole, before any row is written.
 var (
-	ErrUsage  = errors.New("wrong usage")                // the kind, the event or the map cannot be meant
-	ErrSource = errors.New("the file cannot be read so") // its content is at fault
+	ErrUsage  = kinds.ErrUsage // the kind, the event or the map cannot be meant
+	ErrSource = sheet.ErrFile  // its content is at fault
 )
 
 // Rejection is one row that was not written: its line from 1, the column at fault by its title in the file, and why. The
@@ -155,11 +158,11 @@ func (r *Report) count(f kv.Fate) {
 
 // note counts what a row that was taken says.
 func (r *Report) note(it *item) {
-	if it.form.kind == record.Ticket {
+	if it.form.Kind == record.Ticket {
 		if r.States == nil {
 			r.States = map[string]int{}
 		}
-		r.States[cmp.Or(text(it.row.Patch, nameState), severity[0])]++
+		r.States[cmp.Or(text(it.row.Patch, kinds.State), words.Severity[0])]++
 	}
 	if it.entered {
 		r.Entered++

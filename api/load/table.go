@@ -6,6 +6,10 @@ import (
 	"time"
 	"unicode"
 
+	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
 	"doorward/kv/record"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,19 +18,13 @@ import (
 // faultBlank refuses a blank code: one made here would be another at every further import of the file.
 const faultBlank = "This field may not be blank."
 
-// table is a file of rows and columns. next answers io.EOF after the last row.
-type table interface {
-	next() (cells, error)
-	close() error
-}
-
 // tableDrafts reads drafts from a table whose columns are laid out.
 type tableDrafts struct {
-	rows  table
+	rows  sheet.Rows
 	ly    *layout
 	only  []string // the types of tickets that are taken, in plain form; nil = all
 	twice contradictions
-	cells cellReader
+	cells cells.Reader
 	known *churches // nil = no column names churches
 	over  []int     // columns that said something else than one before them
 	left  int       // rows of other types
@@ -43,7 +41,7 @@ func (t *tableDrafts) ignored() []string {
 	return names
 }
 
-func (t *tableDrafts) close() error { return t.rows.close() }
+func (t *tableDrafts) close() error { return t.rows.Close() }
 
 // passOver notes the columns of a field that say something else than the cell that counts.
 func (t *tableDrafts) passOver(columns []int, cell string, texts []string) {
@@ -56,11 +54,11 @@ func (t *tableDrafts) passOver(columns []int, cell string, texts []string) {
 
 func (t *tableDrafts) next() (draft, *Rejection, error) {
 	for {
-		row, err := t.rows.next()
+		row, err := t.rows.Next()
 		if err != nil {
 			return draft{}, nil, err
 		}
-		if row.fault == "" && t.leaves(row.texts) {
+		if row.Fault == "" && t.leaves(row.Texts) {
 			t.left++
 			continue
 		}
@@ -71,7 +69,7 @@ func (t *tableDrafts) next() (draft, *Rejection, error) {
 
 // leaves tells a row of a type that is not wanted.
 func (t *tableDrafts) leaves(texts []string) bool {
-	return t.only != nil && !slices.Contains(t.only, plain(t.ly.cell(nameType, texts)))
+	return t.only != nil && !slices.Contains(t.only, words.Plain(t.ly.cell(kinds.Type, texts)))
 }
 
 // cell is what a row has for a field.
@@ -84,13 +82,13 @@ func (ly *layout) cell(field string, texts []string) string {
 	return ""
 }
 
-func (t *tableDrafts) read(row cells) (draft, *Rejection) {
-	d := draft{line: row.line, form: t.ly.form, column: t.ly.title}
-	if row.fault != "" {
-		return d, &Rejection{row.line, t.ly.column(row.at), row.fault}
+func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
+	d := draft{line: row.Line, form: t.ly.form, column: t.ly.title}
+	if row.Fault != "" {
+		return d, &Rejection{row.Line, t.ly.column(row.At), row.Fault}
 	}
-	if at, fault := t.ly.stray(row.texts); fault != "" {
-		return d, &Rejection{row.line, t.ly.column(at), fault}
+	if at, fault := t.ly.stray(row.Texts); fault != "" {
+		return d, &Rejection{row.Line, t.ly.column(at), fault}
 	}
 	d.body = append(make([]byte, 0, 256), '{')
 	for i := range t.ly.feeds {
@@ -98,16 +96,16 @@ func (t *tableDrafts) read(row cells) (draft, *Rejection) {
 			return d, r
 		}
 	}
-	if name := t.ly.cell(nameHolder, row.texts); t.ly.form.kind == record.Ticket && name != "" && keepsOut(plain(name)) {
-		return d, &Rejection{row.line, t.ly.title(nameHolder), "the name says that the ticket is cancelled, refunded, blocked or not paid"}
+	if name := t.ly.cell(kinds.HolderName, row.Texts); t.ly.form.Kind == record.Ticket && name != "" && words.KeepsOut(words.Plain(name)) {
+		return d, &Rejection{row.Line, t.ly.title(kinds.HolderName), "the name says that the ticket is cancelled, refunded, blocked or not paid"}
 	}
 	if r := t.state(&d, row); r != nil {
 		return d, r
 	}
-	if t.twice.has(t.ly, row.texts) {
-		return d, &Rejection{row.line, t.ly.title(nameCode), faultTwoStates}
+	if t.twice.has(t.ly, row.Texts) {
+		return d, &Rejection{row.Line, t.ly.title(kinds.Code), faultTwoStates}
 	}
-	d.entered, d.at = t.checkin(row.texts)
+	d.entered, d.at = t.checkin(row.Texts)
 	d.body = append(d.body, '}')
 	return d, nil
 }
@@ -127,7 +125,7 @@ func (ly *layout) stray(texts []string) (at int, fault string) {
 	if titled > 0 && titled == filled && (titled > 1 || len(ly.titles) == 1) {
 		return ly.firstColumn(), "the header once more"
 	}
-	if _, ok := headingOf(cells{texts: texts}); ok && ly.form.kind == record.Ticket {
+	if _, ok := headingOf(sheet.Row{Texts: texts}); ok && ly.form.Kind == record.Ticket {
 		return ly.firstColumn(), faultHeading
 	}
 	if filled > 2 || len(ly.titles) <= filled {
@@ -148,52 +146,52 @@ func (ly *layout) firstColumn() int {
 }
 
 func isTotal(cell string) bool {
-	p := plain(cell)
+	p := words.Plain(cell)
 	return p == "total" || strings.HasPrefix(p, "total ") || strings.HasPrefix(p, "subtotal")
 }
 
 func isWord(cell string) bool { return strings.ContainsFunc(cell, unicode.IsLetter) }
 
 // feed puts one field's value into the draft.
-func (t *tableDrafts) feed(d *draft, row cells, feed *feed) *Rejection {
-	at, cell := first(feed.parts[0], row.texts)
-	if feed.name == nameID {
+func (t *tableDrafts) feed(d *draft, row sheet.Row, feed *feed) *Rejection {
+	at, cell := first(feed.parts[0], row.Texts)
+	if feed.name == kinds.ID {
 		d.id = cell
 		return nil
 	}
 	for _, columns := range feed.parts {
 		if len(columns) > 1 {
-			_, said := first(columns, row.texts)
-			t.passOver(columns, said, row.texts)
+			_, said := first(columns, row.Texts)
+			t.passOver(columns, said, row.Texts)
 		}
 	}
 	if len(feed.parts) > 1 {
-		cell = joined(feed.parts, row.texts)
+		cell = joined(feed.parts, row.Texts)
 	}
-	if clean(cell) == "" && feed.name == nameCode && d.form.kind == record.Ticket {
-		return &Rejection{row.line, t.ly.column(at), faultBlank}
+	if cells.Clean(cell) == "" && feed.name == kinds.Code && d.form.Kind == record.Ticket {
+		return &Rejection{row.Line, t.ly.column(at), faultBlank}
 	}
-	if clean(cell) != "" && feed.name == nameExternal && t.ly.origin.ids != "" && feed.why == t.ly.origin.name {
-		cell = t.ly.origin.name + ":" + clean(cell)
+	if cells.Clean(cell) != "" && feed.name == kinds.ExternalID && t.ly.origin.ids != "" && feed.why == t.ly.origin.name {
+		cell = t.ly.origin.name + ":" + cells.Clean(cell)
 	}
 	v, fault := t.value(d.form, feed.name, cell)
 	switch {
 	case fault != "":
-		return &Rejection{row.line, t.ly.column(at), fault}
+		return &Rejection{row.Line, t.ly.column(at), fault}
 	case v != nil:
-		d.event = d.event || feed.name == nameEvent
+		d.event = d.event || feed.name == kinds.Event
 		d.body = appendMember(d.body, feed.name, v)
 	}
 	return nil
 }
 
 // value reads a cell, that of a church by the church's name.
-func (t *tableDrafts) value(f form, name, cell string) (jsontext.Value, string) {
-	v, fault := t.cells.value(name, f.field(name), cell)
-	if name != nameChurch || t.known == nil || v == nil || fault != "" {
+func (t *tableDrafts) value(f kinds.Form, name, cell string) (jsontext.Value, string) {
+	v, fault := t.cells.Value(name, f.Field(name), cell)
+	if name != kinds.Church || t.known == nil || v == nil || fault != "" {
 		return v, fault
 	}
-	return t.known.find(clean(cell))
+	return t.known.find(cells.Clean(cell))
 }
 
 // checkin tells whether a row says that its ticket was used, and when, where it says that.
@@ -202,28 +200,19 @@ func (t *tableDrafts) checkin(texts []string) (entered bool, at time.Time) {
 		if i >= len(texts) {
 			continue
 		}
-		cell := clean(texts[i])
-		if isDated(cell) {
+		cell := cells.Clean(texts[i])
+		if cells.IsDated(cell) {
 			entered = true
-			if m, fault := t.cells.moment(nameCheckin, cell); fault == "" {
-				at = inZone(m, t.zone)
+			if m, fault := t.cells.Moment(kinds.Checkin, cell); fault == "" {
+				at = cells.InZone(m, t.zone)
 			}
 		}
-		entered = entered || truthOf(cell) == "true"
+		entered = entered || words.TruthOf(cell) == "true"
 	}
 	for _, by := range t.ly.deciders {
-		entered = entered || by.column < len(texts) && plain(texts[by.column]) == "checked in"
+		entered = entered || by.column < len(texts) && words.Plain(texts[by.column]) == "checked in"
 	}
 	return entered, at
-}
-
-// inZone reads a moment that names no offset in a zone; zero where it is none.
-func inZone(moment string, zone *time.Location) time.Time {
-	at, err := time.Parse(time.RFC3339, moment)
-	if err != nil && zone != nil {
-		at, _ = time.ParseInLocation("2006-01-02T15:04:05", moment, zone)
-	}
-	return at
 }
 
 // joined are the parts of a field's value, parted by blanks.

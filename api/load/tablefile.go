@@ -8,6 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
 	"doorward/kv/record"
 )
 
@@ -21,22 +25,22 @@ type tableFile struct {
 	rows     int
 	headings []heading
 	test     int // tickets of a trial that were left out
-	cells    cellReader
+	cells    cells.Reader
 	twice    contradictions
-	known    *churches                       // nil = no column names churches
-	start    func(ly *layout) (table, error) // opens the rows below the header
+	known    *churches                            // nil = no column names churches
+	start    func(ly *layout) (sheet.Rows, error) // opens the rows below the header
 	end      func() error
 }
 
 // newTableFile reads a table through, chooses its columns by their titles and their values, and asks about what it does not
 // understand.
-func newTableFile(ctx context.Context, src *Source, ly *layout, start func(ly *layout) (table, error)) (*tableFile, error) {
+func newTableFile(ctx context.Context, src *Source, ly *layout, start func(ly *layout) (sheet.Rows, error)) (*tableFile, error) {
 	t := &tableFile{ctx: ctx, ly: ly, src: src, headings: ly.headings, start: start, end: func() error { return nil }}
-	if len(ly.titles) > maxColumns {
+	if len(ly.titles) > sheet.MaxColumns {
 		return nil, tooWide(ly.line, len(ly.titles))
 	}
-	p := newProfiler(len(ly.titles), func(i int) bool { return slices.Contains(words(nameCode), plainTitle(ly.titles[i])) })
-	err := t.each(func(row cells) { p.add(row.texts) })
+	p := newProfiler(len(ly.titles), func(i int) bool { return slices.Contains(words.Titles(kinds.Code), words.PlainTitle(ly.titles[i])) })
+	err := t.each(func(row sheet.Row) { p.add(row.Texts) })
 	if err != nil {
 		return nil, err
 	}
@@ -52,19 +56,19 @@ func newTableFile(ctx context.Context, src *Source, ly *layout, start func(ly *l
 			return nil, err
 		}
 	}
-	t.cells = cellReader{own: t.ly.origin == ownOrigin, states: src.States, orders: t.ly.orders, utc: t.ly.origin.utc}
+	t.cells = cells.Reader{Own: t.ly.origin == ownOrigin, States: src.States, Orders: t.ly.orders, Utc: t.ly.origin.utc}
 	return t, nil
 }
 
 // each calls fn with every row that holds a record.
-func (t *tableFile) each(fn func(row cells)) (err error) {
+func (t *tableFile) each(fn func(row sheet.Row)) (err error) {
 	rows, err := t.start(t.ly)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rows.close()) }()
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for {
-		row, err := rows.next()
+		row, err := rows.Next()
 		switch {
 		case t.ctx.Err() != nil:
 			return context.Cause(t.ctx)
@@ -76,10 +80,10 @@ func (t *tableFile) each(fn func(row cells)) (err error) {
 		if h, ok := headingOf(row); ok && t.ly.profiles == nil {
 			t.headings = append(t.headings, h)
 		}
-		if row.fault != "" {
+		if row.Fault != "" {
 			continue
 		}
-		if _, fault := t.ly.stray(row.texts); fault == "" {
+		if _, fault := t.ly.stray(row.Texts); fault == "" {
 			fn(row)
 		}
 	}
@@ -91,7 +95,7 @@ func (t *tableFile) drafts() (drafts, error) {
 		return nil, err
 	}
 	d := &tableDrafts{rows: rows, ly: t.ly, only: t.only, twice: t.twice, cells: t.cells, known: t.known, zone: t.src.zone}
-	d.cells.words = map[string]string{}
+	d.cells.Words = map[string]string{}
 	return d, nil
 }
 
@@ -108,7 +112,7 @@ type Type struct {
 // chooseTypes counts the types of tickets, and asks which are meant where some are hardly admissions: in a shop's list a T-shirt
 // is a position like any other, but nobody is named on it, or its name says so. Where all are goods, as at a dinner, nothing is asked.
 func (t *tableFile) chooseTypes() error {
-	if !t.ly.fed(nameType) {
+	if !t.ly.fed(kinds.Type) {
 		if len(t.src.OnlyTypes) > 0 {
 			return fmt.Errorf("%w: --only-type: the list has no column for the type; --map 'type=…' names it", ErrUsage)
 		}
@@ -125,16 +129,16 @@ func (t *tableFile) chooseTypes() error {
 		names = append(names, one.Name)
 	}
 	for _, only := range typeNames(t.src.OnlyTypes, names) {
-		if !slices.ContainsFunc(names, func(n string) bool { return plain(n) == plain(only) }) {
-			return fmt.Errorf("%w: --only-type %s: the list has no such type%s; it has %s", ErrUsage, only, didYouMean(only, names), record.Listed(names))
+		if !slices.ContainsFunc(names, func(n string) bool { return words.Plain(n) == words.Plain(only) }) {
+			return fmt.Errorf("%w: --only-type %s: the list has no such type%s; it has %s", ErrUsage, only, words.DidYouMean(only, names), record.Listed(names))
 		}
-		t.only = append(t.only, plain(only))
+		t.only = append(t.only, words.Plain(only))
 	}
 	if t.only == nil {
 		return t.askForTypes()
 	}
 	for i := range t.types {
-		t.types[i].Left = !slices.Contains(t.only, plain(t.types[i].Name))
+		t.types[i].Left = !slices.Contains(t.only, words.Plain(t.types[i].Name))
 	}
 	return nil
 }
@@ -146,19 +150,17 @@ func (t *tableFile) mayHoldGoods() bool {
 			continue
 		}
 		p := &t.ly.profiles[f.parts[0][0]]
-		if f.name == nameHolder && p.filled < p.rows || f.name == nameType && p.share(isGoods) > 0 {
+		if f.name == kinds.HolderName && p.filled < p.rows || f.name == kinds.Type && p.share(words.IsGoods) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func isGoods(name string) bool { return hasWord(plain(name), goods) }
-
 // typeNames are the types that --only-type names, each by itself or several between commas.
 func typeNames(flags, known []string) (out []string) {
 	for _, flag := range flags {
-		if slices.ContainsFunc(known, func(n string) bool { return plain(n) == plain(flag) }) {
+		if slices.ContainsFunc(known, func(n string) bool { return words.Plain(n) == words.Plain(flag) }) {
 			out = append(out, flag)
 			continue
 		}
@@ -171,8 +173,8 @@ func typeNames(flags, known []string) (out []string) {
 
 func (t *tableFile) countTypes() error {
 	at := map[string]int{}
-	return t.each(func(row cells) {
-		name := t.ly.cell(nameType, row.texts)
+	return t.each(func(row sheet.Row) {
+		name := t.ly.cell(kinds.Type, row.Texts)
 		i, ok := at[name]
 		if !ok {
 			if len(t.types) == maxDistinct {
@@ -182,7 +184,7 @@ func (t *tableFile) countTypes() error {
 			at[name], t.types = i, append(t.types, Type{Name: name})
 		}
 		t.types[i].Count++
-		if t.ly.cell(nameHolder, row.texts) != "" {
+		if t.ly.cell(kinds.HolderName, row.Texts) != "" {
 			t.types[i].Named++
 		}
 	})
@@ -193,7 +195,7 @@ func (t *tableFile) askForTypes() error {
 	var values []Value
 	names := slices.ContainsFunc(t.types, func(one Type) bool { return one.Named > 0 })
 	for _, one := range t.types {
-		if (one.Named > 0 || !names) && !isGoods(one.Name) {
+		if (one.Named > 0 || !names) && !words.IsGoods(one.Name) {
 			named = append(named, one.Name)
 			continue
 		}
@@ -204,7 +206,7 @@ func (t *tableFile) askForTypes() error {
 		return nil
 	}
 	return Questions{{
-		Column: t.ly.title(nameType), Text: "has products on which nobody is named, or that are called as goods are: they may be no admissions", Values: values,
+		Column: t.ly.title(kinds.Type), Text: "has products on which nobody is named, or that are called as goods are: they may be no admissions", Values: values,
 		Flags: []string{
 			fmt.Sprintf("--only-type '%s' to leave them out", strings.Join(named, ",")),
 			fmt.Sprintf("--only-type '%s' to let them in", strings.Join(append(named, others...), ",")),
@@ -214,7 +216,7 @@ func (t *tableFile) askForTypes() error {
 
 // mayBeAlike tells a list of people by which somebody may be recognised.
 func (t *tableFile) mayBeAlike() bool {
-	return t.ly.form.kind == record.Person && (t.ly.fed(nameEmail) || t.ly.fed(nameBirthday))
+	return t.ly.form.Kind == record.Person && (t.ly.fed(kinds.Email) || t.ly.fed(kinds.Birthday))
 }
 
 // plan says how the table is read.
@@ -230,11 +232,11 @@ func (t *tableFile) plan(rep *Report) {
 		if d.state != "" {
 			why = "yes or no: " + d.state
 		}
-		rep.Columns = append(rep.Columns, t.column(nameState, why, [][]int{{d.column}}))
+		rep.Columns = append(rep.Columns, t.column(kinds.State, why, [][]int{{d.column}}))
 		t.unknownWords(d, rep)
 	}
 	for _, i := range t.ly.checkins {
-		rep.Columns = append(rep.Columns, t.column(nameCheckin, "its title", [][]int{{i}}))
+		rep.Columns = append(rep.Columns, t.column(kinds.Checkin, "its title", [][]int{{i}}))
 	}
 	if _, all := t.src.States[""]; t.sells() && len(t.ly.deciders) == 0 && !all {
 		rep.Warnings = append(rep.Warnings, "this list leaves out who has paid and who has cancelled: every ticket is taken as valid; export it again with that column, or say --states '=unpaid'")
@@ -262,7 +264,7 @@ func (t *tableFile) plan(rep *Report) {
 
 // sells tells the list of a shop, which knows who has paid.
 func (t *tableFile) sells() bool {
-	return t.ly.form.kind == record.Ticket && t.ly.origin != nothing && t.ly.origin != ownOrigin
+	return t.ly.form.Kind == record.Ticket && t.ly.origin != nothing && t.ly.origin != ownOrigin
 }
 
 func (t *tableFile) column(field, why string, parts [][]int) Column {
@@ -288,7 +290,7 @@ func (t *tableFile) column(field, why string, parts [][]int) Column {
 // unknownWords names the words of a state that are not known: their rows are refused.
 func (t *tableFile) unknownWords(d decider, rep *Report) {
 	for _, v := range t.ly.profiles[d.column].values() {
-		if d.means(v.Value, t.src.States) < 0 && plain(v.Value) != "" && len(rep.Warnings) < maxAsked {
+		if d.means(v.Value, t.src.States) < 0 && words.Plain(v.Value) != "" && len(rep.Warnings) < maxAsked {
 			rep.Warnings = append(rep.Warnings, fmt.Sprintf("“%s” in the column “%s” (%s) is no state that is known: --states '%s=…' says what it means",
 				sample(v.Value), t.ly.nth(d.column), counted(v.Count, "row", "rows"), v.Value))
 		}
@@ -298,7 +300,7 @@ func (t *tableFile) unknownWords(d decider, rep *Report) {
 // report adds what was found on the way.
 func (t *tableDrafts) report(rep *Report) {
 	rep.LeftOut = t.left
-	if t.cells.yearless > 0 {
-		rep.Warnings = append(rep.Warnings, counted(t.cells.yearless, "date has no year and was", "dates have no year and were")+" left out")
+	if t.cells.Yearless > 0 {
+		rep.Warnings = append(rep.Warnings, counted(t.cells.Yearless, "date has no year and was", "dates have no year and were")+" left out")
 	}
 }

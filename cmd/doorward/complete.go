@@ -2,6 +2,7 @@ package main
 
 import (
 	"doorward/api/load"
+	"doorward/api/load/kinds"
 
 	"github.com/spf13/cobra"
 )
@@ -9,7 +10,7 @@ import (
 // completeFlags tells a shell which values flags can have. What is no flag's is a file's name.
 func completeFlags(root *cobra.Command) {
 	choices := map[string][]string{
-		"kind":  load.Kinds(),
+		"kind":  kinds.Names(),
 		"from":  load.Origins(),
 		"dates": {"dmy", "mdy", "ymd"},
 		"size":  {"s", "m", "l", "xl"},

@@ -1,4 +1,4 @@
-package load
+package cells
 
 import (
 	"regexp"
@@ -29,8 +29,8 @@ func amount(text string) string {
 	return s
 }
 
-// signOf tells whether a cell is an amount, and whether it is above (1), below (-1) or nothing (0).
-func signOf(cell string) (sign int, ok bool) {
+// SignOf tells whether a cell is an amount, and whether it is above (1), below (-1) or nothing (0).
+func SignOf(cell string) (sign int, ok bool) {
 	digits, below := strings.CutPrefix(amount(cell), "-")
 	switch {
 	case !plainNumber.MatchString(digits):

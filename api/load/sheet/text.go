@@ -1,4 +1,4 @@
-package load
+package sheet
 
 import (
 	"bufio"
@@ -12,8 +12,11 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// headSize is how much of a source is looked at before its format is decided.
-const headSize = 64 << 10
+// ErrFile is returned for a file whose content is at fault.
+var ErrFile = errors.New("the file cannot be read so")
+
+// HeadSize is how much of a source is looked at before its format is decided.
+const HeadSize = 64 << 10
 
 // maxLine is the longest line that is read; a longer one is a fault of its own and is skipped.
 const maxLine = 1 << 20
@@ -21,37 +24,37 @@ const maxLine = 1 << 20
 // faultLong refuses one, and a row of a workbook that holds as much.
 const faultLong = "the line is longer than 1 MiB"
 
-// line is one line of text, decoded, without its end. A line that cannot be text carries a fault instead.
-type line struct {
-	n     int // counted from 1
-	text  string
-	fault string
+// Line is one line of text, decoded, without its end. A line that cannot be text carries a fault instead.
+type Line struct {
+	N     int // counted from 1
+	Text  string
+	Fault string
 }
 
-// lines reads text line by line, in UTF-8, UTF-16 or Windows-1252. Lines that were read can be put back.
-type lines struct {
+// Lines reads text line by line, in UTF-8, UTF-16 or Windows-1252. Lines that were read can be put back.
+type Lines struct {
 	r      *bufio.Reader
 	end    byte // what ends a line
 	n      int
 	utf8   bool // a character beyond ASCII stood in valid UTF-8: the file is UTF-8
 	legacy bool // bytes beyond ASCII stood in invalid UTF-8 first: the file is Windows-1252
-	unread []line
+	unread []Line
 }
 
-// newLines decides the encoding from the head of r. A UTF-8 file may show its first accent, and a Windows-1252 file its
+// NewLines decides the encoding from the head of r. A UTF-8 file may show its first accent, and a Windows-1252 file its
 // first byte beyond ASCII, anywhere: lines decide as they come.
-func newLines(r *bufio.Reader) *lines {
-	head, _ := r.Peek(headSize)
+func NewLines(r *bufio.Reader) *Lines {
+	head, _ := r.Peek(HeadSize)
 	if order, ok := wide(head); ok {
 		dec := unicode.UTF16(order, unicode.UseBOM).NewDecoder()
-		r = bufio.NewReaderSize(dec.Reader(r), headSize)
-		head, _ = r.Peek(headSize)
+		r = bufio.NewReaderSize(dec.Reader(r), HeadSize)
+		head, _ = r.Peek(HeadSize)
 	}
 	if bytes.HasPrefix(head, []byte("\ufeff")) {
 		_, _ = r.Discard(3) // peeked: it is there
 		head = head[3:]
 	}
-	l := &lines{r: r, end: '\n'}
+	l := &Lines{r: r, end: '\n'}
 	if bytes.IndexByte(head, '\n') < 0 && bytes.IndexByte(head, '\r') >= 0 {
 		l.end = '\r'
 	}
@@ -94,7 +97,7 @@ func cutRune(head []byte) []byte {
 
 // look notes what a stretch of bytes says of the encoding; the first that says anything decides. Latin text in Windows-1252
 // hardly ever has a character's bytes of UTF-8 in a row.
-func (l *lines) look(b []byte) {
+func (l *Lines) look(b []byte) {
 	if l.utf8 || l.legacy || ascii(b) {
 		return
 	}
@@ -122,8 +125,8 @@ func ascii(b []byte) bool {
 	return true
 }
 
-// next answers the next line, io.EOF after the last.
-func (l *lines) next() (line, error) {
+// Next answers the next line, io.EOF after the last.
+func (l *Lines) Next() (Line, error) {
 	if n := len(l.unread); n > 0 {
 		ln := l.unread[n-1]
 		l.unread = l.unread[:n-1]
@@ -131,24 +134,24 @@ func (l *lines) next() (line, error) {
 	}
 	raw, long, err := l.raw()
 	if err != nil {
-		return line{}, err
+		return Line{}, err
 	}
 	l.n++
 	if long {
-		return line{n: l.n, fault: faultLong}, nil
+		return Line{N: l.n, Fault: faultLong}, nil
 	}
 	return l.decode(bytes.TrimSuffix(raw, []byte("\r"))), nil
 }
 
 // putBack makes next answer these lines again.
-func (l *lines) putBack(back []line) {
+func (l *Lines) putBack(back []Line) {
 	for i := len(back) - 1; i >= 0; i-- {
 		l.unread = append(l.unread, back[i])
 	}
 }
 
 // raw reads the bytes up to the end of the line; of one that is too long only that it was.
-func (l *lines) raw() (raw []byte, long bool, err error) {
+func (l *Lines) raw() (raw []byte, long bool, err error) {
 	for {
 		part, err := l.r.ReadSlice(l.end)
 		switch {
@@ -170,14 +173,14 @@ func (l *lines) raw() (raw []byte, long bool, err error) {
 	}
 }
 
-func (l *lines) decode(raw []byte) line {
+func (l *Lines) decode(raw []byte) Line {
 	l.look(raw)
 	switch {
 	case l.legacy:
 		text, _ := charmap.Windows1252.NewDecoder().Bytes(raw) // every byte has a character
-		return line{n: l.n, text: string(text)}
+		return Line{N: l.n, Text: string(text)}
 	case !utf8.Valid(raw):
-		return line{n: l.n, text: strings.ToValidUTF8(string(raw), "\ufffd"), fault: "bytes that are not UTF-8, in a file that is"}
+		return Line{N: l.n, Text: strings.ToValidUTF8(string(raw), "\ufffd"), Fault: "bytes that are not UTF-8, in a file that is"}
 	}
-	return line{n: l.n, text: string(raw)}
+	return Line{N: l.n, Text: string(raw)}
 }

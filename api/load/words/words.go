@@ -1,4 +1,4 @@
-package load
+package words
 
 import (
 	"strings"
@@ -81,8 +81,8 @@ var titles = []struct {
 	{"subscription_deadline", "inscricoes ate|prazo de inscricao|fim das inscricoes"},
 }
 
-// choices are the words by which people mean a choice of a field, in plain form.
-var choices = map[string]map[string]string{
+// Choices are the words by which people mean a choice of a field, in plain form.
+var Choices = map[string]map[string]string{
 	"transaction_type": alias("expense", "saida|saidas|despesa|despesas|debito|pagamento|pagamentos",
 		"income", "entrada|entradas|receita|receitas|credito|dizimo|dizimos|oferta|ofertas"),
 	"is_active":      alias("true", "ativo|ativa|active", "false", "inativo|inativa|inactive"),
@@ -103,7 +103,7 @@ var choices = map[string]map[string]string{
 func alias(pairs ...string) map[string]string {
 	m := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
-		m[plain(pairs[i])] = pairs[i]
+		m[Plain(pairs[i])] = pairs[i]
 		for w := range strings.SplitSeq(pairs[i+1], "|") {
 			m[w] = pairs[i]
 		}
@@ -112,8 +112,8 @@ func alias(pairs ...string) map[string]string {
 	return m
 }
 
-// truths are the words for yes and no.
-var truths = map[string]string{
+// Truths are the words for yes and no.
+var Truths = map[string]string{
 	"sim": "true", "s": "true", "si": "true", "verdadeiro": "true", "x": "true", "v": "true",
 	"nao": "false", "n": "false", "falso": "false",
 	"true": "true", "yes": "true", "y": "true", "1": "true", "false": "false", "no": "false", "0": "false",
@@ -122,24 +122,24 @@ var truths = map[string]string{
 // marks are the signs that people tick with. A cross is none of them: it means yes to one and no to another.
 var marks = map[string]string{"✓": "true", "✔": "true", "☑": "true", "✅": "true", "√": "true", "☐": "false", "⬜": "false"}
 
-// truthOf is the yes or no that a cell says; "" where it says neither.
-func truthOf(cell string) string {
-	if t := truths[plain(cell)]; t != "" {
+// TruthOf is the yes or no that a cell says; "" where it says neither.
+func TruthOf(cell string) string {
+	if t := Truths[Plain(cell)]; t != "" {
 		return t
 	}
 	return marks[strings.Trim(cell, " \ufe0f\ufe0e")]
 }
 
-// saying is what a cell says of a state: its plain form; of signs alone, the signs. A dash says nothing.
-func saying(cell string) string {
-	if p := plain(cell); p != "" {
+// Saying is what a cell says of a state: its plain form; of signs alone, the signs. A dash says nothing.
+func Saying(cell string) string {
+	if p := Plain(cell); p != "" {
 		return p
 	}
 	return strings.Trim(cell, " -–—.\u00a0\ufe0f\ufe0e")
 }
 
-// plain is a text's form for comparison: lower case, no accents, one space for whatever is neither letter nor digit.
-func plain(s string) string {
+// Plain is a text's form for comparison: lower case, no accents, one space for whatever is neither letter nor digit.
+func Plain(s string) string {
 	var b strings.Builder
 	gap := false
 	for _, r := range norm.NFD.String(strings.ToLower(s)) {
@@ -182,8 +182,8 @@ func distance(a, b string) int {
 	return last[len(y)]
 }
 
-// near tells whether two plain texts are close enough that one may be meant by the other, and how close.
-func near(a, b string) (int, bool) {
+// Near tells whether two plain texts are close enough that one may be meant by the other, and how close.
+func Near(a, b string) (int, bool) {
 	d := distance(a, b)
 	return d, d <= max(1, min(len(a), len(b))/3)
 }

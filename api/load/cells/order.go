@@ -1,4 +1,4 @@
-package load
+package cells
 
 import (
 	"fmt"
@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// dateOrder is in which order a written date names its day, month and year. A date that begins with a year of four digits is
+// Order is in which order a written date names its day, month and year. A date that begins with a year of four digits is
 // year first, whatever the order of the others.
-type dateOrder string
+type Order string
 
 const (
-	dayFirst   dateOrder = "dmy"
-	monthFirst dateOrder = "mdy"
-	yearFirst  dateOrder = "ymd"
+	DayFirst   Order = "dmy"
+	MonthFirst Order = "mdy"
+	yearFirst  Order = "ymd"
 )
 
-func (o dateOrder) known() bool {
-	return o == "" || o == dayFirst || o == monthFirst || o == yearFirst
+func (o Order) Known() bool {
+	return o == "" || o == DayFirst || o == MonthFirst || o == yearFirst
 }
 
 // written are the three numbers of a date as they stand, and what stands behind them.
@@ -27,8 +27,8 @@ type written struct {
 	rest  string
 }
 
-// threeNumbers reads the numbers that a text with a date begins with.
-func threeNumbers(text string) (w written, ok bool) {
+// ThreeNumbers reads the numbers that a text with a date begins with.
+func ThreeNumbers(text string) (w written, ok bool) {
 	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '/' && r != '-' && r != '.' })
 	if end < 0 {
 		end = len(text)
@@ -49,13 +49,13 @@ func threeNumbers(text string) (w written, ok bool) {
 }
 
 // date puts the numbers into 2006-01-02. A year of two digits is one of this century.
-func (w written) date(order dateOrder) (string, bool) {
+func (w written) date(order Order) (string, bool) {
 	a, b, c := w.parts[0], w.parts[1], w.parts[2]
 	var y, m, d string
 	switch {
 	case len(a) == 4 || order == yearFirst:
 		y, m, d = a, b, c
-	case order == monthFirst:
+	case order == MonthFirst:
 		y, m, d = c, a, b
 	default:
 		y, m, d = c, b, a
@@ -80,7 +80,7 @@ func yearless(text string) bool {
 	if len(parts) == 2 {
 		return len(parts[0]) <= 2 && len(parts[1]) <= 2
 	}
-	w, ok := threeNumbers(text)
+	w, ok := ThreeNumbers(text)
 	for _, p := range w.parts {
 		if ok && (p == "0000" || p == "1885") {
 			return true
@@ -89,19 +89,19 @@ func yearless(text string) bool {
 	return false
 }
 
-// dateEvidence is what the dates of a column say of their order.
-type dateEvidence struct {
+// Evidence is what the dates of a column say of their order.
+type Evidence struct {
 	dayFirst   string // a date whose first number can only be a day
 	monthFirst string // one whose second number can only be a day
 	open       string // one that may be read both ways
 	short      bool   // a year of two digits
 }
 
-func (e *dateEvidence) add(cell string) {
+func (e *Evidence) Add(cell string) {
 	if len(cell) > 40 {
 		return
 	}
-	w, ok := threeNumbers(cell)
+	w, ok := ThreeNumbers(cell)
 	if !ok || len(w.parts[0]) == 4 {
 		return
 	}
@@ -118,25 +118,25 @@ func (e *dateEvidence) add(cell string) {
 	}
 }
 
-// order decides how a column's dates are read: "" and a reason where nothing does.
-func (e *dateEvidence) order() (dateOrder, string) {
+// Order decides how a column's dates are read: "" and a reason where nothing does.
+func (e *Evidence) Order() (Order, string) {
 	switch {
 	case e.dayFirst != "" && e.monthFirst != "":
 		return "", fmt.Sprintf("holds dates of two orders: “%s” begins with the day, “%s” with the month", e.dayFirst, e.monthFirst)
 	case e.monthFirst != "":
-		return monthFirst, ""
+		return MonthFirst, ""
 	case e.dayFirst != "" || e.open == "":
-		return dayFirst, ""
+		return DayFirst, ""
 	}
-	w, _ := threeNumbers(e.open)
-	d, _ := w.date(dayFirst)
-	m, _ := w.date(monthFirst)
+	w, _ := ThreeNumbers(e.open)
+	d, _ := w.date(DayFirst)
+	m, _ := w.date(MonthFirst)
 	return "", fmt.Sprintf("does not say whether the day or the month comes first: “%s” is %s or %s", e.open, inWords(d), inWords(m))
 }
 
-// agrees tells whether no date speaks against an order.
-func (e *dateEvidence) agrees(order dateOrder) bool {
-	return order == dayFirst && e.monthFirst == "" || order == monthFirst && e.dayFirst == ""
+// Agrees tells whether no date speaks against an order.
+func (e *Evidence) Agrees(order Order) bool {
+	return order == DayFirst && e.monthFirst == "" || order == MonthFirst && e.dayFirst == ""
 }
 
 func inWords(date string) string {

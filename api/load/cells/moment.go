@@ -1,4 +1,4 @@
-package load
+package cells
 
 import (
 	"fmt"
@@ -18,8 +18,8 @@ const (
 )
 
 // day reads a date as people write it, into 2006-01-02. A time of day behind it is left out.
-func day(text string, order dateOrder) (string, string) {
-	w, ok := threeNumbers(text)
+func day(text string, order Order) (string, string) {
+	w, ok := ThreeNumbers(text)
 	if !ok {
 		return "", faultDate
 	}
@@ -35,7 +35,7 @@ func day(text string, order dateOrder) (string, string) {
 
 // moment reads a date and time as people write it, into RFC 3339, without an offset where the text has none. A date alone
 // is its midnight.
-func moment(text string, order dateOrder) (string, bool) {
+func moment(text string, order Order) (string, bool) {
 	date, rest, ok := datePart(text, order)
 	if !ok {
 		return "", false
@@ -46,8 +46,8 @@ func moment(text string, order dateOrder) (string, bool) {
 }
 
 // datePart reads the date that a text begins with.
-func datePart(text string, order dateOrder) (date, rest string, ok bool) {
-	w, ok := threeNumbers(text)
+func datePart(text string, order Order) (date, rest string, ok bool) {
+	w, ok := ThreeNumbers(text)
 	if !ok {
 		return "", "", false
 	}

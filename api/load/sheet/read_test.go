@@ -1,4 +1,4 @@
-package load
+package sheet
 
 import (
 	"bufio"
@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/encoding/charmap"
@@ -17,15 +16,15 @@ import (
 
 // readAll answers every row of a CSV text as "line:cell|cell" or "line!column reason".
 func readAll(text string, comma byte, width int) (out []string) {
-	c := &csvRows{in: newLines(bufio.NewReaderSize(strings.NewReader(text), headSize)), comma: comma, width: width, full: width}
+	c := &CSV{In: NewLines(bufio.NewReaderSize(strings.NewReader(text), HeadSize)), Comma: comma, Width: width, Full: width}
 	for {
-		row, err := c.next()
+		row, err := c.Next()
 		if errors.Is(err, io.EOF) {
 			return out
 		}
-		s := strconv.Itoa(row.line) + ":" + strings.Join(row.texts, "|")
-		if row.fault != "" {
-			s = strconv.Itoa(row.line) + "!" + strconv.Itoa(row.at) + " " + row.fault
+		s := strconv.Itoa(row.Line) + ":" + strings.Join(row.Texts, "|")
+		if row.Fault != "" {
+			s = strconv.Itoa(row.Line) + "!" + strconv.Itoa(row.At) + " " + row.Fault
 		}
 		out = append(out, s)
 	}
@@ -130,57 +129,6 @@ func boolInt(b bool) int {
 	return 0
 }
 
-func TestMoments(t *testing.T) {
-	for text, want := range map[string]string{
-		"31/12/2026": "2026-12-31T00:00:00", "31/12/2026 19:30": "2026-12-31T19:30:00", "31-12-2026": "2026-12-31T00:00:00",
-		"1.2.2026 7:05": "2026-02-01T07:05:00", "2026-12-31": "2026-12-31T00:00:00", "2026-12-31T19:30:00-03:00": "2026-12-31T19:30:00-03:00",
-		"2026-12-31 19:30:01.5Z": "2026-12-31T19:30:01.5Z", "31/12/2026 às 19h30": "2026-12-31T19:30:00", "31/12/2026 19h": "2026-12-31T19:00:00",
-		"31/12/2026, 7:30 PM": "2026-12-31T19:30:00", "31/12/2026 12:10 am": "2026-12-31T00:10:00", "04/05/2026": "2026-05-04T00:00:00",
-		"12/31/2026": "", "31/02/2026": "", "31/12/26": "2026-12-31T00:00:00", "ontem": "", "31/12/2026 25:00": "", "31/12/2026 noon": "", "": "",
-	} {
-		got, ok := moment(text, dayFirst)
-		if !ok {
-			got = ""
-		}
-		if got != want {
-			t.Errorf("moment(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestAmounts(t *testing.T) {
-	for text, want := range map[string]string{
-		"1.234,56": "1234.56", "R$ 1.234,56": "1234.56", "1,234.56": "1234.56", "12,5": "12.5", "12.50": "12.50", "-1.234,00": "-1234.00",
-		"1.234": "1234", "1.234.567": "1234567", "0.234": "0.234", "12": "12", "- 3,00": "-3.00", "R$\u00a05,00": "5.00",
-		"(50,00)": "-50.00", "50,00-": "-50.00", "1 234,56": "1234.56", "R$ -5,00": "-5.00", "-R$ 1.234,56": "-1234.56", "(R$ 5,00)": "-5.00",
-		"12 50": "12 50", "--5": "--5", "-": "-", "(-5)": "--5", "1\u202f234\u202f567": "1234567",
-	} {
-		if got := amount(text); got != want {
-			t.Errorf("amount(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestSerials(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		from bool
-		want string
-	}{
-		{"1", false, "1900-01-01 00:00:00"}, {"59", false, "1900-02-28 00:00:00"}, {"61", false, "1900-03-01 00:00:00"},
-		{"46387", false, "2026-12-31 00:00:00"}, {"46387.8125", false, "2026-12-31 19:30:00"}, {"44925.8125", true, "2026-12-31 19:30:00"},
-		{"2026", false, ""}, {"0", false, ""}, {"x", false, ""},
-	} {
-		got := ""
-		if m, ok := serial(c.text, c.from); ok {
-			got = m.Format(time.DateTime)
-		}
-		if got != c.want {
-			t.Errorf("serial(%s, %v) = %q, want %q", c.text, c.from, got, c.want)
-		}
-	}
-}
-
 func TestWholeWritesNumbersAsCellsShowThem(t *testing.T) {
 	for text, want := range map[string]string{
 		"5.5119999999999997E+12": "5512000000000", "10.300000000000001": "10.3", "5511999999999": "5511999999999", "12E4": "12E4",
@@ -188,17 +136,6 @@ func TestWholeWritesNumbersAsCellsShowThem(t *testing.T) {
 	} {
 		if got := whole(text); got != want {
 			t.Errorf("whole(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "abc", 3}, {"codigo", "codgio", 1}, {"code", "cod", 1}, {"kitten", "sitting", 3}, {"same", "same", 0}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("distance(%s, %s) = %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package load
+package sheet
 
 import (
 	"archive/zip"
@@ -32,7 +32,7 @@ type inspection struct {
 func inspectPart(ctx context.Context, part *zip.File) (merged bool, err error) {
 	r, err := part.Open()
 	if err != nil {
-		return false, unreadable(err)
+		return false, Unreadable(err)
 	}
 	wanted := &untilDone{ctx: ctx, from: r}
 	s := &inspection{from: wanted}
@@ -46,8 +46,8 @@ func inspectPart(ctx context.Context, part *zip.File) (merged bool, err error) {
 		err = r.Close()
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
-	case !errors.Is(err, ErrSource):
-		err = unreadable(err)
+	case !errors.Is(err, ErrFile):
+		err = Unreadable(err)
 	}
 	return s.merged, err
 }

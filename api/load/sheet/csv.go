@@ -1,4 +1,4 @@
-package load
+package sheet
 
 import (
 	"fmt"
@@ -12,35 +12,35 @@ const (
 	maxJoinBytes = 64 << 10
 )
 
-// cells is one row of a table as its file has it. A row that cannot be read carries a fault and where it lies.
-type cells struct {
-	line  int
-	texts []string
-	at    int    // the column of the fault
-	fault string // "" = none
+// Row is one row of a table as its file has it. A row that cannot be read carries a fault and where it lies.
+type Row struct {
+	Line  int
+	Texts []string
+	At    int    // the column of the fault
+	Fault string // "" = none
 }
 
-// csvRows reads the rows of a delimited file that people made: one broken row is answered as such, with its line, and the
+// CSV reads the rows of a delimited file that people made: one broken row is answered as such, with its line, and the
 // next row begins on the next line, whatever quotes were left open.
-type csvRows struct {
-	in    *lines
-	comma byte
-	width int // how many titles the header has; 0 = not known yet
-	full  int // how many columns it has, untitled ones at its end too
+type CSV struct {
+	In    *Lines
+	Comma byte
+	Width int // how many titles the header has; 0 = not known yet
+	Full  int // how many columns it has, untitled ones at its end too
 
-	closer io.Closer // nil of a probe
+	Closer io.Closer // nil of a probe
 }
 
-func (c *csvRows) close() error { return c.closer.Close() }
+func (c *CSV) Close() error { return c.Closer.Close() }
 
-// next answers the next row that is not blank, io.EOF after the last.
-func (c *csvRows) next() (cells, error) {
+// Next answers the next row that is not blank, io.EOF after the last.
+func (c *CSV) Next() (Row, error) {
 	for {
-		ln, err := c.in.next()
+		ln, err := c.In.Next()
 		if err != nil {
-			return cells{}, err
+			return Row{}, err
 		}
-		if ln.fault == "" && c.blank(ln.text) {
+		if ln.Fault == "" && c.blank(ln.Text) {
 			continue
 		}
 		return c.read(ln), nil
@@ -48,27 +48,27 @@ func (c *csvRows) next() (cells, error) {
 }
 
 // blank tells a line that holds nothing but separators and spaces.
-func (c *csvRows) blank(text string) bool {
+func (c *CSV) blank(text string) bool {
 	for i := 0; i < len(text); i++ {
-		if b := text[i]; b != c.comma && b != ' ' && b != '\t' {
+		if b := text[i]; b != c.Comma && b != ' ' && b != '\t' {
 			return false
 		}
 	}
 	return true
 }
 
-func (c *csvRows) read(ln line) cells {
-	if ln.fault != "" {
-		return cells{line: ln.n, at: c.columnAt(ln.text, strings.IndexRune(ln.text, '\ufffd')), fault: ln.fault}
+func (c *CSV) read(ln Line) Row {
+	if ln.Fault != "" {
+		return Row{Line: ln.N, At: c.columnAt(ln.Text, strings.IndexRune(ln.Text, '\ufffd')), Fault: ln.Fault}
 	}
-	if i := strings.IndexByte(ln.text, 0); i >= 0 {
-		return cells{line: ln.n, at: c.columnAt(ln.text, i), fault: "a NUL character"}
+	if i := strings.IndexByte(ln.Text, 0); i >= 0 {
+		return Row{Line: ln.N, At: c.columnAt(ln.Text, i), Fault: "a NUL character"}
 	}
-	row, open := split(ln.text, c.comma)
-	row.line = ln.n
-	if row.fault != "" && !open {
-		if texts := c.splitLoose(ln.text); texts != nil {
-			return cells{line: ln.n, texts: texts}
+	row, open := split(ln.Text, c.Comma)
+	row.Line = ln.N
+	if row.Fault != "" && !open {
+		if texts := c.splitLoose(ln.Text); texts != nil {
+			return Row{Line: ln.N, Texts: texts}
 		}
 	}
 	if open {
@@ -79,93 +79,93 @@ func (c *csvRows) read(ln line) cells {
 
 // splitLoose cuts a row in which quotes inside quoted cells are not doubled. It is only sure where every cell is quoted and there
 // are as many as the header has.
-func (c *csvRows) splitLoose(text string) []string {
+func (c *CSV) splitLoose(text string) []string {
 	inner, begins := strings.CutPrefix(strings.TrimSpace(text), `"`)
 	inner, ends := strings.CutSuffix(inner, `"`)
-	if !begins || !ends || c.width < 2 {
+	if !begins || !ends || c.Width < 2 {
 		return nil
 	}
-	texts := strings.Split(inner, `"`+string(c.comma)+`"`)
-	if len(texts) != c.width {
+	texts := strings.Split(inner, `"`+string(c.Comma)+`"`)
+	if len(texts) != c.Width {
 		return nil
 	}
 	return texts
 }
 
 // columnAt is the column that byte i of a line lies in, quotes not considered.
-func (c *csvRows) columnAt(text string, i int) int {
-	return strings.Count(text[:max(i, 0)], string(c.comma))
+func (c *CSV) columnAt(text string, i int) int {
+	return strings.Count(text[:max(i, 0)], string(c.Comma))
 }
 
 // measure compares a row with the header's width: empty cells beyond it are trailing separators.
-func (c *csvRows) measure(row cells) cells {
-	if c.width == 0 || row.fault != "" {
+func (c *CSV) measure(row Row) Row {
+	if c.Width == 0 || row.Fault != "" {
 		return row
 	}
-	n := len(row.texts)
-	for n > c.width && strings.TrimSpace(row.texts[n-1]) == "" {
+	n := len(row.Texts)
+	for n > c.Width && strings.TrimSpace(row.Texts[n-1]) == "" {
 		n--
 	}
-	if n < c.width || n > c.full {
-		row.at, row.fault = min(n, c.width), fmt.Sprintf("%d columns where the header has %d", n, c.width)
+	if n < c.Width || n > c.Full {
+		row.At, row.Fault = min(n, c.Width), fmt.Sprintf("%d columns where the header has %d", n, c.Width)
 	}
-	row.texts = row.texts[:n]
+	row.Texts = row.Texts[:n]
 	return row
 }
 
 // join reads on where a quoted field does not end on its line. The lines that follow are put back, and only the first is
 // reported, unless all of them together are one whole row and none of them is one by itself.
-func (c *csvRows) join(first line, broken cells) cells {
-	broken.fault = "a quote is opened and not closed"
-	var more []line
-	text := first.text
+func (c *CSV) join(first Line, broken Row) Row {
+	broken.Fault = "a quote is opened and not closed"
+	var more []Line
+	text := first.Text
 	for len(more) < maxJoin && len(text) < maxJoinBytes {
-		ln, err := c.in.next()
+		ln, err := c.In.Next()
 		if err != nil {
 			break
 		}
 		more = append(more, ln)
-		text += "\n" + ln.text
-		row, open := split(text, c.comma)
-		if open && ln.fault == "" && !c.whole(ln.text) {
+		text += "\n" + ln.Text
+		row, open := split(text, c.Comma)
+		if open && ln.Fault == "" && !c.whole(ln.Text) {
 			continue
 		}
-		row.line = first.n
-		if row = c.measure(row); !open && row.fault == "" && !c.strayPair(first.text, ln.text) {
+		row.Line = first.N
+		if row = c.measure(row); !open && row.Fault == "" && !c.strayPair(first.Text, ln.Text) {
 			return row
 		}
 		break
 	}
-	c.in.putBack(more)
+	c.In.putBack(more)
 	return broken
 }
 
 // whole tells a line that is a row by itself.
-func (c *csvRows) whole(text string) bool {
-	row, open := split(text, c.comma)
-	return c.width > 1 && !open && c.measure(row).fault == "" && row.fault == ""
+func (c *CSV) whole(text string) bool {
+	row, open := split(text, c.Comma)
+	return c.Width > 1 && !open && c.measure(row).Fault == "" && row.Fault == ""
 }
 
 // strayPair tells two rows with one stray quote each from one row whose only quoted cell runs over lines.
-func (c *csvRows) strayPair(first, last string) bool {
+func (c *CSV) strayPair(first, last string) bool {
 	stray := func(text string) bool {
-		return strings.Count(text, `"`) == 1 && strings.Count(text, string(c.comma)) == c.width-1
+		return strings.Count(text, `"`) == 1 && strings.Count(text, string(c.Comma)) == c.Width-1
 	}
-	return c.width > 1 && stray(first) && stray(last)
+	return c.Width > 1 && stray(first) && stray(last)
 }
 
 // split cuts one row into cells. open tells that its last cell's quote is not closed.
-func split(text string, comma byte) (row cells, open bool) {
-	row.texts = make([]string, 0, 1+strings.Count(text, string(comma)))
+func split(text string, comma byte) (row Row, open bool) {
+	row.Texts = make([]string, 0, 1+strings.Count(text, string(comma)))
 	for {
 		cell, rest, state := cut(text, comma)
 		if state == cutStray || state == cutOpen {
-			row.at, row.fault = len(row.texts), "a quote that neither opens nor closes its cell"
+			row.At, row.Fault = len(row.Texts), "a quote that neither opens nor closes its cell"
 		}
 		if state == cutOpen {
 			return row, true
 		}
-		row.texts = append(row.texts, cell)
+		row.Texts = append(row.Texts, cell)
 		if state != cutMore {
 			return row, false
 		}
