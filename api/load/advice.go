@@ -70,7 +70,7 @@ func (e *HeaderError) Error() string {
 // check finds what the header lacks: columns that the map names, and columns without which no row can be written. A file
 // that names its records by id or external_id may leave everything else out; one of tickets by an external_id that the map
 // names, since a title that merely sounds like one may stand over the codes.
-func (ly *layout) check(src *Source) error {
+func (ly *layout) check(src *answers) error {
 	if err := ly.checkNames(src); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (ly *layout) mayBe(field string) (titles []string) {
 		return ly.ignored
 	}
 	for i, t := range ly.titles {
-		if p := &ly.profiles[i]; slices.Contains(ly.ignored, ly.nth(i)) && p.filled > 0 && 2*p.filled >= p.rows && p.mostly(p.codes) && !words.HasWord(words.PlainTitle(t), words.PlaceTitles) {
+		if p := &ly.profiles[i]; slices.Contains(ly.ignored, ly.nth(i)) && p.filled > 0 && 2*p.filled >= p.rows && p.mostly(codes) && !words.HasWord(words.PlainTitle(t), words.PlaceTitles) {
 			titles = append(titles, ly.nth(i))
 		}
 	}
@@ -134,7 +134,7 @@ func (ly *layout) unfit() string {
 }
 
 // checkNames finds columns that the flags name and that are not there.
-func (ly *layout) checkNames(src *Source) error {
+func (ly *layout) checkNames(src *answers) error {
 	for _, field := range sortedKeys(src.Map) {
 		if _, missing := ly.parts(src.Map[field]); missing != "" {
 			return fmt.Errorf("%w: --map %s=%s: the header in line %d has no such column%s",
@@ -150,7 +150,7 @@ func (ly *layout) checkNames(src *Source) error {
 }
 
 // ask decides in which order the dates of each column are written, and says what is still to be asked.
-func (ly *layout) ask(src *Source) error {
+func (ly *layout) ask(src *answers) error {
 	for _, f := range ly.feeds {
 		field := ly.form.Field(f.name)
 		if ly.profiles == nil || field == nil || !dated(field) {
@@ -172,7 +172,7 @@ func (ly *layout) ask(src *Source) error {
 }
 
 // chooseOrder decides in which order a column's dates are written, or asks.
-func (ly *layout) chooseOrder(field string, column int, src *Source) {
+func (ly *layout) chooseOrder(field string, column int, src *answers) {
 	order, why := ly.profiles[column].dates.Order()
 	switch {
 	case src.Dates != "":
@@ -193,7 +193,7 @@ func dated(f *record.Field) bool {
 	return false
 }
 
-func (ly *layout) missing(src *Source) (missing []string) {
+func (ly *layout) missing(src *answers) (missing []string) {
 	ticket := ly.form.Kind == record.Ticket
 	named := src.Map[kinds.ExternalID] != "" || ly.title(kinds.ExternalID) == kinds.ExternalID // and not by a title that sounds like it
 	if ly.fed(kinds.ID) || ly.fed(kinds.ExternalID) && (!ticket || named && src.Event != 0) {

@@ -13,7 +13,7 @@ import (
 // chooser gives the columns of a header to the fields.
 type chooser struct {
 	ly       *layout
-	src      *Source
+	src      *answers
 	origin   *origin
 	plains   []string // the titles in plain form
 	taken    []bool
@@ -207,17 +207,17 @@ func (c *chooser) fits(field string, column int) bool {
 	case f == nil || c.plains[column] == words.Plain(field):
 		return true // called by the very name
 	case slices.Contains(cells.PersonNames, field) && (ticket || field == kinds.FullName):
-		return p.mostly(p.letters) && !p.mostly(p.ats)
+		return p.mostly(letters) && !p.mostly(ats)
 	case field == kinds.Email:
-		return p.mostly(p.ats)
+		return p.mostly(ats)
 	case field == kinds.Church && isChurchTitle(c.plains[column]):
 		return true // by name
 	}
 	switch f.Type.(type) {
 	case record.Phone:
-		return p.mostly(p.digits) && !p.mostly(p.ats)
+		return p.mostly(digits) && !p.mostly(ats)
 	case record.Ref:
-		return p.mostly(p.whole)
+		return p.mostly(whole)
 	}
 	return true
 }

@@ -64,8 +64,8 @@ func (ly *layout) namesChurches(f *feed) bool {
 		return false
 	}
 	for _, i := range f.columns() {
-		whole := ly.profiles != nil && ly.profiles[i].whole == ly.profiles[i].studied
-		if isChurchTitle(words.PlainTitle(ly.titles[i])) || f.why == "--map" && !whole {
+		ids := ly.profiles != nil && ly.profiles[i].all(whole)
+		if isChurchTitle(words.PlainTitle(ly.titles[i])) || f.why == "--map" && !ids {
 			return true
 		}
 	}
@@ -100,7 +100,7 @@ func (c *churches) study(t *tableFile, columns []int) {
 	c.numbers = t.ly.origin == nothing
 	for _, i := range columns {
 		p := &t.ly.profiles[i]
-		c.numbers = c.numbers && p.whole == p.studied
+		c.numbers = c.numbers && p.all(whole)
 		for v := range p.counts {
 			id, ok := churchID(v)
 			c.foreign = c.foreign || ok && !c.ids[id]

@@ -13,8 +13,11 @@ import (
 // Whatever may decide who gets in is either understood or asked about: a column whose title or whose values speak of payment,
 // of a cancellation, of a block or of a ticket's validity is never passed over in silence.
 
+// admission finds the columns of a ticket list that decide who is admitted.
+type admission struct{ *chooser }
+
 // decide finds the columns of a ticket list that decide who gets in, and asks about those that may.
-func (c *chooser) decide() {
+func (c admission) decide() {
 	for i := range c.plains {
 		if c.taken[i] || c.plains[i] == "" && c.profiles == nil {
 			continue
@@ -35,7 +38,7 @@ func (c *chooser) decide() {
 }
 
 // askForRest asks about columns whose title is another field's and that no field took, if they say of somebody what keeps him out.
-func (c *chooser) askForRest() {
+func (c admission) askForRest() {
 	for i, title := range c.plains {
 		if c.profiles == nil || c.taken[i] || c.profiles[i].filled == 0 || !c.isKnown(title) {
 			continue
@@ -59,7 +62,7 @@ func (c *chooser) askForRest() {
 var validities = []string{"valid_from", "valid_until"}
 
 // saysOut tells a column of few values in which one is nothing but a state that keeps somebody out.
-func (c *chooser) saysOut(p *profile) bool {
+func (c admission) saysOut(p *profile) bool {
 	return p.share(func(v string) bool {
 		s := words.StateOf(v, c.src.States)
 		return s != "" && s != words.Severity[0]
@@ -67,7 +70,7 @@ func (c *chooser) saysOut(p *profile) bool {
 }
 
 // askForTypes asks about types of tickets whose name says that somebody is kept out: Adulto (cancelado).
-func (c *chooser) askForTypes() {
+func (c admission) askForTypes() {
 	if c.profiles == nil || len(c.src.OnlyTypes) > 0 {
 		return
 	}
@@ -97,7 +100,7 @@ func (c *chooser) askForTypes() {
 }
 
 // decides judges one column by its title and its values.
-func (c *chooser) decides(column int) (d decider, sure, ask bool) {
+func (c admission) decides(column int) (d decider, sure, ask bool) {
 	title := c.plains[column]
 	d = deciderOf(column, title)
 	own := d.state != "" || slices.Contains(words.Titles(kinds.State), title)
@@ -113,20 +116,20 @@ func (c *chooser) decides(column int) (d decider, sure, ask bool) {
 		return d, 2*known >= p.filled, 2*known < p.filled
 	case c.isKnown(title):
 		return d, false, false
-	case words.IsDebt(title) && p.numbers == p.studied:
+	case words.IsDebt(title) && p.all(numbers):
 		d.state, d.when = "unpaid", whenOwed
-		return d, p.below == 0, p.below > 0 // below zero may be a debt or a credit
-	case words.Begins(title, words.RefundTitles) && p.numbers == p.studied:
-		return d, false, p.numbers > p.zeros
-	case words.IsDebt(title) && p.letters > 0 && p.dates == (cells.Evidence{}), words.Tells(title),
-		words.Begins(title, words.PayTitles) && p.mostly(p.truths) && !words.Begins(title, words.MailTitles):
+		return d, p.has[below] == 0, p.has[below] > 0 // below zero may be a debt or a credit
+	case words.Begins(title, words.RefundTitles) && p.all(numbers):
+		return d, false, p.has[numbers] > p.has[zeros]
+	case words.IsDebt(title) && p.has[letters] > 0 && p.dates == (cells.Evidence{}), words.Tells(title),
+		words.Begins(title, words.PayTitles) && p.mostly(truths) && !words.Begins(title, words.MailTitles):
 		return c.decidesByValues(d, p)
 	}
-	return d, false, c.saysOut(p) || 2*p.telling >= p.studied || p.outs > 0 && c.origin == nothing
+	return d, false, c.saysOut(p) || 2*p.has[telling] >= p.studied || p.has[outs] > 0 && c.origin == nothing
 }
 
 // decidesByValues judges a column whose title speaks of who gets in, but is none that is known.
-func (c *chooser) decidesByValues(d decider, p *profile) (_ decider, sure, ask bool) {
+func (c admission) decidesByValues(d decider, p *profile) (_ decider, sure, ask bool) {
 	known := p.share(func(v string) bool { return words.StateOf(v, c.src.States) != "" })
 	title := c.plains[d.column]
 	dated := p.dates != cells.Evidence{} || p.samples[0] != "" && cells.IsDated(p.samples[0])
@@ -136,25 +139,25 @@ func (c *chooser) decidesByValues(d decider, p *profile) (_ decider, sure, ask b
 		return d, true, false
 	case dated && pays, pays && p.isAmounts():
 		return d, false, false // when and how much, not whether: see askForPayments
-	case dated, p.mostly(p.truths), words.HasPhrase(title, words.TellingPhrases):
+	case dated, p.mostly(truths), words.HasPhrase(title, words.TellingPhrases):
 		return d, false, true
 	case p.isNumbering():
 		return d, false, false
 	case p.counts == nil:
-		return d, false, 2*p.telling >= p.studied || p.outs > 0
+		return d, false, 2*p.has[telling] >= p.studied || p.has[outs] > 0
 	}
 	return d, false, true
 }
 
 // isKnown tells a title that names another field of a ticket as nobody would call a state.
-func (c *chooser) isKnown(title string) bool {
+func (c admission) isKnown(title string) bool {
 	return slices.ContainsFunc(c.ly.form.Known(), func(field string) bool {
 		return field != kinds.State && slices.Contains(words.Titles(field), title)
 	}) || words.IsCheckin(title)
 }
 
 // isPlace tells the state of an address: by its values, or by its neighbours where its values are no states of a ticket.
-func (c *chooser) isPlace(column int) bool {
+func (c admission) isPlace(column int) bool {
 	p, title := &c.profiles[column], c.plains[column]
 	if !words.HasWord(title, []string{"state", "estado", "uf"}) || strings.Contains(title, " ") && slices.Contains(words.Titles(kinds.State), title) {
 		return false
@@ -176,7 +179,7 @@ func (c *chooser) isPlace(column int) bool {
 }
 
 // askForPayments asks about dates and amounts of payments that not every row has, where nothing else says who has paid.
-func (c *chooser) askForPayments() {
+func (c admission) askForPayments() {
 	if c.profiles == nil {
 		return
 	}
@@ -186,11 +189,11 @@ func (c *chooser) askForPayments() {
 			continue
 		}
 		blank := p.rows - p.filled
-		none, pays := blank+p.zeros, words.Begins(title, words.PayTitles)
+		none, pays := blank+p.has[zeros], words.Begins(title, words.PayTitles)
 		switch {
 		case pays && blank > 0 && (words.HasWord(title, words.DateTitles) || cells.IsDated(p.samples[0])),
 			pays && p.isAmounts() && none > 0 && none < p.rows,
-			words.HasWord(title, words.AmountTitles) && p.numbers == p.studied && p.below > 0: // money that was given back
+			words.HasWord(title, words.AmountTitles) && p.all(numbers) && p.has[below] > 0: // money that was given back
 			c.ly.questions = append(c.ly.questions, c.question(i))
 			c.taken[i] = true
 		}
@@ -234,7 +237,7 @@ func valueText(v string) string {
 }
 
 // question asks what a column means for who gets in.
-func (c *chooser) question(column int) *Question {
+func (c admission) question(column int) *Question {
 	name, p := c.ly.nth(column), &c.profiles[column]
 	q := &Question{Column: name, Text: "may decide who gets in and is not understood", Values: p.values()}
 	if blank := p.rows - p.filled; blank > 0 && q.Values != nil {
@@ -258,6 +261,19 @@ func (c *chooser) question(column int) *Question {
 		q.More, q.Values = len(q.Values)-maxAsked, q.Values[:maxAsked]
 	}
 	return q
+}
+
+// askMember asks about a member of NDJSON lines that no table of fields has, if its name or its values may decide on admission.
+func askMember(name string, p *profile, src *answers) (*Question, bool) {
+	c := admission{&chooser{ly: &layout{header: header{titles: []string{name}}}, src: src, profiles: []profile{*p}}}
+	known := p.share(func(v string) bool {
+		return words.StateOf(v, src.States) != "" || words.Begins(words.Plain(v), words.TellingValues)
+	})
+	title := words.Plain(name)
+	if p.counts == nil || !words.Tells(title) && !words.IsDebt(title) && !words.Begins(title, words.TellingTitles) && 2*known < p.filled && !c.saysOut(p) {
+		return nil, false
+	}
+	return c.question(0), true
 }
 
 // Questions are several at once.

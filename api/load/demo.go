@@ -71,7 +71,7 @@ func fill(ctx context.Context, s *kv.Store, p kv.Principal, d *demo, progress fu
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	im := &importer{
-		ctx: ctx, cancel: cancel, store: s, who: p, in: d, progress: progress, total: int64(d.total()),
+		writer: writer{store: s, who: p}, ctx: ctx, cancel: cancel, in: d, progress: progress, total: int64(d.total()),
 		maker: maker{zone: s.Zone()}, ready: make(chan *batch, writers), done: make(chan *batch, writers),
 	}
 	im.run()

@@ -44,7 +44,7 @@ var unitNames = []string{"Sede", "Campo missionário"}
 var eventNames = []string{"Noite de Louvor", "Congresso da Colheita", "Retiro de Verão", "Festa das Nações", "Encontro de Casais",
 	"Semana da Família", "Acampamento de Jovens", "Concerto de Natal", "Seminário de Líderes", "Almoço da Primavera"}
 
-var ticketTypes = []string{"Adulto", "Adulto", "Adulto", "Meia", "Criança", "Voluntário"}
+var typesDrawn = []string{"Adulto", "Adulto", "Adulto", "Meia", "Criança", "Voluntário"}
 
 // ticketStates are drawn with these chances in a hundred; valid is the rest.
 var ticketStates = []struct {

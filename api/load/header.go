@@ -23,13 +23,30 @@ type feed struct {
 
 func (f *feed) columns() []int { return slices.Concat(f.parts...) }
 
+// answers are what the operator says of a table: the flags that answer questions.
+type answers struct {
+	From      string            // the system that wrote the file; "" = known by its titles, "none" = none
+	Map       map[string]string // field → column, by its title, "Title#2" or "#3"; several with + between them
+	Ignore    []string          // columns that are not read
+	States    map[string]string // word, in plain form → state of a ticket
+	Dates     string            // dmy, mdy or ymd; "" = as the dates of each column show
+	OnlyTypes []string          // the types of tickets that are taken; nil = all
+	Event     int64             // of all rows; 0 = a column names it
+	Checkins  bool              // used tickets are checked in
+}
+
+// header is the row of titles.
+type header struct {
+	row    sheet.Row
+	line   int
+	titles []string
+	full   int // columns of the row, untitled ones at its end too
+}
+
 // layout says which column of a table feeds which field.
 type layout struct {
-	form      kinds.Form
-	header    sheet.Row
-	line      int
-	titles    []string
-	full      int // columns of the header row, untitled ones at its end too
+	form kinds.Form
+	header
 	origin    *origin
 	feeds     []feed
 	deciders  []decider // the columns that say a ticket's state
@@ -43,7 +60,7 @@ type layout struct {
 }
 
 // findHeader picks the row that names the most fields, the first of equals, and lays the columns out; nil where none names any.
-func findHeader(top []sheet.Row, f kinds.Form, src *Source) *layout {
+func findHeader(top []sheet.Row, f kinds.Form, src *answers) *layout {
 	var best *layout
 	for _, row := range top {
 		if row.Fault != "" {
@@ -67,8 +84,8 @@ func (ly *layout) named() int { return len(ly.feeds) + len(ly.deciders) + len(ly
 
 // lay gives each field its columns: those that the map names, those of the origin, and those whose title ranks best among the
 // field's words and whose values do not speak against it. Without profiles the titles alone count.
-func lay(row sheet.Row, f kinds.Form, src *Source, profiles []profile) *layout {
-	ly := &layout{form: f, header: row, line: row.Line, titles: trimRight(row.Texts), full: len(row.Texts), profiles: profiles, orders: map[string]cells.Order{}}
+func lay(row sheet.Row, f kinds.Form, src *answers, profiles []profile) *layout {
+	ly := &layout{form: f, header: header{row, row.Line, trimRight(row.Texts), len(row.Texts)}, profiles: profiles, orders: map[string]cells.Order{}}
 	for len(ly.titles) < len(profiles) { // what stands beyond the titles may decide too
 		ly.titles = append(ly.titles, "")
 	}
@@ -84,18 +101,19 @@ func lay(row sheet.Row, f kinds.Form, src *Source, profiles []profile) *layout {
 		ly.origin = ownOrigin
 	}
 	c.origin = ly.origin
+	by := admission{c}
 	c.takeMapped()
 	c.takeOwn()
 	c.takeOrigin()
 	if f.Kind == record.Ticket {
 		c.takeCheckins()
-		c.decide()
+		by.decide()
 	}
 	c.takeByTitle()
 	c.joinNames()
 	if f.Kind == record.Ticket {
-		c.askForTypes()
-		c.askForRest()
+		by.askForTypes()
+		by.askForRest()
 	}
 	for i, t := range ly.titles {
 		if !c.taken[i] && t != "" && (profiles == nil || profiles[i].filled > 0) {
@@ -117,21 +135,21 @@ func trimRight(texts []string) []string {
 }
 
 // find answers the columns that a map names: all of one title, the second of one title ("Nome#2"), or the n-th of all ("#3").
-func (ly *layout) find(name string) []int {
-	columns := ly.titled(name)
+func (h *header) find(name string) []int {
+	columns := h.titled(name)
 	base, number, ok := cutAfter(name, "#")
 	n, err := strconv.Atoi(number)
 	if len(columns) > 0 || !ok || err != nil || n < 1 {
 		return columns
 	}
 	if base != "" {
-		columns = ly.titled(base)
+		columns = h.titled(base)
 		if n > len(columns) {
 			return nil
 		}
 		return columns[n-1 : n]
 	}
-	if n > len(ly.titles) {
+	if n > len(h.titles) {
 		return nil
 	}
 	return []int{n - 1}
@@ -139,12 +157,12 @@ func (ly *layout) find(name string) []int {
 
 // parts are the columns that a map names: one column, or several to be joined, "First Name"+"Last Name"; missing is one that is
 // not there.
-func (ly *layout) parts(name string) (parts [][]int, missing string) {
-	if columns := ly.find(unquoted(name)); len(columns) > 0 {
+func (h *header) parts(name string) (parts [][]int, missing string) {
+	if columns := h.find(unquoted(name)); len(columns) > 0 {
 		return [][]int{columns}, ""
 	}
 	for one := range strings.SplitSeq(name, "+") {
-		columns := ly.find(unquoted(one))
+		columns := h.find(unquoted(one))
 		if len(columns) == 0 {
 			return nil, unquoted(one)
 		}
@@ -170,8 +188,8 @@ func cutAfter(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-func (ly *layout) titled(title string) (columns []int) {
-	for i, t := range ly.titles {
+func (h *header) titled(title string) (columns []int) {
+	for i, t := range h.titles {
 		if t != "" && words.PlainTitle(t) == words.PlainTitle(title) {
 			columns = append(columns, i)
 		}
@@ -180,12 +198,20 @@ func (ly *layout) titled(title string) (columns []int) {
 }
 
 // nth is the name by which a map means a column: its title, or one of several of a title, "Nome#2".
-func (ly *layout) nth(column int) string {
-	alike := ly.titled(ly.column(column))
+func (h *header) nth(column int) string {
+	alike := h.titled(h.column(column))
 	if len(alike) < 2 {
-		return ly.column(column)
+		return h.column(column)
 	}
-	return ly.titles[column] + "#" + strconv.Itoa(slices.Index(alike, column)+1)
+	return h.titles[column] + "#" + strconv.Itoa(slices.Index(alike, column)+1)
+}
+
+// column is a column's title, or its number where it has none.
+func (h *header) column(i int) string {
+	if i < len(h.titles) && h.titles[i] != "" {
+		return h.titles[i]
+	}
+	return "#" + strconv.Itoa(i+1)
 }
 
 // fed tells whether a column gives the field.
@@ -207,12 +233,4 @@ func (ly *layout) title(field string) string {
 		return ly.column(ly.deciders[0].column)
 	}
 	return field
-}
-
-// column is a column's title, or its number where it has none.
-func (ly *layout) column(i int) string {
-	if i < len(ly.titles) && ly.titles[i] != "" {
-		return ly.titles[i]
-	}
-	return "#" + strconv.Itoa(i+1)
 }

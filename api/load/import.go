@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,8 @@ type Source struct {
 	Yes       bool              // write also what somebody should look at first
 	DryRun    bool              // decide everything, write nothing
 
-	zone *time.Location // Zone, or the store's
+	zone    *time.Location // Zone, or the store's
+	answers answers
 }
 
 // writers is how many batches are in flight: the store commits together what waits together, and the more rows share a
@@ -101,7 +103,7 @@ func (s *Source) run(ctx context.Context, store *kv.Store, p kv.Principal, in fi
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	im := &importer{
-		ctx: ctx, cancel: cancel, store: store, who: p, dry: s.DryRun, checkins: s.Checkins, in: rows, progress: progress,
+		writer: writer{store, p, s.DryRun, s.Checkins}, ctx: ctx, cancel: cancel, in: rows, progress: progress,
 		maker: maker{event: s.Event, zone: s.zone, seen: newSeen(s.DryRun), named: contents{}},
 		ready: make(chan *batch, writers), done: make(chan *batch, writers),
 	}
@@ -129,8 +131,12 @@ func (s *Source) check(store *kv.Store) error {
 	if !cells.Order(s.Dates).Known() {
 		return fmt.Errorf("%w: --dates %s: dmy, mdy or ymd is wanted", ErrUsage, s.Dates)
 	}
-	if err := s.checkStates(); err != nil || s.Kind == "" {
+	if err := s.checkStates(); err != nil {
 		return err
+	}
+	s.answers = answers{From: s.From, Map: s.Map, Ignore: s.Ignore, States: s.States, Dates: s.Dates, OnlyTypes: s.OnlyTypes, Event: s.Event, Checkins: s.Checkins}
+	if s.Kind == "" {
+		return nil
 	}
 	f, err := kinds.Of(s.Kind)
 	if err == nil && s.Event != 0 && f.Field(kinds.Event) == nil {
@@ -170,12 +176,9 @@ func (s *Source) checkEvent(store *kv.Store, p kv.Principal) error {
 
 // importer is one import at work: one goroutine reads and parses, several write, one counts.
 type importer struct {
+	writer
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	store    *kv.Store
-	who      kv.Principal
-	dry      bool
-	checkins bool        // whoever has come in is checked in
 	alike    *lookalikes // nil = nobody looks like anybody
 	in       drafts
 	maker    maker
@@ -184,6 +187,14 @@ type importer struct {
 	ready    chan *batch
 	done     chan *batch
 	report   Report
+}
+
+// writer writes rows to the store.
+type writer struct {
+	store    *kv.Store
+	who      kv.Principal
+	dry      bool // nothing is written
+	checkins bool // tickets that the file says were used are checked in
 }
 
 // batch is up to kv.MaxRows rows of one kind and the rejected ones that stand between them.
@@ -201,7 +212,11 @@ func (im *importer) run() {
 	for range writers {
 		wg.Go(func() {
 			for b := range im.ready {
-				im.write(b)
+				if b.failed = im.ctx.Err() != nil; !b.failed {
+					if err := im.write(b); err != nil {
+						im.cancel(err)
+					}
+				}
 				b.after.Done()
 				im.done <- b
 			}
@@ -281,47 +296,40 @@ func (b *batch) kind() *record.Kind {
 	return b.rows[0].Kind
 }
 
-// write hands a batch to the store, unless the import has ended.
-func (im *importer) write(b *batch) {
-	if im.ctx.Err() != nil {
-		b.failed = true
-		return
-	}
+// write hands a batch to the store.
+func (w *writer) write(b *batch) error {
 	if len(b.rows) == 0 {
-		return
+		return nil
 	}
-	results, err := im.store.Upsert(im.who, b.rows, im.dry)
+	results, err := w.store.Upsert(w.who, b.rows, w.dry)
 	if err != nil {
 		b.failed = true
-		im.cancel(err)
-		return
+		return err
 	}
-	i := 0
 	for _, it := range b.items {
-		if it.rejected == nil {
-			it.fate, it.err = results[i].Fate, results[i].Err
-			i++
-			if im.checkins && !im.dry && it.entered && it.fate != kv.Rejected {
-				im.admit(it)
-			}
+		if it.rejected != nil {
+			continue
+		}
+		it.fate, it.err = results[0].Fate, results[0].Err
+		results = results[1:]
+		if w.checkins && !w.dry && it.entered && it.fate != kv.Rejected {
+			err = cmp.Or(err, w.admit(it))
 		}
 	}
+	return err
 }
 
 // admit checks a ticket in that was used by what the file says. The same file again repeats the first answer.
-func (im *importer) admit(it *item) {
+func (w *writer) admit(it *item) error {
 	code, state := text(it.row.Patch, kinds.Code), text(it.row.Patch, kinds.State)
 	event, _ := it.row.Patch.Value(kinds.Event)
 	id, ok := record.ParseInt(string(event))
 	if !ok || code == "" || state != "" && state != words.Severity[0] {
-		return
+		return nil
 	}
-	d, err := im.store.CheckIn(im.who, kv.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + string(event) + " " + code, At: it.at})
-	if err != nil {
-		im.cancel(err)
-		return
-	}
-	it.admitted = d.Outcome == kv.Admitted && !d.Replayed
+	d, err := w.store.CheckIn(w.who, kv.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + string(event) + " " + code, At: it.at})
+	it.admitted = err == nil && d.Outcome == kv.Admitted && !d.Replayed
+	return err
 }
 
 // collect counts the batches in the order of the file.

@@ -60,14 +60,8 @@ func openNDJSON(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 	}
 	var asked Questions
 	for _, name := range sortedKeys(n.asked) {
-		p := n.asked[name]
-		c := &chooser{ly: &layout{titles: []string{name}}, src: src, profiles: []profile{*p}}
-		known := p.share(func(v string) bool {
-			return words.StateOf(v, src.States) != "" || words.Begins(words.Plain(v), words.TellingValues)
-		})
-		title := words.Plain(name)
-		if p.counts != nil && (words.Tells(title) || words.IsDebt(title) || words.Begins(title, words.TellingTitles) || 2*known >= p.filled || c.saysOut(p)) {
-			asked = append(asked, c.question(0))
+		if q, ask := askMember(name, n.asked[name], &src.answers); ask {
+			asked = append(asked, q)
 		}
 	}
 	if len(asked) > 0 {

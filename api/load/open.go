@@ -99,7 +99,7 @@ func openCSV(ctx context.Context, sp *sheet.Spool, in *sheet.Lines, src *Source)
 		if wide := slices.MaxFunc(append(top, sheet.Row{}), func(a, b sheet.Row) int { return len(a.Texts) - len(b.Texts) }); len(wide.Texts) > sheet.MaxColumns {
 			return nil, tooWide(wide.Line, len(wide.Texts))
 		}
-		ly := findHeader(top, f, src)
+		ly := findHeader(top, f, &src.answers)
 		if ly != nil && (best == nil || ly.named() > best.named()) {
 			best, comma = ly, c
 		}
@@ -117,7 +117,7 @@ func openCSV(ctx context.Context, sp *sheet.Spool, in *sheet.Lines, src *Source)
 		if err := sheet.SkipTo(rows, ly.line); err != nil {
 			return nil, errors.Join(err, closer.Close())
 		}
-		rows.Width, rows.Full = len(trimRight(ly.header.Texts)), ly.full
+		rows.Width, rows.Full = len(trimRight(ly.row.Texts)), ly.full
 		return rows, nil
 	})
 }

@@ -95,18 +95,18 @@ func openPretix(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 	}
 	rows, types, test := export.table(len(src.OnlyTypes) == 0)
 	own := *src
-	own.From = "pretix-json"
-	ly := lay(sheet.Row{Texts: pretixTitles}, f, &own, nil)
+	own.answers.From = "pretix-json"
+	ly := lay(sheet.Row{Texts: pretixTitles}, f, &own.answers, nil)
 	t, err := newTableFile(ctx, &own, ly, func(*layout) (sheet.Rows, error) { return &memoryTable{rows: rows}, nil })
 	if err != nil {
 		return nil, err
 	}
-	if t.only == nil {
+	if t.types.only == nil {
 		for _, name := range sortedKeys(types) {
-			t.types = append(t.types, types[name])
+			t.types.all = append(t.types.all, types[name])
 		}
 	}
-	t.test = test
+	t.types.test = test
 	return t, nil
 }
 

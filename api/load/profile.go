@@ -19,25 +19,33 @@ const (
 	maxSample   = 40 // characters of a sample
 )
 
+// trait is something that a cell may be. A profile counts the cells of each.
+type trait byte
+
+const (
+	letters trait = iota // it has a letter
+	digits               // it has a digit
+	ats                  // it has an @
+	codes                // it may be a code
+	truths               // yes or no
+	whole                // an integer
+	long                 // an integer of more than two digits
+	numbers              // an amount
+	zeros                // an amount of nothing
+	below                // an amount below zero
+	telling              // it begins as words for states do
+	outs                 // it has a word that refuses admission
+	traits               // how many there are
+)
+
 // profile is what the cells of one column look like.
 type profile struct {
 	rows    int
 	filled  int
-	studied int            // filled cells that the counts below are about
+	studied int            // filled cells that has is about
 	counts  map[string]int // by value; nil where there are more than maxDistinct
 	samples []string       // the first values, as people see them
-	letters int            // cells with a letter
-	digits  int            // cells with a digit
-	ats     int            // cells with an @
-	codes   int            // cells that may be a code
-	truths  int            // yes or no
-	whole   int            // integers
-	numbers int            // amounts
-	zeros   int            // of these, those of nothing
-	below   int            // and those below zero
-	long    int            // whole numbers of more than two digits
-	telling int            // cells that begin as words for states do
-	outs    int            // cells with a word that keeps somebody out
+	has     [traits]int
 	dates   cells.Evidence
 	unique  map[uint64]struct{} // the different values, of columns that may hold codes
 }
@@ -114,41 +122,25 @@ func (p *profile) add(cell string, seed maphash.Seed) {
 
 func (p *profile) study(cell string) {
 	p.studied++
-	if strings.ContainsFunc(cell, unicode.IsLetter) {
-		p.letters++
-	}
-	if strings.ContainsFunc(cell, unicode.IsDigit) {
-		p.digits++
-	}
-	if strings.Contains(cell, "@") {
-		p.ats++
-	}
-	if codeLike(cell) {
-		p.codes++
-	}
 	text := words.Plain(cell)
-	if words.Truths[text] != "" || text == "" && words.TruthOf(cell) != "" {
-		p.truths++
-	}
-	if words.Begins(text, words.TellingValues) {
-		p.telling++
-	}
-	if words.KeepsOut(text) {
-		p.outs++
-	}
-	if strings.Trim(cell, "0123456789") == "" {
-		p.whole++
-		if len(cell) > 2 {
-			p.long++
-		}
-	}
-	if sign, ok := cells.SignOf(cell); ok {
-		p.numbers++
-		switch {
-		case sign == 0:
-			p.zeros++
-		case sign < 0:
-			p.below++
+	sign, isNumber := cells.SignOf(cell)
+	isWhole := strings.Trim(cell, "0123456789") == ""
+	for t, is := range [traits]bool{
+		letters: strings.ContainsFunc(cell, unicode.IsLetter),
+		digits:  strings.ContainsFunc(cell, unicode.IsDigit),
+		ats:     strings.Contains(cell, "@"),
+		codes:   codeLike(cell),
+		truths:  words.Truths[text] != "" || text == "" && words.TruthOf(cell) != "",
+		whole:   isWhole,
+		long:    isWhole && len(cell) > 2,
+		numbers: isNumber,
+		zeros:   isNumber && sign == 0,
+		below:   isNumber && sign < 0,
+		telling: words.Begins(text, words.TellingValues),
+		outs:    words.KeepsOut(text),
+	} {
+		if is {
+			p.has[t]++
 		}
 	}
 }
@@ -174,17 +166,20 @@ func sample(cell string) string {
 	return cell
 }
 
-// mostly tells whether a count is true of more than half of the cells that were looked at.
-func (p *profile) mostly(n int) bool { return 2*n > p.studied }
+// mostly tells whether more than half of the cells that were looked at have a trait.
+func (p *profile) mostly(t trait) bool { return 2*p.has[t] > p.studied }
+
+// all tells whether all of them have it.
+func (p *profile) all(t trait) bool { return p.has[t] == p.studied }
 
 // isAmounts tells numbers that are no short codes, 1, 2, 3.
 func (p *profile) isAmounts() bool {
-	return p.numbers == p.studied && (p.whole < p.numbers || p.long > 0)
+	return p.all(numbers) && (p.has[whole] < p.has[numbers] || p.has[long] > 0)
 }
 
 // isNumbering tells a column in which every row has a number or code of its own.
 func (p *profile) isNumbering() bool {
-	return p.filled == p.rows && p.filled > 3 && p.mostly(p.codes) && p.mostly(p.digits) && (p.counts == nil || len(p.counts) == p.filled)
+	return p.filled == p.rows && p.filled > 3 && p.mostly(codes) && p.mostly(digits) && (p.counts == nil || len(p.counts) == p.filled)
 }
 
 // Value is one value of a column and in how many rows it stands.
@@ -219,5 +214,5 @@ func (p *profile) share(is func(value string) bool) (n int) {
 // isCodes tells whether a column can hold the codes of tickets: it is filled, its values differ, and they look like codes.
 func (p *profile) isCodes() bool {
 	return p.filled == 0 || 2*p.filled >= p.rows && 2*len(p.unique) > p.filled && (p.filled < 20 || 10*len(p.unique) >= 9*p.filled) &&
-		p.mostly(p.codes)
+		p.mostly(codes)
 }

@@ -30,26 +30,25 @@ type Rejection struct {
 	Reason string `json:"reason"`
 }
 
-// Report is what became of a file's rows, or would become of them, and how the file was read.
+// Report is what became of a file's rows, or would become of them, and how the file was read: the wire form of design.md §6.
 type Report struct {
-	Created   int
-	Updated   int
-	Unchanged int
-	Rejected  []Rejection // by line; the first 10,000
-	More      int         // rows that were rejected beyond those
-	Reasons   []Reason    // of all of them, each once
-	Ignored   []string    // columns that were not read
-	Warnings  []string
-
-	Source    string   // the system that wrote the file; "" = none that is known
-	Columns   []Column // of a table
-	States    map[string]int
-	Types     []Type // of tickets, where they were counted
-	LeftOut   int    // rows of types that were not wanted
-	Entered   int    // tickets that the file says were used
-	Admitted  int    // of these, those that were checked in
-	LooksLike []Alike
-	MoreAlike int
+	Created   int            `json:"created"`
+	Updated   int            `json:"updated"`
+	Unchanged int            `json:"unchanged"`
+	Rejected  []Rejection    `json:"rejected"`                // by line; the first 10,000
+	More      int            `json:"rejected_more,omitempty"` // rows that were rejected beyond those
+	Reasons   []Reason       `json:"reasons,omitempty"`       // of all of them, each once
+	Ignored   []string       `json:"ignored_columns,omitempty"`
+	Warnings  []string       `json:"warnings,omitempty"`
+	Source    string         `json:"source,omitempty"`  // the system that wrote the file; "" = none that is known
+	Columns   []Column       `json:"columns,omitempty"` // of a table
+	States    map[string]int `json:"states,omitempty"`
+	Types     []Type         `json:"types,omitempty"`      // of tickets, where they were counted
+	LeftOut   int            `json:"left_out,omitempty"`   // rows of types that were not wanted
+	Entered   int            `json:"checked_in,omitempty"` // tickets that the file says were used
+	Admitted  int            `json:"admitted,omitempty"`   // of these, those that were checked in
+	LooksLike []Alike        `json:"looks_like,omitempty"`
+	MoreAlike int            `json:"looks_like_more,omitempty"`
 }
 
 // Column is one field of a table and where it comes from.
@@ -117,31 +116,13 @@ func (r *Report) alike(one Alike) {
 	r.LooksLike = append(r.LooksLike, one)
 }
 
-// MarshalJSON writes the shape of design.md §6; what is beyond the list only where there is any.
+// MarshalJSON writes an empty list of rejections as a list, also where package json of the standard library is used.
 func (r Report) MarshalJSON() ([]byte, error) {
+	type shape Report
 	if r.Rejected == nil {
 		r.Rejected = []Rejection{}
 	}
-	return json.Marshal(struct {
-		Created   int            `json:"created"`
-		Updated   int            `json:"updated"`
-		Unchanged int            `json:"unchanged"`
-		Rejected  []Rejection    `json:"rejected"`
-		More      int            `json:"rejected_more,omitempty"`
-		Reasons   []Reason       `json:"reasons,omitempty"`
-		Ignored   []string       `json:"ignored_columns,omitempty"`
-		Warnings  []string       `json:"warnings,omitempty"`
-		Source    string         `json:"source,omitempty"`
-		Columns   []Column       `json:"columns,omitempty"`
-		States    map[string]int `json:"states,omitempty"`
-		Types     []Type         `json:"types,omitempty"`
-		LeftOut   int            `json:"left_out,omitempty"`
-		Entered   int            `json:"checked_in,omitempty"`
-		Admitted  int            `json:"admitted,omitempty"`
-		LooksLike []Alike        `json:"looks_like,omitempty"`
-		MoreAlike int            `json:"looks_like_more,omitempty"`
-	}{r.Created, r.Updated, r.Unchanged, r.Rejected, r.More, r.Reasons, r.Ignored, r.Warnings,
-		r.Source, r.Columns, r.States, r.Types, r.LeftOut, r.Entered, r.Admitted, r.LooksLike, r.MoreAlike})
+	return json.Marshal(shape(r))
 }
 
 // count notes the fate of one row.

@@ -20,11 +20,9 @@ type tableFile struct {
 	ctx      context.Context
 	ly       *layout
 	src      *Source
-	only     []string // the types that are taken, in plain form; nil = all
-	types    []Type
+	types    ticketTypes
 	rows     int
 	headings []heading
-	test     int // tickets of a trial that were left out
 	cells    cells.Reader
 	twice    contradictions
 	known    *churches                            // nil = no column names churches
@@ -47,8 +45,8 @@ func newTableFile(ctx context.Context, src *Source, ly *layout, start func(ly *l
 	for i := range p.columns {
 		t.rows = max(t.rows, p.columns[i].rows)
 	}
-	t.ly = lay(ly.header, ly.form, src, p.columns)
-	if err := t.ly.check(src); err != nil {
+	t.ly = lay(ly.row, ly.form, &src.answers, p.columns)
+	if err := t.ly.check(&src.answers); err != nil {
 		return nil, err
 	}
 	for _, step := range []func() error{t.checkHeadings, t.chooseTypes, t.contradict} {
@@ -94,125 +92,12 @@ func (t *tableFile) drafts() (drafts, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &tableDrafts{rows: rows, ly: t.ly, only: t.only, twice: t.twice, cells: t.cells, known: t.known, zone: t.src.zone}
+	d := &tableDrafts{rows: rows, ly: t.ly, only: t.types.only, twice: t.twice, cells: t.cells, known: t.known, zone: t.src.zone}
 	d.cells.Words = map[string]string{}
 	return d, nil
 }
 
 func (t *tableFile) close() error { return t.end() }
-
-// Type is a type of tickets in a list: how many there are, and how many of them name their holder.
-type Type struct {
-	Name  string `json:"name"`
-	Count int    `json:"count"`
-	Named int    `json:"named"`
-	Left  bool   `json:"left_out,omitempty"`
-}
-
-// chooseTypes counts the types of tickets, and asks which are meant where some are hardly admissions: in a shop's list a T-shirt
-// is a position like any other, but nobody is named on it, or its name says so. Where all are goods, as at a dinner, nothing is asked.
-func (t *tableFile) chooseTypes() error {
-	if !t.ly.fed(kinds.Type) {
-		if len(t.src.OnlyTypes) > 0 {
-			return fmt.Errorf("%w: --only-type: the list has no column for the type; --map 'type=…' names it", ErrUsage)
-		}
-		return nil
-	}
-	if !t.ly.origin.types && len(t.src.OnlyTypes) == 0 && !t.mayHoldGoods() {
-		return nil
-	}
-	if err := t.countTypes(); err != nil {
-		return err
-	}
-	var names []string
-	for _, one := range t.types {
-		names = append(names, one.Name)
-	}
-	for _, only := range typeNames(t.src.OnlyTypes, names) {
-		if !slices.ContainsFunc(names, func(n string) bool { return words.Plain(n) == words.Plain(only) }) {
-			return fmt.Errorf("%w: --only-type %s: the list has no such type%s; it has %s", ErrUsage, only, words.DidYouMean(only, names), record.Listed(names))
-		}
-		t.only = append(t.only, words.Plain(only))
-	}
-	if t.only == nil {
-		return t.askForTypes()
-	}
-	for i := range t.types {
-		t.types[i].Left = !slices.Contains(t.only, words.Plain(t.types[i].Name))
-	}
-	return nil
-}
-
-// mayHoldGoods tells a list in which some rows name nobody, or a type is called as goods are.
-func (t *tableFile) mayHoldGoods() bool {
-	for _, f := range t.ly.feeds {
-		if len(f.parts) != 1 || len(f.parts[0]) != 1 {
-			continue
-		}
-		p := &t.ly.profiles[f.parts[0][0]]
-		if f.name == kinds.HolderName && p.filled < p.rows || f.name == kinds.Type && p.share(words.IsGoods) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// typeNames are the types that --only-type names, each by itself or several between commas.
-func typeNames(flags, known []string) (out []string) {
-	for _, flag := range flags {
-		if slices.ContainsFunc(known, func(n string) bool { return words.Plain(n) == words.Plain(flag) }) {
-			out = append(out, flag)
-			continue
-		}
-		for one := range strings.SplitSeq(flag, ",") {
-			out = append(out, strings.TrimSpace(one))
-		}
-	}
-	return out
-}
-
-func (t *tableFile) countTypes() error {
-	at := map[string]int{}
-	return t.each(func(row sheet.Row) {
-		name := t.ly.cell(kinds.Type, row.Texts)
-		i, ok := at[name]
-		if !ok {
-			if len(t.types) == maxDistinct {
-				return
-			}
-			i = len(t.types)
-			at[name], t.types = i, append(t.types, Type{Name: name})
-		}
-		t.types[i].Count++
-		if t.ly.cell(kinds.HolderName, row.Texts) != "" {
-			t.types[i].Named++
-		}
-	})
-}
-
-func (t *tableFile) askForTypes() error {
-	var named, others []string
-	var values []Value
-	names := slices.ContainsFunc(t.types, func(one Type) bool { return one.Named > 0 })
-	for _, one := range t.types {
-		if (one.Named > 0 || !names) && !words.IsGoods(one.Name) {
-			named = append(named, one.Name)
-			continue
-		}
-		others = append(others, one.Name)
-		values = append(values, Value{one.Name, one.Count})
-	}
-	if len(named) == 0 || len(others) == 0 {
-		return nil
-	}
-	return Questions{{
-		Column: t.ly.title(kinds.Type), Text: "has products on which nobody is named, or that are called as goods are: they may be no admissions", Values: values,
-		Flags: []string{
-			fmt.Sprintf("--only-type '%s' to leave them out", strings.Join(named, ",")),
-			fmt.Sprintf("--only-type '%s' to let them in", strings.Join(append(named, others...), ",")),
-		},
-	}}
-}
 
 // mayBeAlike tells a list of people by which somebody may be recognised.
 func (t *tableFile) mayBeAlike() bool {
@@ -241,20 +126,15 @@ func (t *tableFile) plan(rep *Report) {
 	if _, all := t.src.States[""]; t.sells() && len(t.ly.deciders) == 0 && !all {
 		rep.Warnings = append(rep.Warnings, "this list leaves out who has paid and who has cancelled: every ticket is taken as valid; export it again with that column, or say --states '=unpaid'")
 	}
-	rep.Types = t.types
-	for _, one := range t.types {
-		if one.Left && t.only == nil {
-			rep.LeftOut += one.Count
-		}
-	}
+	t.types.report(rep)
 	if t.known != nil {
 		t.known.unknown(t, rep)
 	}
 	if t.rows == 0 {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("below the header in line %d there is no row", t.ly.line))
 	}
-	if t.test > 0 {
-		rep.Warnings = append(rep.Warnings, counted(t.test, "ticket of a test order was", "tickets of test orders were")+" left out")
+	if n := t.types.test; n > 0 {
+		rep.Warnings = append(rep.Warnings, counted(n, "ticket of a test order was", "tickets of test orders were")+" left out")
 	}
 	if rep.Entered > 0 && !t.src.Checkins {
 		rep.Warnings = append(rep.Warnings, counted(rep.Entered, "ticket was", "tickets were")+

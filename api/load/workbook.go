@@ -104,7 +104,7 @@ func (w *workbook) table(f kinds.Form, src *Source) (*tableFile, error) {
 		if w.ctx.Err() != nil {
 			return nil, errors.Join(context.Cause(w.ctx), s.Close())
 		}
-		ly := findHeader(head, f, src)
+		ly := findHeader(head, f, &src.answers)
 		if err := s.Close(); err != nil {
 			return nil, fmt.Errorf("read the workbook: %w", err)
 		}
@@ -113,8 +113,8 @@ func (w *workbook) table(f kinds.Form, src *Source) (*tableFile, error) {
 			if fault == nil {
 				fault = noHeader(head, f)
 			}
-		case len(ly.missing(src)) > 0:
-			fault = cmp.Or(fault, ly.check(src))
+		case len(ly.missing(&src.answers)) > 0:
+			fault = cmp.Or(fault, ly.check(&src.answers))
 		default:
 			found, best = append(found, name), ly
 		}

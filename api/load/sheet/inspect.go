@@ -19,13 +19,18 @@ type inspection struct {
 
 	cell      int   // how deep the cell, or the text for cells, lies that is read as one; 0 = none
 	cellStart int64 // where it begins
-	inRow     bool
-	rowStart  int64
-	row       int // rows so far
-	filled    int // cells of the row that hold anything
+	row       rowSpan
 	texts     int
 
 	merged bool // cells of a sheet are merged
+}
+
+// rowSpan is the row that is read.
+type rowSpan struct {
+	number int // rows so far
+	open   bool
+	start  int64
+	filled int // cells that hold anything
 }
 
 // inspectPart also tells whether cells of the part are merged.
@@ -77,8 +82,8 @@ func (s *inspection) Read(b []byte) (int, error) {
 }
 
 func (s *inspection) tooLong(what string, limit int64) error {
-	if s.inRow {
-		what += fmt.Sprintf(" in line %d", s.row)
+	if s.row.open {
+		what += fmt.Sprintf(" in line %d", s.row.number)
 	}
 	return tooMuch(fmt.Sprintf("%s is longer than %d KiB", what, limit>>10))
 }
@@ -105,7 +110,7 @@ func (s *inspection) read() error {
 		switch {
 		case s.cell > 0 && s.token-s.cellStart > maxCell:
 			return s.tooLong("a cell", maxCell)
-		case s.inRow && s.token-s.rowStart > maxRow:
+		case s.row.open && s.token-s.row.start > maxRow:
 			return s.tooLong("a row", maxRow)
 		}
 	}
@@ -118,15 +123,14 @@ func (s *inspection) begin(name string) error {
 	}
 	switch {
 	case name == "v" || name == "is":
-		if s.filled++; s.inRow && s.filled > maxFilled {
-			return tooMuch(fmt.Sprintf("line %d has more than 1,000 columns", s.row))
+		if s.row.filled++; s.row.open && s.row.filled > maxFilled {
+			return tooMuch(fmt.Sprintf("line %d has more than 1,000 columns", s.row.number))
 		}
 	case s.cell > 0:
 	case name == "mergeCell":
 		s.merged = true
 	case name == "row":
-		s.row++
-		s.filled, s.inRow, s.rowStart = 0, true, s.token
+		s.row = rowSpan{s.row.number + 1, true, s.token, 0}
 	case name == "c" || name == "si":
 		s.cell, s.cellStart = s.depth, s.token
 		if name == "c" {
@@ -144,7 +148,7 @@ func (s *inspection) end(name string) {
 	case s.cell == s.depth:
 		s.cell = 0
 	case s.cell == 0 && name == "sheetData":
-		s.inRow = false
+		s.row.open = false
 	}
 	s.depth--
 }
