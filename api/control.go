@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"doorward/api/load"
+	"doorward/api/load/demo"
+	"doorward/api/load/export"
 	"doorward/kv"
 )
 
@@ -95,7 +97,7 @@ func controlExport(x *exchange, r *http.Request) error {
 	q := r.URL.Query()
 	x.Header().Set("Content-Type", "application/octet-stream")
 	x.Header().Set("Trailer", exportError+", "+exportLeftOut)
-	err := load.Export(r.Context(), x.store(), x.caller, x, load.ExportOptions{Kind: q.Get("kind"), Format: q.Get("format")})
+	err := export.Write(r.Context(), x.store(), x.caller, x, export.Options{Kind: q.Get("kind"), Format: q.Get("format")})
 	if out := (*kv.LeftOut)(nil); errors.As(err, &out) {
 		if x.status == 0 {
 			x.WriteHeader(http.StatusOK) // nothing is sound
@@ -120,9 +122,9 @@ func controlDemo(x *exchange, r *http.Request) error {
 	if err != nil && q.Has("seed") {
 		return fmt.Errorf("%w: --seed: an integer is wanted", load.ErrUsage)
 	}
-	rep, err := load.Demo(r.Context(), x.store(), x.caller, load.DemoOptions{Size: q.Get("size"), Seed: seed, Progress: st.progress})
-	if errors.Is(err, load.ErrNotVacant) {
-		err = &kv.Conflict{Reason: load.ErrNotVacant.Error()}
+	rep, err := demo.Make(r.Context(), x.store(), x.caller, demo.Options{Size: q.Get("size"), Seed: seed, Progress: st.progress})
+	if errors.Is(err, demo.ErrNotVacant) {
+		err = &kv.Conflict{Reason: demo.ErrNotVacant.Error()}
 	}
 	return st.end(rep, err)
 }

@@ -8,6 +8,7 @@ import (
 
 	"doorward/api/barcode"
 	"doorward/api/load"
+	"doorward/api/load/columns"
 	"doorward/api/pull"
 	"doorward/kv"
 	"doorward/kv/record"
@@ -93,7 +94,7 @@ func explain(err error) problem {
 		forbidden *kv.Forbidden
 		conflict  *kv.Conflict
 		refused   *notAdmitted
-		questions load.Questions
+		questions columns.Questions
 	)
 	switch {
 	case errors.As(err, &faults):

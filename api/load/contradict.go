@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 
 	"doorward/api/load/cells"
+	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 )
@@ -20,14 +21,14 @@ type contradictions struct {
 
 // contradict reads the table once more, if a code stands in it twice.
 func (t *tableFile) contradict() error {
-	if len(t.ly.deciders) == 0 || !t.repeatsCodes() {
+	if len(t.ly.Deciders) == 0 || !t.repeatsCodes() {
 		return nil
 	}
 	t.twice = contradictions{maphash.MakeSeed(), map[uint64]bool{}}
 	said := map[uint64]int8{}
 	return t.each(func(row sheet.Row) {
 		code := t.twice.hash(t.ly, row.Texts)
-		state := int8(t.ly.strictest(row.Texts, t.src.States))
+		state := int8(t.ly.Strictest(row.Texts, t.src.States))
 		if before, ok := said[code]; ok && before != state {
 			t.twice.codes[code] = true
 		}
@@ -36,33 +37,22 @@ func (t *tableFile) contradict() error {
 }
 
 func (t *tableFile) repeatsCodes() bool {
-	for _, f := range t.ly.feeds {
-		if f.name != kinds.Code {
+	for _, f := range t.ly.Feeds {
+		if f.Name != kinds.Code {
 			continue
 		}
-		p := &t.ly.profiles[f.parts[0][0]]
-		return len(f.columns()) > 1 || p.unique == nil || len(p.unique) < p.filled
+		p := &t.ly.Profiles[f.Parts[0][0]]
+		return len(f.Columns()) > 1 || p.Unique == nil || len(p.Unique) < p.Filled
 	}
 	return false
 }
 
 // hash stands for a row's code, and its event where a column names one.
-func (c *contradictions) hash(ly *layout, texts []string) uint64 {
-	return maphash.String(c.seed, ly.cell(kinds.Event, texts)+"\x00"+cells.WithoutFormat(cells.Clean(ly.cell(kinds.Code, texts))))
+func (c *contradictions) hash(ly *columns.Layout, texts []string) uint64 {
+	return maphash.String(c.seed, ly.Cell(kinds.Event, texts)+"\x00"+cells.WithoutFormat(cells.Clean(ly.Cell(kinds.Code, texts))))
 }
 
 // has tells a row of such a code.
-func (c *contradictions) has(ly *layout, texts []string) bool {
+func (c *contradictions) has(ly *columns.Layout, texts []string) bool {
 	return len(c.codes) > 0 && c.codes[c.hash(ly, texts)]
-}
-
-// strictest is the place in severity of what the columns say; -1 where none says anything.
-func (ly *layout) strictest(texts []string, own map[string]string) int {
-	worst := -1
-	for _, by := range ly.deciders {
-		if by.column < len(texts) {
-			worst = max(worst, by.means(cells.Clean(texts[by.column]), own))
-		}
-	}
-	return worst
 }

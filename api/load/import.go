@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"doorward/api/load/cells"
+	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
@@ -38,7 +40,7 @@ type Source struct {
 	DryRun    bool              // decide everything, write nothing
 
 	zone    *time.Location // Zone, or the store's
-	answers answers
+	answers columns.Answers
 }
 
 // writers is how many batches are in flight: the store commits together what waits together, and the more rows share a
@@ -134,7 +136,7 @@ func (s *Source) check(store *kv.Store) error {
 	if err := s.checkStates(); err != nil {
 		return err
 	}
-	s.answers = answers{From: s.From, Map: s.Map, Ignore: s.Ignore, States: s.States, Dates: s.Dates, OnlyTypes: s.OnlyTypes, Event: s.Event, Checkins: s.Checkins}
+	s.answers = columns.Answers{From: s.From, Map: s.Map, Ignore: s.Ignore, States: s.States, Dates: s.Dates, OnlyTypes: s.OnlyTypes, Event: s.Event, Checkins: s.Checkins}
 	if s.Kind == "" {
 		return nil
 	}
@@ -143,7 +145,7 @@ func (s *Source) check(store *kv.Store) error {
 		err = fmt.Errorf("%w: --event: kind %s belongs to no event", ErrUsage, s.Kind)
 	}
 	if err == nil {
-		_, err = originNamed(s.From, f)
+		_, err = columns.OriginNamed(s.From, f)
 	}
 	return err
 }
@@ -151,7 +153,7 @@ func (s *Source) check(store *kv.Store) error {
 // checkStates puts the words of --states into plain form.
 func (s *Source) checkStates() error {
 	states := map[string]string{}
-	for _, word := range sortedKeys(s.States) {
+	for _, word := range slices.Sorted(maps.Keys(s.States)) {
 		state := words.StateOf(s.States[word], nil)
 		if !slices.Contains(words.Severity, s.States[word]) && state == "" {
 			return fmt.Errorf("%w: --states %s=%s: the states are %s", ErrUsage, word, s.States[word], strings.Join(words.Severity, ", "))

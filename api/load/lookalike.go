@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"hash/maphash"
 	"strings"
 
@@ -39,8 +40,10 @@ func newLookalikes(s *kv.Store, p kv.Principal) (*lookalikes, error) {
 		}
 		return nil
 	})
-	var without leftOut // a person who is damaged is like nobody
-	return l, without.unless(err)
+	if errors.As(err, new(*kv.LeftOut)) {
+		err = nil // a damaged person is compared with no row
+	}
+	return l, err
 }
 
 func (l *lookalikes) email(email string) uint64 {

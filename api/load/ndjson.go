@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
+	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
@@ -36,7 +38,7 @@ type ndjson struct {
 	names   map[string]string     // name in the file → field
 	states  map[string]string     // what --states says
 	unknown []string              // members that no table has, once each
-	asked   map[string]*profile
+	asked   map[string]*columns.Profile
 	seed    maphash.Seed
 	dec     jsontext.Decoder
 }
@@ -49,7 +51,7 @@ func openNDJSON(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 		return nil, err
 	}
 	defer func() { _ = n.close() }() // it was only read
-	n.asked, n.seed = map[string]*profile{}, maphash.MakeSeed()
+	n.asked, n.seed = map[string]*columns.Profile{}, maphash.MakeSeed()
 	for ctx.Err() == nil {
 		if _, _, err := n.next(); err != nil {
 			break
@@ -58,9 +60,9 @@ func openNDJSON(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	var asked Questions
-	for _, name := range sortedKeys(n.asked) {
-		if q, ask := askMember(name, n.asked[name], &src.answers); ask {
+	var asked columns.Questions
+	for _, name := range slices.Sorted(maps.Keys(n.asked)) {
+		if q, ask := columns.AskMember(name, n.asked[name], &src.answers); ask {
 			asked = append(asked, q)
 		}
 	}
@@ -192,11 +194,11 @@ func (n *ndjson) skip(f kinds.Form, m record.Member) {
 	if n.asked != nil && f.Kind == record.Ticket {
 		p := n.asked[m.Name]
 		if p == nil && len(n.asked) < sheet.MaxColumns {
-			p = &profile{counts: map[string]int{}}
+			p = &columns.Profile{Counts: map[string]int{}}
 			n.asked[m.Name] = p
 		}
 		if p != nil && m.Value.Kind() != '{' && m.Value.Kind() != '[' && m.Value.Kind() != 'n' {
-			p.add(strings.Trim(string(m.Value), `"`), n.seed)
+			p.Add(strings.Trim(string(m.Value), `"`), n.seed)
 		}
 	}
 	if !slices.Contains(n.unknown, m.Name) && len(n.unknown) < maxUnknown {

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
+	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
@@ -77,7 +79,7 @@ func tabular(src *Source, own func() string) (kinds.Form, error) {
 	if err != nil {
 		return kinds.Form{}, err
 	}
-	for _, field := range sortedKeys(src.Map) {
+	for _, field := range slices.Sorted(maps.Keys(src.Map)) {
 		if !f.Has(field) {
 			return kinds.Form{}, fmt.Errorf("%w: --map %s=…: kind %s has no such field%s", ErrUsage, field, src.Kind, words.DidYouMean(field, f.Known()))
 		}
@@ -87,11 +89,11 @@ func tabular(src *Source, own func() string) (kinds.Form, error) {
 
 // openCSV finds the separator and the header: of comma, semicolon and tab the one that makes a row name the most fields.
 func openCSV(ctx context.Context, sp *sheet.Spool, in *sheet.Lines, src *Source) (file, error) {
-	f, err := tabular(src, func() string { return ownKind(sheet.Top(&sheet.CSV{In: in.Probe(), Comma: ','})) })
+	f, err := tabular(src, func() string { return columns.OwnKind(sheet.Top(&sheet.CSV{In: in.Probe(), Comma: ','})) })
 	if err != nil {
 		return nil, err
 	}
-	var best *layout
+	var best *columns.Layout
 	var comma byte
 	var tops [][]sheet.Row
 	for _, c := range sheet.Separators(in) {
@@ -99,8 +101,8 @@ func openCSV(ctx context.Context, sp *sheet.Spool, in *sheet.Lines, src *Source)
 		if wide := slices.MaxFunc(append(top, sheet.Row{}), func(a, b sheet.Row) int { return len(a.Texts) - len(b.Texts) }); len(wide.Texts) > sheet.MaxColumns {
 			return nil, tooWide(wide.Line, len(wide.Texts))
 		}
-		ly := findHeader(top, f, &src.answers)
-		if ly != nil && (best == nil || ly.named() > best.named()) {
+		ly := columns.Find(top, f, &src.answers)
+		if ly != nil && (best == nil || ly.Understood() > best.Understood()) {
 			best, comma = ly, c
 		}
 		tops = append(tops, top)
@@ -108,16 +110,16 @@ func openCSV(ctx context.Context, sp *sheet.Spool, in *sheet.Lines, src *Source)
 	if best == nil {
 		return nil, headless(tops, f)
 	}
-	return newTableFile(ctx, src, best, func(ly *layout) (sheet.Rows, error) {
+	return newTableFile(ctx, src, best, func(ly *columns.Layout) (sheet.Rows, error) {
 		r, closer, err := sp.Open()
 		if err != nil {
 			return nil, err
 		}
 		rows := &sheet.CSV{In: sheet.NewLines(r), Comma: comma, Closer: closer}
-		if err := sheet.SkipTo(rows, ly.line); err != nil {
+		if err := sheet.SkipTo(rows, ly.Line); err != nil {
 			return nil, errors.Join(err, closer.Close())
 		}
-		rows.Width, rows.Full = len(trimRight(ly.row.Texts)), ly.full
+		rows.Width, rows.Full = ly.Width(), ly.Full
 		return rows, nil
 	})
 }
@@ -127,9 +129,9 @@ func tooWide(line, columns int) error {
 }
 
 // headless is the fault of a file in which no separator gives a header: that of the one which comes closest.
-func headless(tops [][]sheet.Row, f kinds.Form) (fault *HeaderError) {
+func headless(tops [][]sheet.Row, f kinds.Form) (fault *columns.HeaderError) {
 	for _, top := range tops {
-		if e := noHeader(top, f); fault == nil || len(e.Near) > len(fault.Near) {
+		if e := columns.NoHeader(top, f); fault == nil || len(e.Near) > len(fault.Near) {
 			fault = e
 		}
 	}

@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 
+	"doorward/api/load/columns"
 	"doorward/api/load/sheet"
 
 	"github.com/go-json-experiment/json"
@@ -96,13 +99,13 @@ func openPretix(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 	rows, types, test := export.table(len(src.OnlyTypes) == 0)
 	own := *src
 	own.answers.From = "pretix-json"
-	ly := lay(sheet.Row{Texts: pretixTitles}, f, &own.answers, nil)
-	t, err := newTableFile(ctx, &own, ly, func(*layout) (sheet.Rows, error) { return &memoryTable{rows: rows}, nil })
+	ly := columns.Lay(sheet.Row{Texts: pretixTitles}, f, &own.answers, nil)
+	t, err := newTableFile(ctx, &own, ly, func(*columns.Layout) (sheet.Rows, error) { return &memoryTable{rows: rows}, nil })
 	if err != nil {
 		return nil, err
 	}
 	if t.types.only == nil {
-		for _, name := range sortedKeys(types) {
+		for _, name := range slices.Sorted(maps.Keys(types)) {
 			t.types.all = append(t.types.all, types[name])
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"doorward/api/load/cells"
+	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
@@ -18,35 +19,35 @@ import (
 // tableFile is a table whose columns are chosen.
 type tableFile struct {
 	ctx      context.Context
-	ly       *layout
+	ly       *columns.Layout
 	src      *Source
 	types    ticketTypes
 	rows     int
-	headings []heading
+	headings []columns.Heading
 	cells    cells.Reader
 	twice    contradictions
-	known    *churches                            // nil = no column names churches
-	start    func(ly *layout) (sheet.Rows, error) // opens the rows below the header
+	known    *churches                                    // nil = no column names churches
+	start    func(ly *columns.Layout) (sheet.Rows, error) // opens the rows below the header
 	end      func() error
 }
 
 // newTableFile reads a table through, chooses its columns by their titles and their values, and asks about what it does not
 // understand.
-func newTableFile(ctx context.Context, src *Source, ly *layout, start func(ly *layout) (sheet.Rows, error)) (*tableFile, error) {
-	t := &tableFile{ctx: ctx, ly: ly, src: src, headings: ly.headings, start: start, end: func() error { return nil }}
-	if len(ly.titles) > sheet.MaxColumns {
-		return nil, tooWide(ly.line, len(ly.titles))
+func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start func(ly *columns.Layout) (sheet.Rows, error)) (*tableFile, error) {
+	t := &tableFile{ctx: ctx, ly: ly, src: src, headings: ly.Headings, start: start, end: func() error { return nil }}
+	if len(ly.Titles) > sheet.MaxColumns {
+		return nil, tooWide(ly.Line, len(ly.Titles))
 	}
-	p := newProfiler(len(ly.titles), func(i int) bool { return slices.Contains(words.Titles(kinds.Code), words.PlainTitle(ly.titles[i])) })
-	err := t.each(func(row sheet.Row) { p.add(row.Texts) })
+	p := columns.NewProfiler(len(ly.Titles), func(i int) bool { return slices.Contains(words.Titles(kinds.Code), words.PlainTitle(ly.Titles[i])) })
+	err := t.each(func(row sheet.Row) { p.Row(row.Texts) })
 	if err != nil {
 		return nil, err
 	}
-	for i := range p.columns {
-		t.rows = max(t.rows, p.columns[i].rows)
+	for i := range p.Columns {
+		t.rows = max(t.rows, p.Columns[i].Rows)
 	}
-	t.ly = lay(ly.row, ly.form, &src.answers, p.columns)
-	if err := t.ly.check(&src.answers); err != nil {
+	t.ly = columns.Lay(ly.Row, ly.Form, &src.answers, p.Columns)
+	if err := t.ly.Check(&src.answers); err != nil {
 		return nil, err
 	}
 	for _, step := range []func() error{t.checkHeadings, t.chooseTypes, t.contradict} {
@@ -54,7 +55,7 @@ func newTableFile(ctx context.Context, src *Source, ly *layout, start func(ly *l
 			return nil, err
 		}
 	}
-	t.cells = cells.Reader{Own: t.ly.origin == ownOrigin, States: src.States, Orders: t.ly.orders, Utc: t.ly.origin.utc}
+	t.cells = cells.Reader{Own: t.ly.Origin == columns.OwnOrigin, States: src.States, Orders: t.ly.Orders, UTC: t.ly.Origin.UTC}
 	return t, nil
 }
 
@@ -75,13 +76,13 @@ func (t *tableFile) each(fn func(row sheet.Row)) (err error) {
 		case err != nil:
 			return err
 		}
-		if h, ok := headingOf(row); ok && t.ly.profiles == nil {
+		if h, ok := columns.HeadingOf(row); ok && t.ly.Profiles == nil {
 			t.headings = append(t.headings, h)
 		}
 		if row.Fault != "" {
 			continue
 		}
-		if _, fault := t.ly.stray(row.Texts); fault == "" {
+		if _, fault := t.ly.Stray(row.Texts); fault == "" {
 			fn(row)
 		}
 	}
@@ -101,29 +102,29 @@ func (t *tableFile) close() error { return t.end() }
 
 // mayBeAlike tells a list of people by which somebody may be recognised.
 func (t *tableFile) mayBeAlike() bool {
-	return t.ly.form.Kind == record.Person && (t.ly.fed(kinds.Email) || t.ly.fed(kinds.Birthday))
+	return t.ly.Form.Kind == record.Person && (t.ly.Has(kinds.Email) || t.ly.Has(kinds.Birthday))
 }
 
 // plan says how the table is read.
 func (t *tableFile) plan(rep *Report) {
-	if t.ly.origin != nothing {
-		rep.Source = t.ly.origin.name
+	if t.ly.Origin != columns.Unknown {
+		rep.Source = t.ly.Origin.Name
 	}
-	for _, f := range t.ly.feeds {
-		rep.Columns = append(rep.Columns, t.column(f.name, f.why, f.parts))
+	for _, f := range t.ly.Feeds {
+		rep.Columns = append(rep.Columns, t.column(f.Name, f.Why, f.Parts))
 	}
-	for _, d := range t.ly.deciders {
+	for _, d := range t.ly.Deciders {
 		why := "its words are states"
-		if d.state != "" {
-			why = "yes or no: " + d.state
+		if d.State != "" {
+			why = "yes or no: " + d.State
 		}
-		rep.Columns = append(rep.Columns, t.column(kinds.State, why, [][]int{{d.column}}))
+		rep.Columns = append(rep.Columns, t.column(kinds.State, why, [][]int{{d.Column}}))
 		t.unknownWords(d, rep)
 	}
-	for _, i := range t.ly.checkins {
+	for _, i := range t.ly.Checkins {
 		rep.Columns = append(rep.Columns, t.column(kinds.Checkin, "its title", [][]int{{i}}))
 	}
-	if _, all := t.src.States[""]; t.sells() && len(t.ly.deciders) == 0 && !all {
+	if _, all := t.src.States[""]; t.sells() && len(t.ly.Deciders) == 0 && !all {
 		rep.Warnings = append(rep.Warnings, "this list leaves out who has paid and who has cancelled: every ticket is taken as valid; export it again with that column, or say --states '=unpaid'")
 	}
 	t.types.report(rep)
@@ -131,7 +132,7 @@ func (t *tableFile) plan(rep *Report) {
 		t.known.unknown(t, rep)
 	}
 	if t.rows == 0 {
-		rep.Warnings = append(rep.Warnings, fmt.Sprintf("below the header in line %d there is no row", t.ly.line))
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("below the header in line %d there is no row", t.ly.Line))
 	}
 	if n := t.types.test; n > 0 {
 		rep.Warnings = append(rep.Warnings, counted(n, "ticket of a test order was", "tickets of test orders were")+" left out")
@@ -144,7 +145,7 @@ func (t *tableFile) plan(rep *Report) {
 
 // sells tells the list of a shop, which knows who has paid.
 func (t *tableFile) sells() bool {
-	return t.ly.form.Kind == record.Ticket && t.ly.origin != nothing && t.ly.origin != ownOrigin
+	return t.ly.Form.Kind == record.Ticket && t.ly.Origin != columns.Unknown && t.ly.Origin != columns.OwnOrigin
 }
 
 func (t *tableFile) column(field, why string, parts [][]int) Column {
@@ -153,8 +154,8 @@ func (t *tableFile) column(field, why string, parts [][]int) Column {
 		var either []string
 		samples = nil
 		for _, i := range columns {
-			either = append(either, t.ly.nth(i))
-			samples = append(samples, t.ly.profiles[i].samples...)
+			either = append(either, t.ly.Name(i))
+			samples = append(samples, t.ly.Profiles[i].Samples...)
 		}
 		titles = append(titles, strings.Join(either, " or "))
 		if len(samples) > 0 {
@@ -164,15 +165,15 @@ func (t *tableFile) column(field, why string, parts [][]int) Column {
 	if len(parts) > 1 {
 		samples = []string{strings.Join(firsts, " + ")}
 	}
-	return Column{Field: field, Column: strings.Join(titles, " + "), Why: why, Samples: samples[:min(len(samples), maxSamples)]}
+	return Column{Field: field, Column: strings.Join(titles, " + "), Why: why, Samples: samples[:min(len(samples), columns.MaxSamples)]}
 }
 
 // unknownWords names the words of a state that are not known: their rows are refused.
-func (t *tableFile) unknownWords(d decider, rep *Report) {
-	for _, v := range t.ly.profiles[d.column].values() {
-		if d.means(v.Value, t.src.States) < 0 && words.Plain(v.Value) != "" && len(rep.Warnings) < maxAsked {
+func (t *tableFile) unknownWords(d columns.Decider, rep *Report) {
+	for _, v := range t.ly.Profiles[d.Column].Values() {
+		if d.Means(v.Value, t.src.States) < 0 && words.Plain(v.Value) != "" && len(rep.Warnings) < columns.MaxAsked {
 			rep.Warnings = append(rep.Warnings, fmt.Sprintf("“%s” in the column “%s” (%s) is no state that is known: --states '%s=…' says what it means",
-				sample(v.Value), t.ly.nth(d.column), counted(v.Count, "row", "rows"), v.Value))
+				columns.Sample(v.Value), t.ly.Name(d.Column), counted(v.Count, "row", "rows"), v.Value))
 		}
 	}
 }

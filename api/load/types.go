@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
@@ -39,13 +40,13 @@ func (tt *ticketTypes) report(rep *Report) {
 // chooseTypes counts the types of tickets, and asks which are meant where some are hardly admissions: in a shop's list a T-shirt
 // is a position like any other, but nobody is named on it, or its name says so. Where all are goods, as at a dinner, nothing is asked.
 func (t *tableFile) chooseTypes() error {
-	if !t.ly.fed(kinds.Type) {
+	if !t.ly.Has(kinds.Type) {
 		if len(t.src.OnlyTypes) > 0 {
 			return fmt.Errorf("%w: --only-type: the list has no column for the type; --map 'type=…' names it", ErrUsage)
 		}
 		return nil
 	}
-	if !t.ly.origin.types && len(t.src.OnlyTypes) == 0 && !t.mayHoldGoods() {
+	if !t.ly.Origin.Types && len(t.src.OnlyTypes) == 0 && !t.mayHoldGoods() {
 		return nil
 	}
 	if err := t.countTypes(); err != nil {
@@ -72,12 +73,12 @@ func (t *tableFile) chooseTypes() error {
 
 // mayHoldGoods tells a list in which some rows name nobody, or a type is called as goods are.
 func (t *tableFile) mayHoldGoods() bool {
-	for _, f := range t.ly.feeds {
-		if len(f.parts) != 1 || len(f.parts[0]) != 1 {
+	for _, f := range t.ly.Feeds {
+		if len(f.Parts) != 1 || len(f.Parts[0]) != 1 {
 			continue
 		}
-		p := &t.ly.profiles[f.parts[0][0]]
-		if f.name == kinds.HolderName && p.filled < p.rows || f.name == kinds.Type && p.share(words.IsGoods) > 0 {
+		p := &t.ly.Profiles[f.Parts[0][0]]
+		if f.Name == kinds.HolderName && p.Filled < p.Rows || f.Name == kinds.Type && p.Share(words.IsGoods) > 0 {
 			return true
 		}
 	}
@@ -101,17 +102,17 @@ func typeNames(flags, known []string) (out []string) {
 func (t *tableFile) countTypes() error {
 	at := map[string]int{}
 	return t.each(func(row sheet.Row) {
-		name := t.ly.cell(kinds.Type, row.Texts)
+		name := t.ly.Cell(kinds.Type, row.Texts)
 		i, ok := at[name]
 		if !ok {
-			if len(t.types.all) == maxDistinct {
+			if len(t.types.all) == columns.MaxDistinct {
 				return
 			}
 			i = len(t.types.all)
 			at[name], t.types.all = i, append(t.types.all, Type{Name: name})
 		}
 		t.types.all[i].Count++
-		if t.ly.cell(kinds.HolderName, row.Texts) != "" {
+		if t.ly.Cell(kinds.HolderName, row.Texts) != "" {
 			t.types.all[i].Named++
 		}
 	})
@@ -119,7 +120,7 @@ func (t *tableFile) countTypes() error {
 
 func (t *tableFile) askForTypes() error {
 	var named, others []string
-	var values []Value
+	var values []columns.Value
 	names := slices.ContainsFunc(t.types.all, func(one Type) bool { return one.Named > 0 })
 	for _, one := range t.types.all {
 		if (one.Named > 0 || !names) && !words.IsGoods(one.Name) {
@@ -127,13 +128,13 @@ func (t *tableFile) askForTypes() error {
 			continue
 		}
 		others = append(others, one.Name)
-		values = append(values, Value{one.Name, one.Count})
+		values = append(values, columns.Value{Value: one.Name, Count: one.Count})
 	}
 	if len(named) == 0 || len(others) == 0 {
 		return nil
 	}
-	return Questions{{
-		Column: t.ly.title(kinds.Type), Text: "has products on which nobody is named, or that are called as goods are: they may be no admissions", Values: values,
+	return columns.Questions{{
+		Column: t.ly.Column(kinds.Type), Text: "has products on which nobody is named, or that are called as goods are: they may be no admissions", Values: values,
 		Flags: []string{
 			fmt.Sprintf("--only-type '%s' to leave them out", strings.Join(named, ",")),
 			fmt.Sprintf("--only-type '%s' to let them in", strings.Join(append(named, others...), ",")),

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"doorward/api/load/cells"
+	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
@@ -59,7 +60,7 @@ func (w *workbook) ownKind(src *Source) (string, error) {
 		return "", nil // what is wrong with it is said when it is read
 	}
 	defer func() { _ = s.Close() }() // it was only read
-	own := ownKind(sheet.Top(s))
+	own := columns.OwnKind(sheet.Top(s))
 	if own != "" && src.Sheet == "" && src.Kind == "" && len(names) > 1 {
 		return "", fmt.Errorf("%w: the workbook has a sheet for each kind, “%s”: say which with --sheet, in this order",
 			ErrSource, strings.Join(names, "”, “"))
@@ -91,7 +92,7 @@ func (w *workbook) open(sp *sheet.Spool) error {
 func (w *workbook) table(f kinds.Form, src *Source) (*tableFile, error) {
 	var fault error
 	var found []string
-	var best *layout
+	var best *columns.Layout
 	for _, name := range w.file.GetSheetList() {
 		if src.Sheet != "" && name != src.Sheet {
 			continue
@@ -104,17 +105,17 @@ func (w *workbook) table(f kinds.Form, src *Source) (*tableFile, error) {
 		if w.ctx.Err() != nil {
 			return nil, errors.Join(context.Cause(w.ctx), s.Close())
 		}
-		ly := findHeader(head, f, &src.answers)
+		ly := columns.Find(head, f, &src.answers)
 		if err := s.Close(); err != nil {
 			return nil, fmt.Errorf("read the workbook: %w", err)
 		}
 		switch {
 		case ly == nil:
 			if fault == nil {
-				fault = noHeader(head, f)
+				fault = columns.NoHeader(head, f)
 			}
-		case len(ly.missing(&src.answers)) > 0:
-			fault = cmp.Or(fault, ly.check(&src.answers))
+		case len(ly.Missing(&src.answers)) > 0:
+			fault = cmp.Or(fault, ly.Check(&src.answers))
 		default:
 			found, best = append(found, name), ly
 		}
@@ -133,8 +134,8 @@ func (w *workbook) table(f kinds.Form, src *Source) (*tableFile, error) {
 	return nil, fault
 }
 
-func (w *workbook) sheetTable(name string, ly *layout, src *Source) (*tableFile, error) {
-	if err := w.checkMerged(name, ly.line); err != nil {
+func (w *workbook) sheetTable(name string, ly *columns.Layout, src *Source) (*tableFile, error) {
+	if err := w.checkMerged(name, ly.Line); err != nil {
 		return nil, err
 	}
 	props, err := w.file.GetWorkbookProps()
@@ -142,9 +143,9 @@ func (w *workbook) sheetTable(name string, ly *layout, src *Source) (*tableFile,
 		return nil, fmt.Errorf("read the workbook: %w", err)
 	}
 	if words.KeepsOut(words.Plain(name)) {
-		ly.headings = append(ly.headings, heading{text: name})
+		ly.Headings = append(ly.Headings, columns.Heading{Text: name})
 	}
-	t, err := newTableFile(w.ctx, src, ly, func(ly *layout) (sheet.Rows, error) { return w.below(name, ly) })
+	t, err := newTableFile(w.ctx, src, ly, func(ly *columns.Layout) (sheet.Rows, error) { return w.below(name, ly) })
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +171,7 @@ func (w *workbook) checkMerged(name string, header int) error {
 }
 
 // below opens a sheet below its header.
-func (w *workbook) below(name string, ly *layout) (sheet.Rows, error) {
+func (w *workbook) below(name string, ly *columns.Layout) (sheet.Rows, error) {
 	s, err := w.sheet(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the workbook: %w", err)
@@ -178,12 +179,12 @@ func (w *workbook) below(name string, ly *layout) (sheet.Rows, error) {
 	if s.Shown, err = w.file.Rows(name); err != nil {
 		return nil, errors.Join(fmt.Errorf("read the workbook: %w", err), s.Close())
 	}
-	for _, f := range ly.feeds {
-		if slices.Contains(cells.CodeNames, f.name) {
-			s.Codes = append(s.Codes, f.columns()...)
+	for _, f := range ly.Feeds {
+		if slices.Contains(cells.CodeNames, f.Name) {
+			s.Codes = append(s.Codes, f.Columns()...)
 		}
 	}
-	if err := sheet.SkipTo(s, ly.line); err != nil {
+	if err := sheet.SkipTo(s, ly.Line); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

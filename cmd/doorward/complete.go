@@ -1,7 +1,7 @@
 package main
 
 import (
-	"doorward/api/load"
+	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
 
 	"github.com/spf13/cobra"
@@ -11,7 +11,7 @@ import (
 func completeFlags(root *cobra.Command) {
 	choices := map[string][]string{
 		"kind":  kinds.Names(),
-		"from":  load.Origins(),
+		"from":  columns.Origins(),
 		"dates": {"dmy", "mdy", "ymd"},
 		"size":  {"s", "m", "l", "xl"},
 		"level": {"denomination", "regional:", "church:", "event:"},

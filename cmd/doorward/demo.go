@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"doorward/api/load"
+	"doorward/api/load/demo"
 
 	"github.com/spf13/cobra"
 )
@@ -32,7 +32,7 @@ func (m *Main) demoCommand(set *settings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var rep load.DemoReport
+			var rep demo.Report
 			if err := json.Unmarshal(answer, &rep); err != nil {
 				return fmt.Errorf("the server's answer: %w", err)
 			}

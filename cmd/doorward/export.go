@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"doorward/api/load"
+	formats "doorward/api/load/export"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -35,7 +35,7 @@ func (m *Main) exportCommand(set *settings) *cobra.Command {
 			}
 			format = formatOf(args[0])
 		}
-		if format == load.FormatCSV && kind == "" {
+		if format == formats.CSV && kind == "" {
 			return usageError{errors.New("a .csv file holds one kind: say which with --kind; .xlsx holds all, a sheet each")}
 		}
 		without := "" // what is damaged
@@ -69,7 +69,7 @@ const exportExamples = `  # everything, to keep or to import elsewhere
 
 // formatOf is the format that a file's ending says; a name without a known one is of NDJSON.
 func formatOf(name string) string {
-	if ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")); slices.Contains(load.Formats, ending) {
+	if ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")); slices.Contains(formats.Formats, ending) {
 		return ending
 	}
 	return ""

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"doorward/api/load"
+	"doorward/api/load/columns"
 	"doorward/kv/record"
 
 	"github.com/spf13/cobra"
@@ -92,7 +92,7 @@ func (im *importing) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&im.kind, "kind", "", "what the rows are: ticket, person …; an export says it itself")
 	f.Int64Var(&im.event, "event", 0, "the event of the tickets; it beats any column")
-	f.StringVar(&im.from, "from", "", "the system that wrote the file: "+strings.Join(load.Origins(), ", "))
+	f.StringVar(&im.from, "from", "", "the system that wrote the file: "+strings.Join(columns.Origins(), ", "))
 	f.StringVar(&im.sheet, "sheet", "", "the sheet of a workbook, where several hold a list")
 	f.StringArrayVar(&im.maps, "map", nil, "field=column,…: which column holds a field, by its title, Title#2 or #3; A+B joins two")
 	f.StringArrayVar(&im.ignore, "ignore", nil, "a column that is not read")

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"doorward/api"
-	"doorward/api/load"
+	"doorward/api/load/demo"
 	"doorward/api/pull"
 	"doorward/kv"
 	"doorward/kv/kvtest"
@@ -20,7 +20,7 @@ import (
 // record comes once, and nothing is updated or refused.
 func TestAPullThatIsKilledGoesOn(t *testing.T) {
 	store := kvtest.Open(t)
-	if _, err := load.Demo(context.Background(), store, kv.Operator(), load.DemoOptions{Size: "s", Seed: 1}); err != nil {
+	if _, err := demo.Make(context.Background(), store, kv.Operator(), demo.Options{Size: "s", Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
 	key, secret, err := store.AddKey(kv.Operator(), kv.KeySpec{Name: "mirror", Level: kv.Level{Name: kv.Denomination}})

@@ -23,7 +23,7 @@ type Reader struct {
 	Words    map[string]string // choices seen before: field and cell → value
 	States   map[string]string // what --states says of a state's word, in plain form
 	Orders   map[string]Order  // of the dates of a field
-	Utc      []string          // fields whose times without an offset are in UTC
+	UTC      []string          // fields whose times without an offset are in UTC
 	Yearless int               // birthdays without a year, which were left out
 }
 
@@ -156,7 +156,7 @@ func (c *Reader) Moment(name, cell string) (string, string) {
 		return date + "T" + dayEnd, ""
 	}
 	if m, ok := moment(cell, c.Orders[name]); ok {
-		if slices.Contains(c.Utc, name) && !strings.ContainsAny(m[len("2006-01-02T"):], "+-Z") {
+		if slices.Contains(c.UTC, name) && !strings.ContainsAny(m[len("2006-01-02T"):], "+-Z") {
 			m += "Z"
 		}
 		return m, ""

@@ -1,6 +1,7 @@
-package load
+package columns
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,19 +13,19 @@ import (
 
 // chooser gives the columns of a header to the fields.
 type chooser struct {
-	ly       *layout
-	src      *answers
+	ly       *Layout
+	src      *Answers
 	origin   *origin
 	plains   []string // the titles in plain form
 	taken    []bool
-	profiles []profile // nil while the header is looked for
+	profiles []Profile // nil while the header is looked for
 }
 
 // torn is a field that two columns of different titles give equally well.
 type torn struct{ field, one, other string }
 
 func (c *chooser) take(field, why string, parts ...[]int) {
-	c.ly.feeds = append(c.ly.feeds, feed{name: field, parts: parts, why: why})
+	c.ly.Feeds = append(c.ly.Feeds, Feed{Name: field, Parts: parts, Why: why})
 	for _, columns := range parts {
 		for _, i := range columns {
 			c.taken[i] = true
@@ -34,17 +35,17 @@ func (c *chooser) take(field, why string, parts ...[]int) {
 
 // takeMapped takes the columns that whoever imports has named, and leaves out those that are to be ignored.
 func (c *chooser) takeMapped() {
-	for _, field := range sortedKeys(c.src.Map) {
+	for _, field := range slices.Sorted(maps.Keys(c.src.Map)) {
 		parts, missing := c.ly.parts(c.src.Map[field])
 		if missing != "" {
 			continue // check says so once the header is known
 		}
-		if field != kinds.State || c.ly.form.Kind != record.Ticket {
+		if field != kinds.State || c.ly.Form.Kind != record.Ticket {
 			c.take(field, "--map", parts...)
 			continue
 		}
 		for _, i := range slices.Concat(parts...) {
-			c.ly.deciders = append(c.ly.deciders, deciderOf(i, c.plains[i]))
+			c.ly.Deciders = append(c.ly.Deciders, deciderOf(i, c.plains[i]))
 			c.taken[i] = true
 		}
 	}
@@ -57,7 +58,7 @@ func (c *chooser) takeMapped() {
 
 // takeOrigin takes the columns that are known of the system that wrote the file.
 func (c *chooser) takeOrigin() {
-	for _, field := range sortedKeys(c.origin.columns) {
+	for _, field := range slices.Sorted(maps.Keys(c.origin.columns)) {
 		var columns []int
 		for _, title := range c.origin.columns[field] {
 			for i, p := range c.plains {
@@ -67,11 +68,11 @@ func (c *chooser) takeOrigin() {
 			}
 		}
 		if len(columns) > 0 && !c.mapped(field) {
-			c.take(field, c.origin.name, columns)
+			c.take(field, c.origin.Name, columns)
 		}
 	}
-	if i := slices.Index(c.plains, c.origin.ids); i >= 0 && c.origin.ids != "" && !c.taken[i] && !c.mapped(kinds.ExternalID) && !c.mapped(kinds.ID) {
-		c.take(kinds.ExternalID, c.origin.name, []int{i})
+	if i := slices.Index(c.plains, c.origin.IDs); i >= 0 && c.origin.IDs != "" && !c.taken[i] && !c.mapped(kinds.ExternalID) && !c.mapped(kinds.ID) {
+		c.take(kinds.ExternalID, c.origin.Name, []int{i})
 	}
 }
 
@@ -79,38 +80,38 @@ func (c *chooser) mapped(field string) bool { return c.src.Map[field] != "" }
 
 // takeByTitle looks for the columns of all other fields.
 func (c *chooser) takeByTitle() {
-	fields := c.ly.form.Table.Fields
+	fields := c.ly.Form.Table.Fields
 	for i := range fields {
-		if name := fields[i].Name; c.ly.form.Has(name) && name != kinds.ID {
+		if name := fields[i].Name; c.ly.Form.Has(name) && name != kinds.ID {
 			c.match(name)
 		}
 	}
-	if c.ly.form.Field(kinds.ExternalID) == nil {
+	if c.ly.Form.Field(kinds.ExternalID) == nil {
 		c.match(kinds.ExternalID)
 	}
 }
 
 // isOwn tells a table that export wrote: it names the kind of each row, and only then is an id one of ours.
-func (ly *layout) isOwn() bool {
-	if len(ly.titles) < 2 || ly.titles[0] != kinds.Kind || ly.titles[1] != kinds.ID {
+func (ly *Layout) isOwn() bool {
+	if len(ly.Titles) < 2 || ly.Titles[0] != kinds.Kind || ly.Titles[1] != kinds.ID {
 		return false
 	}
-	if ly.profiles == nil {
+	if ly.Profiles == nil {
 		return true
 	}
-	p := &ly.profiles[0]
-	return p.filled == p.rows && p.counts[ly.form.Kind.Name] == p.filled
+	p := &ly.Profiles[0]
+	return p.Filled == p.Rows && p.Counts[ly.Form.Kind.Name] == p.Filled
 }
 
 // takeOwn takes the columns of a table that export wrote, which are named as the fields are. A ticket's state is decided as anywhere.
 func (c *chooser) takeOwn() {
-	if c.origin != ownOrigin {
+	if c.origin != OwnOrigin {
 		return
 	}
 	c.taken[0] = true // the kind is read
-	for i, title := range c.ly.titles[1:] {
-		isState := title == kinds.State && c.ly.form.Kind == record.Ticket
-		if !c.taken[i+1] && !isState && c.ly.form.Has(title) && !c.mapped(title) && !(title == kinds.Event && c.src.Event != 0) {
+	for i, title := range c.ly.Titles[1:] {
+		isState := title == kinds.State && c.ly.Form.Kind == record.Ticket
+		if !c.taken[i+1] && !isState && c.ly.Form.Has(title) && !c.mapped(title) && !(title == kinds.Event && c.src.Event != 0) {
 			c.take(title, "an export of ours", []int{i + 1})
 		}
 	}
@@ -119,7 +120,7 @@ func (c *chooser) takeOwn() {
 // match looks for a field's columns: those of the best rank, of these the ones whose title has the most words, of these the
 // field's own name. Columns whose values speak against the field are passed over, and blank ones, if there are others.
 func (c *chooser) match(field string) {
-	if c.mapped(field) || c.ly.fed(field) || field == kinds.State && c.ly.form.Kind == record.Ticket || field == kinds.Event && c.src.Event != 0 {
+	if c.mapped(field) || c.ly.Has(field) || field == kinds.State && c.ly.Form.Kind == record.Ticket || field == kinds.Event && c.src.Event != 0 {
 		return // --event beats any column
 	}
 	for _, blank := range []bool{false, true} {
@@ -148,14 +149,14 @@ func (c *chooser) best(field string, titles []string, blank bool) []int {
 		}
 	}
 	if i := slices.IndexFunc(columns, func(i int) bool { return c.plains[i] != c.plains[columns[0]] }); i > 0 {
-		c.ly.torn = append(c.ly.torn, torn{field, c.ly.titles[columns[0]], c.ly.titles[columns[i]]})
+		c.ly.torn = append(c.ly.torn, torn{field, c.ly.Titles[columns[0]], c.ly.Titles[columns[i]]})
 		columns = c.alike(columns, columns[0])
 	}
 	return columns
 }
 
 func (c *chooser) isBlank(column int) bool {
-	return c.profiles != nil && c.profiles[column].filled == 0
+	return c.profiles != nil && c.profiles[column].Filled == 0
 }
 
 // longest are the free columns that are called by one of the words, and by no shorter one than another of them.
@@ -186,19 +187,19 @@ func (c *chooser) differ(columns []int) bool {
 
 // suitsAnother tells a column that another field of the kind, not fed yet, is called by.
 func (c *chooser) suitsAnother(field string, column int) bool {
-	return slices.ContainsFunc(c.ly.form.Known(), func(name string) bool {
-		return name != field && !c.mapped(name) && !c.ly.fed(name) && slices.Contains(words.Titles(name), c.plains[column])
+	return slices.ContainsFunc(c.ly.Form.Known(), func(name string) bool {
+		return name != field && !c.mapped(name) && !c.ly.Has(name) && slices.Contains(words.Titles(name), c.plains[column])
 	})
 }
 
 // fits tells whether a column's values may be a field's: its title alone proves nothing.
 func (c *chooser) fits(field string, column int) bool {
-	if c.profiles == nil || c.profiles[column].filled == 0 {
+	if c.profiles == nil || c.profiles[column].Filled == 0 {
 		return true
 	}
 	p := &c.profiles[column]
-	ticket := c.ly.form.Kind == record.Ticket
-	f := c.ly.form.Field(field)
+	ticket := c.ly.Form.Kind == record.Ticket
+	f := c.ly.Form.Field(field)
 	switch {
 	case ticket && field == kinds.Code:
 		return p.isCodes()
@@ -223,37 +224,37 @@ func (c *chooser) fits(field string, column int) bool {
 }
 
 // understands tells whether a column of choices holds any that are known; --map insists.
-func (c *chooser) understands(field string, f *record.Field, p *profile) bool {
+func (c *chooser) understands(field string, f *record.Field, p *Profile) bool {
 	of, ok := f.Type.(record.Choice)
-	if !ok || strings.Contains(field, "_") || p.counts == nil {
+	if !ok || strings.Contains(field, "_") || p.Counts == nil {
 		return true
 	}
 	reader := cells.Reader{Words: map[string]string{}}
-	known := p.share(func(v string) bool { return slices.Contains(of, reader.Choice(field, of, v)) })
-	return 2*known >= p.filled
+	known := p.Share(func(v string) bool { return slices.Contains(of, reader.Choice(field, of, v)) })
+	return 2*known >= p.Filled
 }
 
 // joinNames makes one name of first, middle and last name where no column has the whole.
 func (c *chooser) joinNames() {
 	field := kinds.HolderName
-	if c.ly.form.Field(field) == nil {
+	if c.ly.Form.Field(field) == nil {
 		field = kinds.FullName
 	}
 	any := func(int) bool { return true }
 	last := c.longest(words.LastNames, any)
-	if c.ly.form.Field(field) == nil || c.mapped(field) || len(last) == 0 {
+	if c.ly.Form.Field(field) == nil || c.mapped(field) || len(last) == 0 {
 		return
 	}
 	first := slices.Concat(c.longest(words.GivenNames, any), c.longest(words.FirstNames, any))
-	i := slices.IndexFunc(c.ly.feeds, func(f feed) bool { return f.name == field })
+	i := slices.IndexFunc(c.ly.Feeds, func(f Feed) bool { return f.Name == field })
 	switch {
 	case i < 0 && len(first) == 0:
 		return
-	case i >= 0 && (len(first) > 0 || !slices.Contains(words.WholeNames, c.plains[c.ly.feeds[i].parts[0][0]])):
+	case i >= 0 && (len(first) > 0 || !slices.Contains(words.WholeNames, c.plains[c.ly.Feeds[i].Parts[0][0]])):
 		return
 	case i >= 0:
-		first = c.ly.feeds[i].parts[0]
-		c.ly.feeds = slices.Delete(c.ly.feeds, i, i+1)
+		first = c.ly.Feeds[i].Parts[0]
+		c.ly.Feeds = slices.Delete(c.ly.Feeds, i, i+1)
 	}
 	parts := [][]int{first}
 	if middle := c.longest(words.MiddleNames, any); len(middle) > 0 {
@@ -265,7 +266,7 @@ func (c *chooser) joinNames() {
 func (c *chooser) takeCheckins() {
 	for i, title := range c.plains {
 		if !c.taken[i] && words.IsCheckin(title) {
-			c.ly.checkins = append(c.ly.checkins, i)
+			c.ly.Checkins = append(c.ly.Checkins, i)
 			c.taken[i] = true
 		}
 	}

@@ -1,8 +1,9 @@
-package load
+package columns
 
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ type HeaderError struct {
 type Near struct{ Field, Title string }
 
 // Is makes a HeaderError an ErrSource.
-func (e *HeaderError) Is(target error) bool { return target == ErrSource }
+func (e *HeaderError) Is(target error) bool { return target == sheet.ErrFile }
 
 func (e *HeaderError) Error() string {
 	var b strings.Builder
@@ -67,41 +68,41 @@ func (e *HeaderError) Error() string {
 	return b.String() + fmt.Sprintf("; say --map '%s=%s' if that is the one", e.Near[0].Field, e.Near[0].Title)
 }
 
-// check finds what the header lacks: columns that the map names, and columns without which no row can be written. A file
+// Check finds what the header lacks: columns that the map names, and columns without which no row can be written. A file
 // that names its records by id or external_id may leave everything else out; one of tickets by an external_id that the map
 // names, since a title that merely sounds like one may stand over the codes.
-func (ly *layout) check(src *answers) error {
+func (ly *Layout) Check(src *Answers) error {
 	if err := ly.checkNames(src); err != nil {
 		return err
 	}
-	for _, t := range ly.titles {
+	for _, t := range ly.Titles {
 		if strings.HasPrefix(t, "_") {
-			return fmt.Errorf("%w: line %d has a column whose name begins with “_”: such names are the server's own", ErrSource, ly.line)
+			return fmt.Errorf("%w: line %d has a column whose name begins with “_”: such names are the server's own", sheet.ErrFile, ly.Line)
 		}
 	}
 	if len(ly.torn) > 0 {
 		t := ly.torn[0]
 		return fmt.Errorf("%w: the header in line %d has two columns for %s, “%s” and “%s”: say which with --map '%s=%s'",
-			ErrSource, ly.line, t.field, t.one, t.other, t.field, t.one)
+			sheet.ErrFile, ly.Line, t.field, t.one, t.other, t.field, t.one)
 	}
-	missing := ly.missing(src)
+	missing := ly.Missing(src)
 	if len(missing) == 0 {
 		return ly.ask(src)
 	}
-	e := &HeaderError{Kind: ly.form.Kind.Name, Line: ly.line, Missing: missing, Known: ly.form.Known()}
+	e := &HeaderError{Kind: ly.Form.Kind.Name, Line: ly.Line, Missing: missing, Known: ly.Form.Known()}
 	if slices.Contains(missing, kinds.Code) {
-		e.Hint, e.Unfit = ly.origin.noCode, ly.unfit()
+		e.Hint, e.Unfit = ly.Origin.noCode, ly.unfit()
 	}
-	if ly.named() > 1 {
-		e.Unread = ly.ignored[:min(len(ly.ignored), maxUnread)]
+	if ly.Understood() > 1 {
+		e.Unread = ly.Ignored[:min(len(ly.Ignored), maxUnread)]
 	}
 	for _, field := range missing {
 		if field == kinds.Event {
 			continue // the flag is the nearest
 		}
 		t, ok := nearest(field, ly.mayBe(field), true)
-		if !ok && field == kinds.Code && ly.fed(kinds.ExternalID) {
-			t, ok = ly.title(kinds.ExternalID), true
+		if !ok && field == kinds.Code && ly.Has(kinds.ExternalID) {
+			t, ok = ly.Column(kinds.ExternalID), true
 		}
 		if ok {
 			e.Near = append(e.Near, Near{field, t})
@@ -111,57 +112,57 @@ func (ly *layout) check(src *answers) error {
 }
 
 // mayBe are the unread columns whose values do not speak against a field.
-func (ly *layout) mayBe(field string) (titles []string) {
-	if field != kinds.Code || ly.profiles == nil {
-		return ly.ignored
+func (ly *Layout) mayBe(field string) (titles []string) {
+	if field != kinds.Code || ly.Profiles == nil {
+		return ly.Ignored
 	}
-	for i, t := range ly.titles {
-		if p := &ly.profiles[i]; slices.Contains(ly.ignored, ly.nth(i)) && p.filled > 0 && 2*p.filled >= p.rows && p.mostly(codes) && !words.HasWord(words.PlainTitle(t), words.PlaceTitles) {
-			titles = append(titles, ly.nth(i))
+	for i, t := range ly.Titles {
+		if p := &ly.Profiles[i]; slices.Contains(ly.Ignored, ly.Name(i)) && p.Filled > 0 && 2*p.Filled >= p.Rows && p.mostly(codes) && !words.HasWord(words.PlainTitle(t), words.PlaceTitles) {
+			titles = append(titles, ly.Name(i))
 		}
 	}
 	return titles
 }
 
 // unfit is a column that is called a code and holds none.
-func (ly *layout) unfit() string {
-	for i, t := range ly.titles {
-		if slices.Contains(words.Titles(kinds.Code), words.PlainTitle(t)) && ly.profiles != nil && !ly.profiles[i].isCodes() {
-			return ly.nth(i)
+func (ly *Layout) unfit() string {
+	for i, t := range ly.Titles {
+		if slices.Contains(words.Titles(kinds.Code), words.PlainTitle(t)) && ly.Profiles != nil && !ly.Profiles[i].isCodes() {
+			return ly.Name(i)
 		}
 	}
 	return ""
 }
 
 // checkNames finds columns that the flags name and that are not there.
-func (ly *layout) checkNames(src *answers) error {
-	for _, field := range sortedKeys(src.Map) {
+func (ly *Layout) checkNames(src *Answers) error {
+	for _, field := range slices.Sorted(maps.Keys(src.Map)) {
 		if _, missing := ly.parts(src.Map[field]); missing != "" {
 			return fmt.Errorf("%w: --map %s=%s: the header in line %d has no such column%s",
-				ErrUsage, field, missing, ly.line, words.DidYouMean(missing, ly.titles))
+				kinds.ErrUsage, field, missing, ly.Line, words.DidYouMean(missing, ly.Titles))
 		}
 	}
 	for _, title := range src.Ignore {
 		if len(ly.find(title)) == 0 {
-			return fmt.Errorf("%w: --ignore %s: the header in line %d has no such column%s", ErrUsage, title, ly.line, words.DidYouMean(title, ly.titles))
+			return fmt.Errorf("%w: --ignore %s: the header in line %d has no such column%s", kinds.ErrUsage, title, ly.Line, words.DidYouMean(title, ly.Titles))
 		}
 	}
 	return nil
 }
 
 // ask decides in which order the dates of each column are written, and says what is still to be asked.
-func (ly *layout) ask(src *answers) error {
-	for _, f := range ly.feeds {
-		field := ly.form.Field(f.name)
-		if ly.profiles == nil || field == nil || !dated(field) {
+func (ly *Layout) ask(src *Answers) error {
+	for _, f := range ly.Feeds {
+		field := ly.Form.Field(f.Name)
+		if ly.Profiles == nil || field == nil || !dated(field) {
 			continue
 		}
-		for _, i := range f.columns() {
-			ly.chooseOrder(f.name, i, src)
+		for _, i := range f.Columns() {
+			ly.chooseOrder(f.Name, i, src)
 		}
 	}
-	for _, i := range ly.checkins {
-		if src.Checkins && ly.profiles != nil && ly.profiles[i].dates != (cells.Evidence{}) {
+	for _, i := range ly.Checkins {
+		if src.Checkins && ly.Profiles != nil && ly.Profiles[i].dates != (cells.Evidence{}) {
 			ly.chooseOrder(kinds.Checkin, i, src)
 		}
 	}
@@ -172,17 +173,17 @@ func (ly *layout) ask(src *answers) error {
 }
 
 // chooseOrder decides in which order a column's dates are written, or asks.
-func (ly *layout) chooseOrder(field string, column int, src *answers) {
-	order, why := ly.profiles[column].dates.Order()
+func (ly *Layout) chooseOrder(field string, column int, src *Answers) {
+	order, why := ly.Profiles[column].dates.Order()
 	switch {
 	case src.Dates != "":
 		order = cells.Order(src.Dates)
-	case why != "" && ly.origin.dates != "" && ly.profiles[column].dates.Agrees(ly.origin.dates):
-		order = ly.origin.dates
+	case why != "" && ly.Origin.dates != "" && ly.Profiles[column].dates.Agrees(ly.Origin.dates):
+		order = ly.Origin.dates
 	case why != "":
-		ly.questions = append(ly.questions, &Question{Column: ly.nth(column), Text: why, Flags: []string{"--dates dmy", "--dates mdy"}})
+		ly.questions = append(ly.questions, &Question{Column: ly.Name(column), Text: why, Flags: []string{"--dates dmy", "--dates mdy"}})
 	}
-	ly.orders[field] = order
+	ly.Orders[field] = order
 }
 
 func dated(f *record.Field) bool {
@@ -193,24 +194,24 @@ func dated(f *record.Field) bool {
 	return false
 }
 
-func (ly *layout) missing(src *answers) (missing []string) {
-	ticket := ly.form.Kind == record.Ticket
-	named := src.Map[kinds.ExternalID] != "" || ly.title(kinds.ExternalID) == kinds.ExternalID // and not by a title that sounds like it
-	if ly.fed(kinds.ID) || ly.fed(kinds.ExternalID) && (!ticket || named && src.Event != 0) {
+func (ly *Layout) Missing(src *Answers) (missing []string) {
+	ticket := ly.Form.Kind == record.Ticket
+	named := src.Map[kinds.ExternalID] != "" || ly.Column(kinds.ExternalID) == kinds.ExternalID // and not by a title that sounds like it
+	if ly.Has(kinds.ID) || ly.Has(kinds.ExternalID) && (!ticket || named && src.Event != 0) {
 		return nil
 	}
-	for _, f := range ly.form.Table.Fields {
-		given := ly.fed(f.Name) || f.Name == kinds.Event && src.Event != 0 || f.Name == kinds.Code && named && ly.fed(kinds.ExternalID)
-		if ly.form.Needs(f.Name) && !given {
+	for _, f := range ly.Form.Table.Fields {
+		given := ly.Has(f.Name) || f.Name == kinds.Event && src.Event != 0 || f.Name == kinds.Code && named && ly.Has(kinds.ExternalID)
+		if ly.Form.Needs(f.Name) && !given {
 			missing = append(missing, f.Name)
 		}
 	}
 	return missing
 }
 
-// noHeader is the fault of a table in which no row names any column. Cells that merely stand at the top are not repeated,
+// NoHeader is the fault of a table in which no row names any column. Cells that merely stand at the top are not repeated,
 // since they may be anybody's data: only those that all but name a column.
-func noHeader(top []sheet.Row, f kinds.Form) *HeaderError {
+func NoHeader(top []sheet.Row, f kinds.Form) *HeaderError {
 	e := &HeaderError{Kind: f.Kind.Name, Known: f.Known()}
 	for _, row := range top {
 		var found []Near

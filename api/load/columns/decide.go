@@ -1,4 +1,4 @@
-package load
+package columns
 
 import (
 	"fmt"
@@ -7,11 +7,23 @@ import (
 
 	"doorward/api/load/cells"
 	"doorward/api/load/kinds"
+	"doorward/api/load/sheet"
 	"doorward/api/load/words"
 )
 
-// Whatever may decide who gets in is either understood or asked about: a column whose title or whose values speak of payment,
-// of a cancellation, of a block or of a ticket's validity is never passed over in silence.
+// A column that may decide on admission is understood or asked about: a title or values that speak of payment, of a cancellation,
+// of a block or of a ticket's validity are never left out silently.
+
+// Strictest is the place in severity of what the columns say; -1 where none says anything.
+func (ly *Layout) Strictest(texts []string, own map[string]string) int {
+	worst := -1
+	for _, by := range ly.Deciders {
+		if by.Column < len(texts) {
+			worst = max(worst, by.Means(cells.Clean(texts[by.Column]), own))
+		}
+	}
+	return worst
+}
 
 // admission finds the columns of a ticket list that decide who is admitted.
 type admission struct{ *chooser }
@@ -28,11 +40,11 @@ func (c admission) decide() {
 			c.ly.questions = append(c.ly.questions, c.question(i))
 			c.taken[i] = true
 		case sure:
-			c.ly.deciders = append(c.ly.deciders, d)
+			c.ly.Deciders = append(c.ly.Deciders, d)
 			c.taken[i] = true
 		}
 	}
-	if !slices.ContainsFunc(c.ly.deciders, func(d decider) bool { return d.state == "" || d.state == "unpaid" }) {
+	if !slices.ContainsFunc(c.ly.Deciders, func(d Decider) bool { return d.State == "" || d.State == "unpaid" }) {
 		c.askForPayments()
 	}
 }
@@ -40,7 +52,7 @@ func (c admission) decide() {
 // askForRest asks about columns whose title is another field's and that no field took, if they say of somebody what keeps him out.
 func (c admission) askForRest() {
 	for i, title := range c.plains {
-		if c.profiles == nil || c.taken[i] || c.profiles[i].filled == 0 || !c.isKnown(title) {
+		if c.profiles == nil || c.taken[i] || c.profiles[i].Filled == 0 || !c.isKnown(title) {
 			continue
 		}
 		q := c.question(i)
@@ -62,8 +74,8 @@ func (c admission) askForRest() {
 var validities = []string{"valid_from", "valid_until"}
 
 // saysOut tells a column of few values in which one is nothing but a state that keeps somebody out.
-func (c admission) saysOut(p *profile) bool {
-	return p.share(func(v string) bool {
+func (c admission) saysOut(p *Profile) bool {
+	return p.Share(func(v string) bool {
 		s := words.StateOf(v, c.src.States)
 		return s != "" && s != words.Severity[0]
 	}) > 0
@@ -74,13 +86,13 @@ func (c admission) askForTypes() {
 	if c.profiles == nil || len(c.src.OnlyTypes) > 0 {
 		return
 	}
-	for _, f := range c.ly.feeds {
-		if f.name != kinds.Type || len(f.parts) != 1 || len(f.parts[0]) != 1 {
+	for _, f := range c.ly.Feeds {
+		if f.Name != kinds.Type || len(f.Parts) != 1 || len(f.Parts[0]) != 1 {
 			continue
 		}
-		column := f.parts[0][0]
+		column := f.Parts[0][0]
 		var in, out []string
-		for _, v := range c.profiles[column].values() {
+		for _, v := range c.profiles[column].Values() {
 			if words.KeepsOut(words.Plain(v.Value)) {
 				out = append(out, v.Value)
 			} else {
@@ -100,24 +112,24 @@ func (c admission) askForTypes() {
 }
 
 // decides judges one column by its title and its values.
-func (c admission) decides(column int) (d decider, sure, ask bool) {
+func (c admission) decides(column int) (d Decider, sure, ask bool) {
 	title := c.plains[column]
 	d = deciderOf(column, title)
-	own := d.state != "" || slices.Contains(words.Titles(kinds.State), title)
+	own := d.State != "" || slices.Contains(words.Titles(kinds.State), title)
 	if c.profiles == nil {
 		return d, own, false // the header is still looked for
 	}
 	p := &c.profiles[column]
 	switch {
-	case p.filled == 0, c.isPlace(column), slices.Contains(c.origin.others, title):
+	case p.Filled == 0, c.isPlace(column), slices.Contains(c.origin.others, title):
 		return d, false, false
 	case own:
-		known := p.share(func(v string) bool { return d.means(v, c.src.States) >= 0 })
-		return d, 2*known >= p.filled, 2*known < p.filled
+		known := p.Share(func(v string) bool { return d.Means(v, c.src.States) >= 0 })
+		return d, 2*known >= p.Filled, 2*known < p.Filled
 	case c.isKnown(title):
 		return d, false, false
 	case words.IsDebt(title) && p.all(numbers):
-		d.state, d.when = "unpaid", whenOwed
+		d.State, d.when = "unpaid", whenOwed
 		return d, p.has[below] == 0, p.has[below] > 0 // below zero may be a debt or a credit
 	case words.Begins(title, words.RefundTitles) && p.all(numbers):
 		return d, false, p.has[numbers] > p.has[zeros]
@@ -125,17 +137,17 @@ func (c admission) decides(column int) (d decider, sure, ask bool) {
 		words.Begins(title, words.PayTitles) && p.mostly(truths) && !words.Begins(title, words.MailTitles):
 		return c.decidesByValues(d, p)
 	}
-	return d, false, c.saysOut(p) || 2*p.has[telling] >= p.studied || p.has[outs] > 0 && c.origin == nothing
+	return d, false, c.saysOut(p) || 2*p.has[telling] >= p.studied || p.has[outs] > 0 && c.origin == Unknown
 }
 
 // decidesByValues judges a column whose title speaks of who gets in, but is none that is known.
-func (c admission) decidesByValues(d decider, p *profile) (_ decider, sure, ask bool) {
-	known := p.share(func(v string) bool { return words.StateOf(v, c.src.States) != "" })
-	title := c.plains[d.column]
-	dated := p.dates != cells.Evidence{} || p.samples[0] != "" && cells.IsDated(p.samples[0])
+func (c admission) decidesByValues(d Decider, p *Profile) (_ Decider, sure, ask bool) {
+	known := p.Share(func(v string) bool { return words.StateOf(v, c.src.States) != "" })
+	title := c.plains[d.Column]
+	dated := p.dates != cells.Evidence{} || p.Samples[0] != "" && cells.IsDated(p.Samples[0])
 	pays := words.Begins(title, words.PayTitles)
 	switch {
-	case p.counts != nil && 2*known >= p.filled:
+	case p.Counts != nil && 2*known >= p.Filled:
 		return d, true, false
 	case dated && pays, pays && p.isAmounts():
 		return d, false, false // when and how much, not whether: see askForPayments
@@ -143,7 +155,7 @@ func (c admission) decidesByValues(d decider, p *profile) (_ decider, sure, ask 
 		return d, false, true
 	case p.isNumbering():
 		return d, false, false
-	case p.counts == nil:
+	case p.Counts == nil:
 		return d, false, 2*p.has[telling] >= p.studied || p.has[outs] > 0
 	}
 	return d, false, true
@@ -151,7 +163,7 @@ func (c admission) decidesByValues(d decider, p *profile) (_ decider, sure, ask 
 
 // isKnown tells a title that names another field of a ticket as nobody would call a state.
 func (c admission) isKnown(title string) bool {
-	return slices.ContainsFunc(c.ly.form.Known(), func(field string) bool {
+	return slices.ContainsFunc(c.ly.Form.Known(), func(field string) bool {
 		return field != kinds.State && slices.Contains(words.Titles(field), title)
 	}) || words.IsCheckin(title)
 }
@@ -162,10 +174,10 @@ func (c admission) isPlace(column int) bool {
 	if !words.HasWord(title, []string{"state", "estado", "uf"}) || strings.Contains(title, " ") && slices.Contains(words.Titles(kinds.State), title) {
 		return false
 	}
-	if p.counts != nil && p.share(func(v string) bool { return slices.Contains(words.Places, words.Plain(v)) }) == p.filled {
+	if p.Counts != nil && p.Share(func(v string) bool { return slices.Contains(words.Places, words.Plain(v)) }) == p.Filled {
 		return true
 	}
-	if p.share(func(v string) bool {
+	if p.Share(func(v string) bool {
 		return words.StateOf(v, c.src.States) != "" || words.Truths[words.Plain(v)] != "" || words.Begins(words.Plain(v), words.TellingValues)
 	}) > 0 {
 		return false
@@ -185,14 +197,14 @@ func (c admission) askForPayments() {
 	}
 	for i, title := range c.plains {
 		p := &c.profiles[i]
-		if c.taken[i] || p.filled == 0 || title == "" {
+		if c.taken[i] || p.Filled == 0 || title == "" {
 			continue
 		}
-		blank := p.rows - p.filled
+		blank := p.Rows - p.Filled
 		none, pays := blank+p.has[zeros], words.Begins(title, words.PayTitles)
 		switch {
-		case pays && blank > 0 && (words.HasWord(title, words.DateTitles) || cells.IsDated(p.samples[0])),
-			pays && p.isAmounts() && none > 0 && none < p.rows,
+		case pays && blank > 0 && (words.HasWord(title, words.DateTitles) || cells.IsDated(p.Samples[0])),
+			pays && p.isAmounts() && none > 0 && none < p.Rows,
 			words.HasWord(title, words.AmountTitles) && p.all(numbers) && p.has[below] > 0: // money that was given back
 			c.ly.questions = append(c.ly.questions, c.question(i))
 			c.taken[i] = true
@@ -200,8 +212,8 @@ func (c admission) askForPayments() {
 	}
 }
 
-// maxAsked is how many values of a column a question shows.
-const maxAsked = 12
+// MaxAsked is how many values of a column a question shows.
+const MaxAsked = 12
 
 // Question is a column that may decide who gets in, or who somebody is, and that is not understood: nothing is written before
 // whoever imports has said what it means.
@@ -214,7 +226,7 @@ type Question struct {
 }
 
 // Is makes a Question an ErrSource.
-func (q *Question) Is(target error) bool { return target == ErrSource }
+func (q *Question) Is(target error) bool { return target == sheet.ErrFile }
 
 func (q *Question) Error() string {
 	var b strings.Builder
@@ -233,14 +245,14 @@ func valueText(v string) string {
 	if v == "" {
 		return "(blank)"
 	}
-	return sample(v)
+	return Sample(v)
 }
 
 // question asks what a column means for who gets in.
 func (c admission) question(column int) *Question {
-	name, p := c.ly.nth(column), &c.profiles[column]
-	q := &Question{Column: name, Text: "may decide who gets in and is not understood", Values: p.values()}
-	if blank := p.rows - p.filled; blank > 0 && q.Values != nil {
+	name, p := c.ly.Name(column), &c.profiles[column]
+	q := &Question{Column: name, Text: "may decide who gets in and is not understood", Values: p.Values()}
+	if blank := p.Rows - p.Filled; blank > 0 && q.Values != nil {
 		q.Values = append(q.Values, Value{"", blank})
 	}
 	var unknown []string
@@ -257,20 +269,20 @@ func (c admission) question(column int) *Question {
 		mapped += fmt.Sprintf(" --states '%s' (each valid, unpaid, blocked, refunded or cancelled)", strings.Join(unknown, ","))
 	}
 	q.Flags = []string{mapped, fmt.Sprintf("--ignore '%s'", name)}
-	if len(q.Values) > maxAsked {
-		q.More, q.Values = len(q.Values)-maxAsked, q.Values[:maxAsked]
+	if len(q.Values) > MaxAsked {
+		q.More, q.Values = len(q.Values)-MaxAsked, q.Values[:MaxAsked]
 	}
 	return q
 }
 
-// askMember asks about a member of NDJSON lines that no table of fields has, if its name or its values may decide on admission.
-func askMember(name string, p *profile, src *answers) (*Question, bool) {
-	c := admission{&chooser{ly: &layout{header: header{titles: []string{name}}}, src: src, profiles: []profile{*p}}}
-	known := p.share(func(v string) bool {
+// AskMember asks about a member of NDJSON lines that no table of fields has, if its name or its values may decide on admission.
+func AskMember(name string, p *Profile, src *Answers) (*Question, bool) {
+	c := admission{&chooser{ly: &Layout{header: header{Titles: []string{name}}}, src: src, profiles: []Profile{*p}}}
+	known := p.Share(func(v string) bool {
 		return words.StateOf(v, src.States) != "" || words.Begins(words.Plain(v), words.TellingValues)
 	})
 	title := words.Plain(name)
-	if p.counts == nil || !words.Tells(title) && !words.IsDebt(title) && !words.Begins(title, words.TellingTitles) && 2*known < p.filled && !c.saysOut(p) {
+	if p.Counts == nil || !words.Tells(title) && !words.IsDebt(title) && !words.Begins(title, words.TellingTitles) && 2*known < p.Filled && !c.saysOut(p) {
 		return nil, false
 	}
 	return c.question(0), true
@@ -280,7 +292,7 @@ func askMember(name string, p *profile, src *answers) (*Question, bool) {
 type Questions []*Question
 
 // Is makes them an ErrSource.
-func (q Questions) Is(target error) bool { return target == ErrSource }
+func (q Questions) Is(target error) bool { return target == sheet.ErrFile }
 
 func (q Questions) Error() string {
 	texts := make([]string, len(q))
@@ -288,4 +300,66 @@ func (q Questions) Error() string {
 		texts[i] = one.Error()
 	}
 	return strings.Join(texts, "; ")
+}
+
+// Decider is a column that decides who gets in.
+type Decider struct {
+	Column int
+	State  string // what it means when it says so; "" = its cells are states
+	when   string // "true", "false" or whenOwed
+}
+
+// whenOwed is any amount above zero.
+const whenOwed = "an amount"
+
+// decider reads a column of a title that is a flag's as such, any other one as states.
+func deciderOf(column int, title string) Decider {
+	for _, f := range words.FlagTitles {
+		if slices.Contains(strings.Split(f.Words, "|"), title) {
+			return Decider{column, f.State, f.When}
+		}
+	}
+	return Decider{Column: column}
+}
+
+// Means is what a cell says of its ticket: the place in severity; not known with -1.
+func (d Decider) Means(cell string, own map[string]string) int {
+	p := words.Saying(cell)
+	state := words.StateOf(cell, own)
+	if d.when == whenOwed && own[p] == "" {
+		return slices.Index(words.Severity, owing(cell))
+	}
+	if d.State != "" && own[p] == "" {
+		switch yes := words.TruthOf(cell); {
+		case yes == d.when, d.when == "true" && cells.IsDated(cell):
+			state = d.State
+		case yes != "", p == "" && d.when == "true":
+			state = words.Severity[0]
+		case isFlagWord(d, p):
+			state = d.State
+		}
+	}
+	if state == "" {
+		return -1
+	}
+	return slices.Index(words.Severity, state)
+}
+
+// owing is the state of who owes an amount; "" where it is none.
+func owing(cell string) string {
+	if cell == "" {
+		return words.Severity[0]
+	}
+	switch sign, ok := cells.SignOf(cell); {
+	case !ok:
+		return ""
+	case sign > 0:
+		return "unpaid"
+	}
+	return words.Severity[0]
+}
+
+// isFlagWord tells a cell that repeats its column's title: “Cancelado” under Cancelado.
+func isFlagWord(d Decider, word string) bool {
+	return d.when == "true" && words.StateWords[word] == d.State
 }

@@ -1,4 +1,4 @@
-package load
+package columns
 
 import (
 	"hash/maphash"
@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	maxDistinct = 200  // values of a column that are counted one by one
+	MaxDistinct = 200  // values of a column that are counted one by one
 	maxStudied  = 5000 // rows in which every cell is looked at; of columns with many values only the first so many
-	maxSamples  = 2
+	MaxSamples  = 2
 	maxSample   = 40 // characters of a sample
 )
 
@@ -38,89 +38,89 @@ const (
 	traits               // how many there are
 )
 
-// profile is what the cells of one column look like.
-type profile struct {
-	rows    int
-	filled  int
+// Profile is what the cells of one column look like.
+type Profile struct {
+	Rows    int
+	Filled  int
 	studied int            // filled cells that has is about
-	counts  map[string]int // by value; nil where there are more than maxDistinct
-	samples []string       // the first values, as people see them
+	Counts  map[string]int // by value; nil where there are more than maxDistinct
+	Samples []string       // the first values, as people see them
 	has     [traits]int
 	dates   cells.Evidence
-	unique  map[uint64]struct{} // the different values, of columns that may hold codes
+	Unique  map[uint64]struct{} // the different values, of columns that may hold codes
 }
 
 // profiler studies the columns of a table.
 type profiler struct {
-	columns []profile
+	Columns []Profile
 	seed    maphash.Seed
 }
 
-func newProfiler(columns int, codes func(column int) bool) *profiler {
-	p := &profiler{columns: make([]profile, columns), seed: maphash.MakeSeed()}
-	for i := range p.columns {
-		p.columns[i].counts = map[string]int{}
+func NewProfiler(columns int, codes func(column int) bool) *profiler {
+	p := &profiler{Columns: make([]Profile, columns), seed: maphash.MakeSeed()}
+	for i := range p.Columns {
+		p.Columns[i].Counts = map[string]int{}
 		if codes(i) {
-			p.columns[i].unique = map[uint64]struct{}{}
+			p.Columns[i].Unique = map[uint64]struct{}{}
 		}
 	}
 	return p
 }
 
-// add studies a row. Columns beyond the titled ones are studied too, if they hold anything.
-func (p *profiler) add(texts []string) {
-	for i := len(p.columns); i < min(len(texts), sheet.MaxColumns); i++ {
+// Row studies a row. Columns beyond the titled ones are studied too, if they hold anything.
+func (p *profiler) Row(texts []string) {
+	for i := len(p.Columns); i < min(len(texts), sheet.MaxColumns); i++ {
 		if cells.Clean(texts[i]) != "" {
 			p.grow(i + 1)
 		}
 	}
-	for i := range p.columns {
+	for i := range p.Columns {
 		cell := ""
 		if i < len(texts) {
 			cell = cells.Clean(texts[i])
 		}
-		p.columns[i].add(cell, p.seed)
+		p.Columns[i].Add(cell, p.seed)
 	}
 }
 
 func (p *profiler) grow(columns int) {
 	rows := 0
-	if len(p.columns) > 0 {
-		rows = p.columns[0].rows
+	if len(p.Columns) > 0 {
+		rows = p.Columns[0].Rows
 	}
-	for len(p.columns) < columns {
-		p.columns = append(p.columns, profile{rows: rows, counts: map[string]int{}})
+	for len(p.Columns) < columns {
+		p.Columns = append(p.Columns, Profile{Rows: rows, Counts: map[string]int{}})
 	}
 }
 
-func (p *profile) add(cell string, seed maphash.Seed) {
-	p.rows++
+func (p *Profile) Add(cell string, seed maphash.Seed) {
+	p.Rows++
 	if cell == "" {
 		return
 	}
-	p.filled++
-	if p.unique != nil {
-		p.unique[maphash.String(seed, cells.WithoutFormat(cell))] = struct{}{}
+	p.Filled++
+	if p.Unique != nil {
+		p.Unique[maphash.String(seed, cells.WithoutFormat(cell))] = struct{}{}
 	}
 	before := 0
-	if p.counts != nil {
-		if before = p.counts[cell]; before == 0 && len(p.counts) == maxDistinct {
-			p.counts = nil
+	if p.Counts != nil {
+		if before = p.Counts[cell]; before == 0 && len(p.Counts) == MaxDistinct {
+			p.Counts = nil
 		} else {
-			p.counts[strings.Clone(cell)]++
+			p.Counts[strings.Clone(cell)]++
 		}
 	}
-	if before == 0 && len(p.samples) < maxSamples && !slices.Contains(p.samples, sample(cell)) {
-		p.samples = append(p.samples, sample(cell))
+	if before == 0 && len(p.Samples) < MaxSamples && !slices.Contains(p.Samples, Sample(cell)) {
+		p.Samples = append(p.Samples, Sample(cell))
 	}
 	p.dates.Add(cell)
-	if p.counts == nil && p.rows > maxStudied {
+	if p.Counts == nil && p.Rows > maxStudied {
 		return
 	}
 	p.study(cell)
 }
 
-func (p *profile) study(cell string) {
+func (p *Profile) study(cell string) {
 	p.studied++
 	text := words.Plain(cell)
 	sign, isNumber := cells.SignOf(cell)
@@ -157,8 +157,8 @@ func codeLike(cell string) bool {
 	return !isDate
 }
 
-// sample is a value as a table shows it.
-func sample(cell string) string {
+// Sample is a value as a table shows it.
+func Sample(cell string) string {
 	cell = strings.Join(strings.Fields(cell), " ")
 	if r := []rune(cell); len(r) > maxSample {
 		return string(r[:maxSample-1]) + "…"
@@ -167,19 +167,22 @@ func sample(cell string) string {
 }
 
 // mostly tells whether more than half of the cells that were looked at have a trait.
-func (p *profile) mostly(t trait) bool { return 2*p.has[t] > p.studied }
+func (p *Profile) mostly(t trait) bool { return 2*p.has[t] > p.studied }
 
 // all tells whether all of them have it.
-func (p *profile) all(t trait) bool { return p.has[t] == p.studied }
+func (p *Profile) all(t trait) bool { return p.has[t] == p.studied }
+
+// IsWhole tells a column of integers.
+func (p *Profile) IsWhole() bool { return p.all(whole) }
 
 // isAmounts tells numbers that are no short codes, 1, 2, 3.
-func (p *profile) isAmounts() bool {
+func (p *Profile) isAmounts() bool {
 	return p.all(numbers) && (p.has[whole] < p.has[numbers] || p.has[long] > 0)
 }
 
 // isNumbering tells a column in which every row has a number or code of its own.
-func (p *profile) isNumbering() bool {
-	return p.filled == p.rows && p.filled > 3 && p.mostly(codes) && p.mostly(digits) && (p.counts == nil || len(p.counts) == p.filled)
+func (p *Profile) isNumbering() bool {
+	return p.Filled == p.Rows && p.Filled > 3 && p.mostly(codes) && p.mostly(digits) && (p.Counts == nil || len(p.Counts) == p.Filled)
 }
 
 // Value is one value of a column and in how many rows it stands.
@@ -188,22 +191,22 @@ type Value struct {
 	Count int    `json:"count"`
 }
 
-// values are the different ones, the most frequent first; nil where there are too many to be a choice.
-func (p *profile) values() []Value {
-	if p.counts == nil {
+// Values are the different ones, the most frequent first; nil where there are too many to be a choice.
+func (p *Profile) Values() []Value {
+	if p.Counts == nil {
 		return nil
 	}
 	var out []Value
-	for _, v := range slices.Sorted(maps.Keys(p.counts)) {
-		out = append(out, Value{v, p.counts[v]})
+	for _, v := range slices.Sorted(maps.Keys(p.Counts)) {
+		out = append(out, Value{v, p.Counts[v]})
 	}
 	slices.SortStableFunc(out, func(a, b Value) int { return b.Count - a.Count })
 	return out
 }
 
-// share is how many of the filled cells a test holds for; the column has few values.
-func (p *profile) share(is func(value string) bool) (n int) {
-	for v, count := range p.counts {
+// Share is how many of the filled cells a test holds for; the column has few values.
+func (p *Profile) Share(is func(value string) bool) (n int) {
+	for v, count := range p.Counts {
 		if is(v) {
 			n += count
 		}
@@ -212,7 +215,7 @@ func (p *profile) share(is func(value string) bool) (n int) {
 }
 
 // isCodes tells whether a column can hold the codes of tickets: it is filled, its values differ, and they look like codes.
-func (p *profile) isCodes() bool {
-	return p.filled == 0 || 2*p.filled >= p.rows && 2*len(p.unique) > p.filled && (p.filled < 20 || 10*len(p.unique) >= 9*p.filled) &&
+func (p *Profile) isCodes() bool {
+	return p.Filled == 0 || 2*p.Filled >= p.Rows && 2*len(p.Unique) > p.Filled && (p.Filled < 20 || 10*len(p.Unique) >= 9*p.Filled) &&
 		p.mostly(codes)
 }

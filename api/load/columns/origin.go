@@ -1,4 +1,4 @@
-package load
+package columns
 
 import (
 	"fmt"
@@ -13,74 +13,74 @@ import (
 
 // origin is a system whose exports are known: what its titles cannot say by themselves.
 type origin struct {
-	name    string
+	Name    string
 	kind    *record.Kind
 	signs   []string            // the titles that show it, in plain form; of those between bars one
 	columns map[string][]string // field → its titles, the first that a row fills counts
-	ids     string              // the title of the people's ids, which become external ids
+	IDs     string              // the title of the people's ids, which become external ids
 	others  []string            // titles that sound as if they decided who gets in, and do not
 	dates   cells.Order         // of dates that do not show it themselves; "" = not known
-	utc     []string            // fields whose times without an offset are in UTC
-	types   bool                // its products are not all admissions
+	UTC     []string            // fields whose times without an offset are in UTC
+	Types   bool                // its products are not all admissions
 	noCode  string              // what to do where no column has the codes
 }
 
-// nothing is known of a file that no origin fits.
-var nothing = &origin{name: "none"}
+// Unknown is known of a file that no origin fits.
+var Unknown = &origin{Name: "none"}
 
-// ownOrigin is this program: what export wrote.
-var ownOrigin = &origin{name: "doorward"}
+// OwnOrigin is this program: what export wrote.
+var OwnOrigin = &origin{Name: "doorward"}
 
 var pretixUTC = []string{"valid_from", "valid_until"}
 
 // origins are the systems that are known, the more special before the others.
 var origins = []*origin{
-	{name: "pretix-positions", kind: record.Ticket, types: true,
+	{Name: "pretix-positions", kind: record.Ticket, Types: true,
 		signs:   []string{"ticket secret|segredo do ingresso|secreto del ticket|codigo secreto del ticket", "order code|codigo do pedido|codigo del pedido"},
 		columns: map[string][]string{kinds.Email: {"attendee email", "email do participante", "e mail do participante", "email", "e mail"}}},
-	{name: "pretix-checkin", kind: record.Ticket, types: true, utc: pretixUTC,
+	{Name: "pretix-checkin", kind: record.Ticket, Types: true, UTC: pretixUTC,
 		signs: []string{"secret|segredo|secreto", "order code|codigo do pedido|codigo del pedido"}},
-	{name: "pretix-codes", kind: record.Ticket, types: true, utc: pretixUTC,
+	{Name: "pretix-codes", kind: record.Ticket, Types: true, UTC: pretixUTC,
 		signs: []string{"secret|segredo|secreto", "product|produto|producto", "variation|variacao|variacion"}},
-	{name: "pretix-json", kind: record.Ticket},
-	{name: "sympla", kind: record.Ticket, dates: cells.DayFirst,
+	{Name: "pretix-json", kind: record.Ticket},
+	{Name: "sympla", kind: record.Ticket, dates: cells.DayFirst,
 		signs: []string{"n ingresso|numero do ingresso|numero ingresso", "n pedido|numero do pedido", "tipo de ingresso", "ordem de inscricao|cupom de desconto|estado de pagamento"}},
-	{name: "eventbrite", kind: record.Ticket, dates: cells.MonthFirst, others: []string{"order type", "eventbrite payment processing"},
+	{Name: "eventbrite", kind: record.Ticket, dates: cells.MonthFirst, others: []string{"order type", "eventbrite payment processing"},
 		signs:  []string{"order number|order id", "attendee number|attendee status", "ticket type"},
 		noCode: "what the QR code holds is Eventbrite's column “Barcode #”: export the list again with it"},
-	{name: "planning-center", kind: record.Person, dates: cells.MonthFirst, ids: "person id",
+	{Name: "planning-center", kind: record.Person, dates: cells.MonthFirst, IDs: "person id",
 		columns: map[string][]string{kinds.Email: {"home email", "work email", "other email"}},
 		signs:   []string{"person id", "given name|household id|name prefix|nickname", "first name", "last name"}},
-	{name: "rock", kind: record.Person, dates: cells.MonthFirst, ids: "id",
+	{Name: "rock", kind: record.Person, dates: cells.MonthFirst, IDs: "id",
 		signs: []string{"family id", "last name", "nick name|connection status|record status"}},
-	{name: "churchcrm", kind: record.Person, ids: "person id",
+	{Name: "churchcrm", kind: record.Person, IDs: "person id",
 		signs: []string{"family id|familyid", "last name|lastname", "first name|firstname", "envelope number|family role|classification|homephone"}},
 }
 
-// originNamed finds an origin by what --from says; nil for "".
-func originNamed(name string, f kinds.Form) (*origin, error) {
-	if name == "" || name == nothing.name {
-		return map[string]*origin{nothing.name: nothing}[name], nil
+// OriginNamed finds an origin by what --from says; nil for "".
+func OriginNamed(name string, f kinds.Form) (*origin, error) {
+	if name == "" || name == Unknown.Name {
+		return map[string]*origin{Unknown.Name: Unknown}[name], nil
 	}
 	var names []string
 	for _, o := range origins {
-		if o.name == name && o.kind == f.Kind {
+		if o.Name == name && o.kind == f.Kind {
 			return o, nil
 		}
-		names = append(names, o.name)
+		names = append(names, o.Name)
 	}
 	if slices.Contains(names, name) {
-		return nil, fmt.Errorf("%w: --from %s: its rows are not of kind %s", ErrUsage, name, f.Kind.Name)
+		return nil, fmt.Errorf("%w: --from %s: its rows are not of kind %s", kinds.ErrUsage, name, f.Kind.Name)
 	}
-	return nil, fmt.Errorf("%w: --from %s: no such source%s; known are %s, none", ErrUsage, name, words.DidYouMean(name, names), strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w: --from %s: no such source%s; known are %s, none", kinds.ErrUsage, name, words.DidYouMean(name, names), strings.Join(names, ", "))
 }
 
 // Origins are the names of the systems that are known, and the one for none of them.
 func Origins() (names []string) {
 	for _, o := range origins {
-		names = append(names, o.name)
+		names = append(names, o.Name)
 	}
-	return append(names, nothing.name)
+	return append(names, Unknown.Name)
 }
 
 // originOf recognises the system that wrote a file by its titles.
@@ -92,5 +92,5 @@ func originOf(f kinds.Form, plains []string) *origin {
 			return o
 		}
 	}
-	return nothing
+	return Unknown
 }

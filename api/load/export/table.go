@@ -1,4 +1,4 @@
-package load
+package export
 
 import (
 	"bufio"
@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"doorward/api/load/cells"
 	"doorward/api/load/kinds"
@@ -23,13 +21,13 @@ import (
 
 // The formats of an export. A table has a column for the record's kind, one for its id, and one for each field that import reads.
 const (
-	FormatNDJSON = "ndjson"
-	FormatCSV    = "csv"
-	FormatXLSX   = "xlsx"
+	NDJSON = "ndjson"
+	CSV    = "csv"
+	XLSX   = "xlsx"
 )
 
 // Formats are all of them.
-var Formats = []string{FormatNDJSON, FormatCSV, FormatXLSX}
+var Formats = []string{NDJSON, CSV, XLSX}
 
 // flatColumns are the columns of a kind's table.
 func flatColumns(f kinds.Form) []string {
@@ -66,9 +64,9 @@ func flatRows(ctx context.Context, s *kv.Store, p kv.Principal, f kinds.Form, fn
 }
 
 // exportCSV writes the records of one kind, in UTF-8 with the mark by which spreadsheets know it.
-func exportCSV(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o ExportOptions) error {
+func exportCSV(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o Options) error {
 	if o.Kind == "" {
-		return fmt.Errorf("%w: a .csv file holds one kind: say which with --kind; .xlsx holds all, a sheet each", ErrUsage)
+		return fmt.Errorf("%w: a .csv file holds one kind: say which with --kind; .xlsx holds all, a sheet each", kinds.ErrUsage)
 	}
 	f, err := kinds.Of(o.Kind)
 	if err != nil {
@@ -94,7 +92,7 @@ func exportCSV(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o 
 const maxSheetRows = excelize.TotalRows
 
 // exportXLSX writes a workbook with a sheet for each kind, each behind those it refers to. A kind without records has none.
-func exportXLSX(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o ExportOptions) (err error) {
+func exportXLSX(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o Options) (err error) {
 	list, err := exported(o)
 	if err != nil {
 		return err
@@ -123,7 +121,7 @@ func sheetOf(ctx context.Context, s *kv.Store, p kv.Principal, book *excelize.Fi
 	rows := 0
 	write := func(row []string) error {
 		if rows++; rows > maxSheetRows {
-			return fmt.Errorf("%w: a sheet holds %d rows and there are more: export as .csv or .ndjson", ErrUsage, maxSheetRows)
+			return fmt.Errorf("%w: a sheet holds %d rows and there are more: export as .csv or .ndjson", kinds.ErrUsage, maxSheetRows)
 		}
 		at, err := excelize.CoordinatesToCellName(1, rows)
 		if err != nil {
@@ -132,7 +130,7 @@ func sheetOf(ctx context.Context, s *kv.Store, p kv.Principal, book *excelize.Fi
 		texts := make([]any, len(row))
 		for i, text := range row {
 			if len(text) > excelize.TotalCellChars && len([]rune(text)) > excelize.TotalCellChars {
-				return fmt.Errorf("%w: %s %s: a cell holds %d characters and one value has more: export as .csv or .ndjson", ErrUsage, row[0], row[1], excelize.TotalCellChars)
+				return fmt.Errorf("%w: %s %s: a cell holds %d characters and one value has more: export as .csv or .ndjson", kinds.ErrUsage, row[0], row[1], excelize.TotalCellChars)
 			}
 			texts[i] = text
 		}
@@ -157,12 +155,4 @@ func sheetOf(ctx context.Context, s *kv.Store, p kv.Principal, book *excelize.Fi
 		return cmp.Or(err, without.err())
 	}
 	return cmp.Or(out.Flush(), without.err())
-}
-
-// ownKind is the kind of a table that export wrote, "" for any other.
-func ownKind(top []sheet.Row) string {
-	if len(top) > 1 && slices.Equal(top[0].Texts[:min(2, len(top[0].Texts))], []string{kinds.Kind, kinds.ID}) && len(top[1].Texts) > 0 {
-		return strings.TrimSpace(top[1].Texts[0])
-	}
-	return ""
 }

@@ -1,4 +1,4 @@
-package load
+package export
 
 import (
 	"bufio"
@@ -15,29 +15,29 @@ import (
 	"doorward/kv/record"
 )
 
-// Export writes every record of a kind, or of all importable kinds, as p sees them, so that Import reads them into an empty store: each
+// Write writes every record of a kind, or of all importable kinds, as p sees them, so that Import reads them into an empty store: each
 // kind after those it refers to. NDJSON is one object a line whose first member names its kind; whoever reads the lines can count them.
 // A *kv.LeftOut comes after all has been written that is sound.
-func Export(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o ExportOptions) error {
+func Write(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o Options) error {
 	switch o.Format {
-	case "", FormatNDJSON:
+	case "", NDJSON:
 		return exportNDJSON(ctx, s, p, w, o)
-	case FormatCSV:
+	case CSV:
 		return exportCSV(ctx, s, p, w, o)
-	case FormatXLSX:
+	case XLSX:
 		return exportXLSX(ctx, s, p, w, o)
 	}
-	return fmt.Errorf("%w: there is no format “%s”; the formats are %s", ErrUsage, o.Format, strings.Join(Formats, ", "))
+	return fmt.Errorf("%w: there is no format “%s”; the formats are %s", kinds.ErrUsage, o.Format, strings.Join(Formats, ", "))
 }
 
-// ExportOptions say what to export.
-type ExportOptions struct {
+// Options say what to export.
+type Options struct {
 	Kind   string // "" = all
 	Format string // "" = FormatNDJSON
 }
 
 // exported are the kinds that an export holds.
-func exported(o ExportOptions) ([]kinds.Form, error) {
+func exported(o Options) ([]kinds.Form, error) {
 	if o.Kind == "" {
 		return kinds.All(), nil
 	}
@@ -45,7 +45,7 @@ func exported(o ExportOptions) ([]kinds.Form, error) {
 	return []kinds.Form{f}, err
 }
 
-func exportNDJSON(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o ExportOptions) error {
+func exportNDJSON(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o Options) error {
 	list, err := exported(o)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package load
+package demo
 
 import (
 	"context"
@@ -9,22 +9,24 @@ import (
 	"strconv"
 	"strings"
 
+	"doorward/api/load"
 	"doorward/api/load/kinds"
 	"doorward/kv"
+	"doorward/kv/record"
 )
 
 // ErrNotVacant says that a store holds records already.
 var ErrNotVacant = errors.New("the store holds records already; a demo needs an empty one")
 
-// DemoOptions say what congregation to make. The same options on the same day make the same one.
-type DemoOptions struct {
+// Options say what congregation to make. The same options on the same day make the same one.
+type Options struct {
 	Size     string // s, m, l or xl; "" = s
 	Seed     int64
 	Progress func(done, total int64)
 }
 
-// DemoReport says what was made, and what to try at a door.
-type DemoReport struct {
+// Report says what was made, and what to try at a door.
+type Report struct {
 	People  int      `json:"people"`
 	Tickets int      `json:"tickets"`
 	Records int      `json:"records"`
@@ -47,9 +49,9 @@ const (
 // demoCodes is how many codes a report names.
 const demoCodes = 3
 
-// Demo makes a fictional congregation in a vacant store: churches, people, groups, finances, events and tickets. ErrNotVacant,
-// ErrUsage for an unknown size.
-func Demo(ctx context.Context, s *kv.Store, p kv.Principal, o DemoOptions) (DemoReport, error) {
+// Make makes a fictional congregation in a vacant store: churches, people, groups, finances, events and tickets. ErrNotVacant,
+// kinds.ErrUsage for an unknown size.
+func Make(ctx context.Context, s *kv.Store, p kv.Principal, o Options) (Report, error) {
 	people := 0
 	for _, z := range sizes {
 		if z.name == o.Size || z.name == "s" && o.Size == "" {
@@ -57,67 +59,49 @@ func Demo(ctx context.Context, s *kv.Store, p kv.Principal, o DemoOptions) (Demo
 		}
 	}
 	if people == 0 {
-		return DemoReport{}, fmt.Errorf("%w: --size: one of s, m, l and xl is wanted", ErrUsage)
+		return Report{}, fmt.Errorf("%w: --size: one of s, m, l and xl is wanted", kinds.ErrUsage)
 	}
 	if vacant, err := s.Vacant(); err != nil || !vacant {
-		return DemoReport{}, errors.Join(err, ErrNotVacant)
+		return Report{}, errors.Join(err, ErrNotVacant)
 	}
 	d := newDemo(people, o.Seed, s.Now().In(s.Zone()))
-	return d.report(), fill(ctx, s, p, d, o.Progress)
-}
-
-// fill imports the demo's records as if they came from a file.
-func fill(ctx context.Context, s *kv.Store, p kv.Principal, d *demo, progress func(done, total int64)) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	im := &importer{
-		writer: writer{store: s, who: p}, ctx: ctx, cancel: cancel, in: d, progress: progress, total: int64(d.total()),
-		maker: maker{zone: s.Zone()}, ready: make(chan *batch, writers), done: make(chan *batch, writers),
+	rep, err := load.Filler{Store: s, Who: p, Progress: o.Progress}.Fill(ctx, d)
+	if r := rep.Rejected; err == nil && len(r) > 0 {
+		err = fmt.Errorf("demo: %d records refused, the first for its %s: %s", len(r), r[0].Column, r[0].Reason)
 	}
-	im.run()
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	if r := im.report.Rejected; len(r) > 0 {
-		return fmt.Errorf("demo: %d records refused, the first for its %s: %s", len(r), r[0].Column, r[0].Reason)
-	}
-	return nil
+	return d.report(), err
 }
 
 // section is one kind of a demo: how many records, and what the i-th one holds, from 0; its id is i + 1.
 type section struct {
-	form  kinds.Form
+	kind  *record.Kind
 	count int
 	body  func(i int) []byte
 }
 
-// demo reads as a file of drafts.
+// demo makes the records.
 type demo struct {
 	size     plan
 	seed     uint64
 	sections []section
-	at, i, n int
+	at, i    int // the section, and how many of it are made
 }
 
-func (d *demo) ignored() []string { return nil }
-
-func (d *demo) close() error { return nil }
-
-func (d *demo) next() (draft, *Rejection, error) {
+// Next makes the next record; io.EOF after the last.
+func (d *demo) Next() (load.Record, error) {
 	for d.at < len(d.sections) && d.i == d.sections[d.at].count {
 		d.at, d.i = d.at+1, 0
 	}
 	if d.at == len(d.sections) {
-		return draft{}, nil, io.EOF
+		return load.Record{}, io.EOF
 	}
 	s := &d.sections[d.at]
-	d.n++
-	out := draft{line: d.n, form: s.form, body: s.body(d.i), event: true, column: sameName, id: strconv.Itoa(d.i + 1)}
 	d.i++
-	return out, nil, nil
+	return load.Record{Kind: s.kind, ID: d.i, Body: s.body(d.i - 1)}, nil
 }
 
-func (d *demo) total() (n int) {
+// Total is how many records are made in all.
+func (d *demo) Total() (n int) {
 	for _, s := range d.sections {
 		n += s.count
 	}
@@ -125,8 +109,8 @@ func (d *demo) total() (n int) {
 }
 
 // report names what the records will be, and the first valid tickets of the event that is open.
-func (d *demo) report() DemoReport {
-	r := DemoReport{People: d.size.people, Tickets: d.size.tickets, Records: d.total(), Event: demoEvent}
+func (d *demo) report() Report {
+	r := Report{People: d.size.people, Tickets: d.size.tickets, Records: d.Total(), Event: demoEvent}
 	for i := 0; i < d.size.tickets && len(r.Codes) < demoCodes; i++ {
 		if t := d.ticket(i); t.event == demoEvent && t.state == "valid" {
 			r.Codes = append(r.Codes, t.code)
@@ -139,7 +123,7 @@ func (d *demo) report() DemoReport {
 func arrange(bodies map[string]section) (out []section) {
 	for _, f := range kinds.All() {
 		if s, ok := bodies[f.Kind.Name]; ok {
-			s.form = f
+			s.kind = f.Kind
 			out = append(out, s)
 		}
 	}

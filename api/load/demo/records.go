@@ -1,4 +1,4 @@
-package load
+package demo
 
 import (
 	"encoding/binary"

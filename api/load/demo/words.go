@@ -1,9 +1,9 @@
-package load
+package demo
 
 import "strings"
 
-// The words that demo people, churches and events are put together from. Nobody bears these names but by chance, the area
-// code 00 is nobody's, and example.org has no mailboxes.
+// The words of which the demo makes names of people, churches and events. A real person has one of these names only by chance, the
+// area code 00 does not exist, and example.org has no mailboxes.
 
 var womensNames = list(`Adalina Belmira Clarinda Dorotéia Elisandra Florinda Graciela Herminda Iracilda Jacinara Ludimila Marilda
 	Noêmia Otília Perpétua Quirina Rosimara Salvina Tarcila Ursulina Valdirene Zenaide Alcione Brígida Corália Delmira
