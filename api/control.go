@@ -15,6 +15,7 @@ import (
 	"doorward/api/load/demo"
 	"doorward/api/load/export"
 	"doorward/kv"
+	"doorward/kv/record"
 )
 
 // Control answers the command line: what the operator does to the whole store, and all of /admin/v1, without a key. It must
@@ -71,6 +72,24 @@ func (s *Server) Control() http.Handler {
 	}
 	mux.Handle("/", s.operator())
 	return mux
+}
+
+// controlStatus answers what needs a person.
+func controlStatus(x *exchange, r *http.Request) error {
+	conf := x.server.config
+	c := overviewConfig{Store: x.store(), Who: x.caller, Version: conf.Version, Served: conf.Address != "", CertificateEnds: conf.CertificateEnds, Backlog: conf.Backlog}
+	if text := r.URL.Query().Get("event"); text != "" {
+		id, ok := record.Event.ParseID(text)
+		if !ok {
+			return kv.ErrNotFound
+		}
+		c.Event = id.Int()
+	}
+	view, err := takeOverview(c)
+	if err != nil {
+		return err
+	}
+	return x.object(view)
 }
 
 func controlImport(x *exchange, r *http.Request) error {

@@ -58,11 +58,11 @@ func controlErase(x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	older, err := x.olderFiles()
+	older, err := findOlderFiles(x)
 	if err != nil {
 		return err
 	}
-	free, err := x.freeDatabases()
+	free, err := freeDatabases(x)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func controlErase(x *exchange, r *http.Request) error {
 }
 
 // freeDatabases are the names of the databases whose documents are not records.
-func (x *exchange) freeDatabases() ([]string, error) {
+func freeDatabases(x *exchange) ([]string, error) {
 	names := []string{}
 	all, err := x.store().Databases(x.caller)
 	for _, d := range all {
@@ -82,15 +82,15 @@ func (x *exchange) freeDatabases() ([]string, error) {
 	return names, err
 }
 
-// olderFiles are the files that hold what the store held before now.
-func (x *exchange) olderFiles() (older olderFiles, err error) {
+// findOlderFiles names the files that hold what the store held before now.
+func findOlderFiles(x *exchange) (older olderFiles, err error) {
 	found, err := x.store().OlderFiles(x.caller, x.store().Now())
 	return olderFiles{append([]string{}, found...)}, err
 }
 
 // controlOlderFiles names the files that hold what the store held before, and says how many erasures its own file holds still.
 func controlOlderFiles(x *exchange, _ *http.Request) error {
-	older, err := x.olderFiles()
+	older, err := findOlderFiles(x)
 	if err != nil {
 		return err
 	}

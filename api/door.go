@@ -141,7 +141,7 @@ func readUndo(x *exchange) (u kv.Undoing, err error) {
 // answerDecision answers with a decision.
 func answerDecision(x *exchange, d kv.Decision) error {
 	markReplayed(x, d.Replayed)
-	body, err := json.Marshal(rulingOf(d, x.message(d.Outcome)))
+	body, err := json.Marshal(rulingOf(d, message(x, d.Outcome)))
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func listDoubles(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.doubles(kv.DoubleQuery{Event: id.Int()}, func(e *kv.DoubleEntry) any { return viewDouble(e) })
+	return doubles(x, kv.DoubleQuery{Event: id.Int()}, func(e *kv.DoubleEntry) any { return viewDouble(e) })
 }
 
 // listAllDoubles answers GET /admin/v1/double_entries/.
@@ -57,13 +57,13 @@ func listAllDoubles(x *exchange) error {
 		_, err := x.store().DoubleEntries(x.caller, kv.DoubleQuery{Where: where})
 		return bothFaults(faults, err)
 	}
-	return x.doubles(kv.DoubleQuery{Where: where}, func(e *kv.DoubleEntry) any {
+	return doubles(x, kv.DoubleQuery{Where: where}, func(e *kv.DoubleEntry) any {
 		return adminDoubleView{viewDouble(e), orNull(e.Holder), orNull(e.Node), orNullID(e.Key)}
 	})
 }
 
 // doubles answers with a page of double entries.
-func (x *exchange) doubles(ask kv.DoubleQuery, view func(*kv.DoubleEntry) any) error {
+func doubles(x *exchange, ask kv.DoubleQuery, view func(*kv.DoubleEntry) any) error {
 	l := x.listing()
 	ask.Offset, ask.Limit = l.offset, l.limit
 	page, err := x.store().DoubleEntries(x.caller, ask)

@@ -239,7 +239,7 @@ func errorHeaders(x *exchange, err error, status int) {
 		h.Set("Allow", wrong.allow)
 	case errors.As(err, &wait):
 		wait.show(h)
-		h.Set("Retry-After", seconds(wait.wait))
+		h.Set("Retry-After", seconds(wait.RetryAfter()))
 	case status == http.StatusUnauthorized && x.request.Header.Get("X-Requested-With") == "":
 		h.Set("WWW-Authenticate", `Basic realm="api"`) // a browser would ask the user of a page for a password
 	case status == http.StatusServiceUnavailable, status == http.StatusInsufficientStorage:

@@ -92,8 +92,7 @@ func (s *Server) Login(r *http.Request, key, secret string) (kv.Principal, error
 	if !errors.Is(err, kv.ErrBadLogin) || errors.Is(err, kv.ErrRevoked) {
 		return p, err // who has the secret of a revoked key does not guess
 	}
-	s.logins.fail(clientAddr(r))
-	if slow := s.limits.fail(clientAddr(r), key); !errors.Is(slow, kv.ErrBadLogin) {
+	if slow := s.failedLogin(r, key); !errors.Is(slow, kv.ErrBadLogin) {
 		return kv.Principal{}, slow
 	}
 	return kv.Principal{}, err

@@ -43,13 +43,13 @@ func newHosts(base *url.URL, allowed []string) *hosts {
 }
 
 // reachable refuses hosts and origins that no request can ever name: who has set them would look for the fault elsewhere.
-func reachable(c Config) error {
-	for _, host := range c.AllowedHosts {
+func reachable(allowed, cors []string) error {
+	for _, host := range allowed {
 		if strings.Contains(host, "/") || !isName(bareHost(host)) { // what stands behind a colon is taken for a port
 			return fmt.Errorf("allowed host %q: a name alone is wanted, as porta.example", host)
 		}
 	}
-	for _, origin := range c.CORSOrigins {
+	for _, origin := range cors {
 		u, err := url.Parse(origin)
 		if err != nil || u.Scheme == "" || u.Hostname() == "" || !strings.EqualFold(origin, u.Scheme+"://"+u.Host) {
 			return fmt.Errorf("CORS origin %q: scheme and host alone are wanted, as https://page.example", origin)

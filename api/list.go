@@ -21,7 +21,7 @@ func (c *collection) page(x *exchange, own ...kv.Where) error {
 		Surface: c.surface, Kind: c.kind, Where: append(own, where...), Offset: l.offset, Limit: l.limit, Into: x.buffer,
 		Head: l.appendHead,
 	}
-	page, err := x.find(ask, search)
+	page, err := find(x, ask, search)
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}

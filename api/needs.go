@@ -54,16 +54,52 @@ const (
 	keyGone         = 24 * time.Hour      // after the end of a key that is of no event
 )
 
-// needs are what a person has to do, the most urgent first.
-func (s *surveying) needs() (all []need) {
-	for _, of := range []func() []need{s.storeNeeds, s.centreNeeds, s.laptopNeeds, s.doorNeeds, s.listNeeds, s.upkeepNeeds} {
+// needs1 finds what a person has to do by an overview.
+type needs1 struct {
+	*overview
+	now     instant
+	zone    *time.Location
+	current []kv.CurrentEvent
+}
+
+// all are the needs, the most urgent first.
+func (s needs1) all() (all []need) {
+	for _, of := range []func() []need{s.ofStore, s.ofCentre, laptopNeeds{s}.all, s.ofDoors, s.ofLists, s.ofUpkeep} {
 		all = append(all, of()...)
 	}
 	return all
 }
 
-// storeNeeds are those without which no door is answered, or not as it should be.
-func (s *surveying) storeNeeds() (all []need) {
+// instant is the moment that an overview is about.
+type instant time.Time
+
+// until is how long it is to a moment.
+func (i instant) until(at time.Time) time.Duration { return at.Sub(time.Time(i)) }
+
+// since is how long ago a moment was.
+func (i instant) since(at time.Time) time.Duration { return time.Time(i).Sub(at) }
+
+// ago says how long ago a moment was.
+func (i instant) ago(at time.Time) string { return Lasting(i.since(at)) }
+
+// oldest says how old the oldest of some changes is.
+func (i instant) oldest(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return " (the oldest " + i.ago(at) + " old)"
+}
+
+// ends says when something ends or has ended.
+func (i instant) ends(at time.Time) string {
+	if left := i.until(at); left > 0 {
+		return "ends in " + Lasting(left)
+	}
+	return "has ended " + i.ago(at) + " ago"
+}
+
+// ofStore are those without which no door is answered, or not as it should be.
+func (s needs1) ofStore() (all []need) {
 	if !s.Served {
 		all = append(all, needOf("not_served", "No server runs on this folder: no door is answered here.").run("serve"))
 	}
@@ -89,8 +125,8 @@ func (s *surveying) storeNeeds() (all []need) {
 	return all
 }
 
-// centreNeeds are those of a laptop.
-func (s *surveying) centreNeeds() (all []need) {
+// ofCentre are those of a laptop.
+func (s needs1) ofCentre() (all []need) {
 	c := s.Centre
 	if c == nil {
 		return nil
@@ -101,21 +137,21 @@ func (s *surveying) centreNeeds() (all []need) {
 	}
 	waits := ""
 	if c.Backlog != nil && *c.Backlog > 0 {
-		waits = ", and " + many(*c.Backlog, "change") + s.oldest(c.oldest) + " cannot be sent"
+		waits = ", and " + many(*c.Backlog, "change") + s.now.oldest(c.oldest) + " cannot be sent"
 	}
-	switch left := c.of.Ends.Sub(s.now); {
+	switch left := s.now.until(c.of.Ends); {
 	case c.Revoked:
 		all = append(all, needOf("revoked", "This laptop is revoked at its centre: check-ins are marked for review, and nothing new comes. If it may go on, enrol it again:").run(again(c.Name)...).at("centre"))
 	case !c.of.Ends.IsZero() && left <= laptopSoon:
-		all = append(all, needOf("credential_ends", "The credential of this laptop %s: enrol it again.", s.ends(c.of.Ends)).run(again(c.Name+" 2")...).at("centre"))
+		all = append(all, needOf("credential_ends", "The credential of this laptop %s: enrol it again.", s.now.ends(c.of.Ends)).run(again(c.Name+" 2")...).at("centre"))
 	}
-	switch unmet := s.now.Sub(c.met); {
+	switch unmet := s.now.since(c.met); {
 	case c.Revoked:
 	case c.met.IsZero():
 		all = append(all, needOf("centre_unmet", "The centre %s was never met%s. Look at the network; doors go on.", c.URL, waits))
 	case unmet > unmetAfter:
 		all = append(all, needOf("centre_unmet", "The centre %s was not met for %s%s. Look at the network; doors go on.", c.URL, Lasting(unmet), waits))
-	case waits != "" && !c.oldest.IsZero() && s.now.Sub(c.oldest) > unmetAfter:
+	case waits != "" && !c.oldest.IsZero() && s.now.since(c.oldest) > unmetAfter:
 		all = append(all, needOf("backlog", "The centre is met%s. The log of serve says why.", waits))
 	}
 	if len(c.Events) == 0 && slices.ContainsFunc(c.of.Pushes, func(name string) bool { return strings.HasPrefix(name, "event-") }) {
@@ -179,124 +215,11 @@ func databaseIDs(names []string, prefix string) (ids []int64) {
 	return ids
 }
 
-// laptopNeeds are those of a centre's laptops: who is revoked and still about, then wrong clocks, then what does not come.
-func (s *surveying) laptopNeeds() (all []need) {
-	common := s.commonOffset()
-	if common != 0 {
-		all = append(all, needOf("clock_of_all", "The clocks of all laptops that were met are about %s this one: this machine's own may be wrong. Look at it first.", aside(common)))
-	}
-	for _, of := range []func(*laptopState) (need, bool){s.revokedNeed, s.clockNeed, s.backlogNeed, s.laptopEnds} {
-		for i := range s.Laptops {
-			l := &s.Laptops[i]
-			n, is := of(l)
-			if !is || l.Replaced || l.of.Joined.IsZero() || common != 0 && n.Code == "laptop_clock" {
-				continue
-			}
-			l.Needs = append(l.Needs, n.Code)
-			all = append(all, n)
-		}
-	}
-	return all
-}
-
-// commonOffset is how far the centre's clock is ahead of all the laptops that were met, where that is at least two, they agree within two
-// minutes, and it is too far; 0 = it is not so.
-func (s *surveying) commonOffset() time.Duration {
-	var all []time.Duration
-	for i := range s.Laptops {
-		if off, known := s.offset(&s.Laptops[i]); known {
-			all = append(all, off)
-		}
-	}
-	if len(all) < 2 || slices.Max(all)-slices.Min(all) > kv.ClockSlack {
-		return 0
-	}
-	if mean := (slices.Max(all) + slices.Min(all)) / 2; mean.Abs() > kv.ClockSlack {
-		return mean
-	}
-	return 0
-}
-
-// offset is how far the centre's clock was ahead of a laptop's that counts.
-func (s *surveying) offset(l *laptopState) (off time.Duration, known bool) {
-	if l.Replaced || l.Revoked || l.Offset == nil {
-		return 0, false
-	}
-	return time.Duration(*l.Offset) * time.Millisecond, true
-}
-
-func (s *surveying) revokedNeed(l *laptopState) (n need, is bool) {
-	e := l.of
-	switch {
-	case !l.Revoked || l.Wiped || !e.Wipe.IsZero():
-		return n, false
-	case e.Contact.At.After(e.Revoked) && s.now.Sub(e.Contact.At) > unmetAfter:
-		n = needOf("laptop_revoked", "Laptop %s was revoked %s ago and was last met %s ago: it still holds its data. Have it clear its folder when it is met:", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At))
-	case e.Contact.At.After(e.Revoked):
-		n = needOf("laptop_revoked", "Laptop %s was revoked %s ago and is still in use, met %s ago: its check-ins are kept, marked for review. Take it off the door, then have it clear its folder:", l.Name, s.ago(e.Revoked), s.ago(e.Contact.At))
-	default:
-		n = needOf("laptop_revoked", "Laptop %s was revoked %s ago and was not met since: it still holds its data. Have it clear its folder when it is met:", l.Name, s.ago(e.Revoked))
-	}
-	return n.run("venue", "wipe", s.called(l)), true
-}
-
-func (s *surveying) clockNeed(l *laptopState) (n need, is bool) {
-	off, known := s.offset(l)
-	if !known || off.Abs() <= kv.ClockSlack {
-		return n, false
-	}
-	return needOf("laptop_clock", "The clock of laptop %s is %s this one: it judges no ticket by its times. Set the wrong clock right; if that of %s is right, run there:", l.Name, aside(off), l.Name).
-		run("clock", "trust").at(l.Name), true
-}
-
-func (s *surveying) backlogNeed(l *laptopState) (n need, is bool) {
-	c := l.of.Contact
-	unmet := s.now.Sub(c.At) > unmetAfter
-	switch {
-	case l.Revoked || c.At.IsZero():
-		return n, false
-	case c.Backlog > 0 && unmet:
-		n = needOf("laptop_backlog", "Laptop %s has %s that %s not here%s, and was not met for %s. Look at its power and network; then run there:", l.Name, many(c.Backlog, "change"), are(c.Backlog), s.oldest(c.Oldest), s.ago(c.At))
-	case c.Backlog > 0 && !c.Oldest.IsZero() && s.now.Sub(c.Oldest) > unmetAfter:
-		n = needOf("laptop_backlog", "Laptop %s is met, but %s cannot be sent%s. The log of its serve says why; run there:", l.Name, many(c.Backlog, "change"), s.oldest(c.Oldest))
-	case unmet && s.isOn(l):
-		n = needOf("laptop_unmet", "Laptop %s was not met for %s while its event is on: its check-ins of that time are not here. Look at its power and network; then run there:", l.Name, s.ago(c.At))
-	default:
-		return n, false
-	}
-	return n.run("status").at(l.Name), true
-}
-
-// isOn tells whether an event of a laptop is on: from an hour before its start to its end, and for an hour after its last scan.
-func (s *surveying) isOn(l *laptopState) bool {
-	return slices.ContainsFunc(s.current, func(e kv.CurrentEvent) bool {
-		on := s.now.After(e.Start.Add(-time.Hour)) && s.now.Before(e.End) || !e.Scanned.IsZero() && s.now.Sub(e.Scanned) < time.Hour
-		return on && slices.Contains(l.Scopes, "event-"+strconv.FormatInt(e.ID, 10))
-	})
-}
-
-func (s *surveying) laptopEnds(l *laptopState) (n need, is bool) {
-	if l.Revoked || l.ends.IsZero() || l.ends.Sub(s.now) > laptopSoon {
-		return n, false
-	}
-	return needOf("laptop_credential", "The credential of laptop %s %s: enrol it again.", l.Name, s.ends(l.ends)).
-		run(append([]string{"venue", "enrol", "--name", l.Name + " 2"}, enrolFlags(&l.of)...)...), true
-}
-
-// called is what a laptop is called in a command: its name, or its number where another one may be meant.
-func (s *surveying) called(l *laptopState) string {
-	others := slices.ContainsFunc(s.Laptops, func(o laptopState) bool { return o.ID != l.ID && strings.EqualFold(o.Name, l.Name) })
-	if _, err := strconv.ParseInt(l.Name, 10, 64); err == nil || others || strings.HasPrefix(l.Name, "-") {
-		return strconv.FormatInt(l.ID, 10)
-	}
-	return l.Name
-}
-
-func (s *surveying) doorNeeds() (all []need) {
+func (s needs1) ofDoors() (all []need) {
 	for _, e := range s.Events {
 		for _, d := range e.Doors {
 			if d.Silent {
-				all = append(all, needOf("door_silent", "The door %s of %s has scanned nobody for %s, while others do. Look at it.", d.Name, e.Name, s.ago(d.scanned)))
+				all = append(all, needOf("door_silent", "The door %s of %s has scanned nobody for %s, while others do. Look at it.", d.Name, e.Name, s.now.ago(d.scanned)))
 			}
 		}
 	}
@@ -309,12 +232,12 @@ func (s *surveying) doorNeeds() (all []need) {
 }
 
 // keyNeed tells of a key that ends before its event does, or of another one that ends within a week.
-func (s *surveying) keyNeed(k *keyState) (n need, is bool) {
-	left := k.of.Expires.Sub(s.now)
+func (s needs1) keyNeed(k *keyState) (n need, is bool) {
+	left := s.now.until(k.of.Expires)
 	is = left < keySoon && left > -keyGone
 	if k.of.Level.Name == kv.EventOf {
 		is = slices.ContainsFunc(s.current, func(e kv.CurrentEvent) bool {
-			return slices.Contains(k.of.Level.IDs, e.ID) && k.of.Expires.Before(e.End) && s.now.Before(e.End)
+			return slices.Contains(k.of.Level.IDs, e.ID) && k.of.Expires.Before(e.End) && s.now.until(e.End) > 0
 		})
 	}
 	command := []string{"keys", "add", "--name", k.Name, "--level", k.Level}
@@ -325,12 +248,12 @@ func (s *surveying) keyNeed(k *keyState) (n need, is bool) {
 		}
 		command = append(command, "--allow", strings.Join(allow, ","))
 	}
-	return needOf("key_ends", "The key %s of %s %s. Whoever needs it longer gets another one:", k.Name, k.Level, s.ends(k.of.Expires)).
+	return needOf("key_ends", "The key %s of %s %s. Whoever needs it longer gets another one:", k.Name, k.Level, s.now.ends(k.of.Expires)).
 		run(append(command, "--expires", "48h")...), is
 }
 
-// listNeeds are what staff have to decide or to look at. Of what can never leave its list, only the current events' counts.
-func (s *surveying) listNeeds() (all []need) {
+// ofLists are what staff have to decide or to look at. Of what can never leave its list, only the current events' counts.
+func (s needs1) ofLists() (all []need) {
 	for i := range s.Events {
 		e := &s.Events[i]
 		if e.Doubles > 0 {
@@ -345,65 +268,46 @@ func (s *surveying) listNeeds() (all []need) {
 		}
 	}
 	if s.Conflicts > 0 {
-		all = append(all, needOf("conflicts", "%s to be decided: two people changed one field.", many(s.Conflicts, "conflict")).look(conflicts.path))
+		all = append(all, needOf("conflicts", "%s to be decided: two people changed one field.", many(s.Conflicts, "conflict")).look("/admin/v1/conflicts/"))
 	}
 	if s.Refusals > 0 {
-		all = append(all, needOf("refusals", "%s of laptops or other stores to be applied or dropped.", many(s.Refusals, "refused document")).look(refusals.path))
+		all = append(all, needOf("refusals", "%s of laptops or other stores to be applied or dropped.", many(s.Refusals, "refused document")).look("/admin/v1/refusals/"))
 	}
 	return all
 }
 
-// upkeepNeeds are what can wait until the evening is over.
-func (s *surveying) upkeepNeeds() (all []need) {
+// ofUpkeep are what can wait until the evening is over.
+func (s needs1) ofUpkeep() (all []need) {
 	if s.Verify != nil && s.Verify.Faults > 0 {
 		all = append(all, needOf("verify_faults", "The last check of every value found %s.", many(int(s.Verify.Faults), "fault")).run("verify"))
 	}
-	if c := s.Certificate; c != nil && !c.ends.IsZero() && c.ends.Sub(s.now) < certificateSoon {
-		all = append(all, needOf("certificate_ends", "The certificate by which clients reach this server %s. Put the next one in the place of its files.", s.ends(c.ends)))
+	if c := s.Certificate; c != nil && !c.ends.IsZero() && s.now.until(c.ends) < certificateSoon {
+		all = append(all, needOf("certificate_ends", "The certificate by which clients reach this server %s. Put the next one in the place of its files.", s.now.ends(c.ends)))
 	}
 	if n, is := s.backupNeed(); is {
 		all = append(all, n)
 	}
-	if since := s.Erasures.since; !since.IsZero() && s.now.Sub(since) > compactAfter {
-		all = append(all, needOf("compaction_due", "The bytes of %s are still in the file, since %s ago.", many(s.Erasures.Uncompacted, "erased record"), s.ago(since)).run("compact"))
+	if since := s.Erasures.since; !since.IsZero() && s.now.since(since) > compactAfter {
+		all = append(all, needOf("compaction_due", "The bytes of %s are still in the file, since %s ago.", many(s.Erasures.Uncompacted, "erased record"), s.now.ago(since)).run("compact"))
 	}
 	return all
 }
 
 // backupNeed tells of a centre that holds something and has no backup of late. What a laptop holds the centre has.
-func (s *surveying) backupNeed() (n need, is bool) {
-	name := "doorward-" + s.now.In(s.store().Zone()).Format(time.DateOnly) + ".db"
+func (s needs1) backupNeed() (n need, is bool) {
+	name := "doorward-" + time.Time(s.now).In(s.zone).Format(time.DateOnly) + ".db"
 	switch b := s.Backup; {
 	case s.Centre != nil || s.Records[record.Person.Name]+s.Records[record.Event.Name]+s.Records[record.FinancialEntry.Name] == 0:
 		return n, false
 	case b == nil:
 		n = needOf("backup_due", "No backup was ever made of this store. Make one, on another disk:")
-	case s.now.Sub(b.of.At) > backupAfter:
-		n = needOf("backup_due", "The last backup is %s old. Make one, on another disk:", s.ago(b.of.At))
+	case s.now.since(b.of.At) > backupAfter:
+		n = needOf("backup_due", "The last backup is %s old. Make one, on another disk:", s.now.ago(b.of.At))
 		name = filepath.Join(filepath.Dir(b.of.Path), name)
 	default:
 		return n, false
 	}
 	return n.run("backup", name), true
-}
-
-// ago is how long ago something was.
-func (s *surveying) ago(at time.Time) string { return Lasting(s.now.Sub(at)) }
-
-// oldest says how old the oldest of some changes is.
-func (s *surveying) oldest(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return " (the oldest " + s.ago(at) + " old)"
-}
-
-// ends says when something ends or has ended.
-func (s *surveying) ends(at time.Time) string {
-	if at.After(s.now) {
-		return "ends in " + Lasting(at.Sub(s.now))
-	}
-	return "has ended " + s.ago(at) + " ago"
 }
 
 // Lasting is a time as people say it.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"maps"
-	"net/http"
 	"slices"
 	"time"
 
@@ -155,68 +154,65 @@ type clockState struct {
 	Offset   *int64         `json:"clock_offset_ms"` // how far a peer's clock was ahead
 }
 
-// surveying gathers an overview.
-type surveying struct {
-	*exchange
-	overview
+// overviewConfig says which store an overview is of, and what its server knows besides.
+type overviewConfig struct {
+	Store           *kv.Store
+	Who             kv.Principal
+	Version         string
+	Served          bool                                        // a server runs on the folder
+	Event           int64                                       // the one that is asked about; 0 = all
+	CertificateEnds func() time.Time                            // nil = http
+	Backlog         func() (n int, oldest time.Time, err error) // nil = not known
+}
+
+// survey reads an overview.
+type survey struct {
+	overviewConfig
+	*overview
 	now     time.Time
-	event   int64 // the one that is asked about; 0 = all
 	current []kv.CurrentEvent
 }
 
-// controlStatus answers what needs a person.
-func controlStatus(x *exchange, r *http.Request) error {
-	s := surveying{exchange: x, now: x.store().Now()}
-	s.At, s.Version, s.Role, s.Served = record.Time(s.now), x.server.config.Version, "centre", x.server.config.Address != ""
-	if text := r.URL.Query().Get("event"); text != "" {
-		id, ok := record.Event.ParseID(text)
-		if !ok {
-			return kv.ErrNotFound
-		}
-		s.event = id.Int()
-		s.EventID = &s.event
+// takeOverview reads everything that an operator has to know. A part that is damaged stays empty: the rest is told all the same.
+func takeOverview(c overviewConfig) (*overview, error) {
+	s := survey{overviewConfig: c, overview: &overview{Version: c.Version, Role: "centre", Served: c.Served}, now: c.Store.Now()}
+	s.At = record.Time(s.now)
+	if c.Event != 0 {
+		s.EventID = &c.Event
 	}
-	if err := s.survey(); err != nil {
-		return err
-	}
-	s.Needs = s.needs()
-	s.cut()
-	return x.object(s.overview)
-}
-
-// survey reads everything. A part that is damaged stays empty: the rest is told all the same.
-func (s *surveying) survey() error {
-	for _, part := range []func() error{s.surveyEvents, s.surveyDoors, s.surveyCentre, s.surveyLaptops, s.surveyKeys, s.surveyLists, s.surveyCounts, s.surveyErasures, s.surveyUpkeep} {
+	for _, part := range []func() error{s.events, s.doors, s.centre, s.laptops, s.keys, s.lists, s.counts, s.erasures, s.upkeep} {
 		err := part()
 		if errors.Is(err, kv.ErrCorrupt) {
-			s.Store.Damaged = true
+			s.overview.Store.Damaged = true
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	s.surveyStore()
-	return nil
+	s.state()
+	s.Needs = needs1{s.overview, instant(s.now), c.Store.Zone(), s.current}.all()
+	s.cut()
+	return s.overview, nil
 }
 
-func (s *surveying) surveyEvents() (err error) {
-	if s.event == 0 {
-		s.current, err = s.store().CurrentEvents(s.caller)
+func (s *survey) events() (err error) {
+	if s.Event == 0 {
+		s.current, err = s.overviewConfig.Store.CurrentEvents(s.Who)
 		return err
 	}
-	e, err := s.store().CurrentEvent(s.caller, s.event)
+	e, err := s.overviewConfig.Store.CurrentEvent(s.Who, s.Event)
 	if err == nil {
 		s.current = []kv.CurrentEvent{e}
 	}
 	return err
 }
 
-func (s *surveying) surveyDoors() error {
+func (s *survey) doors() error {
 	s.Events, s.EventsCount = []eventState{}, len(s.current)
 	for _, e := range s.current[:min(len(s.current), maxShown)] {
-		st, err := s.store().Status(s.caller, e.ID)
-		if errors.Is(err, kv.ErrNotFound) && s.event == 0 {
+		st, err := s.overviewConfig.Store.Status(s.Who, e.ID)
+		if errors.Is(err, kv.ErrNotFound) && s.Event == 0 {
 			continue // it was deleted a moment ago
 		}
 		if err != nil {
@@ -240,7 +236,7 @@ const (
 	silentWhile = 5 * time.Minute  // of the last scan at another door
 )
 
-func (s *surveying) doorsOf(st kv.Status) (doors []doorState) {
+func (s *survey) doorsOf(st kv.Status) (doors []doorState) {
 	latest := time.Time{}
 	for _, at := range st.Scanned {
 		if at.After(latest) {
@@ -256,19 +252,19 @@ func (s *surveying) doorsOf(st kv.Status) (doors []doorState) {
 	return doors
 }
 
-// surveyCentre reads what a laptop knows of its centre. The clocks are compared whenever the two meet, so that is the last contact.
-func (s *surveying) surveyCentre() error {
-	u, joined, err := s.store().Upstream()
+// centre reads what a laptop knows of its centre. The clocks are compared whenever the two meet, so that is the last contact.
+func (s *survey) centre() error {
+	u, joined, err := s.overviewConfig.Store.Upstream()
 	if err != nil || !joined {
 		return err
 	}
 	s.Role = "laptop"
 	c := &centreState{URL: u.URL, ID: u.ID, Name: u.Name, Ends: orNullTime(u.Ends), Revoked: u.Revoked, Drops: []dropState{}, of: u}
 	s.Centre = c
-	if k := s.store().Clock(); k.Peer == u.Node {
+	if k := s.overviewConfig.Store.Clock(); k.Peer == u.Node {
 		c.met = k.Measured
 	}
-	if told := s.server.config.Backlog; told != nil {
+	if told := s.overviewConfig.Backlog; told != nil {
 		n, oldest, err := told()
 		if err != nil {
 			return err
@@ -279,24 +275,24 @@ func (s *surveying) surveyCentre() error {
 	for _, event := range slices.Sorted(maps.Keys(u.Drops)) {
 		c.Drops = append(c.Drops, dropState{event, record.Time(u.Drops[event])})
 	}
-	c.Events, err = s.store().ReadyEvents(maxReady)
+	c.Events, err = s.overviewConfig.Store.ReadyEvents(maxShown)
 	return err
 }
 
-func (s *surveying) surveyLaptops() error {
+func (s *survey) laptops() error {
 	s.Laptops = []laptopState{}
-	all, err := s.store().Venues(s.caller)
+	all, err := s.overviewConfig.Store.Venues(s.Who)
 	if err != nil {
 		return err
 	}
-	keys, err := s.store().Keys(s.caller)
+	keys, err := s.overviewConfig.Store.Keys(s.Who)
 	if err != nil {
 		return err
 	}
 	for _, e := range all {
 		l := laptopState{venueView: viewVenue(e), Joined: orNullTime(e.Joined), Oldest: orNullTime(e.Contact.Oldest), RevokedAt: orNullTime(e.Revoked),
 			WipeOrdered: orNullTime(e.Wipe), Needs: []string{}, of: e}
-		if s.event != 0 && !slices.Contains(e.Scopes, record.Scope{Sort: record.ScopeEvent, ID: s.event}.String()) {
+		if s.Event != 0 && !slices.Contains(e.Scopes, record.Scope{Sort: record.ScopeEvent, ID: s.Event}.String()) {
 			continue
 		}
 		l.Replaced = slices.ContainsFunc(all, func(other kv.Enrolled) bool {
@@ -319,9 +315,9 @@ const (
 	keyBehind = 7 * 24 * time.Hour
 )
 
-func (s *surveying) surveyKeys() error {
+func (s *survey) keys() error {
 	s.Keys = []keyState{}
-	all, err := s.store().Keys(s.caller)
+	all, err := s.overviewConfig.Store.Keys(s.Who)
 	for _, k := range all {
 		left := k.Expires.Sub(s.now)
 		if k.Expires.IsZero() || !k.Revoked.IsZero() || k.Node.Node != "" || left > keyAhead || left < -keyBehind {
@@ -333,83 +329,83 @@ func (s *surveying) surveyKeys() error {
 	return err
 }
 
-// surveyLists counts what staff have to decide or to look at.
-func (s *surveying) surveyLists() error {
-	doubles, err := s.store().DoubleEntries(s.caller, kv.DoubleQuery{Event: s.event})
+// lists counts what staff have to decide or to look at.
+func (s *survey) lists() error {
+	doubles, err := s.overviewConfig.Store.DoubleEntries(s.Who, kv.DoubleQuery{Event: s.Event})
 	if err != nil {
 		return err
 	}
-	conflicts, err := s.store().Matters(s.caller, kv.MatterQuery{Kind: record.Conflict})
+	conflicts, err := s.overviewConfig.Store.Matters(s.Who, kv.MatterQuery{Kind: record.Conflict})
 	if err != nil {
 		return err
 	}
-	if s.Reviews, err = s.reviews(s.event); err != nil {
+	if s.Reviews, err = s.reviews(s.Event); err != nil {
 		return err
 	}
-	refusals, err := s.store().Matters(s.caller, kv.MatterQuery{Kind: record.Refusal})
+	refusals, err := s.overviewConfig.Store.Matters(s.Who, kv.MatterQuery{Kind: record.Refusal})
 	s.Doubles, s.Conflicts, s.Refusals = doubles.Count, conflicts.Count, refusals.Count
 	return err
 }
 
 // reviews is how many facts of an event, or of all, staff have to review.
-func (s *surveying) reviews(event int64) (int, error) {
+func (s *survey) reviews(event int64) (int, error) {
 	var q kv.ReviewQuery
 	if event != 0 {
 		q.Where = []kv.Where{{Field: "event_id", In: []any{event}}}
 	}
-	page, err := s.store().Reviews(s.caller, q)
+	page, err := s.overviewConfig.Store.Reviews(s.Who, q)
 	return page.Count, err
 }
 
-func (s *surveying) surveyCounts() (err error) {
-	if s.Records, err = s.store().RecordCounts(s.caller); err != nil {
+func (s *survey) counts() (err error) {
+	if s.Records, err = s.overviewConfig.Store.RecordCounts(s.Who); err != nil {
 		return err
 	}
-	s.Tickets, err = s.store().TicketStates(s.caller, s.event)
+	s.Tickets, err = s.overviewConfig.Store.TicketStates(s.Who, s.Event)
 	return err
 }
 
-func (s *surveying) surveyErasures() error {
-	n, since, err := s.store().ErasuresDue()
-	s.Erasures = erasureState{s.store().ErasuresUnfinished(), n, orNullTime(since), since}
+func (s *survey) erasures() error {
+	n, since, err := s.overviewConfig.Store.ErasuresDue()
+	s.Erasures = erasureState{s.overviewConfig.Store.ErasuresUnfinished(), n, orNullTime(since), since}
 	return err
 }
 
-// surveyUpkeep reads what was done in time, and what ends.
-func (s *surveying) surveyUpkeep() error {
-	if told := s.server.config.CertificateEnds; told != nil {
+// upkeep reads what was done in time, and what ends.
+func (s *survey) upkeep() error {
+	if told := s.overviewConfig.CertificateEnds; told != nil {
 		ends := told()
 		s.Certificate = &certificate{orNullTime(ends.UTC()), ends}
 	}
-	made, err := s.store().LastBackup(s.caller)
+	made, err := s.overviewConfig.Store.LastBackup(s.Who)
 	if err != nil {
 		return err
 	}
 	if !made.At.IsZero() {
 		s.Backup = &backupState{record.Time(made.At.UTC()), made.Path, made}
 	}
-	checked, err := s.store().LastVerify(s.caller)
+	checked, err := s.overviewConfig.Store.LastVerify(s.Who)
 	if err == nil && !checked.At.IsZero() {
 		s.Verify = &verifyState{record.Time(checked.At.UTC()), checked.Faults}
 	}
 	return err
 }
 
-func (s *surveying) surveyStore() {
-	st := &s.Store
-	st.Bytes, st.Refused, st.Damaged = s.store().FileBytes(), []string{}, st.Damaged || s.store().Damaged() > 0
-	if free, ok := s.store().FreeBytes(); ok {
+func (s *survey) state() {
+	st := &s.overview.Store
+	st.Bytes, st.Refused, st.Damaged = s.overviewConfig.Store.FileBytes(), []string{}, st.Damaged || s.overviewConfig.Store.Damaged() > 0
+	if free, ok := s.overviewConfig.Store.FreeBytes(); ok {
 		st.Free = &free
 	}
-	err := s.store().Writable()
+	err := s.overviewConfig.Store.Writable()
 	if st.Writable = err == nil; err != nil {
 		cause := err.Error()
 		st.Cause = &cause
 	}
-	for _, short := range s.store().Shortages() {
+	for _, short := range s.overviewConfig.Store.Shortages() {
 		st.Refused = append(st.Refused, short.What)
 	}
-	c := s.store().Clock()
+	c := s.overviewConfig.Store.Clock()
 	s.Clock = clockState{Doubted: c.Doubt != "", Cause: orNull(string(c.Doubt)), Measured: orNullTime(c.Measured)}
 	if !c.Measured.IsZero() {
 		ms := c.Offset.Milliseconds()
@@ -418,7 +414,7 @@ func (s *surveying) surveyStore() {
 }
 
 // cut leaves of each list what is shown of it.
-func (s *surveying) cut() {
+func (s *survey) cut() {
 	slices.SortStableFunc(s.Laptops, func(a, b laptopState) int { return cmp.Compare(min(1, len(b.Needs)), min(1, len(a.Needs))) })
 	s.Needs, s.NeedsCount = first(s.Needs)
 	s.Laptops, s.LaptopsCount = first(s.Laptops)

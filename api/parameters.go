@@ -20,7 +20,7 @@ var windowParameters = []parameterDoc{
 func parametersOf(filters []filter) []parameterDoc {
 	list := windowParameters[:len(windowParameters):len(windowParameters)]
 	for _, f := range filters {
-		schema, text := f.describe()
+		schema, text := describeFilter(f)
 		list = append(list, parameterDoc{name: f.name, schema: schema, text: text})
 	}
 	return list
@@ -35,8 +35,8 @@ func (c *collection) parameters() []parameterDoc {
 	return list
 }
 
-// describe is the schema of what a filter takes, and what it means.
-func (f filter) describe() (schema map[string]any, text string) {
+// describeFilter is the schema of what a filter takes, and what it means.
+func describeFilter(f filter) (schema map[string]any, text string) {
 	const several = "Any of these values. The parameter may be repeated."
 	id := map[string]any{"type": "integer"}
 	switch f.sort {

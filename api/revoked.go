@@ -9,7 +9,7 @@ const RevokedHeader = "X-Laptop-Revoked"
 const revokedText = "This laptop is revoked: check-ins are recorded for review; it sells and edits nothing more."
 
 // message is what a door may read aloud of an outcome.
-func (x *exchange) message(outcome kv.Outcome) string {
+func message(x *exchange, outcome kv.Outcome) string {
 	if x.store().IsRevoked() {
 		return messages[outcome] + " " + revokedText
 	}

@@ -138,7 +138,7 @@ func readScanItem(item jsontext.Value, zone *time.Location) (o offlineScan) {
 // result is what a scan is answered.
 func (o *offlineScan) result(x *exchange, d kv.Decision) any {
 	if o.err == nil {
-		return scanned{rulingOf(d, x.message(d.Outcome)), orNull(d.Double), d.Replayed, orNullTime(o.At), orNull(o.nonce)}
+		return scanned{rulingOf(d, message(x, d.Outcome)), orNull(d.Double), d.Replayed, orNullTime(o.At), orNull(o.nonce)}
 	}
 	if errors.Is(o.err, kv.ErrKeyReused) {
 		return refusedScan{errorView{"UNPROCESSABLE_ENTITY", "This nonce was used for another code.", nil}, orNullTime(o.At), orNull(o.nonce)}

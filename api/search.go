@@ -65,7 +65,7 @@ func (q query) flag(name string, faults *record.Faults) bool {
 var fuzzily = []string{"fuzzy"}
 
 // find lists what is searched for. Each page decides anew whether edits are forgiven: as long as nobody is found without, all do.
-func (x *exchange) find(ask kv.Query, s searching) (kv.Page, error) {
+func find(x *exchange, ask kv.Query, s searching) (kv.Page, error) {
 	ask.Search, ask.Ranked, ask.Finder = s.exact, s.ranked, x.server.config.Finder
 	page, err := x.store().List(x.caller, ask)
 	if err != nil || page.Count > 0 || !s.fuzzy {

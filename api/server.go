@@ -76,7 +76,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := reachable(c); err != nil {
+	if err := reachable(c.AllowedHosts, c.CORSOrigins); err != nil {
 		return nil, err
 	}
 	trusted, err := parseProxies(c.TrustedProxies)

@@ -103,7 +103,7 @@ func beginSession(x *exchange) error {
 	}
 	var until time.Time
 	if ticket != "" {
-		k, made, err := x.redeem(ticket, name)
+		k, made, err := redeem(x, ticket, name)
 		if err != nil {
 			return err
 		}
@@ -190,12 +190,11 @@ func (t *tickets) take(text string, now time.Time) (event int64, ok bool) {
 }
 
 // redeem gives a helper's phone a key of its own for a ticket. A wrong ticket counts as a failed login.
-func (x *exchange) redeem(text, name string) (k kv.Key, secret string, err error) {
+func redeem(x *exchange, text, name string) (k kv.Key, secret string, err error) {
 	store := x.store()
 	event, ok := x.server.tickets.take(text, store.Now())
 	if !ok {
-		x.server.logins.fail(clientAddr(x.request))
-		if err := x.server.limits.fail(clientAddr(x.request), ""); !errors.Is(err, kv.ErrBadLogin) {
+		if err := x.server.failedLogin(x.request, ""); !errors.Is(err, kv.ErrBadLogin) {
 			return k, "", err
 		}
 		return k, "", errTicket
