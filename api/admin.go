@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"doorward/api/query"
 	"doorward/kv/record"
 )
 
@@ -66,31 +67,31 @@ func adminCollections() []*collection {
 }
 
 // indexFilters are a kind's indexed fields, and the one that says whose a record is, as filters of the same names.
-func indexFilters(k *record.Kind) []filter {
-	var filters []filter
+func indexFilters(k *record.Kind) []query.Filter {
+	var filters []query.Filter
 	for _, f := range k.Fields {
 		if !f.Flags.Has(record.Indexed) && f.Name != k.Home {
 			continue
 		}
 		if sort, ok := sortOf(f); ok {
-			filters = append(filters, filter{f.Name, f.Name, sort})
+			filters = append(filters, query.Filter{Name: f.Name, Field: f.Name, Sort: sort})
 		}
 	}
 	return slices.Clip(filters)
 }
 
 // sortOf is how a field's filter is read; ok is false for fields that have no single value to compare.
-func sortOf(f record.Field) (sort filterSort, ok bool) {
+func sortOf(f record.Field) (sort query.Sort, ok bool) {
 	switch f.Type.(type) {
 	case record.Ref:
 		if f.Flags.Has(record.Null) {
-			return byIDOrNull, true
+			return query.ByIDOrNull, true
 		}
-		return byID, true
+		return query.ByID, true
 	case record.Bool:
-		return byBool, true
+		return query.ByBool, true
 	case record.Text, record.Texts, record.Choice, record.ULID:
-		return byText, true
+		return query.ByText, true
 	}
 	return 0, false
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"doorward/api/reach"
 	"doorward/kv"
 )
 
@@ -25,7 +26,7 @@ func (x *exchange) authenticate(r *http.Request) (err error) {
 	}
 	switch {
 	case !ok && len(r.Header["Authorization"]) == 0: // counted, but not logged: no login was tried
-		return cmp.Or(x.server.limits.fail(clientAddr(r), key), kv.ErrBadLogin)
+		return cmp.Or(x.server.limits.Fail(reach.ClientAddr(r), key), kv.ErrBadLogin)
 	case !ok:
 		return x.server.failedLogin(r, key)
 	}
@@ -36,9 +37,9 @@ func (x *exchange) authenticate(r *http.Request) (err error) {
 
 // failedLogin counts and logs a login that failed. The error says so, or that the client has to wait.
 func (s *Server) failedLogin(r *http.Request, key string) error {
-	addr := clientAddr(r)
-	s.logins.fail(addr)
-	return cmp.Or(s.limits.fail(addr, key), kv.ErrBadLogin)
+	addr := reach.ClientAddr(r)
+	s.logins.Fail(addr)
+	return cmp.Or(s.limits.Fail(addr, key), kv.ErrBadLogin)
 }
 
 // ration counts a request of a key that has a rate.
@@ -46,7 +47,7 @@ func (x *exchange) ration() error { return x.server.ration(x.Header(), x.caller)
 
 func (s *Server) ration(h http.Header, p kv.Principal) error {
 	if rate := p.Rate(); rate > 0 {
-		return s.limits.ration(p.Key(), rate, h)
+		return s.limits.Ration(p.Key(), rate, h)
 	}
 	return nil
 }

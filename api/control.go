@@ -14,6 +14,8 @@ import (
 	"doorward/api/load"
 	"doorward/api/load/demo"
 	"doorward/api/load/export"
+	"doorward/api/overview"
+	"doorward/api/query"
 	"doorward/kv"
 	"doorward/kv/record"
 )
@@ -77,7 +79,7 @@ func (s *Server) Control() http.Handler {
 // controlStatus answers what needs a person.
 func controlStatus(x *exchange, r *http.Request) error {
 	conf := x.server.config
-	c := overviewConfig{Store: x.store(), Who: x.caller, Version: conf.Version, Served: conf.Address != "", CertificateEnds: conf.CertificateEnds, Backlog: conf.Backlog}
+	c := overview.Config{Store: x.store(), Who: x.caller, Version: conf.Version, Served: conf.Address != "", CertificateEnds: conf.CertificateEnds, Backlog: conf.Backlog}
 	if text := r.URL.Query().Get("event"); text != "" {
 		id, ok := record.Event.ParseID(text)
 		if !ok {
@@ -85,7 +87,7 @@ func controlStatus(x *exchange, r *http.Request) error {
 		}
 		c.Event = id.Int()
 	}
-	view, err := takeOverview(c)
+	view, err := overview.Take(c)
 	if err != nil {
 		return err
 	}
@@ -93,7 +95,7 @@ func controlStatus(x *exchange, r *http.Request) error {
 }
 
 func controlImport(x *exchange, r *http.Request) error {
-	src, faults := sourceOf(parseQuery(r.URL.RawQuery))
+	src, faults := sourceOf(query.Parse(r.URL.RawQuery))
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		return fmt.Errorf("%w: --%s: %s", load.ErrUsage, strings.ReplaceAll(name, "_", "-"), strings.Join(faults[name], " "))
 	}

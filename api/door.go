@@ -3,8 +3,8 @@ package api
 import (
 	"net/http"
 	"strconv"
-	"time"
 
+	"doorward/api/nullable"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -41,29 +41,13 @@ type ruling struct {
 
 func rulingOf(d kv.Decision, message string) ruling {
 	v := ruling{
-		Outcome: d.Outcome, CheckinID: orNull(d.CheckinID), AdmittedAt: orNullTime(d.AdmittedAt), Door: orNull(d.Door),
-		Label: orNull(d.Label), Type: orNull(d.Type), Order: orNull(d.Order), Message: message,
+		Outcome: d.Outcome, CheckinID: nullable.Text(d.CheckinID), AdmittedAt: nullable.Time(d.AdmittedAt), Door: nullable.Text(d.Door),
+		Label: nullable.Text(d.Label), Type: nullable.Text(d.Type), Order: nullable.Text(d.Order), Message: message,
 	}
 	if !d.AdmittedAt.IsZero() {
 		v.SecondsAgo = &d.SecondsAgo
 	}
 	return v
-}
-
-// orNull shows an empty text as null.
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-// orNullTime shows the zero moment as null.
-func orNullTime(t time.Time) jsontext.Value {
-	if t.IsZero() {
-		return jsontext.Value("null")
-	}
-	return record.Time(t)
 }
 
 // scan answers POST /door/v1/event/{id}/scan/.

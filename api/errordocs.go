@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"doorward/api/throttle"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -37,7 +38,7 @@ var errorDocs = []errorDoc{
 	{errMediaType, "The body has the wrong Content-Type.", nil},
 	{errHost, "The server does not answer to this Host.", nil},
 	{kv.ErrKeyReused, "A rule refuses the request, or its Idempotency-Key was used for another one.", nil},
-	{&throttled{}, "Too many logins failed, or the key has made too many requests.", append(waitHeaders, rateHeaders...)},
+	{&throttle.Error{}, "Too many logins failed, or the key has made too many requests.", append(waitHeaders, rateHeaders...)},
 	{errHeaders, "The headers are larger than 16 KiB.", nil},
 	{errAny, "The server failed. Its log has the cause under the request_id in the details.", nil},
 	{kv.ErrBusy, "The store is busy or takes no writes, or the search index is being built. Try again later.", waitHeaders},

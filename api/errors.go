@@ -10,6 +10,7 @@ import (
 	"doorward/api/load"
 	"doorward/api/load/columns"
 	"doorward/api/pull"
+	"doorward/api/throttle"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -121,7 +122,7 @@ func explain(err error) problem {
 		return refused.explain()
 	case errors.As(err, new(*wrongMethod)):
 		return problem{405, "METHOD_NOT_ALLOWED", "The method is not allowed here.", nil}
-	case errors.As(err, new(*throttled)):
+	case errors.As(err, new(*throttle.Error)):
 		return problem{429, "RATE_LIMITED", "Too many requests. Try again later.", nil}
 	}
 	for _, a := range answers {
@@ -233,12 +234,12 @@ type requestDetails struct {
 func errorHeaders(x *exchange, err error, status int) {
 	h := x.Header()
 	var wrong *wrongMethod
-	var wait *throttled
+	var wait *throttle.Error
 	switch {
 	case errors.As(err, &wrong):
 		h.Set("Allow", wrong.allow)
 	case errors.As(err, &wait):
-		wait.show(h)
+		wait.Show(h)
 		h.Set("Retry-After", seconds(wait.RetryAfter()))
 	case status == http.StatusUnauthorized && x.request.Header.Get("X-Requested-With") == "":
 		h.Set("WWW-Authenticate", `Basic realm="api"`) // a browser would ask the user of a page for a password

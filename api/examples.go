@@ -5,6 +5,7 @@ import (
 
 	"doorward/api/barcode"
 	"doorward/api/load"
+	"doorward/api/overview"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -159,7 +160,7 @@ func ownExamples() map[string]any {
 		"review": reviewView{record.Checkin.Name, exampleULID, 7, &ticket, &label, &kind, &order, &door, at, &offset, []string{kv.FlagClockSuspect},
 			nil, nil, &node, &id},
 		"reads":    readsView{at, 2, record.Person.Name, 40},
-		"venue":    venueView{1, "North door", []string{"event-7"}, 0, at, &backlog, &offset, &version, false, false},
+		"venue":    overview.Laptop{ID: 1, Name: "North door", Scopes: []string{"event-7"}, LastContact: at, Backlog: &backlog, Offset: &offset, Version: &version},
 		"history":  []any{pastView{record.Person.Name, "2-6f1d0c2b9a8e4753b1d0e6a2c4f8975e", at, &id, &node, []string{"phone"}, false, true, true}},
 		"found":    foundTickets{[]foundTicket{{ticket, &label, &kind, &order, &state, &tail, at, &node}}},
 		"health":   map[string]any{"status": "ready", "reasons": []string{sentence(shortage.Error())}, "events": []int64{7}},

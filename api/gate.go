@@ -52,9 +52,9 @@ func (s *Server) gate(next http.Handler) http.Handler {
 		if headerSize(r) > maxHeaders {
 			return errHeaders
 		}
-		r, x.scheme = s.proxies.behind(r)
+		r, x.scheme = s.proxies.Behind(r)
 		x.request = r
-		if !s.hosts.allow(r) && !hostless(prefix, r.URL.Path) {
+		if !s.hosts.Allow(r) && !hostless(prefix, r.URL.Path) {
 			return errHost
 		}
 		next.ServeHTTP(x, r)

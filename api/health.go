@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"doorward/api/reach"
 	"doorward/kv"
 
 	"github.com/go-json-experiment/json"
@@ -71,7 +72,7 @@ func unwell(s *kv.Store) (reasons []string) {
 // metricsPage answers a Prometheus on this machine; anybody else, and whatever came through a proxy, needs a key of
 // denomination level.
 func metricsPage(x *exchange) error {
-	if !direct(x.request) {
+	if !reach.Direct(x.request) {
 		if err := x.authenticate(x.request); err != nil {
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"doorward/api/nullable"
+	"doorward/api/query"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -69,7 +71,7 @@ func (c *collection) history(x *exchange) error {
 		view := viewPast(&all[i])
 		views[i] = view
 		if bodies {
-			views[i] = pastBody{view, orNullJSON(all[i].Body)}
+			views[i] = pastBody{view, nullable.JSON(all[i].Body)}
 		}
 	}
 	body, err := json.Marshal(views)
@@ -80,7 +82,7 @@ func (c *collection) history(x *exchange) error {
 }
 
 func wantsBodies(x *exchange) (bool, error) {
-	text, given := parseQuery(x.request.URL.RawQuery).text(bodiesParameter.name)
+	text, given := query.Parse(x.request.URL.RawQuery).Text(bodiesParameter.name)
 	if !given {
 		return false, nil
 	}
@@ -95,15 +97,7 @@ func wantsBodies(x *exchange) (bool, error) {
 
 func viewPast(p *kv.Past) pastView {
 	return pastView{
-		Kind: p.Kind.Name, Rev: p.Revision, At: orNullTime(p.At.Truncate(time.Microsecond)), Key: orNullID(p.Key), Node: orNull(p.Node),
+		Kind: p.Kind.Name, Rev: p.Revision, At: nullable.Time(p.At.Truncate(time.Microsecond)), Key: nullable.ID(p.Key), Node: nullable.Text(p.Node),
 		Fields: p.Fields, Deleted: p.Deleted, Winner: p.Winner, Held: p.Held,
 	}
-}
-
-// orNullJSON shows nothing as null.
-func orNullJSON(v []byte) jsontext.Value {
-	if v == nil {
-		return jsontext.Value("null")
-	}
-	return v
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"doorward/api/nullable"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -43,7 +44,7 @@ type listedKey struct {
 func viewKey(k kv.Key) keyView {
 	v := keyView{
 		ID: k.ID, Key: k.Key, Name: k.Name, Level: k.Level.String(), Permissions: make([]string, len(k.Permissions)),
-		ExpiresAt: orNullTime(k.Expires), Rate: k.Rate,
+		ExpiresAt: nullable.Time(k.Expires), Rate: k.Rate,
 	}
 	for i, p := range k.Permissions {
 		v.Permissions[i] = p.String()
@@ -61,7 +62,7 @@ func listKeys(x *exchange) error {
 	page := within(l, keys)
 	views := make([]listedKey, len(page))
 	for i, k := range page {
-		views[i] = listedKey{viewKey(k), orNullTime(k.Revoked)}
+		views[i] = listedKey{viewKey(k), nullable.Time(k.Revoked)}
 	}
 	return l.replyWith(views, len(keys))
 }

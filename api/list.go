@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 
+	"doorward/api/query"
 	"doorward/kv"
 	"doorward/kv/record"
 )
@@ -15,10 +16,10 @@ func (c *collection) list(x *exchange) error { return c.page(x) }
 // page answers with a page of the records that hold some conditions besides the caller's own.
 func (c *collection) page(x *exchange, own ...kv.Where) error {
 	l := x.listing()
-	where, faults := readFilters(c.filters, l.query, x.store().Zone())
+	where, faults := query.Conditions(c.filters, l.query, x.store().Zone())
 	search := c.readSearch(l.query, &faults)
 	ask := kv.Query{
-		Surface: c.surface, Kind: c.kind, Where: append(own, where...), Offset: l.offset, Limit: l.limit, Into: x.buffer,
+		Surface: c.surface, Kind: c.kind, Where: append(own, where...), Offset: l.Offset, Limit: l.Limit, Into: x.buffer,
 		Head: l.appendHead,
 	}
 	page, err := find(x, ask, search)

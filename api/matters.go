@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"doorward/api/query"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -13,7 +14,7 @@ import (
 type matters struct {
 	kind    *record.Kind
 	path    string
-	filters []filter
+	filters []query.Filter
 	form    *record.Kind // of what becomes of one
 	text    string       // what the document says of that
 	resolve func(*exchange, record.ID, *record.Patch) error
@@ -23,10 +24,10 @@ type matters struct {
 var (
 	conflicts = &matters{kind: record.Conflict, path: "/admin/v1/conflicts/", form: conflictForm, resolve: resolveConflict,
 		text:    "keep chooses one of the two values; value gives a third one in their place.",
-		filters: []filter{{"kind", "kind", byText}, {"record_id", "record_id", byText}}}
+		filters: query.By(query.ByText, "kind", "record_id")}
 	refusals = &matters{kind: record.Refusal, path: "/admin/v1/refusals/", form: refusalForm, resolve: resolveRefusal,
 		text:    "With apply the document is taken; otherwise it is dropped from the list.",
-		filters: []filter{{"db", "db", byText}}}
+		filters: query.By(query.ByText, "db")}
 )
 
 // conflictForm says what becomes of a conflict: one of keep and value.
@@ -57,8 +58,8 @@ func (m *matters) routes() []route {
 // list answers GET of the list.
 func (m *matters) list(x *exchange) error {
 	l := x.listing()
-	where, faults := readFilters(m.filters, l.query, x.store().Zone())
-	page, err := x.store().Matters(x.caller, kv.MatterQuery{Kind: m.kind, Where: where, Offset: l.offset, Limit: l.limit})
+	where, faults := query.Conditions(m.filters, l.query, x.store().Zone())
+	page, err := x.store().Matters(x.caller, kv.MatterQuery{Kind: m.kind, Where: where, Offset: l.Offset, Limit: l.Limit})
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}

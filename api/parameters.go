@@ -1,6 +1,9 @@
 package api
 
-import "doorward/kv/record"
+import (
+	"doorward/api/query"
+	"doorward/kv/record"
+)
 
 // parameterDoc is what the document says of one parameter.
 type parameterDoc struct {
@@ -17,11 +20,11 @@ var windowParameters = []parameterDoc{
 }
 
 // parametersOf are the query string of a list with filters.
-func parametersOf(filters []filter) []parameterDoc {
+func parametersOf(filters []query.Filter) []parameterDoc {
 	list := windowParameters[:len(windowParameters):len(windowParameters)]
 	for _, f := range filters {
 		schema, text := describeFilter(f)
-		list = append(list, parameterDoc{name: f.name, schema: schema, text: text})
+		list = append(list, parameterDoc{name: f.Name, schema: schema, text: text})
 	}
 	return list
 }
@@ -36,20 +39,20 @@ func (c *collection) parameters() []parameterDoc {
 }
 
 // describeFilter is the schema of what a filter takes, and what it means.
-func describeFilter(f filter) (schema map[string]any, text string) {
+func describeFilter(f query.Filter) (schema map[string]any, text string) {
 	const several = "Any of these values. The parameter may be repeated."
 	id := map[string]any{"type": "integer"}
-	switch f.sort {
-	case byID:
+	switch f.Sort {
+	case query.ByID:
 		return list(id), several
-	case byIDOrNull:
+	case query.ByIDOrNull:
 		none := map[string]any{"type": "string", "enum": []string{"null"}}
 		return list(map[string]any{"anyOf": []any{id, none}}), several + " The word null finds the records that have none."
-	case byBool:
+	case query.ByBool:
 		return map[string]any{"type": "boolean"}, ""
-	case byText:
+	case query.ByText:
 		return list(map[string]any{"type": "string"}), several
-	case byStart:
+	case query.ByStart:
 		return map[string]any{"type": "string"}, "From this date-time on. Of a date, the whole day counts."
 	}
 	return map[string]any{"type": "string"}, "Until this date-time. Of a date, the whole day counts."

@@ -1,6 +1,9 @@
 package api
 
 import (
+	"slices"
+
+	"doorward/api/query"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -15,13 +18,13 @@ type readsView struct {
 	Records int64          `json:"records"`
 }
 
-var readsFilters = join([]filter{{"key_id", "key_id", byID}, {"kind", "kind", byText}}, spans("minute", "minute"))
+var readsFilters = slices.Concat(query.By(query.ByID, "key_id"), query.By(query.ByText, "kind"), query.Spans("minute", "minute"))
 
 // listReads answers GET /admin/v1/reads/: the latest first.
 func listReads(x *exchange) error {
 	l := x.listing()
-	where, faults := readFilters(readsFilters, l.query, x.store().Zone())
-	page, err := x.store().Reads(x.caller, kv.ReadsQuery{Where: where, Offset: l.offset, Limit: l.limit})
+	where, faults := query.Conditions(readsFilters, l.query, x.store().Zone())
+	page, err := x.store().Reads(x.caller, kv.ReadsQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"doorward/api/query"
 	"doorward/kv"
 	"doorward/kv/record"
 )
@@ -14,7 +15,7 @@ type collection struct {
 	form    *record.Kind // what a body is read as: the kind, but for tickets
 	surface record.Surface
 	path    string // of the list
-	filters []filter
+	filters []query.Filter
 }
 
 // target is what a request about one of the records is about.

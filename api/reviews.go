@@ -1,6 +1,8 @@
 package api
 
 import (
+	"doorward/api/nullable"
+	"doorward/api/query"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -28,13 +30,13 @@ type reviewView struct {
 }
 
 // reviewFilters are what staff narrow the list by.
-var reviewFilters = []filter{{"event_id", "event_id", byID}, {"flag", "flags", byText}}
+var reviewFilters = append(query.By(query.ByID, "event_id"), query.Filter{Name: "flag", Field: "flags", Sort: query.ByText})
 
 // listReviews answers GET /admin/v1/reviews/.
 func listReviews(x *exchange) error {
 	l := x.listing()
-	where, faults := readFilters(reviewFilters, l.query, x.store().Zone())
-	page, err := x.store().Reviews(x.caller, kv.ReviewQuery{Where: where, Offset: l.offset, Limit: l.limit})
+	where, faults := query.Conditions(reviewFilters, l.query, x.store().Zone())
+	page, err := x.store().Reviews(x.caller, kv.ReviewQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}
@@ -47,8 +49,8 @@ func listReviews(x *exchange) error {
 
 func viewReview(r *kv.Review) reviewView {
 	return reviewView{
-		Kind: r.Kind.Name, ID: r.Kind.FormatID(r.ID), EventID: r.Event, TicketID: orNullID(r.Ticket), Label: orNull(r.Label), Type: orNull(r.Type),
-		Order: orNull(r.Order), Door: orNull(r.Door), At: record.Time(r.At), Offset: r.Offset, Flags: append([]string{}, r.Flags...),
-		Outcome: orNull(r.Outcome), CheckinID: orNull(r.Checkin), Node: orNull(r.Node), KeyID: orNullID(r.Key),
+		Kind: r.Kind.Name, ID: r.Kind.FormatID(r.ID), EventID: r.Event, TicketID: nullable.ID(r.Ticket), Label: nullable.Text(r.Label), Type: nullable.Text(r.Type),
+		Order: nullable.Text(r.Order), Door: nullable.Text(r.Door), At: record.Time(r.At), Offset: r.Offset, Flags: append([]string{}, r.Flags...),
+		Outcome: nullable.Text(r.Outcome), CheckinID: nullable.Text(r.Checkin), Node: nullable.Text(r.Node), KeyID: nullable.ID(r.Key),
 	}
 }

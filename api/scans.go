@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"doorward/api/nullable"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -138,10 +139,10 @@ func readScanItem(item jsontext.Value, zone *time.Location) (o offlineScan) {
 // result is what a scan is answered.
 func (o *offlineScan) result(x *exchange, d kv.Decision) any {
 	if o.err == nil {
-		return scanned{rulingOf(d, message(x, d.Outcome)), orNull(d.Double), d.Replayed, orNullTime(o.At), orNull(o.nonce)}
+		return scanned{rulingOf(d, message(x, d.Outcome)), nullable.Text(d.Double), d.Replayed, nullable.Time(o.At), nullable.Text(o.nonce)}
 	}
 	if errors.Is(o.err, kv.ErrKeyReused) {
-		return refusedScan{errorView{"UNPROCESSABLE_ENTITY", "This nonce was used for another code.", nil}, orNullTime(o.At), orNull(o.nonce)}
+		return refusedScan{errorView{"UNPROCESSABLE_ENTITY", "This nonce was used for another code.", nil}, nullable.Time(o.At), nullable.Text(o.nonce)}
 	}
-	return refusedScan{x.explain(o.err).view(), orNullTime(o.At), orNull(o.nonce)}
+	return refusedScan{x.explain(o.err).view(), nullable.Time(o.At), nullable.Text(o.nonce)}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/api/overview"
+	"doorward/api/query"
 	"doorward/kv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,7 +33,7 @@ func ownSchemas() map[string]any {
 		"review":             structSchema(reflect.TypeFor[reviewView]()),
 		"admin_double_entry": structSchema(reflect.TypeFor[adminDoubleView]()),
 		"reads":              structSchema(reflect.TypeFor[readsView]()),
-		"venue":              structSchema(reflect.TypeFor[venueView]()),
+		"venue":              structSchema(reflect.TypeFor[overview.Laptop]()),
 		"history":            historySchema(structSchema(reflect.TypeFor[pastView]())),
 		"found":              structSchema(reflect.TypeFor[foundTickets]()),
 		"health":             object(map[string]any{"status": text, "reasons": list(text), "events": list(number)}, "status"),
@@ -85,7 +87,7 @@ func page(item map[string]any) map[string]any {
 	link := map[string]any{"type": []string{"string", "null"}, "format": "uri"}
 	return object(map[string]any{
 		"count": map[string]any{"type": "integer", "minimum": 0}, "next": link, "previous": link,
-		"results": map[string]any{"type": "array", "items": item, "maxItems": maxLimit},
+		"results": map[string]any{"type": "array", "items": item, "maxItems": query.MaxLimit},
 	}, "count", "next", "previous", "results")
 }
 

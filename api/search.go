@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"doorward/api/nullable"
+	"doorward/api/query"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -27,12 +29,12 @@ type searching struct {
 }
 
 // readSearch reads what a list of people is searched for. What has no terms is no search.
-func (c *collection) readSearch(q query, faults *record.Faults) (s searching) {
+func (c *collection) readSearch(q query.Query, faults *record.Faults) (s searching) {
 	if c.kind != record.Person {
 		return s
 	}
-	fuzzy, ranked := q.flag("fuzzy", faults), c.surface == record.Admin && q.flag("ranked", faults)
-	text, ok := q.text("search")
+	fuzzy, ranked := q.Flag("fuzzy", faults), c.surface == record.Admin && q.Flag("ranked", faults)
+	text, ok := q.Text("search")
 	if !ok {
 		return s
 	}
@@ -46,19 +48,6 @@ func (c *collection) readSearch(q query, faults *record.Faults) (s searching) {
 		s.exact, s.fuzzy = e, fuzzy
 	}
 	return s
-}
-
-// flag reads a parameter that is true or false; blank counts as absent.
-func (q query) flag(name string, faults *record.Faults) bool {
-	text, given := q.text(name)
-	if !given {
-		return false
-	}
-	v, ok := record.ParseBool(text)
-	if !ok {
-		faults.Add(name, record.TextNotBool)
-	}
-	return v
 }
 
 // fuzzily is the value of the header that says that edits were forgiven.
@@ -102,7 +91,7 @@ func searchTickets(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	typed, err := readTyped(parseQuery(x.request.URL.RawQuery))
+	typed, err := readTyped(query.Parse(x.request.URL.RawQuery))
 	if err != nil {
 		return unlessMissing(x, record.Event, id, err)
 	}
@@ -113,8 +102,8 @@ func searchTickets(x *exchange) error {
 	list := foundTickets{make([]foundTicket, len(hits))}
 	for i, h := range hits {
 		list.Results[i] = foundTicket{
-			TicketID: h.Ticket.Int(), Label: orNull(h.Label), Type: orNull(h.Type), Order: orNull(h.Order), State: orNull(h.State),
-			PhoneTail: orNull(h.PhoneTail), AdmittedAt: orNullTime(h.AdmittedAt), CheckinID: orNull(h.CheckinID),
+			TicketID: h.Ticket.Int(), Label: nullable.Text(h.Label), Type: nullable.Text(h.Type), Order: nullable.Text(h.Order), State: nullable.Text(h.State),
+			PhoneTail: nullable.Text(h.PhoneTail), AdmittedAt: nullable.Time(h.AdmittedAt), CheckinID: nullable.Text(h.CheckinID),
 		}
 	}
 	body, err := json.Marshal(list)
@@ -125,8 +114,8 @@ func searchTickets(x *exchange) error {
 }
 
 // readTyped reads what was typed at a door. What only parts words is nothing.
-func readTyped(q query) (string, error) {
-	typed, given := q.last("q")
+func readTyped(q query.Query) (string, error) {
+	typed, given := q.Last("q")
 	typed = strings.TrimFunc(typed, func(r rune) bool { return r == ',' || r == '"' || unicode.IsSpace(r) })
 	var faults record.Faults
 	switch n := utf8.RuneCountInString(typed); {

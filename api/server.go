@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"doorward/api/barcode"
+	"doorward/api/reach"
+	"doorward/api/throttle"
 	"doorward/kv"
 
 	"github.com/go-chi/cors"
@@ -48,10 +50,10 @@ type Server struct {
 	config   Config
 	base     *url.URL // the parsed PublicURL, without a slash at its end; nil = none
 	router   *router
-	hosts    *hosts
-	proxies  proxies
-	limits   *limits
-	logins   *loginLog
+	hosts    *reach.Hosts
+	proxies  reach.Proxies
+	limits   *throttle.Limits
+	logins   *throttle.Log
 	metrics  *metrics
 	traces   *traces
 	photos   *barcode.Reader
@@ -76,10 +78,10 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := reachable(c.AllowedHosts, c.CORSOrigins); err != nil {
+	if err := reach.Check(c.AllowedHosts, c.CORSOrigins); err != nil {
 		return nil, err
 	}
-	trusted, err := parseProxies(c.TrustedProxies)
+	trusted, err := reach.ParseProxies(c.TrustedProxies)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +90,8 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("api: metrics: %w", err)
 	}
 	s := &Server{
-		config: c, base: base, metrics: m, hosts: newHosts(base, c.AllowedHosts), proxies: trusted, logins: &loginLog{log: c.Logger},
-		limits: newLimits(c.AuthFailures, time.Now), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), origins: http.NewCrossOriginProtection(),
+		config: c, base: base, metrics: m, hosts: reach.NewHosts(base, c.AllowedHosts), proxies: trusted, logins: &throttle.Log{Log: c.Logger},
+		limits: throttle.NewLimits(c.AuthFailures, time.Now), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), origins: http.NewCrossOriginProtection(),
 	}
 	table := slices.Concat(siteRoutes(s.Prefix()), publicRoutes(), adminRoutes())
 	s.router = newRouter(s.Prefix(), table)
@@ -111,7 +113,7 @@ func parsePublicURL(text string) (*url.URL, error) {
 }
 
 // Close tells the log what it has not been told yet. Requests may be answered still.
-func (s *Server) Close() { s.logins.tell() }
+func (s *Server) Close() { s.logins.Tell() }
 
 // Prefix is the path that everything is mounted below: "" or "/doorward".
 func (s *Server) Prefix() string {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"doorward/api/nullable"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -127,7 +128,7 @@ func showSession(x *exchange) error {
 	}
 	v := sessionView{Name: x.caller.Name(), Events: []eventView{}}
 	for _, e := range events {
-		v.Events = append(v.Events, eventView{e.ID, e.Name, orNullTime(e.Start), orNullTime(e.End), e.Open})
+		v.Events = append(v.Events, eventView{e.ID, e.Name, nullable.Time(e.Start), nullable.Time(e.End), e.Open})
 	}
 	body, err := json.Marshal(v)
 	if err != nil {

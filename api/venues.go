@@ -9,38 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"doorward/api/overview"
 	"doorward/kv"
 	"doorward/kv/record"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
-
-// venueView is an enrolled laptop as its managers see it. Until it has been met, nothing is known of it but its name and scopes.
-type venueView struct {
-	ID          int64          `json:"id"`
-	Name        string         `json:"name"`
-	Scopes      []string       `json:"scopes"`               // the first 100
-	MoreScopes  int            `json:"scopes_more,omitzero"` // how many there are besides
-	LastContact jsontext.Value `json:"last_contact"`
-	Backlog     *int           `json:"backlog"`
-	Offset      *int64         `json:"clock_offset_ms"`
-	Version     *string        `json:"version"`
-	Revoked     bool           `json:"revoked"`
-	Wiped       bool           `json:"wiped"`
-}
-
-func viewVenue(e kv.Enrolled) venueView {
-	v := venueView{
-		ID: e.ID, Name: e.Name, LastContact: orNullTime(e.Contact.At), Offset: e.Contact.Offset,
-		Revoked: !e.Revoked.IsZero(), Wiped: !e.Wiped.IsZero(),
-	}
-	v.Scopes, v.MoreScopes = record.First(append([]string{}, e.Scopes...))
-	if !e.Contact.At.IsZero() {
-		v.Backlog, v.Version = &e.Contact.Backlog, &e.Contact.Version
-	}
-	return v
-}
 
 // listVenues answers GET of the laptops that are enrolled.
 func listVenues(x *exchange) error {
@@ -50,9 +24,9 @@ func listVenues(x *exchange) error {
 	}
 	l := x.listing()
 	page := within(l, all)
-	views := make([]venueView, len(page))
+	views := make([]overview.Laptop, len(page))
 	for i, e := range page {
-		views[i] = viewVenue(e)
+		views[i] = overview.LaptopOf(e)
 	}
 	return l.replyWith(views, len(all))
 }

@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"doorward/api"
+	survey "doorward/api/overview"
 )
 
 // screen is an overview as an operator reads it: one screen, what needs a person first.
@@ -212,9 +212,9 @@ func clockOf(ms *int64) string {
 	case *ms > -2000 && *ms < 2000:
 		return "right"
 	case *ms > 0:
-		return api.Lasting(time.Duration(*ms)*time.Millisecond) + " behind"
+		return survey.Lasting(time.Duration(*ms)*time.Millisecond) + " behind"
 	}
-	return api.Lasting(time.Duration(-*ms)*time.Millisecond) + " ahead"
+	return survey.Lasting(time.Duration(-*ms)*time.Millisecond) + " ahead"
 }
 
 // centreLines are a laptop's own state.
@@ -351,17 +351,17 @@ func (s *screen) erasureText() string {
 func (s *screen) keyText() string {
 	text := ""
 	if c := s.Certificate; c != nil {
-		text = fmt.Sprintf("; the certificate ends in %s", api.Lasting(c.Ends.Sub(s.At)))
+		text = fmt.Sprintf("; the certificate ends in %s", survey.Lasting(c.Ends.Sub(s.At)))
 	}
 	for _, k := range s.Keys {
 		if !k.Expired {
-			return fmt.Sprintf("the next to end is %s of %s, in %s%s", plain(k.Name, 24), plain(k.Level, 16), api.Lasting(k.Ends.Sub(s.At)), text)
+			return fmt.Sprintf("the next to end is %s of %s, in %s%s", plain(k.Name, 24), plain(k.Level, 16), survey.Lasting(k.Ends.Sub(s.At)), text)
 		}
 	}
 	return "none ends within 30 days" + text
 }
 
-func (s *screen) ago(at time.Time) string { return api.Lasting(s.At.Sub(at)) }
+func (s *screen) ago(at time.Time) string { return survey.Lasting(s.At.Sub(at)) }
 
 // more adds how many lines were left out.
 func more(lines []string, n int) []string {

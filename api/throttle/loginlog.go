@@ -1,4 +1,4 @@
-package api
+package throttle
 
 import (
 	"log/slog"
@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// loginLog tells the log of logins that failed: once a minute and address, with their count. It names no key, which a person may have
+// Log tells the log of logins that failed: once a minute and address, with their count. It names no key, which a person may have
 // mistaken for the secret.
-type loginLog struct {
-	log *slog.Logger
+type Log struct {
+	Log *slog.Logger
 
 	mu     sync.Mutex
 	counts map[netip.Addr]int
@@ -23,8 +23,8 @@ type loginLog struct {
 // loggedAddresses is how many addresses a minute are told one by one.
 const loggedAddresses = 100
 
-// fail counts a failed login. The first one of a minute begins it.
-func (l *loginLog) fail(addr netip.Addr) {
+// Fail counts a failed login. The first one of a minute begins it.
+func (l *Log) Fail(addr netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.counts == nil {
@@ -36,22 +36,22 @@ func (l *loginLog) fail(addr netip.Addr) {
 		l.others++
 	}
 	if l.timer == nil {
-		l.timer = time.AfterFunc(meterSpan, l.tell)
+		l.timer = time.AfterFunc(meterSpan, l.Tell)
 	}
 }
 
-// tell ends the minute.
-func (l *loginLog) tell() {
+// Tell ends the minute.
+func (l *Log) Tell() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.timer != nil {
 		l.timer.Stop()
 	}
 	for _, addr := range slices.SortedFunc(maps.Keys(l.counts), netip.Addr.Compare) {
-		l.log.Warn("logins failed", "address", addr, "count", l.counts[addr])
+		l.Log.Warn("logins failed", "address", addr, "count", l.counts[addr])
 	}
 	if l.others > 0 {
-		l.log.Warn("logins failed", "address", "others", "count", l.others)
+		l.Log.Warn("logins failed", "address", "others", "count", l.others)
 	}
 	l.counts, l.others, l.timer = nil, 0, nil
 }

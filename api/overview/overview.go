@@ -1,4 +1,4 @@
-package api
+package overview
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"doorward/api/nullable"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -72,7 +73,7 @@ type doorState struct {
 
 // laptopState is an enrolled laptop. Needs are the words of its items in the list of needs.
 type laptopState struct {
-	venueView   `json:",inline"`
+	Laptop      `json:",inline"`
 	Joined      jsontext.Value `json:"joined_at"`
 	Oldest      jsontext.Value `json:"oldest_backlog_at"`
 	RevokedAt   jsontext.Value `json:"revoked_at"`
@@ -154,8 +155,8 @@ type clockState struct {
 	Offset   *int64         `json:"clock_offset_ms"` // how far a peer's clock was ahead
 }
 
-// overviewConfig says which store an overview is of, and what its server knows besides.
-type overviewConfig struct {
+// Config says which store an overview is of, and what its server knows besides.
+type Config struct {
 	Store           *kv.Store
 	Who             kv.Principal
 	Version         string
@@ -167,15 +168,15 @@ type overviewConfig struct {
 
 // survey reads an overview.
 type survey struct {
-	overviewConfig
+	Config
 	*overview
 	now     time.Time
 	current []kv.CurrentEvent
 }
 
-// takeOverview reads everything that an operator has to know. A part that is damaged stays empty: the rest is told all the same.
-func takeOverview(c overviewConfig) (*overview, error) {
-	s := survey{overviewConfig: c, overview: &overview{Version: c.Version, Role: "centre", Served: c.Served}, now: c.Store.Now()}
+// Take reads everything that an operator has to know. A part that is damaged stays empty: the rest is told all the same.
+func Take(c Config) (*overview, error) {
+	s := survey{Config: c, overview: &overview{Version: c.Version, Role: "centre", Served: c.Served}, now: c.Store.Now()}
 	s.At = record.Time(s.now)
 	if c.Event != 0 {
 		s.EventID = &c.Event
@@ -191,17 +192,17 @@ func takeOverview(c overviewConfig) (*overview, error) {
 		}
 	}
 	s.state()
-	s.Needs = needs1{s.overview, instant(s.now), c.Store.Zone(), s.current}.all()
+	s.Needs = needs{s.overview, instant(s.now), c.Store.Zone(), s.current}.all()
 	s.cut()
 	return s.overview, nil
 }
 
 func (s *survey) events() (err error) {
 	if s.Event == 0 {
-		s.current, err = s.overviewConfig.Store.CurrentEvents(s.Who)
+		s.current, err = s.Config.Store.CurrentEvents(s.Who)
 		return err
 	}
-	e, err := s.overviewConfig.Store.CurrentEvent(s.Who, s.Event)
+	e, err := s.Config.Store.CurrentEvent(s.Who, s.Event)
 	if err == nil {
 		s.current = []kv.CurrentEvent{e}
 	}
@@ -211,7 +212,7 @@ func (s *survey) events() (err error) {
 func (s *survey) doors() error {
 	s.Events, s.EventsCount = []eventState{}, len(s.current)
 	for _, e := range s.current[:min(len(s.current), maxShown)] {
-		st, err := s.overviewConfig.Store.Status(s.Who, e.ID)
+		st, err := s.Config.Store.Status(s.Who, e.ID)
 		if errors.Is(err, kv.ErrNotFound) && s.Event == 0 {
 			continue // it was deleted a moment ago
 		}
@@ -254,44 +255,44 @@ func (s *survey) doorsOf(st kv.Status) (doors []doorState) {
 
 // centre reads what a laptop knows of its centre. The clocks are compared whenever the two meet, so that is the last contact.
 func (s *survey) centre() error {
-	u, joined, err := s.overviewConfig.Store.Upstream()
+	u, joined, err := s.Config.Store.Upstream()
 	if err != nil || !joined {
 		return err
 	}
 	s.Role = "laptop"
-	c := &centreState{URL: u.URL, ID: u.ID, Name: u.Name, Ends: orNullTime(u.Ends), Revoked: u.Revoked, Drops: []dropState{}, of: u}
+	c := &centreState{URL: u.URL, ID: u.ID, Name: u.Name, Ends: nullable.Time(u.Ends), Revoked: u.Revoked, Drops: []dropState{}, of: u}
 	s.Centre = c
-	if k := s.overviewConfig.Store.Clock(); k.Peer == u.Node {
+	if k := s.Config.Store.Clock(); k.Peer == u.Node {
 		c.met = k.Measured
 	}
-	if told := s.overviewConfig.Backlog; told != nil {
+	if told := s.Config.Backlog; told != nil {
 		n, oldest, err := told()
 		if err != nil {
 			return err
 		}
 		c.Backlog, c.oldest = &n, oldest
 	}
-	c.LastContact, c.Oldest = orNullTime(c.met), orNullTime(c.oldest)
+	c.LastContact, c.Oldest = nullable.Time(c.met), nullable.Time(c.oldest)
 	for _, event := range slices.Sorted(maps.Keys(u.Drops)) {
 		c.Drops = append(c.Drops, dropState{event, record.Time(u.Drops[event])})
 	}
-	c.Events, err = s.overviewConfig.Store.ReadyEvents(maxShown)
+	c.Events, err = s.Config.Store.ReadyEvents(maxShown)
 	return err
 }
 
 func (s *survey) laptops() error {
 	s.Laptops = []laptopState{}
-	all, err := s.overviewConfig.Store.Venues(s.Who)
+	all, err := s.Config.Store.Venues(s.Who)
 	if err != nil {
 		return err
 	}
-	keys, err := s.overviewConfig.Store.Keys(s.Who)
+	keys, err := s.Config.Store.Keys(s.Who)
 	if err != nil {
 		return err
 	}
 	for _, e := range all {
-		l := laptopState{venueView: viewVenue(e), Joined: orNullTime(e.Joined), Oldest: orNullTime(e.Contact.Oldest), RevokedAt: orNullTime(e.Revoked),
-			WipeOrdered: orNullTime(e.Wipe), Needs: []string{}, of: e}
+		l := laptopState{Laptop: LaptopOf(e), Joined: nullable.Time(e.Joined), Oldest: nullable.Time(e.Contact.Oldest), RevokedAt: nullable.Time(e.Revoked),
+			WipeOrdered: nullable.Time(e.Wipe), Needs: []string{}, of: e}
 		if s.Event != 0 && !slices.Contains(e.Scopes, record.Scope{Sort: record.ScopeEvent, ID: s.Event}.String()) {
 			continue
 		}
@@ -303,7 +304,7 @@ func (s *survey) laptops() error {
 				l.ends = k.Expires
 			}
 		}
-		l.Ends = orNullTime(l.ends)
+		l.Ends = nullable.Time(l.ends)
 		s.Laptops = append(s.Laptops, l)
 	}
 	return nil
@@ -317,7 +318,7 @@ const (
 
 func (s *survey) keys() error {
 	s.Keys = []keyState{}
-	all, err := s.overviewConfig.Store.Keys(s.Who)
+	all, err := s.Config.Store.Keys(s.Who)
 	for _, k := range all {
 		left := k.Expires.Sub(s.now)
 		if k.Expires.IsZero() || !k.Revoked.IsZero() || k.Node.Node != "" || left > keyAhead || left < -keyBehind {
@@ -331,18 +332,18 @@ func (s *survey) keys() error {
 
 // lists counts what staff have to decide or to look at.
 func (s *survey) lists() error {
-	doubles, err := s.overviewConfig.Store.DoubleEntries(s.Who, kv.DoubleQuery{Event: s.Event})
+	doubles, err := s.Config.Store.DoubleEntries(s.Who, kv.DoubleQuery{Event: s.Event})
 	if err != nil {
 		return err
 	}
-	conflicts, err := s.overviewConfig.Store.Matters(s.Who, kv.MatterQuery{Kind: record.Conflict})
+	conflicts, err := s.Config.Store.Matters(s.Who, kv.MatterQuery{Kind: record.Conflict})
 	if err != nil {
 		return err
 	}
 	if s.Reviews, err = s.reviews(s.Event); err != nil {
 		return err
 	}
-	refusals, err := s.overviewConfig.Store.Matters(s.Who, kv.MatterQuery{Kind: record.Refusal})
+	refusals, err := s.Config.Store.Matters(s.Who, kv.MatterQuery{Kind: record.Refusal})
 	s.Doubles, s.Conflicts, s.Refusals = doubles.Count, conflicts.Count, refusals.Count
 	return err
 }
@@ -353,38 +354,38 @@ func (s *survey) reviews(event int64) (int, error) {
 	if event != 0 {
 		q.Where = []kv.Where{{Field: "event_id", In: []any{event}}}
 	}
-	page, err := s.overviewConfig.Store.Reviews(s.Who, q)
+	page, err := s.Config.Store.Reviews(s.Who, q)
 	return page.Count, err
 }
 
 func (s *survey) counts() (err error) {
-	if s.Records, err = s.overviewConfig.Store.RecordCounts(s.Who); err != nil {
+	if s.Records, err = s.Config.Store.RecordCounts(s.Who); err != nil {
 		return err
 	}
-	s.Tickets, err = s.overviewConfig.Store.TicketStates(s.Who, s.Event)
+	s.Tickets, err = s.Config.Store.TicketStates(s.Who, s.Event)
 	return err
 }
 
 func (s *survey) erasures() error {
-	n, since, err := s.overviewConfig.Store.ErasuresDue()
-	s.Erasures = erasureState{s.overviewConfig.Store.ErasuresUnfinished(), n, orNullTime(since), since}
+	n, since, err := s.Config.Store.ErasuresDue()
+	s.Erasures = erasureState{s.Config.Store.ErasuresUnfinished(), n, nullable.Time(since), since}
 	return err
 }
 
 // upkeep reads what was done in time, and what ends.
 func (s *survey) upkeep() error {
-	if told := s.overviewConfig.CertificateEnds; told != nil {
+	if told := s.Config.CertificateEnds; told != nil {
 		ends := told()
-		s.Certificate = &certificate{orNullTime(ends.UTC()), ends}
+		s.Certificate = &certificate{nullable.Time(ends.UTC()), ends}
 	}
-	made, err := s.overviewConfig.Store.LastBackup(s.Who)
+	made, err := s.Config.Store.LastBackup(s.Who)
 	if err != nil {
 		return err
 	}
 	if !made.At.IsZero() {
 		s.Backup = &backupState{record.Time(made.At.UTC()), made.Path, made}
 	}
-	checked, err := s.overviewConfig.Store.LastVerify(s.Who)
+	checked, err := s.Config.Store.LastVerify(s.Who)
 	if err == nil && !checked.At.IsZero() {
 		s.Verify = &verifyState{record.Time(checked.At.UTC()), checked.Faults}
 	}
@@ -393,20 +394,20 @@ func (s *survey) upkeep() error {
 
 func (s *survey) state() {
 	st := &s.overview.Store
-	st.Bytes, st.Refused, st.Damaged = s.overviewConfig.Store.FileBytes(), []string{}, st.Damaged || s.overviewConfig.Store.Damaged() > 0
-	if free, ok := s.overviewConfig.Store.FreeBytes(); ok {
+	st.Bytes, st.Refused, st.Damaged = s.Config.Store.FileBytes(), []string{}, st.Damaged || s.Config.Store.Damaged() > 0
+	if free, ok := s.Config.Store.FreeBytes(); ok {
 		st.Free = &free
 	}
-	err := s.overviewConfig.Store.Writable()
+	err := s.Config.Store.Writable()
 	if st.Writable = err == nil; err != nil {
 		cause := err.Error()
 		st.Cause = &cause
 	}
-	for _, short := range s.overviewConfig.Store.Shortages() {
+	for _, short := range s.Config.Store.Shortages() {
 		st.Refused = append(st.Refused, short.What)
 	}
-	c := s.overviewConfig.Store.Clock()
-	s.Clock = clockState{Doubted: c.Doubt != "", Cause: orNull(string(c.Doubt)), Measured: orNullTime(c.Measured)}
+	c := s.Config.Store.Clock()
+	s.Clock = clockState{Doubted: c.Doubt != "", Cause: nullable.Text(string(c.Doubt)), Measured: nullable.Time(c.Measured)}
 	if !c.Measured.IsZero() {
 		ms := c.Offset.Milliseconds()
 		s.Clock.Offset = &ms

@@ -1,4 +1,4 @@
-package api
+package overview
 
 import (
 	"fmt"
@@ -54,8 +54,8 @@ const (
 	keyGone         = 24 * time.Hour      // after the end of a key that is of no event
 )
 
-// needs1 finds what a person has to do by an overview.
-type needs1 struct {
+// needs finds what a person has to do by an overview.
+type needs struct {
 	*overview
 	now     instant
 	zone    *time.Location
@@ -63,7 +63,7 @@ type needs1 struct {
 }
 
 // all are the needs, the most urgent first.
-func (s needs1) all() (all []need) {
+func (s needs) all() (all []need) {
 	for _, of := range []func() []need{s.ofStore, s.ofCentre, laptopNeeds{s}.all, s.ofDoors, s.ofLists, s.ofUpkeep} {
 		all = append(all, of()...)
 	}
@@ -99,7 +99,7 @@ func (i instant) ends(at time.Time) string {
 }
 
 // ofStore are those without which no door is answered, or not as it should be.
-func (s needs1) ofStore() (all []need) {
+func (s needs) ofStore() (all []need) {
 	if !s.Served {
 		all = append(all, needOf("not_served", "No server runs on this folder: no door is answered here.").run("serve"))
 	}
@@ -126,7 +126,7 @@ func (s needs1) ofStore() (all []need) {
 }
 
 // ofCentre are those of a laptop.
-func (s needs1) ofCentre() (all []need) {
+func (s needs) ofCentre() (all []need) {
 	c := s.Centre
 	if c == nil {
 		return nil
@@ -215,7 +215,7 @@ func databaseIDs(names []string, prefix string) (ids []int64) {
 	return ids
 }
 
-func (s needs1) ofDoors() (all []need) {
+func (s needs) ofDoors() (all []need) {
 	for _, e := range s.Events {
 		for _, d := range e.Doors {
 			if d.Silent {
@@ -232,7 +232,7 @@ func (s needs1) ofDoors() (all []need) {
 }
 
 // keyNeed tells of a key that ends before its event does, or of another one that ends within a week.
-func (s needs1) keyNeed(k *keyState) (n need, is bool) {
+func (s needs) keyNeed(k *keyState) (n need, is bool) {
 	left := s.now.until(k.of.Expires)
 	is = left < keySoon && left > -keyGone
 	if k.of.Level.Name == kv.EventOf {
@@ -253,7 +253,7 @@ func (s needs1) keyNeed(k *keyState) (n need, is bool) {
 }
 
 // ofLists are what staff have to decide or to look at. Of what can never leave its list, only the current events' counts.
-func (s needs1) ofLists() (all []need) {
+func (s needs) ofLists() (all []need) {
 	for i := range s.Events {
 		e := &s.Events[i]
 		if e.Doubles > 0 {
@@ -277,7 +277,7 @@ func (s needs1) ofLists() (all []need) {
 }
 
 // ofUpkeep are what can wait until the evening is over.
-func (s needs1) ofUpkeep() (all []need) {
+func (s needs) ofUpkeep() (all []need) {
 	if s.Verify != nil && s.Verify.Faults > 0 {
 		all = append(all, needOf("verify_faults", "The last check of every value found %s.", many(int(s.Verify.Faults), "fault")).run("verify"))
 	}
@@ -294,7 +294,7 @@ func (s needs1) ofUpkeep() (all []need) {
 }
 
 // backupNeed tells of a centre that holds something and has no backup of late. What a laptop holds the centre has.
-func (s needs1) backupNeed() (n need, is bool) {
+func (s needs) backupNeed() (n need, is bool) {
 	name := "doorward-" + time.Time(s.now).In(s.zone).Format(time.DateOnly) + ".db"
 	switch b := s.Backup; {
 	case s.Centre != nil || s.Records[record.Person.Name]+s.Records[record.Event.Name]+s.Records[record.FinancialEntry.Name] == 0:

@@ -1,4 +1,4 @@
-package api
+package throttle
 
 import (
 	"net/http"
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// limits are the throttle of failed logins and the rates of keys.
-type limits struct {
+// Limits are the throttle of failed logins and the rates of keys.
+type Limits struct {
 	failures  int // a minute and address; 0 = no throttle
 	addresses *meter[netip.Addr]
 	pairs     *meter[attempt]
@@ -22,43 +22,43 @@ type attempt struct {
 	key  string
 }
 
-func newLimits(failures int, now func() time.Time) *limits {
-	return &limits{failures, newMeter[netip.Addr](now), newMeter[attempt](now), newMeter[int64](now)}
+func NewLimits(failures int, now func() time.Time) *Limits {
+	return &Limits{failures, newMeter[netip.Addr](now), newMeter[attempt](now), newMeter[int64](now)}
 }
 
-// throttled is the error of a caller who must wait.
-type throttled struct{ quota }
+// Error is the error of a caller who must wait.
+type Error struct{ quota }
 
-func (t *throttled) Error() string { return "too many requests" }
+func (t *Error) Error() string { return "too many requests" }
 
-// ration counts a request of a key that has a rate, and writes what is left of it into the headers of the answer.
-func (l *limits) ration(key int64, rate int, h http.Header) error {
+// Ration counts a request of a key that has a rate, and writes what is left of it into the headers of the answer.
+func (l *Limits) Ration(key int64, rate int, h http.Header) error {
 	w := l.rates.add(key)
 	q := l.rates.of(w, rate)
 	if w.n > rate {
-		return &throttled{q}
+		return &Error{q}
 	}
-	q.show(h)
+	q.Show(h)
 	return nil
 }
 
 // RetryAfter is how long to wait.
-func (t *throttled) RetryAfter() time.Duration { return t.wait }
+func (t *Error) RetryAfter() time.Duration { return t.wait }
 
-// fail counts a failed login. The error, if any, is a *throttled.
-func (l *limits) fail(addr netip.Addr, key string) error {
+// Fail counts a failed login. The error, if any, is a *throttled.
+func (l *Limits) Fail(addr netip.Addr, key string) error {
 	if l.failures <= 0 {
 		return nil
 	}
 	if w := l.addresses.add(addr); w.n > l.failures {
-		return &throttled{l.addresses.of(w, l.failures)}
+		return &Error{l.addresses.of(w, l.failures)}
 	}
 	if key == "" {
 		return nil
 	}
 	half := max(1, l.failures/2)
 	if w := l.pairs.add(attempt{addr, shorten(key)}); w.n > half {
-		return &throttled{l.pairs.of(w, half)}
+		return &Error{l.pairs.of(w, half)}
 	}
 	return nil
 }
@@ -66,8 +66,8 @@ func (l *limits) fail(addr netip.Addr, key string) error {
 // shorten copies at most as much of a name as tells real keys apart.
 func shorten(key string) string { return strings.Clone(key[:min(len(key), 64)]) }
 
-// show writes the quota's headers.
-func (q quota) show(h http.Header) {
+// Show writes the quota's headers.
+func (q quota) Show(h http.Header) {
 	h["X-Ratelimit-Limit"] = []string{strconv.Itoa(q.limit)}
 	h["X-Ratelimit-Remaining"] = []string{strconv.Itoa(q.remaining)}
 	h["X-Ratelimit-Reset"] = []string{strconv.FormatInt(q.reset.Unix(), 10)}

@@ -1,4 +1,4 @@
-package api
+package query
 
 import (
 	"net/url"
@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// query is a query string: its parameters in the order given. Unlike url.ParseQuery it takes a semicolon as a character, and a
+// Query is a query string: its parameters in the order given. Unlike url.ParseQuery it takes a semicolon as a character, and a
 // broken escape as it stands.
-type query []parameter
+type Query []parameter
 
 type parameter struct{ name, value string }
 
-// parseQuery reads a raw query string.
-func parseQuery(raw string) query {
-	var q query
+// Parse reads a raw query string.
+func Parse(raw string) Query {
+	var q Query
 	for raw != "" {
 		var pair string
 		pair, raw, _ = strings.Cut(raw, "&")
@@ -35,8 +35,8 @@ func unescape(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// last is a parameter's value; of several the last one counts.
-func (q query) last(name string) (string, bool) {
+// Last is a parameter's value; of several the last one counts.
+func (q Query) Last(name string) (string, bool) {
 	for _, p := range slices.Backward(q) {
 		if p.name == name {
 			return p.value, true
@@ -45,8 +45,8 @@ func (q query) last(name string) (string, bool) {
 	return "", false
 }
 
-// all are a parameter's values, without blank ones.
-func (q query) all(name string) []string {
+// All are a parameter's values, without blank ones.
+func (q Query) All(name string) []string {
 	var values []string
 	for _, p := range q {
 		if p.name == name && strings.TrimSpace(p.value) != "" {
@@ -56,15 +56,15 @@ func (q query) all(name string) []string {
 	return values
 }
 
-// text is a parameter's value without the space around it; blank counts as absent.
-func (q query) text(name string) (string, bool) {
-	v, _ := q.last(name)
+// Text is a parameter's value without the space around it; blank counts as absent.
+func (q Query) Text(name string) (string, bool) {
+	v, _ := q.Last(name)
 	v = strings.TrimSpace(v)
 	return v, v != ""
 }
 
-// appendSorted prints the parameters ordered by name, those of one name as they came.
-func (q query) appendSorted(dst []byte) []byte {
+// AppendSorted prints the parameters ordered by name, those of one name as they came.
+func (q Query) AppendSorted(dst []byte) []byte {
 	sorted := slices.Clone(q)
 	slices.SortStableFunc(sorted, func(a, b parameter) int { return strings.Compare(a.name, b.name) })
 	for i, p := range sorted {
@@ -78,9 +78,9 @@ func (q query) appendSorted(dst []byte) []byte {
 	return dst
 }
 
-// with is the query with one parameter set, all of its repeats replaced; without a value it is dropped.
-func (q query) with(name, value string) query {
-	changed := make(query, 0, len(q)+1)
+// With is the query with one parameter set, all of its repeats replaced; without a value it is dropped.
+func (q Query) With(name, value string) Query {
+	changed := make(Query, 0, len(q)+1)
 	for _, p := range q {
 		if p.name != name {
 			changed = append(changed, p)

@@ -1,4 +1,4 @@
-package api
+package query
 
 import (
 	"strings"
@@ -8,54 +8,40 @@ import (
 	"doorward/kv/record"
 )
 
-// filter is a query parameter that a list understands.
-type filter struct {
-	name  string // the parameter's
-	field string // what it is about: a field of the kind, or "updated_at"
-	sort  filterSort
+// Filter is a query parameter that a list understands.
+type Filter struct {
+	Name  string // the parameter's
+	Field string // what it is about: a field of the kind, or "updated_at"
+	Sort  Sort
 }
 
-// filterSort is how a filter's values are read.
-type filterSort byte
+// Sort is how a filter's values are read.
+type Sort byte
 
 const (
-	byID       filterSort = iota // integers, any of them
-	byIDOrNull                   // the same, and null
-	byBool
-	byText  // any of the texts
-	byStart // a moment, and everything after it
+	ByID       Sort = iota // integers, any of them
+	ByIDOrNull             // the same, and null
+	ByBool
+	ByText  // any of the texts
+	ByStart // a moment, and everything after it
 	byEnd   // a moment, and everything before it
 )
 
-// spans are the two filters of a moment.
-func spans(name, field string) []filter {
-	return []filter{{name + "_after", field, byStart}, {name + "_before", field, byEnd}}
-}
-
-// The filters of the public lists (spec part 4).
-var (
-	peopleFilters = join(
-		[]filter{{"church_id", "church_id", byID}},
-		spans("created_at", "created_at"), spans("updated_at", "updated_at"),
-		[]filter{{"is_leader", "is_leader", byBool}, {"is_pastor", "is_pastor", byBool}},
-	)
-	eventFilters = join(
-		[]filter{{"church_id", "church_id", byIDOrNull}, {"regional_id", "regional_id", byIDOrNull}},
-		spans("created_at", "created_at"), spans("updated_at", "updated_at"),
-		spans("start", "start_datetime"), spans("end", "end_datetime"),
-	)
-)
-
-func join(lists ...[]filter) []filter {
-	var all []filter
-	for _, l := range lists {
-		all = append(all, l...)
+// By are filters of one sort, each with the name of its field.
+func By(sort Sort, fields ...string) (all []Filter) {
+	for _, f := range fields {
+		all = append(all, Filter{f, f, sort})
 	}
 	return all
 }
 
-// readFilters makes a query string's filters into conditions; everything that is wrong with them is in the faults.
-func readFilters(filters []filter, q query, zone *time.Location) (where []kv.Where, faults record.Faults) {
+// Spans are the two filters of a moment.
+func Spans(name, field string) []Filter {
+	return []Filter{{name + "_after", field, ByStart}, {name + "_before", field, byEnd}}
+}
+
+// Conditions makes a query string's filters into conditions; everything that is wrong with them is in the faults.
+func Conditions(filters []Filter, q Query, zone *time.Location) (where []kv.Where, faults record.Faults) {
 	for _, f := range filters {
 		w, ok := f.read(q, zone, &faults)
 		if ok {
@@ -66,39 +52,39 @@ func readFilters(filters []filter, q query, zone *time.Location) (where []kv.Whe
 }
 
 // read makes one filter's condition; ok is false where it sets none.
-func (f filter) read(q query, zone *time.Location, faults *record.Faults) (w kv.Where, ok bool) {
-	w.Field = f.field
-	switch f.sort {
-	case byID, byIDOrNull, byText:
-		for _, text := range q.all(f.name) {
+func (f Filter) read(q Query, zone *time.Location, faults *record.Faults) (w kv.Where, ok bool) {
+	w.Field = f.Field
+	switch f.Sort {
+	case ByID, ByIDOrNull, ByText:
+		for _, text := range q.All(f.Name) {
 			if v, fault := f.value(text); fault == "" {
 				w.In = append(w.In, v)
 			} else {
-				faults.Add(f.name, fault)
+				faults.Add(f.Name, fault)
 			}
 		}
 		return w, len(w.In) > 0
 	}
-	text, given := q.text(f.name)
+	text, given := q.Text(f.Name)
 	if !given {
 		return w, false
 	}
 	fault := f.single(&w, text, zone)
 	if fault != "" {
-		faults.Add(f.name, fault)
+		faults.Add(f.Name, fault)
 	}
 	return w, fault == ""
 }
 
 // value is one of a filter's alternatives.
-func (f filter) value(text string) (v any, fault string) {
-	if f.sort == byText {
+func (f Filter) value(text string) (v any, fault string) {
+	if f.Sort == ByText {
 		if strings.IndexByte(text, 0) >= 0 {
 			return nil, record.TextNUL
 		}
 		return text, ""
 	}
-	if f.sort == byIDOrNull && text == "null" {
+	if f.Sort == ByIDOrNull && text == "null" {
 		return nil, ""
 	}
 	n, ok := record.ParseInt(text)
@@ -112,8 +98,8 @@ func (f filter) value(text string) (v any, fault string) {
 }
 
 // single reads a filter that has one value.
-func (f filter) single(w *kv.Where, text string, zone *time.Location) (fault string) {
-	if f.sort == byBool {
+func (f Filter) single(w *kv.Where, text string, zone *time.Location) (fault string) {
+	if f.Sort == ByBool {
 		b, ok := record.ParseBool(text)
 		if !ok {
 			return record.TextNotBool
@@ -121,11 +107,11 @@ func (f filter) single(w *kv.Where, text string, zone *time.Location) (fault str
 		w.In = []any{b}
 		return ""
 	}
-	t, ok := moment(text, f.sort == byEnd, zone)
+	t, ok := moment(text, f.Sort == byEnd, zone)
 	switch {
 	case !ok:
 		return record.TextFilterTime
-	case f.sort == byEnd:
+	case f.Sort == byEnd:
 		w.To = t
 	default:
 		w.From = t

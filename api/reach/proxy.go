@@ -1,4 +1,4 @@
-package api
+package reach
 
 import (
 	"fmt"
@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// proxies are the networks that a trusted proxy's address may lie in. Of a request that comes from one of them the X-Forwarded headers say
+// Proxies are the networks that a trusted proxy's address may lie in. Of a request that comes from one of them the X-Forwarded headers say
 // whose it is; of any other request they say nothing.
-type proxies []netip.Prefix
+type Proxies []netip.Prefix
 
-// parseProxies reads addresses and networks.
-func parseProxies(texts []string) (all proxies, err error) {
+// ParseProxies reads addresses and networks.
+func ParseProxies(texts []string) (all Proxies, err error) {
 	for _, text := range texts {
 		p, failed := netip.ParsePrefix(text)
 		if failed != nil {
@@ -32,14 +32,14 @@ func parseProxies(texts []string) (all proxies, err error) {
 	return all, nil
 }
 
-func (ps proxies) hold(a netip.Addr) bool {
+func (ps Proxies) hold(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	return slices.ContainsFunc(ps, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// behind is a request as its client sent it to the first trusted proxy, with the client's address and the Host that it named; and the scheme
+// Behind is a request as its client sent it to the first trusted proxy, with the client's address and the Host that it named; and the scheme
 // that it used. Any other request is answered as it is.
-func (ps proxies) behind(r *http.Request) (_ *http.Request, scheme string) {
+func (ps Proxies) Behind(r *http.Request) (_ *http.Request, scheme string) {
 	scheme = "http"
 	if r.TLS != nil {
 		scheme = "https"
@@ -66,7 +66,7 @@ func (ps proxies) behind(r *http.Request) (_ *http.Request, scheme string) {
 
 // client is the last address of the list that is no trusted proxy's: what stands before it may be anybody's invention. Where an entry
 // cannot be read, it is the proxy's that wrote it.
-func (ps proxies) client(peer netip.Addr, lists []string) netip.Addr {
+func (ps Proxies) client(peer netip.Addr, lists []string) netip.Addr {
 	at := peer
 	for _, text := range slices.Backward(strings.Split(strings.Join(lists, ","), ",")) {
 		a, ok := forwardedAddr(strings.TrimSpace(text))

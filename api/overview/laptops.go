@@ -1,4 +1,4 @@
-package api
+package overview
 
 import (
 	"slices"
@@ -6,11 +6,15 @@ import (
 	"strings"
 	"time"
 
+	"doorward/api/nullable"
 	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // laptopNeeds finds what a person has to do about a centre's laptops.
-type laptopNeeds struct{ needs1 }
+type laptopNeeds struct{ needs }
 
 // all are the needs of a centre's laptops: who is revoked and still about, then wrong clocks, then what does not come.
 func (s laptopNeeds) all() (all []need) {
@@ -123,4 +127,30 @@ func (s laptopNeeds) called(l *laptopState) string {
 		return strconv.FormatInt(l.ID, 10)
 	}
 	return l.Name
+}
+
+// Laptop is an enrolled laptop as its managers see it. Until it has been met, nothing is known of it but its name and scopes.
+type Laptop struct {
+	ID          int64          `json:"id"`
+	Name        string         `json:"name"`
+	Scopes      []string       `json:"scopes"`               // the first 100
+	MoreScopes  int            `json:"scopes_more,omitzero"` // how many there are besides
+	LastContact jsontext.Value `json:"last_contact"`
+	Backlog     *int           `json:"backlog"`
+	Offset      *int64         `json:"clock_offset_ms"`
+	Version     *string        `json:"version"`
+	Revoked     bool           `json:"revoked"`
+	Wiped       bool           `json:"wiped"`
+}
+
+func LaptopOf(e kv.Enrolled) Laptop {
+	v := Laptop{
+		ID: e.ID, Name: e.Name, LastContact: nullable.Time(e.Contact.At), Offset: e.Contact.Offset,
+		Revoked: !e.Revoked.IsZero(), Wiped: !e.Wiped.IsZero(),
+	}
+	v.Scopes, v.MoreScopes = record.First(append([]string{}, e.Scopes...))
+	if !e.Contact.At.IsZero() {
+		v.Backlog, v.Version = &e.Contact.Backlog, &e.Contact.Version
+	}
+	return v
 }
