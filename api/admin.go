@@ -23,7 +23,7 @@ func adminRoutes() []route {
 	return append(table,
 		route{http.MethodGet, "/admin/v1/keys/", admin, listKeys, operation{
 			id: "list_keys", tag: "keys", summary: "List API keys", status: 200, reply: "key", list: true, query: windowParameters,
-			text: "Those whose level and permissions lie within the caller's own."}},
+			text: "Those with a level and permissions within the caller's own."}},
 		route{http.MethodPost, "/admin/v1/keys/", admin, createKey, operation{
 			id: "create_key", tag: "keys", summary: "Create an API key", form: keyForm, status: 201, reply: "new_key",
 			text: "Only this answer shows the secret. The key's level and permissions must lie within the caller's own."}},
@@ -37,7 +37,7 @@ func adminRoutes() []route {
 			text:  "A fact has the flag needs_review where a revoked laptop has brought it, and clock_suspect where the clock of the machine was doubted.",
 			query: parametersOf(reviewFilters)}},
 		route{http.MethodGet, "/admin/v1/reads/", admin, listReads, operation{
-			id: "list_reads", tag: "reads", summary: "List who read how many records of people", status: 200, reply: "reads", list: true,
+			id: "list_reads", tag: "reads", summary: "List how many records of people each key read", status: 200, reply: "reads", list: true,
 			text: "By key, kind and minute, the latest first.", query: parametersOf(readsFilters)}},
 		route{http.MethodGet, "/admin/v1/venues/", admin, listVenues, operation{
 			id: "list_venues", tag: "venues", summary: "List the enrolled laptops", status: 200, reply: "venue", list: true, query: windowParameters}},
@@ -66,7 +66,7 @@ func adminCollections() []*collection {
 	return all
 }
 
-// indexFilters are a kind's indexed fields, and the one that says whose a record is, as filters of the same names.
+// indexFilters are a kind's indexed fields, and its home, as filters of the same names.
 func indexFilters(k *record.Kind) []query.Filter {
 	var filters []query.Filter
 	for _, f := range k.Fields {

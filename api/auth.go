@@ -13,7 +13,7 @@ import (
 	"doorward/kv"
 )
 
-// authenticate finds out who asks, once. A right key and secret always pass and are never counted.
+// authenticate finds the caller, once. A right key and secret always pass and are never counted.
 func (x *exchange) authenticate(r *http.Request) (err error) {
 	if x.known {
 		return nil

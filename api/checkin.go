@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// messages are what a door may read aloud: nobody's name, no code.
+// messages are what a door may read aloud. They hold no name and no code.
 var messages = map[kv.Outcome]string{
 	kv.Admitted:        "Admitted.",
 	kv.AlreadyAdmitted: "This ticket was already admitted.",

@@ -68,7 +68,7 @@ func (s *Server) Control() http.Handler {
 		"POST /control/venue/{id}/wipe":   controlEnd((*kv.Store).WipeVenue),
 	} {
 		mux.Handle(pattern, s.answer(func(x *exchange, r *http.Request) error {
-			x.who = operator()
+			x.identity = operator()
 			return do(x, r)
 		}))
 	}
@@ -99,7 +99,7 @@ func controlImport(x *exchange, r *http.Request) error {
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		return fmt.Errorf("%w: --%s: %s", load.ErrUsage, strings.ReplaceAll(name, "_", "-"), strings.Join(faults[name], " "))
 	}
-	x.Header().Set("Connection", "close")                // net/http does not reuse one whose body was left half read in full duplex
+	x.Header().Set("Connection", "close")                // in full duplex, net/http does not reuse a connection with an unread body
 	_ = http.NewResponseController(x).EnableFullDuplex() // where it is not known, as in HTTP/2, both directions flow anyway
 	src.Reader = r.Body
 	st := newStream(x)

@@ -18,7 +18,7 @@ type erasedView struct {
 	Refusals    int      `json:"refusals"`
 	Answers     int      `json:"answers"`
 	MoreFree    int      `json:"free_databases_more,omitzero"`
-	Free        []string `json:"free_databases"` // the first 100; their documents are nobody's but their writers': whether one tells of the person is for the operator to look
+	Free        []string `json:"free_databases"` // the first 100; the program does not read their documents: the operator must look whether one names the person
 	olderFiles  `json:",inline"`
 }
 
@@ -26,7 +26,7 @@ type olderFiles struct {
 	Files []string `json:"older_files"`
 }
 
-// controlToErase tells whom an erasure means, and the day on which that was done before.
+// controlToErase names the person to erase, and the day of an earlier erasure.
 func controlToErase(x *exchange, r *http.Request) error {
 	id, ok := record.Person.ParseID(r.URL.Query().Get("id"))
 	if !ok {
@@ -70,7 +70,7 @@ func controlErase(x *exchange, r *http.Request) error {
 	return x.object(erasedView{id.Int(), e.Tickets, e.Memberships, e.Conflicts, e.Refusals, e.Answers, more, free, older})
 }
 
-// freeDatabases are the names of the databases whose documents are not records.
+// freeDatabases are the names of the databases that hold documents of other programs.
 func freeDatabases(x *exchange) ([]string, error) {
 	names := []string{}
 	all, err := x.store().Databases(x.caller)

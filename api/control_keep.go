@@ -22,7 +22,7 @@ type copied struct {
 	Bytes int64     `json:"bytes"`
 }
 
-// controlBackup copies the store into a folder within its own, which whoever asks has made and takes away.
+// controlBackup copies the store into a folder within its own. The client makes the folder and removes it.
 func controlBackup(x *exchange, r *http.Request) error {
 	name := r.URL.Query().Get("folder")
 	if !kv.IsWorkFolder(name, "backup") {
@@ -41,7 +41,7 @@ type compacted struct {
 	Bytes  int64 `json:"bytes"`
 }
 
-// controlCompact writes the store's file anew.
+// controlCompact writes the store's file again, without its free pages.
 func controlCompact(x *exchange, r *http.Request) error {
 	c, err := x.store().Compact(r.Context(), x.caller)
 	if err != nil {

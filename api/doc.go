@@ -1,5 +1,5 @@
 // Package api decides every byte of /v1, /door/v1 and /admin/v1: which requests are answered, in which words, and with which
-// status. What a record is, it asks kv/record; who may see or change it, and whether a ticket is admitted, it asks kv.
+// status. Package kv/record says what a record is; kv decides on permissions and admissions.
 //
 // A request passes, in this order (contract.md §1):
 //

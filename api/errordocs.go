@@ -29,7 +29,7 @@ var errorDocs = []errorDoc{
 	{kv.ErrBadLogin, "The key is unknown, revoked or expired, or the secret is wrong.", []string{"WWW-Authenticate"}},
 	{&kv.Forbidden{RequiredScope: "people:POST", CurrentScopes: []string{"people:GET"}},
 		"The key lacks a permission or a level. The details name it.", nil},
-	{kv.ErrNotFound, "There is no such record, or the key does not see it.", nil},
+	{kv.ErrNotFound, "There is no record with this id, or the key does not see it.", nil},
 	{&wrongMethod{}, "The path does not know the method.", []string{"Allow"}},
 	{&kv.Conflict{Reason: "other records refer to this one", Counts: map[string]int{record.Membership.Name: 2}},
 		"The request conflicts with other records. If they prevent a deletion, the details count them by kind.", nil},
@@ -60,10 +60,10 @@ func (d errorDoc) problem() problem {
 	return p
 }
 
-// checkinRefusals are the errors of a check-in that admits nobody: what the statuses mean there, and an example of each outcome.
+// checkinRefusals are the errors of a refused check-in: what the statuses mean there, and an example of each outcome.
 func checkinRefusals() []errorDoc {
 	docs := []errorDoc{
-		{kv.ErrNotFound, "There is no such event; or details.outcome says that the code is unknown, or is that of another event.", nil},
+		{kv.ErrNotFound, "There is no event with this id; or details.outcome says that the code is unknown, or that it belongs to another event.", nil},
 		{alreadyAdmitted, "The ticket was admitted before. The details say when and at which door.", nil},
 		{kv.ErrKeyReused, "details.outcome says what is wrong with the ticket or the event; without it, the Idempotency-Key was used for another code.", nil},
 	}

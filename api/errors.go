@@ -176,7 +176,7 @@ func countDetails(counts map[string]int) any {
 	return counts
 }
 
-// explain is the answer to a check-in that admitted nobody.
+// explain is the answer to a refused check-in.
 func (n *notAdmitted) explain() problem {
 	text := messages[n.Outcome]
 	switch n.Outcome {
@@ -196,7 +196,7 @@ type outcomeDetails struct {
 // fail answers with an error.
 func (x *exchange) fail(err error) {
 	if errors.Is(err, errGone) || errors.Is(err, context.Canceled) && x.request.Context().Err() != nil {
-		return // nobody is there to be told
+		return // the client has left
 	}
 	p := x.explain(err)
 	if x.status != 0 {
@@ -211,7 +211,7 @@ func (x *exchange) fail(err error) {
 }
 
 // explain finds an error's answer to this exchange. The cause of an internal one goes to the log, here and nowhere else: a client
-// learns nothing of this machine. Who owns it is told instead, for a folder, a disk or a file that fails is his to mend.
+// learns nothing of this machine. The operator is told the cause instead, because he mends the folder, the disk or the file.
 func (x *exchange) explain(err error) problem {
 	p := explain(err)
 	switch {

@@ -22,21 +22,21 @@ type exchange struct {
 	scheme  string // by which the client reached the server; "" = no client has, as on the control socket
 	route   *route // nil where none matched
 	pattern string // of a sister room's route; "" for ours
-	who
+	identity
 	trace
 	status int    // 0 = nothing answered yet
 	buffer []byte // for a reply that is put together
 }
 
-// who is the caller, once known.
-type who struct {
+// identity is the caller, once known.
+type identity struct {
 	caller kv.Principal
 	known  bool
 	owner  bool // of the machine that the store lies on
 }
 
-// operator is who asks by a way that only the owner of the store's folder has.
-func operator() who { return who{caller: kv.Operator(), known: true, owner: true} }
+// operator is the identity of a request on the control socket, which only the owner of the store's folder can open.
+func operator() identity { return identity{caller: kv.Operator(), known: true, owner: true} }
 
 // trace is how a request is told from others in logs and metrics.
 type trace struct {

@@ -15,7 +15,7 @@ type fileBody struct {
 	example string
 }
 
-// holds tells whether a request's body is such a file, as it is and not compressed. A form that holds a file is none.
+// holds tells whether a request's body is a file of these types, as it is and not compressed. A form that holds a file is none.
 func (f *fileBody) holds(h http.Header) bool {
 	if len(h["Content-Type"]) > 1 || len(h["Content-Encoding"]) > 0 {
 		return false

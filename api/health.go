@@ -20,7 +20,7 @@ func healthz(x *exchange) error { return x.reply(http.StatusOK, alive) }
 type readiness struct {
 	Status  string   `json:"status"`
 	Reasons []string `json:"reasons,omitempty"`
-	Events  []int64  `json:"events,omitzero"` // of a laptop that has joined a centre: those whose doors it can serve
+	Events  []int64  `json:"events,omitzero"` // of a laptop that has joined a centre: those that it has the data to serve
 }
 
 // maxReady is how many events a laptop names.

@@ -53,8 +53,8 @@ var importFile = &fileBody{
 	example: "Code,Holder,Type\nK7QP2M9D4RSX1ABC,Ana Souza,Adult\n",
 }
 
-// importSource reads the query string of an import. An import is many transactions, so an Idempotency-Key, whose promise could
-// not be kept, is refused.
+// importSource reads the query string of an import. An import is many transactions and cannot keep
+// the promise of an Idempotency-Key, so one is refused.
 func importSource(x *exchange) (src load.Source, err error) {
 	q := query.Parse(x.request.URL.RawQuery)
 	src, faults := sourceOf(q)

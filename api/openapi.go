@@ -220,7 +220,7 @@ var headerTexts = map[string]string{
 	"X-RateLimit-Limit":     "Requests a minute.",
 	"X-RateLimit-Remaining": "Requests that are left in this minute.",
 	"X-RateLimit-Reset":     "When the minute ends, in seconds since 1970.",
-	"X-Search":              "fuzzy where the search found nobody without forgiving edits.",
+	"X-Search":              "fuzzy where the search found nothing without forgiving edits.",
 }
 
 // headerObjects describe an answer's headers.
@@ -321,7 +321,7 @@ func (c *collection) prefixed(name string) string {
 	return name
 }
 
-// shownCollections are all whose records the document describes.
+// shownCollections are all collections with a schema in the document.
 func shownCollections() []*collection {
 	return slices.Concat([]*collection{entries, events, people, groups, memberships}, adminCollections())
 }

@@ -65,7 +65,7 @@ func (c *collection) searchParameters() []parameterDoc {
 		{name: "search", schema: map[string]any{"type": "string"},
 			text: "Terms, all of which a name, e-mail, phone or membership number must match."},
 		{name: "fuzzy", schema: flag,
-			text: "Where the search finds nobody, forgive one edit in each term of at least four letters, in names. X-Search then says fuzzy."},
+			text: "Where the search finds nothing, forgive one edit in each term of at least four letters, in names. X-Search then says fuzzy."},
 	}
 	if c.surface == record.Admin {
 		list = append(list, parameterDoc{name: "ranked", schema: flag,

@@ -5,7 +5,7 @@ import "doorward/kv"
 // RevokedHeader is in every answer of a laptop that its centre has revoked.
 const RevokedHeader = "X-Laptop-Revoked"
 
-// revokedText is what such a laptop says at the door and in /readyz.
+// revokedText is what a revoked laptop says at the door and in /readyz.
 const revokedText = "This laptop is revoked: check-ins are recorded for review; it sells and edits nothing more."
 
 // message is what a door may read aloud of an outcome.

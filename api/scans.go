@@ -30,8 +30,8 @@ var (
 	scansForm = record.Form("scans_form", record.Field{Name: "scans", Type: scanItems, Flags: record.Required})
 )
 
-// scanned is the decision on one of several scans. At is when it was read; DoubleEntryID names the further check-in of who had
-// been let in although somebody was in.
+// scanned is the decision on one of several scans. At is when it was read; DoubleEntryID names the further check-in
+// of a person that the door let in although the ticket was used.
 type scanned struct {
 	ruling        `json:",inline"`
 	DoubleEntryID *string        `json:"double_entry_id"`
@@ -116,7 +116,7 @@ func readScans(x *exchange, id record.ID) ([]offlineScan, error) {
 			o.Door = door
 		}
 		if o.Nonce == "" && key != "" {
-			o.Nonce = key + "\x00" + strconv.Itoa(i) // nobody can send that as a nonce
+			o.Nonce = key + "\x00" + strconv.Itoa(i) // no client can send a NUL
 		}
 	}
 	return list, nil

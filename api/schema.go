@@ -78,7 +78,7 @@ var importParameters = []parameterDoc{
 	{name: "zone", schema: map[string]any{"type": "string"}, text: "The time zone of times that name none. Left out, it is the server's."},
 	{name: "only_type", schema: list(map[string]any{"type": "string"}), text: "A type of tickets that is taken; the others are left out. It may be given several times."},
 	{name: "checkins", schema: map[string]any{"type": "boolean"}, text: "Check in the tickets that the file says were used."},
-	{name: "yes", schema: map[string]any{"type": "boolean"}, text: "Add new people who look like somebody who is there already."},
+	{name: "yes", schema: map[string]any{"type": "boolean"}, text: "Add new people, also those that look like people in the store."},
 	{name: "dry_run", schema: map[string]any{"type": "boolean"}, text: "Decide everything and write nothing."},
 }
 

@@ -24,8 +24,8 @@ const (
 // searching is what a list is searched for, and how.
 type searching struct {
 	exact  *record.Search // nil = for nothing
-	fuzzy  bool           // where that finds nobody, an edit is forgiven
-	ranked *record.Ranked // in its stead, for people who type
+	fuzzy  bool           // where that finds nothing, one edit is forgiven
+	ranked *record.Ranked // instead, for text as people type it
 }
 
 // readSearch reads what a list of people is searched for. What has no terms is no search.
@@ -53,7 +53,7 @@ func (c *collection) readSearch(q query.Query, faults *record.Faults) (s searchi
 // fuzzily is the value of the header that says that edits were forgiven.
 var fuzzily = []string{"fuzzy"}
 
-// find lists what is searched for. Each page decides anew whether edits are forgiven: as long as nobody is found without, all do.
+// find lists what is searched for. Each page decides by itself whether edits are forgiven: only a search without a result forgives them.
 func find(x *exchange, ask kv.Query, s searching) (kv.Page, error) {
 	ask.Search, ask.Ranked, ask.Finder = s.exact, s.ranked, x.server.config.Finder
 	page, err := x.store().List(x.caller, ask)
@@ -67,7 +67,7 @@ func find(x *exchange, ask kv.Query, s searching) (kv.Page, error) {
 	return page, err
 }
 
-// foundTicket is a ticket as a door's search shows it: what tells two of one label apart, nobody's full name and no code. Null
+// foundTicket is a ticket as a door's search shows it: what tells two of one label apart, without the full name and the code. Null
 // where there is nothing to say.
 type foundTicket struct {
 	TicketID   int64          `json:"ticket_id"`

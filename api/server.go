@@ -25,9 +25,9 @@ type Config struct {
 	PublicURL       string               // where clients reach the server, "https://centre.example/doorward"; "" = the request's Host
 	Address         string               // where it listens, for links that are made without a request; "" = not known
 	CertificateEnds func() time.Time     // when the certificate expires by which clients reach the server over https; nil = http
-	TrustedProxies  []string             // addresses and networks of proxies whose X-Forwarded-For, -Host and -Proto are believed
+	TrustedProxies  []string             // addresses and networks of proxies; their X-Forwarded-For, -Host and -Proto are believed
 	AllowedHosts    []string             // further names that a request's Host may hold, without port
-	CORSOrigins     []string             // origins whose pages may call; empty = none
+	CORSOrigins     []string             // origins of pages that may call; empty = none
 	AuthFailures    int                  // failed logins a minute and address, half of it for one key there; 0 = no throttle
 	Version         string               // of this program, shown in metrics and the OpenAPI document
 	Logger          *slog.Logger         // nil = silent
@@ -153,12 +153,12 @@ func (s *Server) Metrics() http.Handler {
 	return mux
 }
 
-// operator answers the /admin/v1 routes to whoever owns the machine: no key, no throttle, any Host. It must only ever be
+// operator answers the /admin/v1 routes to the owner of the machine: no key, no throttle, any Host. It must only ever be
 // reachable by the folder's owner.
 func (s *Server) operator() http.Handler {
 	rt := newRouter("", adminRoutes())
 	return s.answer(func(x *exchange, r *http.Request) error {
-		x.who = operator()
+		x.identity = operator()
 		rt.ServeHTTP(x, r)
 		return nil
 	})
@@ -180,7 +180,7 @@ func HTTPServer(h http.Handler) *http.Server {
 	}
 }
 
-// unmistaken ends a connection after a request whose body came in chunks. It may have told a length too, which net/http passes over
+// unmistaken ends a connection after a request with a body in chunks. The request may have told a length too, which net/http ignores
 // without a trace: a proxy that goes by that length would have put bytes of one client where the next request is read.
 func unmistaken(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

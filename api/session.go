@@ -33,7 +33,7 @@ var errCrossOrigin = errors.New("the request comes from another server's page")
 var errTicket = errors.New("the door's ticket is unknown, used or too old")
 
 // fromCookie reads the key and secret of a request's session. The protection against other servers' pages comes first: a browser sends
-// the cookie along with whatever such a page asks for.
+// the cookie with each request of another server's page.
 func (s *Server) fromCookie(r *http.Request) (key, secret string, ok bool, err error) {
 	c, err := r.Cookie(sessionCookie)
 	if err != nil {
@@ -120,7 +120,7 @@ func beginSession(x *exchange) error {
 	return showSession(x)
 }
 
-// showSession answers GET /door/v1/session/: who the page is, and which events it may serve.
+// showSession answers GET /door/v1/session/: the name of the session, and the events that it may serve.
 func showSession(x *exchange) error {
 	events, err := x.store().DoorEvents(x.caller)
 	if err != nil {
@@ -137,7 +137,7 @@ func showSession(x *exchange) error {
 	return x.reply(http.StatusOK, body)
 }
 
-// endSession answers DELETE /door/v1/session/. The key goes on being good for whoever has it written down.
+// endSession answers DELETE /door/v1/session/. The key stays valid.
 func endSession(x *exchange) error {
 	if x.server.origins.Check(x.request) != nil {
 		return errCrossOrigin

@@ -9,7 +9,7 @@ import (
 	"doorward/api/load/sheet"
 )
 
-// Of a code that two rows give different states, as a sale and its refund, nobody knows which counts: neither row is taken.
+// Two rows may give one code different states, for example a sale and its refund. The file does not say which one counts, so neither row is taken.
 
 const faultTwoStates = "the same code stands in several lines, with different states"
 
@@ -52,7 +52,7 @@ func (c *contradictions) hash(ly *columns.Layout, texts []string) uint64 {
 	return maphash.String(c.seed, ly.Cell(kinds.Event, texts)+"\x00"+cells.WithoutFormat(cells.Clean(ly.Cell(kinds.Code, texts))))
 }
 
-// has tells a row of such a code.
+// has tells a row of one of these codes.
 func (c *contradictions) has(ly *columns.Layout, texts []string) bool {
 	return len(c.codes) > 0 && c.codes[c.hash(ly, texts)]
 }

@@ -7,7 +7,7 @@ import (
 	"doorward/kv/record"
 )
 
-// checkHeadings stops an import whose rows stand below a heading of what is no admission, where no column says a state.
+// checkHeadings stops an import of rows below a heading that refuses admission, where no column says a state.
 func (t *tableFile) checkHeadings() error {
 	_, decided := t.src.States[""]
 	if len(t.headings) == 0 || decided || len(t.ly.Deciders) > 0 || t.ly.Form.Kind != record.Ticket {

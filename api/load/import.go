@@ -21,7 +21,7 @@ import (
 	"doorward/kv/record"
 )
 
-// Source is something to import, and what whoever imports says of it.
+// Source is something to import, and what the operator says of it.
 type Source struct {
 	Reader io.Reader
 	Kind   string            // what the rows are; "" = each line names its own (NDJSON)
@@ -35,8 +35,8 @@ type Source struct {
 	Dates     string            // dmy, mdy or ymd; "" = as the dates of each column show
 	Zone      *time.Location    // of times that name none; nil = the store's
 	OnlyTypes []string          // the types of tickets that are taken; nil = all
-	Checkins  bool              // whoever has come in by the file is checked in
-	Yes       bool              // write also what somebody should look at first
+	Checkins  bool              // tickets that the file says were used are checked in
+	Yes       bool              // also write new people that look like people in the store
 	DryRun    bool              // decide everything, write nothing
 
 	zone    *time.Location // Zone, or the store's
@@ -79,7 +79,7 @@ func Import(ctx context.Context, s *kv.Store, p kv.Principal, src Source, progre
 	return src.run(ctx, s, p, in, progress)
 }
 
-// look decides everything before anything is written, where the file may hold people who are there already.
+// look decides everything before anything is written, where the file may hold people of the store.
 func (s *Source) look(ctx context.Context, store *kv.Store, p kv.Principal, in file) error {
 	t, ok := in.(*tableFile)
 	if s.DryRun || s.Yes || !ok || !t.mayBeAlike() {
@@ -181,7 +181,7 @@ type importer struct {
 	writer
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	alike    *lookalikes // nil = nobody looks like anybody
+	alike    *lookalikes // nil = people are not compared
 	in       drafts
 	maker    maker
 	progress func(done, total int64)

@@ -103,7 +103,7 @@ func (it *item) nameless() bool {
 	return it.form.Kind == record.Ticket && it.row.ID.IsZero() && text(p, kinds.Code) == "" && text(p, kinds.ExternalID) == ""
 }
 
-// unnamed tells a person whom the row gives no name, unless it is about one who is there.
+// unnamed tells a row of a new person without a name.
 func (it *item) unnamed() bool {
 	if it.form.Kind != record.Person || !it.row.ID.IsZero() || text(it.row.Patch, kinds.FullName) != "" {
 		return false

@@ -54,7 +54,7 @@ func (l *lookalikes) birth(name, birthday string) uint64 {
 	return maphash.String(l.seed, "b\x00"+birthday+"\x00"+words.Plain(name))
 }
 
-// find looks for somebody whom a new person may be.
+// find compares a new person with the people of the store.
 func (l *lookalikes) find(it *item, rep *Report) {
 	p := it.row.Patch
 	if email := text(p, kinds.Email); email != "" {

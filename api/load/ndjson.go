@@ -43,7 +43,7 @@ type ndjson struct {
 	dec     jsontext.Decoder
 }
 
-// openNDJSON reads the file through for members of tickets that no table has and that may decide who gets in.
+// openNDJSON reads the file through for members of tickets that no table has and that may decide on admission.
 func openNDJSON(ctx context.Context, sp *sheet.Spool, src *Source) (file, error) {
 	f := &ndjsonFile{sp, src}
 	n, err := f.open()

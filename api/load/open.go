@@ -22,7 +22,7 @@ type drafts interface {
 	close() error
 }
 
-// file is a source whose columns are decided; it can be read more than once.
+// file is a source with known columns; it can be read more than once.
 type file interface {
 	drafts() (drafts, error)
 	plan(rep *Report) // says how it is read

@@ -113,7 +113,7 @@ func openPretix(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 	return t, nil
 }
 
-// table is the positions as rows, without those of test orders; of admissions only where nobody has said which products are meant.
+// table is the positions as rows, without those of test orders; of admissions only where --only-type does not say which products are meant.
 func (e *pretixExport) table(admissions bool) (rows [][]string, types map[string]Type, test int) {
 	admission := map[int64]bool{}
 	names := map[int64]string{}

@@ -67,7 +67,7 @@ type Reason struct {
 	Lines  []int  `json:"lines"`
 }
 
-// Alike is a new person who may be one that is there already.
+// Alike is a new person that looks like a person in the store.
 type Alike struct {
 	Line int    `json:"line"`
 	ID   string `json:"id"`
@@ -107,7 +107,7 @@ func (r *Report) because(why Rejection) {
 	}
 }
 
-// alike notes a new person who may be one that is there.
+// alike notes a new person that looks like a person in the store.
 func (r *Report) alike(one Alike) {
 	if len(r.LooksLike) == maxAlike {
 		r.MoreAlike++

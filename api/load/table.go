@@ -17,7 +17,7 @@ import (
 // faultBlank refuses a blank code: one made here would be another at every further import of the file.
 const faultBlank = "This field may not be blank."
 
-// tableDrafts reads drafts from a table whose columns are laid out.
+// tableDrafts reads drafts from a table by its layout.
 type tableDrafts struct {
 	rows  sheet.Rows
 	ly    *columns.Layout

@@ -16,7 +16,7 @@ import (
 	"doorward/kv/record"
 )
 
-// tableFile is a table whose columns are chosen.
+// tableFile is a table with its layout.
 type tableFile struct {
 	ctx      context.Context
 	ly       *columns.Layout
@@ -100,7 +100,7 @@ func (t *tableFile) drafts() (drafts, error) {
 
 func (t *tableFile) close() error { return t.end() }
 
-// mayBeAlike tells a list of people by which somebody may be recognised.
+// mayBeAlike tells a list of people with an e-mail or a birthday.
 func (t *tableFile) mayBeAlike() bool {
 	return t.ly.Form.Kind == record.Person && (t.ly.Has(kinds.Email) || t.ly.Has(kinds.Birthday))
 }
@@ -143,7 +143,7 @@ func (t *tableFile) plan(rep *Report) {
 	}
 }
 
-// sells tells the list of a shop, which knows who has paid.
+// sells tells the list of a shop, which knows the payments.
 func (t *tableFile) sells() bool {
 	return t.ly.Form.Kind == record.Ticket && t.ly.Origin != columns.Unknown && t.ly.Origin != columns.OwnOrigin
 }

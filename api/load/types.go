@@ -38,7 +38,7 @@ func (tt *ticketTypes) report(rep *Report) {
 }
 
 // chooseTypes counts the types of tickets, and asks which are meant where some are hardly admissions: in a shop's list a T-shirt
-// is a position like any other, but nobody is named on it, or its name says so. Where all are goods, as at a dinner, nothing is asked.
+// is a position like any other, but has no holder, or its name says so. Where all are goods, as at a dinner, nothing is asked.
 func (t *tableFile) chooseTypes() error {
 	if !t.ly.Has(kinds.Type) {
 		if len(t.src.OnlyTypes) > 0 {
@@ -71,7 +71,7 @@ func (t *tableFile) chooseTypes() error {
 	return nil
 }
 
-// mayHoldGoods tells a list in which some rows name nobody, or a type is called as goods are.
+// mayHoldGoods tells a list in which some rows have no holder, or a type is called as goods are.
 func (t *tableFile) mayHoldGoods() bool {
 	for _, f := range t.ly.Feeds {
 		if len(f.Parts) != 1 || len(f.Parts[0]) != 1 {

@@ -16,7 +16,7 @@ import (
 // laptopNeeds finds what a person has to do about a centre's laptops.
 type laptopNeeds struct{ needs }
 
-// all are the needs of a centre's laptops: who is revoked and still about, then wrong clocks, then what does not come.
+// all are the needs of a centre's laptops: revoked ones in use, then wrong clocks, then changes that do not come.
 func (s laptopNeeds) all() (all []need) {
 	common := s.commonOffset()
 	if common != 0 {

@@ -16,8 +16,8 @@ import (
 type need struct {
 	Code    string   `json:"code"`
 	Text    string   `json:"text"`
-	Command []string `json:"command"` // what to run, without the program and --data; empty = there is no such command
-	On      *string  `json:"on"`      // the laptop whose folder the command is for, or "centre"; null = this one
+	Command []string `json:"command"` // what to run, without the program and --data; empty = there is no command
+	On      *string  `json:"on"`      // where to run it: the name of a laptop, or "centre"; null = here
 	See     *string  `json:"see"`     // the path of a list that tells more
 }
 
@@ -204,7 +204,7 @@ func enrolledAs(u *kv.Upstream) (e kv.Enrolled) {
 	return e
 }
 
-// databaseIDs are the numbers of the databases whose names are a prefix and a number.
+// databaseIDs are the numbers of the databases with names of a prefix and a number.
 func databaseIDs(names []string, prefix string) (ids []int64) {
 	for _, name := range names {
 		text, ok := strings.CutPrefix(name, prefix)

@@ -62,7 +62,7 @@ type eventState struct {
 	DoorsCount int            `json:"doors_count"`
 }
 
-// doorState is one door. It is silent where it has scanned nobody for 15 minutes and another door of the event has in the last five.
+// doorState is one door. It is silent where it has scanned nothing for 15 minutes, and another door of the event has in the last five.
 type doorState struct {
 	Name     string         `json:"name"`
 	Admitted int            `json:"admitted"`
@@ -118,7 +118,7 @@ type keyState struct {
 
 type erasureState struct {
 	Unfinished  int            `json:"unfinished"`
-	Uncompacted int            `json:"uncompacted"` // whose bytes may lie in free pages of the file
+	Uncompacted int            `json:"uncompacted"` // their bytes may lie in free pages of the file
 	Since       jsontext.Value `json:"since"`
 	since       time.Time
 }

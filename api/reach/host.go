@@ -42,7 +42,7 @@ func NewHosts(base *url.URL, allowed []string) *Hosts {
 	return h
 }
 
-// Check refuses hosts and origins that no request can ever name: who has set them would look for the fault elsewhere.
+// Check refuses hosts and origins that no request can name: an operator would look for the fault elsewhere.
 func Check(allowed, cors []string) error {
 	for _, host := range allowed {
 		if strings.Contains(host, "/") || !isName(bareHost(host)) { // what stands behind a colon is taken for a port

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Proxies are the networks that a trusted proxy's address may lie in. Of a request that comes from one of them the X-Forwarded headers say
-// whose it is; of any other request they say nothing.
+// Proxies are the networks of trusted proxies. In a request from one of them the X-Forwarded headers name the client. In any other
+// request they mean nothing.
 type Proxies []netip.Prefix
 
 // ParseProxies reads addresses and networks.

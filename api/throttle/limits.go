@@ -26,7 +26,7 @@ func NewLimits(failures int, now func() time.Time) *Limits {
 	return &Limits{failures, newMeter[netip.Addr](now), newMeter[attempt](now), newMeter[int64](now)}
 }
 
-// Error is the error of a caller who must wait.
+// Error tells a caller to wait.
 type Error struct{ quota }
 
 func (t *Error) Error() string { return "too many requests" }

@@ -23,7 +23,7 @@ type Reader struct {
 	Words    map[string]string // choices seen before: field and cell → value
 	States   map[string]string // what --states says of a state's word, in plain form
 	Orders   map[string]Order  // of the dates of a field
-	UTC      []string          // fields whose times without an offset are in UTC
+	UTC      []string          // fields with times in UTC, if they have no offset
 	Yearless int               // birthdays without a year, which were left out
 }
 
@@ -80,7 +80,7 @@ func (c *Reader) Value(name string, f *record.Field, cell string) (v jsontext.Va
 	return record.Quote(cell), ""
 }
 
-// WithoutFormat takes out the characters that nobody sees and no scanner reads.
+// WithoutFormat takes out invisible characters, which no scanner reads.
 func WithoutFormat(cell string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -107,7 +107,7 @@ func unquote(cell string) string {
 	return cell
 }
 
-// Fields whose values are read as they are shown, digit by digit, and those of names.
+// The fields of which each digit counts, and the fields of names.
 var (
 	CodeNames   = []string{kinds.Code, kinds.ExternalID, "phone", "mobile_phone", "order", "cpf", "rg", "document"}
 	PersonNames = []string{kinds.HolderName, kinds.FullName, "name"}

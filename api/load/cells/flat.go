@@ -42,7 +42,7 @@ func FlatCell(f *record.Field, v jsontext.Value) string {
 	return text
 }
 
-// isStructured tells the fields whose values are no single text or number.
+// isStructured tells the fields of lists and objects.
 func isStructured(f *record.Field) bool {
 	switch f.Type.(type) {
 	case record.Object, record.Objects, record.Refs, record.Texts:

@@ -71,7 +71,7 @@ func (w written) date(order Order) (string, bool) {
 	return date, err == nil
 }
 
-// yearless tells a birthday whose year is not known, as other programs write it: 0000-07-04, 1885-07-04, 7/4.
+// yearless tells a birthday without a year, as other programs write it: 0000-07-04, 1885-07-04, 7/4.
 func yearless(text string) bool {
 	parts := strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	if strings.Trim(text, "0123456789/-.") != "" || len(parts) < 2 {
@@ -91,8 +91,8 @@ func yearless(text string) bool {
 
 // Evidence is what the dates of a column say of their order.
 type Evidence struct {
-	dayFirst   string // a date whose first number can only be a day
-	monthFirst string // one whose second number can only be a day
+	dayFirst   string // a date that can only begin with a day
+	monthFirst string // one in which only the second number can be a day
 	open       string // one that may be read both ways
 	short      bool   // a year of two digits
 }

@@ -111,7 +111,7 @@ func (ly *Layout) Check(src *Answers) error {
 	return e
 }
 
-// mayBe are the unread columns whose values do not speak against a field.
+// mayBe are the unread columns that may be a field by their values.
 func (ly *Layout) mayBe(field string) (titles []string) {
 	if field != kinds.Code || ly.Profiles == nil {
 		return ly.Ignored

@@ -33,7 +33,7 @@ func (c *chooser) take(field, why string, parts ...[]int) {
 	}
 }
 
-// takeMapped takes the columns that whoever imports has named, and leaves out those that are to be ignored.
+// takeMapped takes the columns that the operator has named, and leaves out those that are to be ignored.
 func (c *chooser) takeMapped() {
 	for _, field := range slices.Sorted(maps.Keys(c.src.Map)) {
 		parts, missing := c.ly.parts(c.src.Map[field])
@@ -117,8 +117,8 @@ func (c *chooser) takeOwn() {
 	}
 }
 
-// match looks for a field's columns: those of the best rank, of these the ones whose title has the most words, of these the
-// field's own name. Columns whose values speak against the field are passed over, and blank ones, if there are others.
+// match looks for a field's columns: those of the best rank, of these the ones with the most words in the title, of these the
+// field's own name. Columns with values that do not fit the field are left out, and blank ones, if there are others.
 func (c *chooser) match(field string) {
 	if c.mapped(field) || c.ly.Has(field) || field == kinds.State && c.ly.Form.Kind == record.Ticket || field == kinds.Event && c.src.Event != 0 {
 		return // --event beats any column

@@ -25,10 +25,10 @@ func (ly *Layout) Strictest(texts []string, own map[string]string) int {
 	return worst
 }
 
-// admission finds the columns of a ticket list that decide who is admitted.
+// admission finds the columns of a ticket list that decide on admission.
 type admission struct{ *chooser }
 
-// decide finds the columns of a ticket list that decide who gets in, and asks about those that may.
+// decide finds the columns that decide, and asks about those that may.
 func (c admission) decide() {
 	for i := range c.plains {
 		if c.taken[i] || c.plains[i] == "" && c.profiles == nil {
@@ -49,7 +49,7 @@ func (c admission) decide() {
 	}
 }
 
-// askForRest asks about columns whose title is another field's and that no field took, if they say of somebody what keeps him out.
+// askForRest asks about columns with the title of another field that no field took, if a value of theirs refuses admission.
 func (c admission) askForRest() {
 	for i, title := range c.plains {
 		if c.profiles == nil || c.taken[i] || c.profiles[i].Filled == 0 || !c.isKnown(title) {
@@ -73,7 +73,7 @@ func (c admission) askForRest() {
 // validities are the fields by which a ticket is good for a time.
 var validities = []string{"valid_from", "valid_until"}
 
-// saysOut tells a column of few values in which one is nothing but a state that keeps somebody out.
+// saysOut tells a column of few values in which one is only a state that refuses admission.
 func (c admission) saysOut(p *Profile) bool {
 	return p.Share(func(v string) bool {
 		s := words.StateOf(v, c.src.States)
@@ -81,7 +81,7 @@ func (c admission) saysOut(p *Profile) bool {
 	}) > 0
 }
 
-// askForTypes asks about types of tickets whose name says that somebody is kept out: Adulto (cancelado).
+// askForTypes asks about types of tickets with a name that refuses admission: Adulto (cancelado).
 func (c admission) askForTypes() {
 	if c.profiles == nil || len(c.src.OnlyTypes) > 0 {
 		return
@@ -140,7 +140,7 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 	return d, false, c.saysOut(p) || 2*p.has[telling] >= p.studied || p.has[outs] > 0 && c.origin == Unknown
 }
 
-// decidesByValues judges a column whose title speaks of who gets in, but is none that is known.
+// decidesByValues judges a column with an unknown title that speaks of admission.
 func (c admission) decidesByValues(d Decider, p *Profile) (_ Decider, sure, ask bool) {
 	known := p.Share(func(v string) bool { return words.StateOf(v, c.src.States) != "" })
 	title := c.plains[d.Column]
@@ -161,7 +161,7 @@ func (c admission) decidesByValues(d Decider, p *Profile) (_ Decider, sure, ask 
 	return d, false, true
 }
 
-// isKnown tells a title that names another field of a ticket as nobody would call a state.
+// isKnown tells a title of another field of a ticket, which is never the title of a state.
 func (c admission) isKnown(title string) bool {
 	return slices.ContainsFunc(c.ly.Form.Known(), func(field string) bool {
 		return field != kinds.State && slices.Contains(words.Titles(field), title)
@@ -190,7 +190,7 @@ func (c admission) isPlace(column int) bool {
 	return false
 }
 
-// askForPayments asks about dates and amounts of payments that not every row has, where nothing else says who has paid.
+// askForPayments asks about dates and amounts of payments that not every row has, where no other column says what is paid.
 func (c admission) askForPayments() {
 	if c.profiles == nil {
 		return
@@ -215,8 +215,8 @@ func (c admission) askForPayments() {
 // MaxAsked is how many values of a column a question shows.
 const MaxAsked = 12
 
-// Question is a column that may decide who gets in, or who somebody is, and that is not understood: nothing is written before
-// whoever imports has said what it means.
+// Question is a column that may decide on admission or on an identity, and that is not understood: nothing is written before
+// the operator has said what it means.
 type Question struct {
 	Column string   `json:"column"`
 	Values []Value  `json:"values"` // the most frequent first
@@ -248,7 +248,7 @@ func valueText(v string) string {
 	return Sample(v)
 }
 
-// question asks what a column means for who gets in.
+// question asks what a column means for admission.
 func (c admission) question(column int) *Question {
 	name, p := c.ly.Name(column), &c.profiles[column]
 	q := &Question{Column: name, Text: "may decide who gets in and is not understood", Values: p.Values()}
@@ -302,7 +302,7 @@ func (q Questions) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Decider is a column that decides who gets in.
+// Decider is a column that decides on admission.
 type Decider struct {
 	Column int
 	State  string // what it means when it says so; "" = its cells are states
@@ -312,7 +312,7 @@ type Decider struct {
 // whenOwed is any amount above zero.
 const whenOwed = "an amount"
 
-// decider reads a column of a title that is a flag's as such, any other one as states.
+// deciderOf reads a column with the title of a flag as yes or no, any other one as states.
 func deciderOf(column int, title string) Decider {
 	for _, f := range words.FlagTitles {
 		if slices.Contains(strings.Split(f.Words, "|"), title) {
@@ -345,7 +345,7 @@ func (d Decider) Means(cell string, own map[string]string) int {
 	return slices.Index(words.Severity, state)
 }
 
-// owing is the state of who owes an amount; "" where it is none.
+// owing is the state of a ticket with an amount to pay; "" where the cell is no amount.
 func owing(cell string) string {
 	if cell == "" {
 		return words.Severity[0]

@@ -77,7 +77,7 @@ type Layout struct {
 	Origin    *origin
 	Feeds     []Feed
 	Deciders  []Decider // the columns that say a ticket's state
-	Checkins  []int     // the columns that say whether and when somebody came in
+	Checkins  []int     // the columns that say whether and when a ticket was used
 	torn      []torn
 	questions Questions
 	Orders    map[string]cells.Order
@@ -109,8 +109,8 @@ func Find(top []sheet.Row, f kinds.Form, src *Answers) *Layout {
 // Understood counts the columns that are understood by their titles.
 func (ly *Layout) Understood() int { return len(ly.Feeds) + len(ly.Deciders) + len(ly.Checkins) }
 
-// Lay gives each field its columns: those that the map names, those of the origin, and those whose title ranks best among the
-// field's words and whose values do not speak against it. Without profiles the titles alone count.
+// Lay gives each field its columns: those that the map names, those of the origin, and those with the best rank among the
+// field's titles, if their values fit it. Without profiles the titles alone count.
 func Lay(row sheet.Row, f kinds.Form, src *Answers, profiles []Profile) *Layout {
 	ly := &Layout{Form: f, header: header{row, row.Line, trimRight(row.Texts), len(row.Texts)}, Profiles: profiles, Orders: map[string]cells.Order{}}
 	for len(ly.Titles) < len(profiles) { // what stands beyond the titles may decide too
@@ -284,7 +284,7 @@ func Join(parts [][]int, texts []string) string {
 	return strings.Join(all, " ")
 }
 
-// First is the first of some columns whose cell is not blank.
+// First is the first of some columns with a cell that is not blank.
 func First(columns []int, texts []string) (at int, cell string) {
 	for _, c := range columns {
 		if c < len(texts) {

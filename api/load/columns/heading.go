@@ -16,7 +16,7 @@ type Heading struct {
 // faultHeading refuses one among the rows.
 const faultHeading = "a heading, not a row"
 
-// HeadingOf is the only cell of a row, if it has words that keep somebody out.
+// HeadingOf is the only cell of a row, if it has words that refuse admission.
 func HeadingOf(row sheet.Row) (h Heading, ok bool) {
 	for _, cell := range row.Texts {
 		if cell = strings.TrimSpace(cell); cell == "" {

@@ -11,16 +11,16 @@ import (
 	"doorward/kv/record"
 )
 
-// origin is a system whose exports are known: what its titles cannot say by themselves.
+// origin is a system with known exports: what its titles cannot say by themselves.
 type origin struct {
 	Name    string
 	kind    *record.Kind
 	signs   []string            // the titles that show it, in plain form; of those between bars one
 	columns map[string][]string // field → its titles, the first that a row fills counts
 	IDs     string              // the title of the people's ids, which become external ids
-	others  []string            // titles that sound as if they decided who gets in, and do not
+	others  []string            // titles that sound as if they decided on admission, and do not
 	dates   cells.Order         // of dates that do not show it themselves; "" = not known
-	UTC     []string            // fields whose times without an offset are in UTC
+	UTC     []string            // fields with times in UTC, if they have no offset
 	Types   bool                // its products are not all admissions
 	noCode  string              // what to do where no column has the codes
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // Write writes every record of a kind, or of all importable kinds, as p sees them, so that Import reads them into an empty store: each
-// kind after those it refers to. NDJSON is one object a line whose first member names its kind; whoever reads the lines can count them.
+// kind after those it refers to. NDJSON is one object a line; the first member names its kind.
 // A *kv.LeftOut comes after all has been written that is sound.
 func Write(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o Options) error {
 	switch o.Format {

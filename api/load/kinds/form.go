@@ -35,7 +35,7 @@ const (
 	Type       = "type"
 	Birthday   = "birthday"
 	Church     = "church_id"
-	Checkin    = "check-in" // not a field: what a list says of who came in
+	Checkin    = "check-in" // not a field: what a list says of used tickets
 )
 
 // All are the kinds that can be imported, each after those it refers to.
@@ -136,7 +136,7 @@ func (f Form) Known() []string {
 	return out
 }
 
-// Needs tells the fields without whose column a table is not read. Without a ticket's code each row would get one made, and
+// Needs tells the fields that a table must have a column for. Without a ticket's code each row would get one made, and
 // every further import of the file would make the tickets again.
 func (f Form) Needs(name string) bool {
 	field := f.Field(name)

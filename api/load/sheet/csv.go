@@ -20,7 +20,7 @@ type Row struct {
 	Fault string // "" = none
 }
 
-// CSV reads the rows of a delimited file that people made: one broken row is answered as such, with its line, and the
+// CSV reads the rows of a delimited file that people made: one broken row is answered with its line and a fault, and the
 // next row begins on the next line, whatever quotes were left open.
 type CSV struct {
 	In    *Lines
@@ -146,7 +146,7 @@ func (c *CSV) whole(text string) bool {
 	return c.Width > 1 && !open && c.measure(row).Fault == "" && row.Fault == ""
 }
 
-// strayPair tells two rows with one stray quote each from one row whose only quoted cell runs over lines.
+// strayPair tells two rows with one stray quote each from one row with a quoted cell over several lines.
 func (c *CSV) strayPair(first, last string) bool {
 	stray := func(text string) bool {
 		return strings.Count(text, `"`) == 1 && strings.Count(text, string(c.Comma)) == c.Width-1
@@ -198,7 +198,7 @@ func cut(text string, comma byte) (cell, rest string, state cutState) {
 	return cell, "", cutLast
 }
 
-// cutQuoted takes a cell off whose opening quote is gone already.
+// cutQuoted takes a quoted cell off. Its opening quote is taken off already.
 func cutQuoted(text string, comma byte) (cell, rest string, state cutState) {
 	var b strings.Builder
 	for {

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// inspection reads one part as whoever takes it into memory will, and ends where that would be too much.
+// inspection reads one part as the reader of workbooks will, and ends where that would take too much memory.
 type inspection struct {
 	from  io.Reader
 	xml   *xml.Decoder
@@ -57,7 +57,7 @@ func inspectPart(ctx context.Context, part *zip.File) (merged bool, err error) {
 	return s.merged, err
 }
 
-// untilDone reads until nobody waits for it any more.
+// untilDone reads until its context ends.
 type untilDone struct {
 	ctx  context.Context
 	from io.Reader

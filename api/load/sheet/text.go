@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// ErrFile is returned for a file whose content is at fault.
+// ErrFile is returned where a file's content is at fault.
 var ErrFile = errors.New("the file cannot be read so")
 
 // HeadSize is how much of a source is looked at before its format is decided.

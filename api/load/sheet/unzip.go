@@ -91,7 +91,7 @@ func tooMuch(what string) error {
 
 func Unreadable(err error) error { return fmt.Errorf("%w: no readable workbook: %w", ErrFile, err) }
 
-// weigh adds up what the parts say of their sizes. What unpacks to more than it says is an error to who unpacks it.
+// weigh adds up what the parts say of their sizes. A part that unpacks to more than it says is an error when it is unpacked.
 func weigh(parts []*zip.File, size uint64) error {
 	var all, held uint64
 	for _, p := range parts {

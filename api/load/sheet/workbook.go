@@ -99,7 +99,7 @@ func whole(text string) string {
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.Abs(f) >= 1e15 {
-		return text // digits are lost: who reads digits refuses it
+		return text // digits are lost: a reader of digits refuses it
 	}
 	f, _ = strconv.ParseFloat(strconv.FormatFloat(f, 'g', 15, 64), 64) // what FormatFloat wrote can be read
 	return strconv.FormatFloat(f, 'f', -1, 64)

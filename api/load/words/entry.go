@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Beginnings of words in titles that speak of who gets in, and of those beside them which show that it is about something else.
+// Beginnings of words in titles that speak of admission, and words beside them that show another matter.
 var (
 	TellingTitles = strings.Fields("status situac estado state pagament pagad payment pago paga paid pagto pgto pgmt quitad quitou quitac bloque block cancel anulad " +
 		"reembols refund estorn devol devuel chargeback valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm liberad inadimpl autoriz suspen desist recus " +
@@ -27,7 +27,7 @@ var (
 	PayTitles    = strings.Fields("pagament pagad payment pago paga paid")
 )
 
-// TellingValues are the beginnings of words in cells that speak of who gets in, whatever their column is called.
+// TellingValues are the beginnings of words in cells that speak of admission, whatever their column is called.
 var TellingValues = strings.Fields("pago paga pagad pagament paid unpaid pend cancel anulad reembols refund estorn devolv devuel bloque block expir aprov approv aprob " +
 	"confirm recus rechaz declin negad denied granted aguard await inadimpl quitad chargeback liberad void")
 
@@ -47,7 +47,7 @@ func HasWord(text string, words []string) bool {
 	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return slices.Contains(words, w) })
 }
 
-// Words and phrases that keep somebody out, wherever they stand.
+// Words and phrases that refuse admission, wherever they stand.
 var (
 	notAdmitted = strings.Fields("cancelado cancelada cancelados canceladas cancelled canceled anulado anulada anulados anuladas estornado estornada estornados " +
 		"reembolsado reembolsada reembolsados refunded unpaid bloqueado bloqueada bloqueados blocked pendente pendentes pending pendiente pendientes waitlist waitlisted " +
@@ -69,7 +69,7 @@ func HasPhrase(text string, phrases []string) bool {
 
 func IsDebt(title string) bool { return HasWord(title, debtWords) || HasPhrase(title, debtPhrases) }
 
-// Tells tells a title that speaks of who gets in.
+// Tells tells a title that speaks of admission.
 func Tells(title string) bool {
 	return HasWord(title, tellingWords) || HasPhrase(title, TellingPhrases) || Begins(title, TellingTitles) && !Begins(title, otherMatters)
 }

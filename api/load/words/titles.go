@@ -20,8 +20,8 @@ func DidYouMean(name string, names []string) string {
 	return fmt.Sprintf(" (did you mean “%s”?)", names[at])
 }
 
-// Ranks are the plain titles under which a field is looked for, the best first. A name with an underscore is nobody's word
-// for anything else.
+// Ranks are the plain titles under which a field is looked for, the best first. A name with an underscore has
+// no other meaning.
 func Ranks(field string) (out [][]string) {
 	if strings.Contains(field, "_") {
 		out = append(out, []string{Plain(field)})
