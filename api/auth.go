@@ -26,7 +26,7 @@ func (x *exchange) authenticate(r *http.Request) (err error) {
 	}
 	switch {
 	case !ok && len(r.Header["Authorization"]) == 0: // counted, but not logged: no login was tried
-		return cmp.Or(x.server.limits.Fail(reach.ClientAddr(r), key), kv.ErrBadLogin)
+		return cmp.Or(x.server.limits.Count(reach.ClientAddr(r), key), kv.ErrBadLogin)
 	case !ok:
 		return x.server.failedLogin(r, key)
 	}
@@ -37,9 +37,7 @@ func (x *exchange) authenticate(r *http.Request) (err error) {
 
 // failedLogin counts and logs a login that failed. The error says so, or that the client has to wait.
 func (s *Server) failedLogin(r *http.Request, key string) error {
-	addr := reach.ClientAddr(r)
-	s.logins.Fail(addr)
-	return cmp.Or(s.limits.Fail(addr, key), kv.ErrBadLogin)
+	return cmp.Or(s.limits.Fail(reach.ClientAddr(r), key), kv.ErrBadLogin)
 }
 
 // ration counts a request of a key that has a rate.

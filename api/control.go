@@ -118,7 +118,7 @@ func controlExport(x *exchange, r *http.Request) error {
 	q := r.URL.Query()
 	x.Header().Set("Content-Type", "application/octet-stream")
 	x.Header().Set("Trailer", exportError+", "+exportLeftOut)
-	err := export.Write(r.Context(), x.store(), x.caller, x, export.Options{Kind: q.Get("kind"), Format: q.Get("format")})
+	err := export.Write(r.Context(), x, export.Options{Store: x.store(), Who: x.caller, Kind: q.Get("kind"), Format: q.Get("format")})
 	if out := (*kv.LeftOut)(nil); errors.As(err, &out) {
 		if x.status == 0 {
 			x.WriteHeader(http.StatusOK) // nothing is sound

@@ -53,7 +53,6 @@ type Server struct {
 	hosts    *reach.Hosts
 	proxies  reach.Proxies
 	limits   *throttle.Limits
-	logins   *throttle.Log
 	metrics  *metrics
 	traces   *traces
 	photos   *barcode.Reader
@@ -90,8 +89,8 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("api: metrics: %w", err)
 	}
 	s := &Server{
-		config: c, base: base, metrics: m, hosts: reach.NewHosts(base, c.AllowedHosts), proxies: trusted, logins: &throttle.Log{Log: c.Logger},
-		limits: throttle.NewLimits(c.AuthFailures, time.Now), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), origins: http.NewCrossOriginProtection(),
+		config: c, base: base, metrics: m, hosts: reach.NewHosts(base, c.AllowedHosts), proxies: trusted,
+		limits: throttle.NewLimits(c.AuthFailures, time.Now, c.Logger), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), origins: http.NewCrossOriginProtection(),
 	}
 	table := slices.Concat(siteRoutes(s.Prefix()), publicRoutes(), adminRoutes())
 	s.router = newRouter(s.Prefix(), table)
@@ -113,7 +112,7 @@ func parsePublicURL(text string) (*url.URL, error) {
 }
 
 // Close tells the log what it has not been told yet. Requests may be answered still.
-func (s *Server) Close() { s.logins.Tell() }
+func (s *Server) Close() { s.limits.Close() }
 
 // Prefix is the path that everything is mounted below: "" or "/doorward".
 func (s *Server) Prefix() string {

@@ -32,7 +32,7 @@ func TestDemoMakesACongregation(t *testing.T) {
 			t.Fatalf("Demo(seed %d) = %v with %d records left, want all made", seed, err, last)
 		}
 		var b bytes.Buffer
-		if err := export.Write(ctx, s, kv.Operator(), &b, export.Options{}); err != nil {
+		if err := export.Write(ctx, &b, export.Options{Store: s, Who: kv.Operator()}); err != nil {
 			t.Fatal(err)
 		}
 		return s, rep, timeless(b.String())

@@ -36,10 +36,10 @@ func TestATableThatWasExportedComesBack(t *testing.T) {
 		to := kvtest.Open(t)
 		for _, kind := range []string{"church", "person", "event", "ticket"} {
 			var file, want, got bytes.Buffer
-			if err := export.Write(ctx, from, op, &want, export.Options{Kind: kind}); err != nil {
+			if err := export.Write(ctx, &want, export.Options{Store: from, Who: op, Kind: kind}); err != nil {
 				t.Fatal(err)
 			}
-			if err := export.Write(ctx, from, op, &file, export.Options{Kind: kind, Format: format}); err != nil {
+			if err := export.Write(ctx, &file, export.Options{Store: from, Who: op, Kind: kind, Format: format}); err != nil {
 				t.Fatal(err)
 			}
 			if format == export.CSV && regexp.MustCompile(`(?m)(^|,|")[=+@-]`).Match(file.Bytes()) {
@@ -49,7 +49,7 @@ func TestATableThatWasExportedComesBack(t *testing.T) {
 			if err != nil || len(rep.Rejected) > 0 || len(rep.Ignored) > 0 || rep.Source != "doorward" {
 				t.Fatalf("%s %s: %v, %+v", format, kind, err, rep)
 			}
-			if err := export.Write(ctx, to, op, &got, export.Options{Kind: kind}); err != nil {
+			if err := export.Write(ctx, &got, export.Options{Store: to, Who: op, Kind: kind}); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(timeless(want.String()), timeless(got.String())); diff != "" {
@@ -70,7 +70,7 @@ func TestATableOfSomebodyElseBringsNoIDs(t *testing.T) {
 		t.Fatal(err, rep)
 	}
 	var got bytes.Buffer
-	if err := export.Write(t.Context(), s, kv.Operator(), &got, export.Options{Kind: "church"}); err != nil {
+	if err := export.Write(t.Context(), &got, export.Options{Store: s, Who: kv.Operator(), Kind: "church"}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(got.String(), `"id":77`) || strings.Contains(got.String(), `"id":78`) {

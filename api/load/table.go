@@ -42,15 +42,6 @@ func (t *tableDrafts) ignored() []string {
 
 func (t *tableDrafts) close() error { return t.rows.Close() }
 
-// passOver notes the columns of a field that say something else than the cell that counts.
-func (t *tableDrafts) passOver(part []int, cell string, texts []string) {
-	for _, c := range part {
-		if _, other := columns.First([]int{c}, texts); other != "" && other != cell && !slices.Contains(t.over, c) {
-			t.over = append(t.over, c)
-		}
-	}
-}
-
 func (t *tableDrafts) next() (draft, *Rejection, error) {
 	for {
 		row, err := t.rows.Next()
@@ -101,19 +92,15 @@ func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
 
 // feed puts one field's value into the draft.
 func (t *tableDrafts) feed(d *draft, row sheet.Row, feed *columns.Feed) *Rejection {
-	at, cell := columns.First(feed.Parts[0], row.Texts)
+	at, cell, over := feed.Read(row.Texts)
 	if feed.Name == kinds.ID {
 		d.id = cell
 		return nil
 	}
-	for _, part := range feed.Parts {
-		if len(part) > 1 {
-			_, said := columns.First(part, row.Texts)
-			t.passOver(part, said, row.Texts)
+	for _, c := range over {
+		if !slices.Contains(t.over, c) {
+			t.over = append(t.over, c)
 		}
-	}
-	if len(feed.Parts) > 1 {
-		cell = columns.Join(feed.Parts, row.Texts)
 	}
 	if cells.Clean(cell) == "" && feed.Name == kinds.Code && d.form.Kind == record.Ticket {
 		return &Rejection{row.Line, t.ly.Title(at), faultBlank}

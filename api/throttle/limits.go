@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -14,6 +15,7 @@ type Limits struct {
 	addresses *meter[netip.Addr]
 	pairs     *meter[attempt]
 	rates     *meter[int64]
+	log       loginLog
 }
 
 // attempt is a key tried from an address.
@@ -22,8 +24,8 @@ type attempt struct {
 	key  string
 }
 
-func NewLimits(failures int, now func() time.Time) *Limits {
-	return &Limits{failures, newMeter[netip.Addr](now), newMeter[attempt](now), newMeter[int64](now)}
+func NewLimits(failures int, now func() time.Time, log *slog.Logger) *Limits {
+	return &Limits{failures, newMeter[netip.Addr](now), newMeter[attempt](now), newMeter[int64](now), loginLog{to: log}}
 }
 
 // Error tells a caller to wait.
@@ -45,8 +47,17 @@ func (l *Limits) Ration(key int64, rate int, h http.Header) error {
 // RetryAfter is how long to wait.
 func (t *Error) RetryAfter() time.Duration { return t.wait }
 
-// Fail counts a failed login. The error, if any, is a *throttled.
+// Close tells the log what it has not been told yet.
+func (l *Limits) Close() { l.log.tell() }
+
+// Fail counts and logs a failed login. The error, if any, is an *Error.
 func (l *Limits) Fail(addr netip.Addr, key string) error {
+	l.log.add(addr)
+	return l.Count(addr, key)
+}
+
+// Count counts a request without a login as a failed one. It is not logged: no login was tried.
+func (l *Limits) Count(addr netip.Addr, key string) error {
 	if l.failures <= 0 {
 		return nil
 	}

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Log tells the log of logins that failed: once a minute and address, with their count. It names no key, which a person may have
+// loginLog tells the log of logins that failed: once a minute and address, with their count. It names no key, which a person may have
 // mistaken for the secret.
-type Log struct {
-	Log *slog.Logger
+type loginLog struct {
+	to *slog.Logger
 
 	mu     sync.Mutex
 	counts map[netip.Addr]int
@@ -23,8 +23,8 @@ type Log struct {
 // loggedAddresses is how many addresses a minute are told one by one.
 const loggedAddresses = 100
 
-// Fail counts a failed login. The first one of a minute begins it.
-func (l *Log) Fail(addr netip.Addr) {
+// add counts a failed login. The first one of a minute begins it.
+func (l *loginLog) add(addr netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.counts == nil {
@@ -36,22 +36,22 @@ func (l *Log) Fail(addr netip.Addr) {
 		l.others++
 	}
 	if l.timer == nil {
-		l.timer = time.AfterFunc(meterSpan, l.Tell)
+		l.timer = time.AfterFunc(meterSpan, l.tell)
 	}
 }
 
-// Tell ends the minute.
-func (l *Log) Tell() {
+// tell ends the minute.
+func (l *loginLog) tell() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.timer != nil {
 		l.timer.Stop()
 	}
 	for _, addr := range slices.SortedFunc(maps.Keys(l.counts), netip.Addr.Compare) {
-		l.Log.Warn("logins failed", "address", addr, "count", l.counts[addr])
+		l.to.Warn("logins failed", "address", addr, "count", l.counts[addr])
 	}
 	if l.others > 0 {
-		l.Log.Warn("logins failed", "address", "others", "count", l.others)
+		l.to.Warn("logins failed", "address", "others", "count", l.others)
 	}
 	l.counts, l.others, l.timer = nil, 0, nil
 }

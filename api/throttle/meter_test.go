@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"log/slog"
 	"net/netip"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func TestMeterRemembersABoundedNumberOfNames(t *testing.T) {
 
 func TestLimitsOfFailuresAreOfTheMinute(t *testing.T) {
 	clock := kvtest.NewClock(time.Unix(1000, 0))
-	l := NewLimits(20, clock.Now)
+	l := NewLimits(20, clock.Now, slog.New(slog.DiscardHandler))
 	addr := netip.MustParseAddr("192.0.2.1")
 	fails := func(key string) int {
 		for n := 0; ; n++ {
@@ -65,7 +66,7 @@ func TestLimitsOfFailuresAreOfTheMinute(t *testing.T) {
 	if n := fails(""); n != 20 {
 		t.Errorf("%d failures of the address pass in the next minute, want 20", n)
 	}
-	if err := NewLimits(0, clock.Now).Fail(addr, ""); err != nil {
+	if err := NewLimits(0, clock.Now, slog.New(slog.DiscardHandler)).Fail(addr, ""); err != nil {
 		t.Errorf("without a throttle a failure answers %v", err)
 	}
 }

@@ -22,17 +22,17 @@ type HeaderError struct {
 	Kind    string
 	Line    int      // of the row that looks most like a header; 0 = none does
 	Missing []string // fields that no column gives; empty where no header was found at all
-	Near    []Near
+	Near    []near
 	Unread  []string // columns of a header that names something else
 	Known   []string // the columns that the kind has
 	Unfit   string   // a column that is called a code and holds none
 	Hint    string   // what is known of the system that wrote the file
 }
 
-// Near is a column that may be meant for a field.
-type Near struct{ Field, Title string }
+// near is a column that may be meant for a field.
+type near struct{ Field, Title string }
 
-// Is makes a HeaderError an ErrSource.
+// Is makes a HeaderError a sheet.ErrFile.
 func (e *HeaderError) Is(target error) bool { return target == sheet.ErrFile }
 
 func (e *HeaderError) Error() string {
@@ -105,7 +105,7 @@ func (ly *Layout) Check(src *Answers) error {
 			t, ok = ly.Column(kinds.ExternalID), true
 		}
 		if ok {
-			e.Near = append(e.Near, Near{field, t})
+			e.Near = append(e.Near, near{field, t})
 		}
 	}
 	return e
@@ -214,10 +214,10 @@ func (ly *Layout) Missing(src *Answers) (missing []string) {
 func NoHeader(top []sheet.Row, f kinds.Form) *HeaderError {
 	e := &HeaderError{Kind: f.Kind.Name, Known: f.Known()}
 	for _, row := range top {
-		var found []Near
+		var found []near
 		for _, field := range e.Known {
 			if t, ok := nearest(field, trimRight(row.Texts), false); ok {
-				found = append(found, Near{field, t})
+				found = append(found, near{field, t})
 			}
 		}
 		if len(found) > len(e.Near) {

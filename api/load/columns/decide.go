@@ -225,10 +225,8 @@ type Question struct {
 	Flags  []string `json:"flags"` // what decides it, one of them
 }
 
-// Is makes a Question an ErrSource.
-func (q *Question) Is(target error) bool { return target == sheet.ErrFile }
-
-func (q *Question) Error() string {
+// text is the question as a sentence.
+func (q *Question) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "the column “%s” %s", q.Column, q.Text)
 	for i, v := range q.Values {
@@ -291,13 +289,13 @@ func AskMember(name string, p *Profile, src *Answers) (*Question, bool) {
 // Questions are several at once.
 type Questions []*Question
 
-// Is makes them an ErrSource.
+// Is makes them a sheet.ErrFile.
 func (q Questions) Is(target error) bool { return target == sheet.ErrFile }
 
 func (q Questions) Error() string {
 	texts := make([]string, len(q))
 	for i, one := range q {
-		texts[i] = one.Error()
+		texts[i] = one.text()
 	}
 	return strings.Join(texts, "; ")
 }

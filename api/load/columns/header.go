@@ -267,25 +267,46 @@ func (ly *Layout) Column(field string) string {
 func (ly *Layout) Cell(field string, texts []string) string {
 	for i := range ly.Feeds {
 		if f := &ly.Feeds[i]; f.Name == field {
-			return Join(f.Parts, texts)
+			return f.join(texts)
 		}
 	}
 	return ""
 }
 
-// Join are the parts of a field's value, parted by blanks.
-func Join(parts [][]int, texts []string) string {
+// Read is what a row has for the field, and the column where it begins. Over are the columns that say something else than the
+// column of their part that counts.
+func (f *Feed) Read(texts []string) (at int, cell string, over []int) {
+	at, cell = first(f.Parts[0], texts)
+	for _, part := range f.Parts {
+		if len(part) == 1 {
+			continue
+		}
+		_, said := first(part, texts)
+		for _, c := range part {
+			if _, other := first([]int{c}, texts); other != "" && other != said {
+				over = append(over, c)
+			}
+		}
+	}
+	if len(f.Parts) > 1 {
+		cell = f.join(texts)
+	}
+	return at, cell, over
+}
+
+// join puts the parts of the field's value together.
+func (f *Feed) join(texts []string) string {
 	var all []string
-	for _, columns := range parts {
-		if _, cell := First(columns, texts); cell != "" {
+	for _, part := range f.Parts {
+		if _, cell := first(part, texts); cell != "" {
 			all = append(all, cell)
 		}
 	}
 	return strings.Join(all, " ")
 }
 
-// First is the first of some columns with a cell that is not blank.
-func First(columns []int, texts []string) (at int, cell string) {
+// first is the first of some columns with a cell that is not blank.
+func first(columns []int, texts []string) (at int, cell string) {
 	for _, c := range columns {
 		if c < len(texts) {
 			if s := strings.TrimSpace(texts[c]); s != "" {

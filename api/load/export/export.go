@@ -15,23 +15,30 @@ import (
 	"doorward/kv/record"
 )
 
-// Write writes every record of a kind, or of all importable kinds, as p sees them, so that Import reads them into an empty store: each
+// Write writes every record of a kind, or of all importable kinds, as a principal sees them, so that Import reads them into an empty store: each
 // kind after those it refers to. NDJSON is one object a line; the first member names its kind.
 // A *kv.LeftOut comes after all has been written that is sound.
-func Write(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o Options) error {
+func Write(ctx context.Context, w io.Writer, o Options) error {
 	switch o.Format {
 	case "", NDJSON:
-		return exportNDJSON(ctx, s, p, w, o)
+		return exportNDJSON(ctx, w, o)
 	case CSV:
-		return exportCSV(ctx, s, p, w, o)
+		return exportCSV(ctx, w, o)
 	case XLSX:
-		return exportXLSX(ctx, s, p, w, o)
+		return exportXLSX(ctx, w, o)
 	}
 	return fmt.Errorf("%w: there is no format “%s”; the formats are %s", kinds.ErrUsage, o.Format, strings.Join(Formats, ", "))
 }
 
+// store is what an export needs of a store.
+type store interface {
+	Export(p kv.Principal, k *record.Kind, fn func(json []byte) error) error
+}
+
 // Options say what to export.
 type Options struct {
+	Store  store
+	Who    kv.Principal
 	Kind   string // "" = all
 	Format string // "" = FormatNDJSON
 }
@@ -45,7 +52,7 @@ func exported(o Options) ([]kinds.Form, error) {
 	return []kinds.Form{f}, err
 }
 
-func exportNDJSON(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o Options) error {
+func exportNDJSON(ctx context.Context, w io.Writer, o Options) error {
 	list, err := exported(o)
 	if err != nil {
 		return err
@@ -53,7 +60,7 @@ func exportNDJSON(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer,
 	e := &exporter{ctx: ctx, w: bufio.NewWriterSize(w, sheet.HeadSize)}
 	var out leftOut
 	for _, f := range list {
-		if err := out.unless(e.kind(s, p, f.Kind)); err != nil {
+		if err := out.unless(e.kind(o, f.Kind)); err != nil {
 			return fmt.Errorf("export %s: %w", f.Kind.Name, err)
 		}
 	}
@@ -85,9 +92,9 @@ type exporter struct {
 	w   *bufio.Writer
 }
 
-func (e *exporter) kind(s *kv.Store, p kv.Principal, k *record.Kind) error {
+func (e *exporter) kind(o Options, k *record.Kind) error {
 	head := `{"` + kinds.Kind + `":"` + k.Name + `",`
-	return s.Export(p, k, func(json []byte) error {
+	return o.Store.Export(o.Who, k, func(json []byte) error {
 		if err := e.ctx.Err(); err != nil {
 			return err
 		}

@@ -12,7 +12,6 @@ import (
 	"doorward/api/load/cells"
 	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
-	"doorward/kv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -44,9 +43,9 @@ func flatColumns(f kinds.Form) []string {
 }
 
 // flatRows calls fn with the cells of each record of a kind.
-func flatRows(ctx context.Context, s *kv.Store, p kv.Principal, f kinds.Form, fn func(row []string) error) error {
+func flatRows(ctx context.Context, o Options, f kinds.Form, fn func(row []string) error) error {
 	columns := flatColumns(f)
-	return s.Export(p, f.Kind, func(body []byte) error {
+	return o.Store.Export(o.Who, f.Kind, func(body []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -64,7 +63,7 @@ func flatRows(ctx context.Context, s *kv.Store, p kv.Principal, f kinds.Form, fn
 }
 
 // exportCSV writes the records of one kind, in UTF-8 with the mark by which spreadsheets know it.
-func exportCSV(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o Options) error {
+func exportCSV(ctx context.Context, w io.Writer, o Options) error {
 	if o.Kind == "" {
 		return fmt.Errorf("%w: a .csv file holds one kind: say which with --kind; .xlsx holds all, a sheet each", kinds.ErrUsage)
 	}
@@ -79,7 +78,7 @@ func exportCSV(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o 
 		return err
 	}
 	var without leftOut
-	if err := without.unless(flatRows(ctx, s, p, f, out.Write)); err != nil {
+	if err := without.unless(flatRows(ctx, o, f, out.Write)); err != nil {
 		return err
 	}
 	if out.Flush(); out.Error() != nil {
@@ -92,7 +91,7 @@ func exportCSV(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o 
 const maxSheetRows = excelize.TotalRows
 
 // exportXLSX writes a workbook with a sheet for each kind, each behind those it refers to. A kind without records has none.
-func exportXLSX(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o Options) (err error) {
+func exportXLSX(ctx context.Context, w io.Writer, o Options) (err error) {
 	list, err := exported(o)
 	if err != nil {
 		return err
@@ -101,7 +100,7 @@ func exportXLSX(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o
 	defer func() { err = errors.Join(err, book.Close()) }()
 	var without leftOut
 	for _, f := range list {
-		if err := without.unless(sheetOf(ctx, s, p, book, f)); err != nil {
+		if err := without.unless(sheetOf(ctx, o, book, f)); err != nil {
 			return fmt.Errorf("export %s: %w", f.Kind.Name, err)
 		}
 	}
@@ -116,7 +115,7 @@ func exportXLSX(ctx context.Context, s *kv.Store, p kv.Principal, w io.Writer, o
 // emptySheet is the one that a new workbook has.
 const emptySheet = "Sheet1"
 
-func sheetOf(ctx context.Context, s *kv.Store, p kv.Principal, book *excelize.File, f kinds.Form) error {
+func sheetOf(ctx context.Context, o Options, book *excelize.File, f kinds.Form) error {
 	var out *excelize.StreamWriter
 	rows := 0
 	write := func(row []string) error {
@@ -136,7 +135,7 @@ func sheetOf(ctx context.Context, s *kv.Store, p kv.Principal, book *excelize.Fi
 		}
 		return out.SetRow(at, texts)
 	}
-	err := flatRows(ctx, s, p, f, func(row []string) (err error) {
+	err := flatRows(ctx, o, f, func(row []string) (err error) {
 		if out == nil {
 			if _, err = book.NewSheet(f.Kind.Name); err != nil {
 				return err
