@@ -8,6 +8,7 @@ import (
 
 	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
 	"doorward/kv"
 	"doorward/kv/record"
 
@@ -129,7 +130,7 @@ func (c *churches) unknownIn(ly *columns.Layout, column int, rep *Report) {
 	for _, v := range ly.Profiles[column].Values() {
 		if _, fault := c.find(v.Value); fault != "" && len(rep.Warnings) < columns.MaxAsked {
 			rep.Warnings = append(rep.Warnings, fmt.Sprintf("“%s” in the column “%s” (%s): %s; name the church as it is here, make it first, or say --ignore '%s'",
-				columns.Sample(v.Value), ly.Name(column), counted(v.Count, "row", "rows"), fault, ly.Name(column)))
+				profile.Sample(v.Value), ly.Name(column), counted(v.Count, "row", "rows"), fault, ly.Name(column)))
 		}
 	}
 }

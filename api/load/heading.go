@@ -3,7 +3,7 @@ package load
 import (
 	"fmt"
 
-	"doorward/api/load/columns"
+	"doorward/api/load/profile"
 	"doorward/kv/record"
 )
 
@@ -19,5 +19,5 @@ func (t *tableFile) checkHeadings() error {
 		where = "the sheet's name"
 	}
 	return fmt.Errorf("%w: %s says “%s”, and no column says who gets in: give each row its state, or say --states '=valid' to let all rows in, or '=unpaid' or '=blocked' to keep all out",
-		ErrSource, where, columns.Sample(h.Text))
+		ErrSource, where, profile.Sample(h.Text))
 }

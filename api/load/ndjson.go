@@ -13,6 +13,7 @@ import (
 
 	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
 	"doorward/kv/record"
@@ -38,7 +39,7 @@ type ndjson struct {
 	names   map[string]string     // name in the file → field
 	states  map[string]string     // what --states says
 	unknown []string              // members that no table has, once each
-	asked   map[string]*columns.Profile
+	asked   map[string]*profile.Column
 	seed    maphash.Seed
 	dec     jsontext.Decoder
 }
@@ -51,7 +52,7 @@ func openNDJSON(ctx context.Context, sp *sheet.Spool, src *Source) (file, error)
 		return nil, err
 	}
 	defer func() { _ = n.close() }() // it was only read
-	n.asked, n.seed = map[string]*columns.Profile{}, maphash.MakeSeed()
+	n.asked, n.seed = map[string]*profile.Column{}, maphash.MakeSeed()
 	for ctx.Err() == nil {
 		if _, _, err := n.next(); err != nil {
 			break
@@ -194,7 +195,7 @@ func (n *ndjson) skip(f kinds.Form, m record.Member) {
 	if n.asked != nil && f.Kind == record.Ticket {
 		p := n.asked[m.Name]
 		if p == nil && len(n.asked) < sheet.MaxColumns {
-			p = &columns.Profile{Counts: map[string]int{}}
+			p = &profile.Column{Counts: map[string]int{}}
 			n.asked[m.Name] = p
 		}
 		if p != nil && m.Value.Kind() != '{' && m.Value.Kind() != '[' && m.Value.Kind() != 'n' {

@@ -11,6 +11,7 @@ import (
 	"doorward/api/load/cells"
 	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
 	"doorward/kv/record"
@@ -38,7 +39,7 @@ func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start fu
 	if len(ly.Titles) > sheet.MaxColumns {
 		return nil, tooWide(ly.Line, len(ly.Titles))
 	}
-	p := columns.NewProfiler(len(ly.Titles), func(i int) bool { return slices.Contains(words.Titles(kinds.Code), words.PlainTitle(ly.Titles[i])) })
+	p := profile.NewTable(len(ly.Titles), func(i int) bool { return slices.Contains(words.Titles(kinds.Code), words.PlainTitle(ly.Titles[i])) })
 	err := t.each(func(row sheet.Row) { p.Row(row.Texts) })
 	if err != nil {
 		return nil, err
@@ -165,7 +166,7 @@ func (t *tableFile) column(field, why string, parts [][]int) Column {
 	if len(parts) > 1 {
 		samples = []string{strings.Join(firsts, " + ")}
 	}
-	return Column{Field: field, Column: strings.Join(titles, " + "), Why: why, Samples: samples[:min(len(samples), columns.MaxSamples)]}
+	return Column{Field: field, Column: strings.Join(titles, " + "), Why: why, Samples: samples[:min(len(samples), profile.MaxSamples)]}
 }
 
 // unknownWords names the words of a state that are not known: their rows are refused.
@@ -173,7 +174,7 @@ func (t *tableFile) unknownWords(d columns.Decider, rep *Report) {
 	for _, v := range t.ly.Profiles[d.Column].Values() {
 		if d.Means(v.Value, t.src.States) < 0 && words.Plain(v.Value) != "" && len(rep.Warnings) < columns.MaxAsked {
 			rep.Warnings = append(rep.Warnings, fmt.Sprintf("“%s” in the column “%s” (%s) is no state that is known: --states '%s=…' says what it means",
-				columns.Sample(v.Value), t.ly.Name(d.Column), counted(v.Count, "row", "rows"), v.Value))
+				profile.Sample(v.Value), t.ly.Name(d.Column), counted(v.Count, "row", "rows"), v.Value))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"doorward/api/load/columns"
 	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
 	"doorward/kv/record"
@@ -105,7 +106,7 @@ func (t *tableFile) countTypes() error {
 		name := t.ly.Cell(kinds.Type, row.Texts)
 		i, ok := at[name]
 		if !ok {
-			if len(t.types.all) == columns.MaxDistinct {
+			if len(t.types.all) == profile.MaxDistinct {
 				return
 			}
 			i = len(t.types.all)
@@ -120,7 +121,7 @@ func (t *tableFile) countTypes() error {
 
 func (t *tableFile) askForTypes() error {
 	var named, others []string
-	var values []columns.Value
+	var values []profile.Value
 	names := slices.ContainsFunc(t.types.all, func(one Type) bool { return one.Named > 0 })
 	for _, one := range t.types.all {
 		if (one.Named > 0 || !names) && !words.IsGoods(one.Name) {
@@ -128,7 +129,7 @@ func (t *tableFile) askForTypes() error {
 			continue
 		}
 		others = append(others, one.Name)
-		values = append(values, columns.Value{Value: one.Name, Count: one.Count})
+		values = append(values, profile.Value{Value: one.Name, Count: one.Count})
 	}
 	if len(named) == 0 || len(others) == 0 {
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"doorward/api/load/cells"
 	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
 	"doorward/kv/record"
@@ -117,7 +118,7 @@ func (ly *Layout) mayBe(field string) (titles []string) {
 		return ly.Ignored
 	}
 	for i, t := range ly.Titles {
-		if p := &ly.Profiles[i]; slices.Contains(ly.Ignored, ly.Name(i)) && p.Filled > 0 && 2*p.Filled >= p.Rows && p.mostly(codes) && !words.HasWord(words.PlainTitle(t), words.PlaceTitles) {
+		if p := &ly.Profiles[i]; slices.Contains(ly.Ignored, ly.Name(i)) && p.Filled > 0 && 2*p.Filled >= p.Rows && p.Mostly(profile.Codes) && !words.HasWord(words.PlainTitle(t), words.PlaceTitles) {
 			titles = append(titles, ly.Name(i))
 		}
 	}
@@ -127,7 +128,7 @@ func (ly *Layout) mayBe(field string) (titles []string) {
 // unfit is a column that is called a code and holds none.
 func (ly *Layout) unfit() string {
 	for i, t := range ly.Titles {
-		if slices.Contains(words.Titles(kinds.Code), words.PlainTitle(t)) && ly.Profiles != nil && !ly.Profiles[i].isCodes() {
+		if slices.Contains(words.Titles(kinds.Code), words.PlainTitle(t)) && ly.Profiles != nil && !ly.Profiles[i].IsCodes() {
 			return ly.Name(i)
 		}
 	}
@@ -162,7 +163,7 @@ func (ly *Layout) ask(src *Answers) error {
 		}
 	}
 	for _, i := range ly.Checkins {
-		if src.Checkins && ly.Profiles != nil && ly.Profiles[i].dates != (cells.Evidence{}) {
+		if src.Checkins && ly.Profiles != nil && ly.Profiles[i].Dates != (cells.Evidence{}) {
 			ly.chooseOrder(kinds.Checkin, i, src)
 		}
 	}
@@ -174,11 +175,11 @@ func (ly *Layout) ask(src *Answers) error {
 
 // chooseOrder decides in which order a column's dates are written, or asks.
 func (ly *Layout) chooseOrder(field string, column int, src *Answers) {
-	order, why := ly.Profiles[column].dates.Order()
+	order, why := ly.Profiles[column].Dates.Order()
 	switch {
 	case src.Dates != "":
 		order = cells.Order(src.Dates)
-	case why != "" && ly.Origin.dates != "" && ly.Profiles[column].dates.Agrees(ly.Origin.dates):
+	case why != "" && ly.Origin.dates != "" && ly.Profiles[column].Dates.Agrees(ly.Origin.dates):
 		order = ly.Origin.dates
 	case why != "":
 		ly.questions = append(ly.questions, &Question{Column: ly.Name(column), Text: why, Flags: []string{"--dates dmy", "--dates mdy"}})

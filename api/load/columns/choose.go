@@ -7,6 +7,7 @@ import (
 
 	"doorward/api/load/cells"
 	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
 	"doorward/api/load/words"
 	"doorward/kv/record"
 )
@@ -18,7 +19,7 @@ type chooser struct {
 	origin   *origin
 	plains   []string // the titles in plain form
 	taken    []bool
-	profiles []Profile // nil while the header is looked for
+	profiles []profile.Column // nil while the header is looked for
 }
 
 // torn is a field that two columns of different titles give equally well.
@@ -202,29 +203,29 @@ func (c *chooser) fits(field string, column int) bool {
 	f := c.ly.Form.Field(field)
 	switch {
 	case ticket && field == kinds.Code:
-		return p.isCodes()
+		return p.IsCodes()
 	case f != nil && !c.understands(field, f, p):
 		return false
 	case f == nil || c.plains[column] == words.Plain(field):
 		return true // called by the very name
 	case slices.Contains(cells.PersonNames, field) && (ticket || field == kinds.FullName):
-		return p.mostly(letters) && !p.mostly(ats)
+		return p.Mostly(profile.Letters) && !p.Mostly(profile.Ats)
 	case field == kinds.Email:
-		return p.mostly(ats)
+		return p.Mostly(profile.Ats)
 	case field == kinds.Church && isChurchTitle(c.plains[column]):
 		return true // by name
 	}
 	switch f.Type.(type) {
 	case record.Phone:
-		return p.mostly(digits) && !p.mostly(ats)
+		return p.Mostly(profile.Digits) && !p.Mostly(profile.Ats)
 	case record.Ref:
-		return p.mostly(whole)
+		return p.Mostly(profile.Whole)
 	}
 	return true
 }
 
 // understands tells whether a column of choices holds any that are known; --map insists.
-func (c *chooser) understands(field string, f *record.Field, p *Profile) bool {
+func (c *chooser) understands(field string, f *record.Field, p *profile.Column) bool {
 	of, ok := f.Type.(record.Choice)
 	if !ok || strings.Contains(field, "_") || p.Counts == nil {
 		return true

@@ -7,6 +7,7 @@ import (
 
 	"doorward/api/load/cells"
 	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
 )
@@ -74,7 +75,7 @@ func (c admission) askForRest() {
 var validities = []string{"valid_from", "valid_until"}
 
 // saysOut tells a column of few values in which one is only a state that refuses admission.
-func (c admission) saysOut(p *Profile) bool {
+func (c admission) saysOut(p *profile.Column) bool {
 	return p.Share(func(v string) bool {
 		s := words.StateOf(v, c.src.States)
 		return s != "" && s != words.Severity[0]
@@ -128,35 +129,35 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 		return d, 2*known >= p.Filled, 2*known < p.Filled
 	case c.isKnown(title):
 		return d, false, false
-	case words.IsDebt(title) && p.all(numbers):
+	case words.IsDebt(title) && p.All(profile.Numbers):
 		d.State, d.when = "unpaid", whenOwed
-		return d, p.has[below] == 0, p.has[below] > 0 // below zero may be a debt or a credit
-	case words.Begins(title, words.RefundTitles) && p.all(numbers):
-		return d, false, p.has[numbers] > p.has[zeros]
-	case words.IsDebt(title) && p.has[letters] > 0 && p.dates == (cells.Evidence{}), words.Tells(title),
-		words.Begins(title, words.PayTitles) && p.mostly(truths) && !words.Begins(title, words.MailTitles):
+		return d, p.Has[profile.Below] == 0, p.Has[profile.Below] > 0 // below zero may be a debt or a credit
+	case words.Begins(title, words.RefundTitles) && p.All(profile.Numbers):
+		return d, false, p.Has[profile.Numbers] > p.Has[profile.Zeros]
+	case words.IsDebt(title) && p.Has[profile.Letters] > 0 && p.Dates == (cells.Evidence{}), words.Tells(title),
+		words.Begins(title, words.PayTitles) && p.Mostly(profile.Truths) && !words.Begins(title, words.MailTitles):
 		return c.decidesByValues(d, p)
 	}
-	return d, false, c.saysOut(p) || 2*p.has[telling] >= p.studied || p.has[outs] > 0 && c.origin == Unknown
+	return d, false, c.saysOut(p) || 2*p.Has[profile.Telling] >= p.Studied || p.Has[profile.Outs] > 0 && c.origin == Unknown
 }
 
 // decidesByValues judges a column with an unknown title that speaks of admission.
-func (c admission) decidesByValues(d Decider, p *Profile) (_ Decider, sure, ask bool) {
+func (c admission) decidesByValues(d Decider, p *profile.Column) (_ Decider, sure, ask bool) {
 	known := p.Share(func(v string) bool { return words.StateOf(v, c.src.States) != "" })
 	title := c.plains[d.Column]
-	dated := p.dates != cells.Evidence{} || p.Samples[0] != "" && cells.IsDated(p.Samples[0])
+	dated := p.Dates != cells.Evidence{} || p.Samples[0] != "" && cells.IsDated(p.Samples[0])
 	pays := words.Begins(title, words.PayTitles)
 	switch {
 	case p.Counts != nil && 2*known >= p.Filled:
 		return d, true, false
-	case dated && pays, pays && p.isAmounts():
+	case dated && pays, pays && p.IsAmounts():
 		return d, false, false // when and how much, not whether: see askForPayments
-	case dated, p.mostly(truths), words.HasPhrase(title, words.TellingPhrases):
+	case dated, p.Mostly(profile.Truths), words.HasPhrase(title, words.TellingPhrases):
 		return d, false, true
-	case p.isNumbering():
+	case p.IsNumbering():
 		return d, false, false
 	case p.Counts == nil:
-		return d, false, 2*p.has[telling] >= p.studied || p.has[outs] > 0
+		return d, false, 2*p.Has[profile.Telling] >= p.Studied || p.Has[profile.Outs] > 0
 	}
 	return d, false, true
 }
@@ -201,11 +202,11 @@ func (c admission) askForPayments() {
 			continue
 		}
 		blank := p.Rows - p.Filled
-		none, pays := blank+p.has[zeros], words.Begins(title, words.PayTitles)
+		none, pays := blank+p.Has[profile.Zeros], words.Begins(title, words.PayTitles)
 		switch {
 		case pays && blank > 0 && (words.HasWord(title, words.DateTitles) || cells.IsDated(p.Samples[0])),
-			pays && p.isAmounts() && none > 0 && none < p.Rows,
-			words.HasWord(title, words.AmountTitles) && p.all(numbers) && p.has[below] > 0: // money that was given back
+			pays && p.IsAmounts() && none > 0 && none < p.Rows,
+			words.HasWord(title, words.AmountTitles) && p.All(profile.Numbers) && p.Has[profile.Below] > 0: // money that was given back
 			c.ly.questions = append(c.ly.questions, c.question(i))
 			c.taken[i] = true
 		}
@@ -218,11 +219,11 @@ const MaxAsked = 12
 // Question is a column that may decide on admission or on an identity, and that is not understood: nothing is written before
 // the operator has said what it means.
 type Question struct {
-	Column string   `json:"column"`
-	Values []Value  `json:"values"` // the most frequent first
-	More   int      `json:"more"`   // further ones
-	Text   string   `json:"text"`
-	Flags  []string `json:"flags"` // what decides it, one of them
+	Column string          `json:"column"`
+	Values []profile.Value `json:"values"` // the most frequent first
+	More   int             `json:"more"`   // further ones
+	Text   string          `json:"text"`
+	Flags  []string        `json:"flags"` // what decides it, one of them
 }
 
 // text is the question as a sentence.
@@ -243,7 +244,7 @@ func valueText(v string) string {
 	if v == "" {
 		return "(blank)"
 	}
-	return Sample(v)
+	return profile.Sample(v)
 }
 
 // question asks what a column means for admission.
@@ -251,7 +252,7 @@ func (c admission) question(column int) *Question {
 	name, p := c.ly.Name(column), &c.profiles[column]
 	q := &Question{Column: name, Text: "may decide who gets in and is not understood", Values: p.Values()}
 	if blank := p.Rows - p.Filled; blank > 0 && q.Values != nil {
-		q.Values = append(q.Values, Value{"", blank})
+		q.Values = append(q.Values, profile.Value{Count: blank})
 	}
 	var unknown []string
 	known := 0
@@ -274,8 +275,8 @@ func (c admission) question(column int) *Question {
 }
 
 // AskMember asks about a member of NDJSON lines that no table of fields has, if its name or its values may decide on admission.
-func AskMember(name string, p *Profile, src *Answers) (*Question, bool) {
-	c := admission{&chooser{ly: &Layout{header: header{Titles: []string{name}}}, src: src, profiles: []Profile{*p}}}
+func AskMember(name string, p *profile.Column, src *Answers) (*Question, bool) {
+	c := admission{&chooser{ly: &Layout{header: header{Titles: []string{name}}}, src: src, profiles: []profile.Column{*p}}}
 	known := p.Share(func(v string) bool {
 		return words.StateOf(v, src.States) != "" || words.Begins(words.Plain(v), words.TellingValues)
 	})

@@ -7,6 +7,7 @@ import (
 
 	"doorward/api/load/cells"
 	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
 	"doorward/kv/record"
@@ -18,7 +19,7 @@ func (ly *Layout) NamesChurches(f *Feed) bool {
 		return false
 	}
 	for _, i := range f.Columns() {
-		ids := ly.Profiles != nil && ly.Profiles[i].all(whole)
+		ids := ly.Profiles != nil && ly.Profiles[i].All(profile.Whole)
 		if isChurchTitle(words.PlainTitle(ly.Titles[i])) || f.Why == "--map" && !ids {
 			return true
 		}
@@ -82,8 +83,8 @@ type Layout struct {
 	questions Questions
 	Orders    map[string]cells.Order
 	Ignored   []string
-	Profiles  []Profile // nil while the header is looked for
-	Headings  []Heading // above the header
+	Profiles  []profile.Column // nil while the header is looked for
+	Headings  []Heading        // above the header
 }
 
 // Find picks the row that names the most fields, the first of equals, and lays the columns out; nil where none names any.
@@ -111,7 +112,7 @@ func (ly *Layout) Understood() int { return len(ly.Feeds) + len(ly.Deciders) + l
 
 // Lay gives each field its columns: those that the map names, those of the origin, and those with the best rank among the
 // field's titles, if their values fit it. Without profiles the titles alone count.
-func Lay(row sheet.Row, f kinds.Form, src *Answers, profiles []Profile) *Layout {
+func Lay(row sheet.Row, f kinds.Form, src *Answers, profiles []profile.Column) *Layout {
 	ly := &Layout{Form: f, header: header{row, row.Line, trimRight(row.Texts), len(row.Texts)}, Profiles: profiles, Orders: map[string]cells.Order{}}
 	for len(ly.Titles) < len(profiles) { // what stands beyond the titles may decide too
 		ly.Titles = append(ly.Titles, "")

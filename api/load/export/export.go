@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"doorward/api/load/kinds"
-	"doorward/api/load/sheet"
 	"doorward/kv"
 	"doorward/kv/record"
 )
@@ -29,6 +28,9 @@ func Write(ctx context.Context, w io.Writer, o Options) error {
 	}
 	return fmt.Errorf("%w: there is no format “%s”; the formats are %s", kinds.ErrUsage, o.Format, strings.Join(Formats, ", "))
 }
+
+// bufferSize is how much of an export is put together before it is written.
+const bufferSize = 64 << 10
 
 // store is what an export needs of a store.
 type store interface {
@@ -57,7 +59,7 @@ func exportNDJSON(ctx context.Context, w io.Writer, o Options) error {
 	if err != nil {
 		return err
 	}
-	e := &exporter{ctx: ctx, w: bufio.NewWriterSize(w, sheet.HeadSize)}
+	e := &exporter{ctx: ctx, w: bufio.NewWriterSize(w, bufferSize)}
 	var out leftOut
 	for _, f := range list {
 		if err := out.unless(e.kind(o, f.Kind)); err != nil {

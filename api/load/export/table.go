@@ -11,7 +11,6 @@ import (
 
 	"doorward/api/load/cells"
 	"doorward/api/load/kinds"
-	"doorward/api/load/sheet"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -71,7 +70,7 @@ func exportCSV(ctx context.Context, w io.Writer, o Options) error {
 	if err != nil {
 		return err
 	}
-	buffered := bufio.NewWriterSize(w, sheet.HeadSize)
+	buffered := bufio.NewWriterSize(w, bufferSize)
 	_, _ = buffered.WriteString("\ufeff") // a failure stays with the writer
 	out := csv.NewWriter(buffered)
 	if err := out.Write(flatColumns(f)); err != nil {

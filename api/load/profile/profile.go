@@ -1,4 +1,4 @@
-package columns
+package profile
 
 import (
 	"hash/maphash"
@@ -23,41 +23,41 @@ const (
 type trait byte
 
 const (
-	letters trait = iota // it has a letter
-	digits               // it has a digit
-	ats                  // it has an @
-	codes                // it may be a code
-	truths               // yes or no
-	whole                // an integer
+	Letters trait = iota // it has a letter
+	Digits               // it has a digit
+	Ats                  // it has an @
+	Codes                // it may be a code
+	Truths               // yes or no
+	Whole                // an integer
 	long                 // an integer of more than two digits
-	numbers              // an amount
-	zeros                // an amount of nothing
-	below                // an amount below zero
-	telling              // it begins as words for states do
-	outs                 // it has a word that refuses admission
+	Numbers              // an amount
+	Zeros                // an amount of nothing
+	Below                // an amount below zero
+	Telling              // it begins as words for states do
+	Outs                 // it has a word that refuses admission
 	traits               // how many there are
 )
 
-// Profile is what the cells of one column look like.
-type Profile struct {
+// Column is what the cells of one column look like.
+type Column struct {
 	Rows    int
 	Filled  int
-	studied int            // filled cells that has is about
+	Studied int            // filled cells that has is about
 	Counts  map[string]int // by value; nil where there are more than maxDistinct
 	Samples []string       // the first values, as people see them
-	has     [traits]int
-	dates   cells.Evidence
+	Has     [traits]int
+	Dates   cells.Evidence
 	Unique  map[uint64]struct{} // the different values, of columns that may hold codes
 }
 
-// profiler studies the columns of a table.
-type profiler struct {
-	Columns []Profile
+// Table studies the columns of a table.
+type Table struct {
+	Columns []Column
 	seed    maphash.Seed
 }
 
-func NewProfiler(columns int, codes func(column int) bool) *profiler {
-	p := &profiler{Columns: make([]Profile, columns), seed: maphash.MakeSeed()}
+func NewTable(columns int, codes func(column int) bool) *Table {
+	p := &Table{Columns: make([]Column, columns), seed: maphash.MakeSeed()}
 	for i := range p.Columns {
 		p.Columns[i].Counts = map[string]int{}
 		if codes(i) {
@@ -68,7 +68,7 @@ func NewProfiler(columns int, codes func(column int) bool) *profiler {
 }
 
 // Row studies a row. Columns beyond the titled ones are studied too, if they hold anything.
-func (p *profiler) Row(texts []string) {
+func (p *Table) Row(texts []string) {
 	for i := len(p.Columns); i < min(len(texts), sheet.MaxColumns); i++ {
 		if cells.Clean(texts[i]) != "" {
 			p.grow(i + 1)
@@ -83,17 +83,17 @@ func (p *profiler) Row(texts []string) {
 	}
 }
 
-func (p *profiler) grow(columns int) {
+func (p *Table) grow(columns int) {
 	rows := 0
 	if len(p.Columns) > 0 {
 		rows = p.Columns[0].Rows
 	}
 	for len(p.Columns) < columns {
-		p.Columns = append(p.Columns, Profile{Rows: rows, Counts: map[string]int{}})
+		p.Columns = append(p.Columns, Column{Rows: rows, Counts: map[string]int{}})
 	}
 }
 
-func (p *Profile) Add(cell string, seed maphash.Seed) {
+func (p *Column) Add(cell string, seed maphash.Seed) {
 	p.Rows++
 	if cell == "" {
 		return
@@ -113,34 +113,34 @@ func (p *Profile) Add(cell string, seed maphash.Seed) {
 	if before == 0 && len(p.Samples) < MaxSamples && !slices.Contains(p.Samples, Sample(cell)) {
 		p.Samples = append(p.Samples, Sample(cell))
 	}
-	p.dates.Add(cell)
+	p.Dates.Add(cell)
 	if p.Counts == nil && p.Rows > maxStudied {
 		return
 	}
 	p.study(cell)
 }
 
-func (p *Profile) study(cell string) {
-	p.studied++
+func (p *Column) study(cell string) {
+	p.Studied++
 	text := words.Plain(cell)
 	sign, isNumber := cells.SignOf(cell)
 	isWhole := strings.Trim(cell, "0123456789") == ""
 	for t, is := range [traits]bool{
-		letters: strings.ContainsFunc(cell, unicode.IsLetter),
-		digits:  strings.ContainsFunc(cell, unicode.IsDigit),
-		ats:     strings.Contains(cell, "@"),
-		codes:   codeLike(cell),
-		truths:  words.Truths[text] != "" || text == "" && words.TruthOf(cell) != "",
-		whole:   isWhole,
+		Letters: strings.ContainsFunc(cell, unicode.IsLetter),
+		Digits:  strings.ContainsFunc(cell, unicode.IsDigit),
+		Ats:     strings.Contains(cell, "@"),
+		Codes:   codeLike(cell),
+		Truths:  words.Truths[text] != "" || text == "" && words.TruthOf(cell) != "",
+		Whole:   isWhole,
 		long:    isWhole && len(cell) > 2,
-		numbers: isNumber,
-		zeros:   isNumber && sign == 0,
-		below:   isNumber && sign < 0,
-		telling: words.Begins(text, words.TellingValues),
-		outs:    words.KeepsOut(text),
+		Numbers: isNumber,
+		Zeros:   isNumber && sign == 0,
+		Below:   isNumber && sign < 0,
+		Telling: words.Begins(text, words.TellingValues),
+		Outs:    words.KeepsOut(text),
 	} {
 		if is {
-			p.has[t]++
+			p.Has[t]++
 		}
 	}
 }
@@ -166,23 +166,23 @@ func Sample(cell string) string {
 	return cell
 }
 
-// mostly tells whether more than half of the cells that were looked at have a trait.
-func (p *Profile) mostly(t trait) bool { return 2*p.has[t] > p.studied }
+// Mostly tells whether more than half of the cells that were looked at have a trait.
+func (p *Column) Mostly(t trait) bool { return 2*p.Has[t] > p.Studied }
 
-// all tells whether all of them have it.
-func (p *Profile) all(t trait) bool { return p.has[t] == p.studied }
+// All tells whether all of them have it.
+func (p *Column) All(t trait) bool { return p.Has[t] == p.Studied }
 
 // IsWhole tells a column of integers.
-func (p *Profile) IsWhole() bool { return p.all(whole) }
+func (p *Column) IsWhole() bool { return p.All(Whole) }
 
-// isAmounts tells numbers that are no short codes, 1, 2, 3.
-func (p *Profile) isAmounts() bool {
-	return p.all(numbers) && (p.has[whole] < p.has[numbers] || p.has[long] > 0)
+// IsAmounts tells numbers that are no short codes, 1, 2, 3.
+func (p *Column) IsAmounts() bool {
+	return p.All(Numbers) && (p.Has[Whole] < p.Has[Numbers] || p.Has[long] > 0)
 }
 
-// isNumbering tells a column in which every row has a number or code of its own.
-func (p *Profile) isNumbering() bool {
-	return p.Filled == p.Rows && p.Filled > 3 && p.mostly(codes) && p.mostly(digits) && (p.Counts == nil || len(p.Counts) == p.Filled)
+// IsNumbering tells a column in which every row has a number or code of its own.
+func (p *Column) IsNumbering() bool {
+	return p.Filled == p.Rows && p.Filled > 3 && p.Mostly(Codes) && p.Mostly(Digits) && (p.Counts == nil || len(p.Counts) == p.Filled)
 }
 
 // Value is one value of a column and in how many rows it stands.
@@ -192,7 +192,7 @@ type Value struct {
 }
 
 // Values are the different ones, the most frequent first; nil where there are too many to be a choice.
-func (p *Profile) Values() []Value {
+func (p *Column) Values() []Value {
 	if p.Counts == nil {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (p *Profile) Values() []Value {
 }
 
 // Share is how many of the filled cells a test holds for; the column has few values.
-func (p *Profile) Share(is func(value string) bool) (n int) {
+func (p *Column) Share(is func(value string) bool) (n int) {
 	for v, count := range p.Counts {
 		if is(v) {
 			n += count
@@ -214,8 +214,8 @@ func (p *Profile) Share(is func(value string) bool) (n int) {
 	return n
 }
 
-// isCodes tells whether a column can hold the codes of tickets: it is filled, its values differ, and they look like codes.
-func (p *Profile) isCodes() bool {
+// IsCodes tells whether a column can hold the codes of tickets: it is filled, its values differ, and they look like codes.
+func (p *Column) IsCodes() bool {
 	return p.Filled == 0 || 2*p.Filled >= p.Rows && 2*len(p.Unique) > p.Filled && (p.Filled < 20 || 10*len(p.Unique) >= 9*p.Filled) &&
-		p.mostly(codes)
+		p.Mostly(Codes)
 }
