@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// operation is what the OpenAPI document says of a route, besides what the route itself says.
+// operation is what the OpenAPI document says of a route, besides what the route itself says: a row of the table of routes.
 type operation struct {
 	id      string // what generated clients call it; unique
 	tag     string // "" = not in the document

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// reviewView is a fact that staff have to review: what a revoked laptop has brought, or what was written while the machine's clock
+// reviewView is the wire form of a fact that staff have to review: what a revoked laptop has brought, or what was written while the machine's clock
 // was doubted.
 type reviewView struct {
 	Kind      string         `json:"kind"`

@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Config says what a server answers for. Only Store is needed.
+// Config has the options of a server. Only Store is needed.
 type Config struct {
 	Store           *kv.Store
 	PublicURL       string               // where clients reach the server, "https://centre.example/doorward"; "" = the request's Host

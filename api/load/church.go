@@ -27,6 +27,11 @@ const (
 // churchPage is how many churches are read at once.
 const churchPage = 100
 
+// lister lists records.
+type lister interface {
+	List(p kv.Principal, q kv.Query) (kv.Page, error)
+}
+
 // churches finds the church that a cell means, by its name or its id. Names are equal if they are so after record.Fold.
 type churches struct {
 	named map[string][]int64
@@ -37,7 +42,7 @@ type churches struct {
 }
 
 // openChurches reads the churches that a table names in a column that is not one of ids. It returns nil where the table has none.
-func openChurches(s *kv.Store, p kv.Principal, t *tableFile) (*churches, error) {
+func openChurches(s lister, p kv.Principal, t *tableFile) (*churches, error) {
 	i := slices.IndexFunc(t.ly.Feeds, func(f columns.Feed) bool { return f.Name == kinds.Church })
 	if i < 0 || !t.ly.NamesChurches(&t.ly.Feeds[i]) {
 		return nil, nil

@@ -35,7 +35,7 @@ func (f Filler) Fill(ctx context.Context, from Records) (Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	im := &importer{
-		writer: writer{store: f.Store, who: f.Who}, ctx: ctx, cancel: cancel, in: &made{from: from}, progress: f.Progress, total: int64(from.Total()),
+		writer: writer{desk: f.Store, who: f.Who}, ctx: ctx, cancel: cancel, in: &made{from: from}, progress: f.Progress, total: int64(from.Total()),
 		maker: maker{zone: f.Store.Zone()}, ready: make(chan *batch, writers), done: make(chan *batch, writers),
 	}
 	im.run()

@@ -21,7 +21,7 @@ import (
 	"doorward/kv/record"
 )
 
-// Source is something to import, and what the operator says of it.
+// Source is something to import, and the options that the operator gives.
 type Source struct {
 	Reader io.Reader
 	Kind   string            // what the rows are; "" = each line names its own (NDJSON)
@@ -191,9 +191,16 @@ type importer struct {
 	report   Report
 }
 
+// desk is what a writer needs of the store.
+type desk interface {
+	Upsert(p kv.Principal, rows []kv.Row, dry bool) ([]kv.RowResult, error)
+	CheckIn(p kv.Principal, a kv.Attempt) (kv.Decision, error)
+	Yield() // to requests that wait
+}
+
 // writer writes rows to the store.
 type writer struct {
-	store    *kv.Store
+	desk     desk
 	who      kv.Principal
 	dry      bool // nothing is written
 	checkins bool // tickets that the file says were used are checked in
@@ -248,7 +255,7 @@ func (im *importer) read() {
 		return true
 	}
 	for {
-		im.store.Yield()
+		im.desk.Yield()
 		it, err := im.item()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
@@ -303,7 +310,7 @@ func (w *writer) write(b *batch) error {
 	if len(b.rows) == 0 {
 		return nil
 	}
-	results, err := w.store.Upsert(w.who, b.rows, w.dry)
+	results, err := w.desk.Upsert(w.who, b.rows, w.dry)
 	if err != nil {
 		b.failed = true
 		return err
@@ -329,7 +336,7 @@ func (w *writer) admit(it *item) error {
 	if !ok || code == "" || state != "" && state != words.Severity[0] {
 		return nil
 	}
-	d, err := w.store.CheckIn(w.who, kv.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + string(event) + " " + code, At: it.at})
+	d, err := w.desk.CheckIn(w.who, kv.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + string(event) + " " + code, At: it.at})
 	it.admitted = err == nil && d.Outcome == kv.Admitted && !d.Replayed
 	return err
 }

@@ -13,13 +13,18 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
+// exporter reads all records of a kind.
+type exporter interface {
+	Export(p kv.Principal, k *record.Kind, fn func(json []byte) error) error
+}
+
 // lookalikes knows the people of a store by their e-mail, and by their name and birthday. It keeps hashes, not the values.
 type lookalikes struct {
 	seed maphash.Seed
 	ids  map[uint64]string
 }
 
-func newLookalikes(s *kv.Store, p kv.Principal) (*lookalikes, error) {
+func newLookalikes(s exporter, p kv.Principal) (*lookalikes, error) {
 	l := &lookalikes{seed: maphash.MakeSeed(), ids: map[uint64]string{}}
 	err := s.Export(p, record.Person, func(b []byte) error {
 		var one struct {

@@ -56,7 +56,7 @@ const (
 
 // needs finds what a person has to do by an overview.
 type needs struct {
-	*overview
+	*Overview
 	now     instant
 	zone    *time.Location
 	current []kv.CurrentEvent
@@ -103,13 +103,13 @@ func (s needs) ofStore() (all []need) {
 	if !s.Served {
 		all = append(all, needOf("not_served", "No server runs on this folder: no door is answered here.").run("serve"))
 	}
-	if !s.Store.Writable && !slices.Contains(s.Store.Refused, "checkins") {
-		all = append(all, needOf("store_stopped", "The store has stopped writing and doors are refused: %s. Mend the disk, start serve again, and check the store.", *s.Store.Cause).run("verify"))
+	if !s.State.Writable && !slices.Contains(s.State.Refused, "checkins") {
+		all = append(all, needOf("store_stopped", "The store has stopped writing and doors are refused: %s. Mend the disk, start serve again, and check the store.", *s.State.Cause).run("verify"))
 	}
-	if len(s.Store.Refused) > 0 {
-		all = append(all, needOf("disk_full", "The disk is nearly full: refused are %s. Make room on it; all goes on by itself.", strings.Join(s.Store.Refused, ", ")))
+	if len(s.State.Refused) > 0 {
+		all = append(all, needOf("disk_full", "The disk is nearly full: refused are %s. Make room on it; all goes on by itself.", strings.Join(s.State.Refused, ", ")))
 	}
-	if s.Store.Damaged {
+	if s.State.Damaged {
 		all = append(all, needOf("damaged", "Stored values are damaged: they are served to nobody, and figures here may be missing.").run("verify"))
 	}
 	if s.Clock.Doubted {

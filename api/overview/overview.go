@@ -17,9 +17,9 @@ import (
 // maxShown is how many items each list of an overview names; its count tells of all.
 const maxShown = 100
 
-// overview is what the operator has to know of a store: GET /control/status. Of each list the first hundred items are named, those that
+// Overview is what the operator has to know of a store: the wire form of GET /control/status. Of each list the first hundred items are named, those that
 // need something first, and the member with _count says how many there are.
-type overview struct {
+type Overview struct {
 	At           jsontext.Value `json:"at"`
 	Version      string         `json:"version"` // of the program
 	Role         string         `json:"role"`    // centre, or laptop where the store has joined one
@@ -44,7 +44,7 @@ type overview struct {
 	Backup       *backupState   `json:"backup"`      // the last one; null = none is known
 	Verify       *verifyState   `json:"verify"`      // the last check of every value; null = there was none
 	Certificate  *certificate   `json:"certificate"` // by which serve speaks https; null = it does not, or no server runs
-	Store        storeState     `json:"store"`
+	State        storeState     `json:"store"`
 	Clock        clockState     `json:"clock"`
 }
 
@@ -85,7 +85,7 @@ type laptopState struct {
 	ends        time.Time
 }
 
-// centreState is what a laptop knows of its centre and of itself.
+// centreState is what a laptop knows of its centre and of itself, as a wire form.
 type centreState struct {
 	URL         string         `json:"url"`
 	ID          int64          `json:"id"`   // of this laptop there
@@ -169,14 +169,14 @@ type Config struct {
 // survey reads an overview.
 type survey struct {
 	Config
-	*overview
+	*Overview
 	now     time.Time
 	current []kv.CurrentEvent
 }
 
 // Take reads everything that an operator has to know. A part that is damaged stays empty: the rest is told all the same.
-func Take(c Config) (*overview, error) {
-	s := survey{Config: c, overview: &overview{Version: c.Version, Role: "centre", Served: c.Served}, now: c.Store.Now()}
+func Take(c Config) (*Overview, error) {
+	s := survey{Config: c, Overview: &Overview{Version: c.Version, Role: "centre", Served: c.Served}, now: c.Store.Now()}
 	s.At = record.Time(s.now)
 	if c.Event != 0 {
 		s.EventID = &c.Event
@@ -184,7 +184,7 @@ func Take(c Config) (*overview, error) {
 	for _, part := range []func() error{s.events, s.doors, s.centre, s.laptops, s.keys, s.lists, s.counts, s.erasures, s.upkeep} {
 		err := part()
 		if errors.Is(err, kv.ErrCorrupt) {
-			s.overview.Store.Damaged = true
+			s.State.Damaged = true
 			continue
 		}
 		if err != nil {
@@ -192,17 +192,17 @@ func Take(c Config) (*overview, error) {
 		}
 	}
 	s.state()
-	s.Needs = needs{s.overview, instant(s.now), c.Store.Zone(), s.current}.all()
+	s.Needs = needs{s.Overview, instant(s.now), c.Store.Zone(), s.current}.all()
 	s.cut()
-	return s.overview, nil
+	return s.Overview, nil
 }
 
 func (s *survey) events() (err error) {
 	if s.Event == 0 {
-		s.current, err = s.Config.Store.CurrentEvents(s.Who)
+		s.current, err = s.Store.CurrentEvents(s.Who)
 		return err
 	}
-	e, err := s.Config.Store.CurrentEvent(s.Who, s.Event)
+	e, err := s.Store.CurrentEvent(s.Who, s.Event)
 	if err == nil {
 		s.current = []kv.CurrentEvent{e}
 	}
@@ -212,7 +212,7 @@ func (s *survey) events() (err error) {
 func (s *survey) doors() error {
 	s.Events, s.EventsCount = []eventState{}, len(s.current)
 	for _, e := range s.current[:min(len(s.current), maxShown)] {
-		st, err := s.Config.Store.Status(s.Who, e.ID)
+		st, err := s.Store.Status(s.Who, e.ID)
 		if errors.Is(err, kv.ErrNotFound) && s.Event == 0 {
 			continue // it was deleted a moment ago
 		}
@@ -255,17 +255,17 @@ func (s *survey) doorsOf(st kv.Status) (doors []doorState) {
 
 // centre reads what a laptop knows of its centre. The clocks are compared whenever the two meet, so that is the last contact.
 func (s *survey) centre() error {
-	u, joined, err := s.Config.Store.Upstream()
+	u, joined, err := s.Store.Upstream()
 	if err != nil || !joined {
 		return err
 	}
 	s.Role = "laptop"
 	c := &centreState{URL: u.URL, ID: u.ID, Name: u.Name, Ends: nullable.Time(u.Ends), Revoked: u.Revoked, Drops: []dropState{}, of: u}
 	s.Centre = c
-	if k := s.Config.Store.Clock(); k.Peer == u.Node {
+	if k := s.Store.Clock(); k.Peer == u.Node {
 		c.met = k.Measured
 	}
-	if told := s.Config.Backlog; told != nil {
+	if told := s.Backlog; told != nil {
 		n, oldest, err := told()
 		if err != nil {
 			return err
@@ -276,17 +276,17 @@ func (s *survey) centre() error {
 	for _, event := range slices.Sorted(maps.Keys(u.Drops)) {
 		c.Drops = append(c.Drops, dropState{event, record.Time(u.Drops[event])})
 	}
-	c.Events, err = s.Config.Store.ReadyEvents(maxShown)
+	c.Events, err = s.Store.ReadyEvents(maxShown)
 	return err
 }
 
 func (s *survey) laptops() error {
 	s.Laptops = []laptopState{}
-	all, err := s.Config.Store.Venues(s.Who)
+	all, err := s.Store.Venues(s.Who)
 	if err != nil {
 		return err
 	}
-	keys, err := s.Config.Store.Keys(s.Who)
+	keys, err := s.Store.Keys(s.Who)
 	if err != nil {
 		return err
 	}
@@ -318,7 +318,7 @@ const (
 
 func (s *survey) keys() error {
 	s.Keys = []keyState{}
-	all, err := s.Config.Store.Keys(s.Who)
+	all, err := s.Store.Keys(s.Who)
 	for _, k := range all {
 		left := k.Expires.Sub(s.now)
 		if k.Expires.IsZero() || !k.Revoked.IsZero() || k.Node.Node != "" || left > keyAhead || left < -keyBehind {
@@ -332,18 +332,18 @@ func (s *survey) keys() error {
 
 // lists counts what staff have to decide or to look at.
 func (s *survey) lists() error {
-	doubles, err := s.Config.Store.DoubleEntries(s.Who, kv.DoubleQuery{Event: s.Event})
+	doubles, err := s.Store.DoubleEntries(s.Who, kv.DoubleQuery{Event: s.Event})
 	if err != nil {
 		return err
 	}
-	conflicts, err := s.Config.Store.Matters(s.Who, kv.MatterQuery{Kind: record.Conflict})
+	conflicts, err := s.Store.Matters(s.Who, kv.MatterQuery{Kind: record.Conflict})
 	if err != nil {
 		return err
 	}
 	if s.Reviews, err = s.reviews(s.Event); err != nil {
 		return err
 	}
-	refusals, err := s.Config.Store.Matters(s.Who, kv.MatterQuery{Kind: record.Refusal})
+	refusals, err := s.Store.Matters(s.Who, kv.MatterQuery{Kind: record.Refusal})
 	s.Doubles, s.Conflicts, s.Refusals = doubles.Count, conflicts.Count, refusals.Count
 	return err
 }
@@ -354,38 +354,38 @@ func (s *survey) reviews(event int64) (int, error) {
 	if event != 0 {
 		q.Where = []kv.Where{{Field: "event_id", In: []any{event}}}
 	}
-	page, err := s.Config.Store.Reviews(s.Who, q)
+	page, err := s.Store.Reviews(s.Who, q)
 	return page.Count, err
 }
 
 func (s *survey) counts() (err error) {
-	if s.Records, err = s.Config.Store.RecordCounts(s.Who); err != nil {
+	if s.Records, err = s.Store.RecordCounts(s.Who); err != nil {
 		return err
 	}
-	s.Tickets, err = s.Config.Store.TicketStates(s.Who, s.Event)
+	s.Tickets, err = s.Store.TicketStates(s.Who, s.Event)
 	return err
 }
 
 func (s *survey) erasures() error {
-	n, since, err := s.Config.Store.ErasuresDue()
-	s.Erasures = erasureState{s.Config.Store.ErasuresUnfinished(), n, nullable.Time(since), since}
+	n, since, err := s.Store.ErasuresDue()
+	s.Erasures = erasureState{s.Store.ErasuresUnfinished(), n, nullable.Time(since), since}
 	return err
 }
 
 // upkeep reads what was done in time, and what ends.
 func (s *survey) upkeep() error {
-	if told := s.Config.CertificateEnds; told != nil {
+	if told := s.CertificateEnds; told != nil {
 		ends := told()
 		s.Certificate = &certificate{nullable.Time(ends.UTC()), ends}
 	}
-	made, err := s.Config.Store.LastBackup(s.Who)
+	made, err := s.Store.LastBackup(s.Who)
 	if err != nil {
 		return err
 	}
 	if !made.At.IsZero() {
 		s.Backup = &backupState{record.Time(made.At.UTC()), made.Path, made}
 	}
-	checked, err := s.Config.Store.LastVerify(s.Who)
+	checked, err := s.Store.LastVerify(s.Who)
 	if err == nil && !checked.At.IsZero() {
 		s.Verify = &verifyState{record.Time(checked.At.UTC()), checked.Faults}
 	}
@@ -393,20 +393,20 @@ func (s *survey) upkeep() error {
 }
 
 func (s *survey) state() {
-	st := &s.overview.Store
-	st.Bytes, st.Refused, st.Damaged = s.Config.Store.FileBytes(), []string{}, st.Damaged || s.Config.Store.Damaged() > 0
-	if free, ok := s.Config.Store.FreeBytes(); ok {
+	st := &s.State
+	st.Bytes, st.Refused, st.Damaged = s.Store.FileBytes(), []string{}, st.Damaged || s.Store.Damaged() > 0
+	if free, ok := s.Store.FreeBytes(); ok {
 		st.Free = &free
 	}
-	err := s.Config.Store.Writable()
+	err := s.Store.Writable()
 	if st.Writable = err == nil; err != nil {
 		cause := err.Error()
 		st.Cause = &cause
 	}
-	for _, short := range s.Config.Store.Shortages() {
+	for _, short := range s.Store.Shortages() {
 		st.Refused = append(st.Refused, short.What)
 	}
-	c := s.Config.Store.Clock()
+	c := s.Store.Clock()
 	s.Clock = clockState{Doubted: c.Doubt != "", Cause: nullable.Text(string(c.Doubt)), Measured: nullable.Time(c.Measured)}
 	if !c.Measured.IsZero() {
 		ms := c.Offset.Milliseconds()

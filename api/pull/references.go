@@ -7,9 +7,14 @@ import (
 	"doorward/kv/record"
 )
 
+// seer tells whether the store has a record that a principal sees.
+type seer interface {
+	Sees(p kv.Principal, k *record.Kind, id record.ID) error
+}
+
 // references are the records that others name.
 type references struct {
-	store   *kv.Store
+	store   seer
 	who     kv.Principal
 	there   map[Record]bool // whether the store has one; absent = not known yet
 	unnamed map[string]int  // those that were left out, by kind

@@ -14,7 +14,7 @@ import (
 	"doorward/kv/record"
 )
 
-// Config says what is pulled, and into which store. All but Full, Moved, DryRun, Progress, Wait, Now and MaxRecords is needed.
+// Config has the options of a pull: what is pulled, and into which store. All but Full, Moved, DryRun, Progress, Wait, Now and MaxRecords is needed.
 type Config struct {
 	Store      *kv.Store
 	Who        kv.Principal

@@ -16,7 +16,7 @@ import (
 type chooser struct {
 	ly       *Layout
 	src      *Answers
-	origin   *origin
+	origin   *Origin
 	plains   []string // the titles in plain form
 	taken    []bool
 	profiles []profile.Column // nil while the header is looked for

@@ -75,7 +75,7 @@ type header struct {
 type Layout struct {
 	Form kinds.Form
 	header
-	Origin    *origin
+	Origin    *Origin
 	Feeds     []Feed
 	Deciders  []Decider // the columns that say a ticket's state
 	Checkins  []int     // the columns that say whether and when a ticket was used

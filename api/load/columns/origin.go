@@ -11,8 +11,8 @@ import (
 	"doorward/kv/record"
 )
 
-// origin is a system with known exports: what its titles cannot say by themselves.
-type origin struct {
+// Origin is a system with known exports: what its titles cannot say by themselves.
+type Origin struct {
 	Name    string
 	kind    *record.Kind
 	signs   []string            // the titles that show it, in plain form; of those between bars one
@@ -26,15 +26,15 @@ type origin struct {
 }
 
 // Unknown is known of a file that no origin fits.
-var Unknown = &origin{Name: "none"}
+var Unknown = &Origin{Name: "none"}
 
 // OwnOrigin is this program: what export wrote.
-var OwnOrigin = &origin{Name: "doorward"}
+var OwnOrigin = &Origin{Name: "doorward"}
 
 var pretixUTC = []string{"valid_from", "valid_until"}
 
 // origins are the systems that are known, the more special before the others.
-var origins = []*origin{
+var origins = []*Origin{
 	{Name: "pretix-positions", kind: record.Ticket, Types: true,
 		signs:   []string{"ticket secret|segredo do ingresso|secreto del ticket|codigo secreto del ticket", "order code|codigo do pedido|codigo del pedido"},
 		columns: map[string][]string{kinds.Email: {"attendee email", "email do participante", "e mail do participante", "email", "e mail"}}},
@@ -58,9 +58,9 @@ var origins = []*origin{
 }
 
 // OriginNamed finds an origin by what --from says; nil for "".
-func OriginNamed(name string, f kinds.Form) (*origin, error) {
+func OriginNamed(name string, f kinds.Form) (*Origin, error) {
 	if name == "" || name == Unknown.Name {
-		return map[string]*origin{Unknown.Name: Unknown}[name], nil
+		return map[string]*Origin{Unknown.Name: Unknown}[name], nil
 	}
 	var names []string
 	for _, o := range origins {
@@ -84,7 +84,7 @@ func Origins() (names []string) {
 }
 
 // originOf recognises the system that wrote a file by its titles.
-func originOf(f kinds.Form, plains []string) *origin {
+func originOf(f kinds.Form, plains []string) *Origin {
 	for _, o := range origins {
 		if o.kind == f.Kind && len(o.signs) > 0 && !slices.ContainsFunc(o.signs, func(sign string) bool {
 			return !slices.ContainsFunc(strings.Split(sign, "|"), func(t string) bool { return slices.Contains(plains, t) })

@@ -19,11 +19,11 @@ const (
 	maxSample   = 40 // characters of a sample
 )
 
-// trait is something that a cell may be. A profile counts the cells of each.
-type trait byte
+// Trait is something that a cell may be. A profile counts the cells of each.
+type Trait byte
 
 const (
-	Letters trait = iota // it has a letter
+	Letters Trait = iota // it has a letter
 	Digits               // it has a digit
 	Ats                  // it has an @
 	Codes                // it may be a code
@@ -167,10 +167,10 @@ func Sample(cell string) string {
 }
 
 // Mostly tells whether more than half of the cells that were looked at have a trait.
-func (p *Column) Mostly(t trait) bool { return 2*p.Has[t] > p.Studied }
+func (p *Column) Mostly(t Trait) bool { return 2*p.Has[t] > p.Studied }
 
 // All tells whether all of them have it.
-func (p *Column) All(t trait) bool { return p.Has[t] == p.Studied }
+func (p *Column) All(t Trait) bool { return p.Has[t] == p.Studied }
 
 // IsWhole tells a column of integers.
 func (p *Column) IsWhole() bool { return p.All(Whole) }
