@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -14,24 +13,21 @@ import (
 	"doorward/api/load/kinds"
 	"doorward/api/load/sheet"
 	"doorward/api/load/words"
-
-	"github.com/xuri/excelize/v2"
 )
 
-// workbook is an .xlsx file.
+// workbook is an .xlsx file of which one sheet is read.
 type workbook struct {
 	ctx  context.Context
-	file *excelize.File
-
-	merged bool // some cells are
+	file *sheet.Workbook
 }
 
 // openWorkbook reads the one sheet that has a recognisable header; of several it must be said which.
 func openWorkbook(ctx context.Context, sp *sheet.Spool, src *Source) (file, error) {
-	w := &workbook{ctx: ctx}
-	if err := w.open(sp); err != nil {
+	book, err := sheet.OpenWorkbook(ctx, sp)
+	if err != nil {
 		return nil, err
 	}
+	w := &workbook{ctx, book}
 	own, err := w.ownKind(src)
 	var f kinds.Form
 	if err == nil {
@@ -50,12 +46,12 @@ func openWorkbook(ctx context.Context, sp *sheet.Spool, src *Source) (file, erro
 
 // ownKind is the kind of the sheet that is read, where export wrote the workbook; of several sheets it must be said which.
 func (w *workbook) ownKind(src *Source) (string, error) {
-	names := w.file.GetSheetList()
+	names := w.file.Sheets()
 	name := src.Sheet
 	if name == "" && len(names) > 0 {
 		name = names[0]
 	}
-	s, err := w.sheet(name)
+	s, err := w.file.Sheet(name)
 	if err != nil {
 		return "", nil // what is wrong with it is said when it is read
 	}
@@ -68,36 +64,16 @@ func (w *workbook) ownKind(src *Source) (string, error) {
 	return own, nil
 }
 
-func (w *workbook) open(sp *sheet.Spool) error {
-	info, err := os.Stat(sp.Name)
-	switch {
-	case err != nil:
-		return fmt.Errorf("read the workbook: %w", err)
-	case info.Size() > sheet.MaxWorkbook:
-		return fmt.Errorf("%w: the workbook is larger than 256 MiB; save it as CSV", ErrSource)
-	}
-	if w.merged, err = sheet.Inspect(w.ctx, sp.Name); err != nil {
-		return err
-	}
-	w.file, err = excelize.OpenFile(sp.Name, excelize.Options{
-		RawCellValue: true, UnzipSizeLimit: sheet.MaxUnzipped, UnzipXMLSizeLimit: sheet.MaxInMemory,
-	})
-	if err != nil {
-		return sheet.Unreadable(err)
-	}
-	return nil
-}
-
 // table finds the sheet with the list.
 func (w *workbook) table(f kinds.Form, src *Source) (*tableFile, error) {
 	var fault error
 	var found []string
 	var best *columns.Layout
-	for _, name := range w.file.GetSheetList() {
+	for _, name := range w.file.Sheets() {
 		if src.Sheet != "" && name != src.Sheet {
 			continue
 		}
-		s, err := w.sheet(name)
+		s, err := w.file.Sheet(name)
 		if err != nil {
 			continue // a chart sheet has no rows
 		}
@@ -127,7 +103,7 @@ func (w *workbook) table(f kinds.Form, src *Source) (*tableFile, error) {
 	case len(found) == 1:
 		return w.sheetTable(found[0], best, src)
 	case fault == nil && src.Sheet != "":
-		fault = fmt.Errorf("%w: --sheet %s: the workbook has no such sheet%s", ErrUsage, src.Sheet, words.DidYouMean(src.Sheet, w.file.GetSheetList()))
+		fault = fmt.Errorf("%w: --sheet %s: the workbook has no such sheet%s", ErrUsage, src.Sheet, words.DidYouMean(src.Sheet, w.file.Sheets()))
 	case fault == nil:
 		fault = fmt.Errorf("%w: the workbook has no sheet", ErrSource)
 	}
@@ -135,12 +111,12 @@ func (w *workbook) table(f kinds.Form, src *Source) (*tableFile, error) {
 }
 
 func (w *workbook) sheetTable(name string, ly *columns.Layout, src *Source) (*tableFile, error) {
-	if err := w.checkMerged(name, ly.Line); err != nil {
+	if err := w.file.CheckMerged(name, ly.Line); err != nil {
 		return nil, err
 	}
-	props, err := w.file.GetWorkbookProps()
+	from1904, err := w.file.From1904()
 	if err != nil {
-		return nil, fmt.Errorf("read the workbook: %w", err)
+		return nil, err
 	}
 	if words.KeepsOut(words.Plain(name)) {
 		ly.Headings = append(ly.Headings, columns.Heading{Text: name})
@@ -149,51 +125,24 @@ func (w *workbook) sheetTable(name string, ly *columns.Layout, src *Source) (*ta
 	if err != nil {
 		return nil, err
 	}
-	t.cells.Workbook, t.cells.From1904 = true, props.Date1904 != nil && *props.Date1904
+	t.cells.Workbook, t.cells.From1904 = true, from1904
 	return t, nil
-}
-
-// checkMerged refuses a list in which one cell stands for several: of all but the first row it would be missing.
-func (w *workbook) checkMerged(name string, header int) error {
-	if !w.merged {
-		return nil
-	}
-	merged, err := w.file.GetMergeCells(name, true)
-	if err != nil {
-		return sheet.Unreadable(err)
-	}
-	for _, m := range merged {
-		if _, row, err := excelize.CellNameToCoordinates(m.GetEndAxis()); err != nil || row > header {
-			return fmt.Errorf("%w: the cells %s to %s of sheet “%s” are merged; each row needs cells of its own", ErrSource, m.GetStartAxis(), m.GetEndAxis(), name)
-		}
-	}
-	return nil
 }
 
 // below opens a sheet below its header.
 func (w *workbook) below(name string, ly *columns.Layout) (sheet.Rows, error) {
-	s, err := w.sheet(name)
-	if err != nil {
-		return nil, fmt.Errorf("read the workbook: %w", err)
-	}
-	if s.Shown, err = w.file.Rows(name); err != nil {
-		return nil, errors.Join(fmt.Errorf("read the workbook: %w", err), s.Close())
-	}
+	var shown []int
 	for _, f := range ly.Feeds {
 		if slices.Contains(cells.CodeNames, f.Name) {
-			s.Codes = append(s.Codes, f.Columns()...)
+			shown = append(shown, f.Columns()...)
 		}
+	}
+	s, err := w.file.SheetAsShown(name, shown)
+	if err != nil {
+		return nil, fmt.Errorf("read the workbook: %w", err)
 	}
 	if err := sheet.SkipTo(s, ly.Line); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
-}
-
-func (w *workbook) sheet(name string) (*sheet.Sheet, error) {
-	rows, err := w.file.Rows(name)
-	if err != nil {
-		return nil, err
-	}
-	return &sheet.Sheet{Ctx: w.ctx, Rows: rows}, nil
 }

@@ -25,20 +25,20 @@ type references struct {
 func (rs *references) fresh(all []*shaped) (fresh []*shaped, err error) {
 	for _, s := range all {
 		for _, r := range s.refs {
-			named, err := rs.settle(s, r)
+			one, err := rs.named(s, r)
 			if err != nil {
 				return nil, err
 			}
-			if named != nil {
-				fresh = append(fresh, named)
+			if one != nil {
+				fresh = append(fresh, one)
 			}
 		}
 	}
 	return fresh, nil
 }
 
-// settle answers the record to write for one that another names; nil where there is nothing to write.
-func (rs *references) settle(s *shaped, r reference) (*shaped, error) {
+// named answers the record to write for one that another names; nil where there is nothing to write.
+func (rs *references) named(s *shaped, r reference) (*shaped, error) {
 	at := Record{r.kind.Name, r.id}
 	if rs.there[at] {
 		return nil, nil

@@ -60,7 +60,7 @@ var mayUse = map[string][]string{
 	"github.com/spf13/cobra":              {"cmd"},
 	"github.com/spf13/pflag":              {"cmd"},
 	"github.com/swaggest/swgui":           {"api"},
-	"github.com/xuri/excelize/v2":         {"api/load", "api/load/export", "api/load/sheet"},
+	"github.com/xuri/excelize/v2":         {"api/load/export", "api/load/sheet"},
 	"go.etcd.io/bbolt":                    {"kv"},
 	"golang.org/x/sys":                    {"kv", "cmd"},
 	"golang.org/x/term":                   {"cmd"},

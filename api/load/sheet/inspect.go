@@ -37,7 +37,7 @@ type rowSpan struct {
 func inspectPart(ctx context.Context, part *zip.File) (merged bool, err error) {
 	r, err := part.Open()
 	if err != nil {
-		return false, Unreadable(err)
+		return false, unreadable(err)
 	}
 	wanted := &untilDone{ctx: ctx, from: r}
 	s := &inspection{from: wanted}
@@ -52,7 +52,7 @@ func inspectPart(ctx context.Context, part *zip.File) (merged bool, err error) {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case !errors.Is(err, ErrFile):
-		err = Unreadable(err)
+		err = unreadable(err)
 	}
 	return s.merged, err
 }

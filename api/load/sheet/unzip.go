@@ -12,10 +12,10 @@ import (
 // A workbook is a zip archive, and what reads it takes every row, text and part into memory whole: what it may hold is limited
 // before, so that a small file does not fill the machine. No list that a spreadsheet program saved comes near to this.
 const (
-	MaxWorkbook  = 256 << 20 // of the file
+	maxWorkbook  = 256 << 20 // of the file
 	maxDirectory = 1 << 20   // of the list of its parts
-	MaxUnzipped  = 512 << 20 // of all its parts
-	MaxInMemory  = 16 << 20  // of one sheet, or of the texts; a larger one lies in a temporary file while it is read
+	maxUnzipped  = 512 << 20 // of all its parts
+	maxInMemory  = 16 << 20  // of one sheet, or of the texts; a larger one lies in a temporary file while it is read
 	maxSmall     = 8 << 20   // of any other part
 	maxHeld      = 64 << 20  // of all parts that do not lie in temporary files
 	maxRatio     = 100       // of all its parts against the file
@@ -29,9 +29,9 @@ const (
 	maxDepth  = 100       // of elements within elements
 )
 
-// Inspect holds a workbook against the limits before anything is read of it: errSource. It ends with ctx. It tells whether any cells
+// inspect holds a workbook against the limits before anything is read of it: ErrFile. It ends with ctx. It tells whether any cells
 // are merged.
-func Inspect(ctx context.Context, name string) (merged bool, err error) {
+func inspect(ctx context.Context, name string) (merged bool, err error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return false, fmt.Errorf("read the workbook: %w", err)
@@ -66,7 +66,7 @@ func directory(file io.ReaderAt, size int64) ([]*zip.File, error) {
 	case r.left < 0:
 		return nil, tooMuch("it has too many parts")
 	case err != nil:
-		return nil, Unreadable(err)
+		return nil, unreadable(err)
 	}
 	r.left = maxDirectory + 2*size // every part once: some may lie over others
 	return z.File, nil
@@ -89,20 +89,20 @@ func tooMuch(what string) error {
 	return fmt.Errorf("%w: %s; save the list as CSV", ErrFile, what)
 }
 
-func Unreadable(err error) error { return fmt.Errorf("%w: no readable workbook: %w", ErrFile, err) }
+func unreadable(err error) error { return fmt.Errorf("%w: no readable workbook: %w", ErrFile, err) }
 
 // weigh adds up what the parts say of their sizes. A part that unpacks to more than it says is an error when it is unpacked.
 func weigh(parts []*zip.File, size uint64) error {
 	var all, held uint64
 	for _, p := range parts {
 		n := p.UncompressedSize64
-		if all += min(n, MaxUnzipped+1); all > MaxUnzipped || all > ratioOff && all > maxRatio*size {
+		if all += min(n, maxUnzipped+1); all > maxUnzipped || all > ratioOff && all > maxRatio*size {
 			return tooMuch("it unpacks to far more than a list takes")
 		}
 		if !mayBeLarge(p.Name) && n > maxSmall {
 			return tooMuch("one of its parts is larger than 8 MiB and no sheet")
 		}
-		if n <= MaxInMemory {
+		if n <= maxInMemory {
 			held += n
 		}
 	}

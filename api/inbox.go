@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// matters are what staff have to look at: the conflicts or the refusals.
-type matters struct {
+// inbox is a list of what staff have to decide: the conflicts or the refusals.
+type inbox struct {
 	kind    *record.Kind
 	path    string
 	filters []query.Filter
@@ -22,10 +22,10 @@ type matters struct {
 
 // The two lists.
 var (
-	conflicts = &matters{kind: record.Conflict, path: "/admin/v1/conflicts/", form: conflictForm, resolve: resolveConflict,
+	conflicts = &inbox{kind: record.Conflict, path: "/admin/v1/conflicts/", form: conflictForm, resolve: resolveConflict,
 		text:    "keep chooses one of the two values; value gives a third one in their place.",
 		filters: query.By(query.ByText, "kind", "record_id")}
-	refusals = &matters{kind: record.Refusal, path: "/admin/v1/refusals/", form: refusalForm, resolve: resolveRefusal,
+	refusals = &inbox{kind: record.Refusal, path: "/admin/v1/refusals/", form: refusalForm, resolve: resolveRefusal,
 		text:    "With apply the document is taken; otherwise it is dropped from the list.",
 		filters: query.By(query.ByText, "db")}
 )
@@ -40,26 +40,26 @@ var conflictForm = record.Form("conflict_choice",
 var refusalForm = record.Form("refusal_choice", record.Field{Name: "apply", Type: record.Bool{}, Flags: record.Required})
 
 // routes are all about them.
-func (m *matters) routes() []route {
-	admin, reply, query, word := needs{resource: "admin"}, "admin_"+m.kind.Name, parametersOf(m.filters), nounOf(m.kind)
+func (b *inbox) routes() []route {
+	admin, reply, query, word := needs{resource: "admin"}, "admin_"+b.kind.Name, parametersOf(b.filters), nounOf(b.kind)
 	const tag = "conflicts and refusals"
 	return []route{
-		{http.MethodGet, m.path, admin, m.list, operation{
+		{http.MethodGet, b.path, admin, b.list, operation{
 			id: identifier("list open " + word.many), tag: tag, summary: "List the " + word.many + " that staff have to decide", status: 200,
 			reply: reply, list: true, query: query}},
-		{http.MethodGet, m.path + "{id}/", admin, m.retrieve, operation{
+		{http.MethodGet, b.path + "{id}/", admin, b.retrieve, operation{
 			id: identifier("retrieve open " + word.one), tag: tag, summary: "Retrieve " + word.a() + " that staff have to decide", status: 200,
 			reply: reply}},
-		{http.MethodPost, m.path + "{id}/resolve/", admin, m.settle, operation{
-			id: identifier("resolve " + word.one), tag: tag, summary: "Decide " + word.a(), text: m.text, form: m.form, status: 204}},
+		{http.MethodPost, b.path + "{id}/resolve/", admin, b.decide, operation{
+			id: identifier("resolve " + word.one), tag: tag, summary: "Decide " + word.a(), text: b.text, form: b.form, status: 204}},
 	}
 }
 
 // list answers GET of the list.
-func (m *matters) list(x *exchange) error {
+func (b *inbox) list(x *exchange) error {
 	l := x.listing()
-	where, faults := query.Conditions(m.filters, l.query, x.store().Zone())
-	page, err := x.store().Matters(x.caller, kv.MatterQuery{Kind: m.kind, Where: where, Offset: l.Offset, Limit: l.Limit})
+	where, faults := query.Conditions(b.filters, l.query, x.store().Zone())
+	page, err := x.store().Matters(x.caller, kv.MatterQuery{Kind: b.kind, Where: where, Offset: l.Offset, Limit: l.Limit})
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}
@@ -75,37 +75,37 @@ func (m *matters) list(x *exchange) error {
 }
 
 // about is the one in the path: kv.ErrNotFound where the caller does not see it.
-func (m *matters) about(x *exchange) (kv.Reply, error) {
-	id, ok := m.kind.ParseID(x.request.PathValue("id"))
+func (b *inbox) about(x *exchange) (kv.Reply, error) {
+	id, ok := b.kind.ParseID(x.request.PathValue("id"))
 	if !ok {
 		return kv.Reply{}, kv.ErrNotFound
 	}
-	return x.store().Matter(x.caller, m.kind, id)
+	return x.store().Matter(x.caller, b.kind, id)
 }
 
 // retrieve answers GET of one.
-func (m *matters) retrieve(x *exchange) error {
-	r, err := m.about(x)
+func (b *inbox) retrieve(x *exchange) error {
+	r, err := b.about(x)
 	if err != nil {
 		return err
 	}
 	return x.reply(http.StatusOK, r.JSON)
 }
 
-// settle answers POST of what becomes of one. Whether it is there is said before what is wrong with the body.
-func (m *matters) settle(x *exchange) error {
-	id, ok := m.kind.ParseID(x.request.PathValue("id"))
+// decide answers POST of what becomes of one. Whether it is there is said before what is wrong with the body.
+func (b *inbox) decide(x *exchange) error {
+	id, ok := b.kind.ParseID(x.request.PathValue("id"))
 	if !ok {
 		return kv.ErrNotFound
 	}
-	if err := x.store().SeesMatter(x.caller, m.kind, id); err != nil {
+	if err := x.store().SeesMatter(x.caller, b.kind, id); err != nil {
 		return err
 	}
-	form, _, err := readForm(x, m.form)
+	form, _, err := readForm(x, b.form)
 	if err != nil {
 		return err
 	}
-	if err := m.resolve(x, id, form); err != nil {
+	if err := b.resolve(x, id, form); err != nil {
 		return err
 	}
 	return x.done()
