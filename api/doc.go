@@ -8,6 +8,10 @@
 //	    → method (405) → permission (403) → rate (429)
 //	      → record (404) → media type (415) → body (400)
 //
+// What knows no route is a package of its own: names and addresses (reach), failed logins and rates (throttle), query strings
+// (query), the operator's overview (overview), files of records (load), the mirror of another server (pull), pages (web), photos
+// (barcode).
+//
 // All routes stand in one table (routes.go), from which the router, the permissions, the metrics' labels and the OpenAPI
 // document are made. A handler returns an error, and errors.go alone knows what an error's answer looks like:
 //

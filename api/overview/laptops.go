@@ -143,6 +143,7 @@ type Laptop struct {
 	Wiped       bool           `json:"wiped"`
 }
 
+// LaptopOf is the wire form of an enrolled laptop.
 func LaptopOf(e kv.Enrolled) Laptop {
 	v := Laptop{
 		ID: e.ID, Name: e.Name, LastContact: nullable.Time(e.Contact.At), Offset: e.Contact.Offset,

@@ -26,6 +26,7 @@ type Hosts struct {
 // addressAge is how long the machine's addresses are believed.
 const addressAge = 10 * time.Second
 
+// NewHosts are the hosts of the public URL, if there is one, of the allowed names, of localhost and of this machine's addresses.
 func NewHosts(base *url.URL, allowed []string) *Hosts {
 	h := &Hosts{names: map[string]bool{"localhost": true}}
 	if base != nil {

@@ -24,6 +24,7 @@ type attempt struct {
 	key  string
 }
 
+// NewLimits makes limits of so many failed logins a minute and address; 0 = no limit.
 func NewLimits(failures int, now func() time.Time, log *slog.Logger) *Limits {
 	return &Limits{failures, newMeter[netip.Addr](now), newMeter[attempt](now), newMeter[int64](now), loginLog{to: log}}
 }
@@ -31,6 +32,7 @@ func NewLimits(failures int, now func() time.Time, log *slog.Logger) *Limits {
 // Error tells a caller to wait.
 type Error struct{ quota }
 
+// Error says that the caller has to wait.
 func (t *Error) Error() string { return "too many requests" }
 
 // Ration counts a request of a key that has a rate, and writes what is left of it into the headers of the answer.

@@ -142,6 +142,7 @@ func (c *Reader) date(name, cell string) (string, string) {
 // lastMoments are the fields in which a date alone means that the whole day is within.
 var lastMoments = []string{"valid_until", "end_datetime", "subscription_deadline"}
 
+// Moment reads a date and time into RFC 3339, without an offset where the cell has none. It returns a fault for any other text.
 func (c *Reader) Moment(name, cell string) (string, string) {
 	last := slices.Contains(lastMoments, name)
 	if c.Workbook {

@@ -5,6 +5,7 @@ import (
 	"time"
 )
 
+// IsDated tells a text that begins with a date, or is one as a workbook stores it.
 func IsDated(text string) bool {
 	_, ok := ThreeNumbers(text)
 	return ok || isSerial(text)

@@ -17,6 +17,7 @@ const (
 	yearFirst  Order = "ymd"
 )
 
+// Known tells the three orders, and none.
 func (o Order) Known() bool {
 	return o == "" || o == DayFirst || o == MonthFirst || o == yearFirst
 }
@@ -97,6 +98,7 @@ type Evidence struct {
 	short      bool   // a year of two digits
 }
 
+// Add notes what a cell says of the order.
 func (e *Evidence) Add(cell string) {
 	if len(cell) > 40 {
 		return

@@ -36,6 +36,7 @@ type near struct{ Field, Title string }
 // Is makes a HeaderError a sheet.ErrFile.
 func (e *HeaderError) Is(target error) bool { return target == sheet.ErrFile }
 
+// Error says what is missing and what comes nearest, with the flag that names it.
 func (e *HeaderError) Error() string {
 	var b strings.Builder
 	if e.Line == 0 {
@@ -195,6 +196,7 @@ func dated(f *record.Field) bool {
 	return false
 }
 
+// Missing are the fields that no column gives and without which no row can be written.
 func (ly *Layout) Missing(src *Answers) (missing []string) {
 	ticket := ly.Form.Kind == record.Ticket
 	named := src.Map[kinds.ExternalID] != "" || ly.Column(kinds.ExternalID) == kinds.ExternalID // and not by a title that sounds like it

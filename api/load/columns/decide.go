@@ -293,6 +293,7 @@ type Questions []*Question
 // Is makes them a sheet.ErrFile.
 func (q Questions) Is(target error) bool { return target == sheet.ErrFile }
 
+// Error has all questions as sentences.
 func (q Questions) Error() string {
 	texts := make([]string, len(q))
 	for i, one := range q {

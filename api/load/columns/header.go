@@ -49,6 +49,7 @@ type Feed struct {
 	Why   string
 }
 
+// Columns are the columns of all parts.
 func (f *Feed) Columns() []int { return slices.Concat(f.Parts...) }
 
 // Answers are what the operator says of a table: the flags that answer questions.

@@ -55,6 +55,7 @@ func importable(k *record.Kind) bool {
 	return !k.System && !k.Fact && k != record.HolderName && k != record.Holder
 }
 
+// New is the form of a kind.
 func New(k *record.Kind) Form {
 	f := Form{Kind: k, Table: k, names: map[string]int{}}
 	if k == record.Ticket {

@@ -56,6 +56,7 @@ type Table struct {
 	seed    maphash.Seed
 }
 
+// NewTable begins to study a table of so many columns. Of those that may hold codes the different values are counted.
 func NewTable(columns int, codes func(column int) bool) *Table {
 	p := &Table{Columns: make([]Column, columns), seed: maphash.MakeSeed()}
 	for i := range p.Columns {
@@ -93,6 +94,7 @@ func (p *Table) grow(columns int) {
 	}
 }
 
+// Add counts a cell.
 func (p *Column) Add(cell string, seed maphash.Seed) {
 	p.Rows++
 	if cell == "" {

@@ -31,6 +31,7 @@ type CSV struct {
 	Closer io.Closer // nil of a probe
 }
 
+// Close closes what the rows are read from.
 func (c *CSV) Close() error { return c.Closer.Close() }
 
 // Next answers the next row that is not blank, io.EOF after the last.

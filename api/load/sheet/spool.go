@@ -12,6 +12,7 @@ import (
 // Spool keeps a source in a temporary file: an import reads it once to choose the columns, and again to write.
 type Spool struct{ Name string }
 
+// NewSpool reads a source into a temporary file. It ends with ctx.
 func NewSpool(ctx context.Context, r io.Reader) (*Spool, error) {
 	temp, err := os.CreateTemp("", "doorward-import-*")
 	if err != nil {
@@ -25,6 +26,7 @@ func NewSpool(ctx context.Context, r io.Reader) (*Spool, error) {
 	return s, nil
 }
 
+// Remove removes the temporary file.
 func (s *Spool) Remove() error { return os.Remove(s.Name) }
 
 // Open reads the source from its beginning.

@@ -34,6 +34,7 @@ var TellingValues = strings.Fields("pago paga pagad pagament paid unpaid pend ca
 // Places are the states of Brazil: what a column of an address holds.
 var Places = strings.Fields("ac al ap am ba ce df es go ma mt ms mg pa pb pr pe pi rj rn rs ro rr sc sp se to")
 
+// Begins tells whether a word of a text begins with one of some stems.
 func Begins(text string, stems []string) bool {
 	for word := range strings.FieldsSeq(text) {
 		if slices.ContainsFunc(stems, func(stem string) bool { return strings.HasPrefix(word, stem) }) {
@@ -43,6 +44,7 @@ func Begins(text string, stems []string) bool {
 	return false
 }
 
+// HasWord tells whether a text has one of some words.
 func HasWord(text string, words []string) bool {
 	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return slices.Contains(words, w) })
 }
@@ -58,6 +60,7 @@ var (
 		"breakfast almuerzo cena estacionamento parking estacionamiento livro livros caneca brinde brindes doacao donation donacion")
 )
 
+// KeepsOut tells a text in plain form that refuses admission.
 func KeepsOut(text string) bool {
 	return HasWord(text, notAdmitted) || HasPhrase(text, notAdmittedPhrases)
 }
@@ -67,6 +70,7 @@ func HasPhrase(text string, phrases []string) bool {
 	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(" "+text+" ", " "+phrase+" ") })
 }
 
+// IsDebt tells a title in plain form that speaks of an amount to pay.
 func IsDebt(title string) bool { return HasWord(title, debtWords) || HasPhrase(title, debtPhrases) }
 
 // Tells tells a title that speaks of admission.
@@ -74,4 +78,5 @@ func Tells(title string) bool {
 	return HasWord(title, tellingWords) || HasPhrase(title, TellingPhrases) || Begins(title, TellingTitles) && !Begins(title, otherMatters)
 }
 
+// IsGoods tells the name of a product that is no admission.
 func IsGoods(name string) bool { return HasWord(Plain(name), goods) }

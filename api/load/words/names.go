@@ -26,4 +26,5 @@ var (
 var checkinTitles = strings.Split("check in|checkin|checked in|data check in|data checkin|data do check in|check in em|checked in at|check in date|check in time|"+
 	"fez check in|check in realizado|entrada registrada|hora de entrada|presente|presenca|compareceu|attended|attendance", "|")
 
+// IsCheckin tells a title in plain form that says whether, or when, a ticket was used.
 func IsCheckin(title string) bool { return slices.Contains(checkinTitles, title) }
