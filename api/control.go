@@ -91,7 +91,7 @@ func controlStatus(x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return x.object(view)
+	return x.answer(http.StatusOK, view)
 }
 
 func controlImport(x *exchange, r *http.Request) error {

@@ -45,7 +45,7 @@ func controlToErase(x *exchange, r *http.Request) error {
 		day := who.ErasedAt.In(x.store().Zone()).Format(time.DateOnly)
 		view.ErasedAt = &day
 	}
-	return x.object(view)
+	return x.answer(http.StatusOK, view)
 }
 
 // controlErase erases a person for good.
@@ -67,7 +67,7 @@ func controlErase(x *exchange, r *http.Request) error {
 		return err
 	}
 	free, more := record.First(free)
-	return x.object(erasedView{id.Int(), e.Tickets, e.Memberships, e.Conflicts, e.Refusals, e.Answers, more, free, older})
+	return x.answer(http.StatusOK, erasedView{id.Int(), e.Tickets, e.Memberships, e.Conflicts, e.Refusals, e.Answers, more, free, older})
 }
 
 // freeDatabases are the names of the databases that hold documents of other programs.
@@ -98,7 +98,7 @@ func controlOlderFiles(x *exchange, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return x.object(struct {
+	return x.answer(http.StatusOK, struct {
 		olderFiles `json:",inline"`
 		Due        int `json:"uncompacted"`
 	}{older, due})
@@ -113,5 +113,5 @@ func controlNoteBackup(x *exchange, r *http.Request) error {
 	if err := x.store().NoteBackup(x.caller, file); err != nil {
 		return err
 	}
-	return x.object(struct{}{})
+	return x.answer(http.StatusOK, struct{}{})
 }

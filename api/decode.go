@@ -4,8 +4,6 @@ import (
 	"net/http"
 
 	"doorward/api/barcode"
-
-	"github.com/go-json-experiment/json"
 )
 
 // maxPhoto is the largest picture, in bytes. A phone's photo of 12 megapixels takes 3 to 6 MiB.
@@ -38,9 +36,5 @@ func decode(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(decoded{codes})
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, decoded{codes})
 }

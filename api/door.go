@@ -8,7 +8,6 @@ import (
 	"doorward/kv"
 	"doorward/kv/record"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -125,9 +124,5 @@ func readUndo(x *exchange) (u kv.Undoing, err error) {
 // answerDecision answers with a decision.
 func answerDecision(x *exchange, d kv.Decision) error {
 	markReplayed(x, d.Replayed)
-	body, err := json.Marshal(rulingOf(d, message(x, d.Outcome)))
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, rulingOf(d, message(x, d.Outcome)))
 }

@@ -11,6 +11,8 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/crash"
+
+	"github.com/go-json-experiment/json"
 )
 
 // exchange is one request being answered: the ResponseWriter that is handed down, and what the checks found out. It is
@@ -88,6 +90,15 @@ func (x *exchange) reply(status int, body []byte) error {
 	x.WriteHeader(status)
 	_, err := x.Write(body)
 	return unlessGone(err)
+}
+
+// answer answers with a value as JSON.
+func (x *exchange) answer(status int, v any) error {
+	body, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return x.reply(status, body)
 }
 
 // done answers without a body.

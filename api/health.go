@@ -6,8 +6,6 @@ import (
 
 	"doorward/api/reach"
 	"doorward/kv"
-
-	"github.com/go-json-experiment/json"
 )
 
 // alive is the answer of a process that lives.
@@ -42,11 +40,7 @@ func readyz(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(readiness{"ready", unwell(x.store()), events})
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, readiness{"ready", unwell(x.store()), events})
 }
 
 // unwell says what a server that takes check-ins cannot do.

@@ -9,7 +9,6 @@ import (
 	"doorward/kv"
 	"doorward/kv/record"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -74,11 +73,7 @@ func (c *collection) history(x *exchange) error {
 			views[i] = pastBody{view, nullable.JSON(all[i].Body)}
 		}
 	}
-	body, err := json.Marshal(views)
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, views)
 }
 
 func wantsBodies(x *exchange) (bool, error) {

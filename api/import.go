@@ -10,8 +10,6 @@ import (
 	"doorward/api/load"
 	"doorward/api/query"
 	"doorward/kv/record"
-
-	"github.com/go-json-experiment/json"
 )
 
 // importBody limits an import, and importPause how long one may stand still.
@@ -37,11 +35,7 @@ func importRecords(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	answer, err := json.Marshal(rep)
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, answer)
+	return x.answer(http.StatusOK, rep)
 }
 
 // importFile is the file of an import. Its content decides what it is.

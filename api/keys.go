@@ -90,11 +90,7 @@ func createKey(x *exchange) error {
 	}
 	v := viewKey(k)
 	v.Secret = secret
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusCreated, body)
+	return x.answer(http.StatusCreated, v)
 }
 
 // keySpec reads a key to make; what is wrong with it is added to the form's faults.

@@ -10,7 +10,6 @@ import (
 	"doorward/kv"
 	"doorward/kv/record"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -86,13 +85,9 @@ func scans(x *exchange) error {
 		}
 		results[i] = list[i].result(x, d)
 	}
-	body, err := json.Marshal(struct {
+	return x.answer(http.StatusOK, struct {
 		Results []any `json:"results"`
-	}{results}, json.Deterministic(true))
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	}{results})
 }
 
 // readScans reads the body. Its scans' own faults stay with them; the headers stand for what a scan does not say itself.

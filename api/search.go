@@ -11,7 +11,6 @@ import (
 	"doorward/kv"
 	"doorward/kv/record"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -106,11 +105,7 @@ func searchTickets(x *exchange) error {
 			PhoneTail: nullable.Text(h.PhoneTail), AdmittedAt: nullable.Time(h.AdmittedAt), CheckinID: nullable.Text(h.CheckinID),
 		}
 	}
-	body, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, list)
 }
 
 // readTyped reads what was typed at a door. What only parts words is nothing.

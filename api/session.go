@@ -13,7 +13,6 @@ import (
 	"doorward/kv"
 	"doorward/kv/record"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -130,11 +129,7 @@ func showSession(x *exchange) error {
 	for _, e := range events {
 		v.Events = append(v.Events, eventView{e.ID, e.Name, nullable.Time(e.Start), nullable.Time(e.End), e.Open})
 	}
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, v)
 }
 
 // endSession answers DELETE /door/v1/session/. The key stays valid.
@@ -240,9 +235,5 @@ func controlTicket(x *exchange, r *http.Request) error {
 		return err
 	}
 	text, ends := x.server.tickets.show(e.ID, x.store().Now())
-	body, err := json.Marshal(ticketView{text, e.ID, e.Name, record.Time(ends), x.server.config.PublicURL, x.server.scheme(), x.server.config.Address})
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, ticketView{text, e.ID, e.Name, record.Time(ends), x.server.config.PublicURL, x.server.scheme(), x.server.config.Address})
 }

@@ -9,7 +9,6 @@ import (
 	"doorward/kv"
 	"doorward/kv/record"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -52,11 +51,7 @@ func status(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(viewStatus(id.Int(), st), json.Deterministic(true))
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, viewStatus(id.Int(), st))
 }
 
 func viewStatus(event int64, st kv.Status) statusView {

@@ -67,7 +67,7 @@ func controlEnrol(x *exchange, r *http.Request) error {
 	if site := x.server.site(); site != "" {
 		in.URL = site + "/#" + code
 	}
-	return x.object(in)
+	return x.answer(http.StatusOK, in)
 }
 
 // enrolment is what the form means: churches give the level, and events within them what of it is taken along.
