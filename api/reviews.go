@@ -1,6 +1,8 @@
 package api
 
 import (
+	"slices"
+
 	"doorward/api/nullable"
 	"doorward/api/query"
 	"doorward/kv"
@@ -53,4 +55,29 @@ func viewReview(r *kv.Review) reviewView {
 		Order: nullable.Text(r.Order), Door: nullable.Text(r.Door), At: record.Time(r.At), Offset: r.Offset, Flags: append([]string{}, r.Flags...),
 		Outcome: nullable.Text(r.Outcome), CheckinID: nullable.Text(r.Checkin), Node: nullable.Text(r.Node), KeyID: nullable.ID(r.Key),
 	}
+}
+
+// readsView says how many records of a kind a key was shown within a minute.
+type readsView struct {
+	Minute  jsontext.Value `json:"minute"`
+	KeyID   int64          `json:"key_id"`
+	Kind    string         `json:"kind"`
+	Records int64          `json:"records"`
+}
+
+var readsFilters = slices.Concat(query.By(query.ByID, "key_id"), query.By(query.ByText, "kind"), query.Spans("minute", "minute"))
+
+// listReads answers GET /admin/v1/reads/: the latest first.
+func listReads(x *exchange) error {
+	l := x.listing()
+	where, faults := query.Conditions(readsFilters, l.query, x.store().Zone())
+	page, err := x.store().Reads(x.caller, kv.ReadsQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
+	if err = bothFaults(faults, err); err != nil {
+		return err
+	}
+	views := make([]readsView, len(page.Reads))
+	for i, r := range page.Reads {
+		views[i] = readsView{record.Time(r.Minute), r.Key, r.Kind.Name, int64(r.Records)}
+	}
+	return l.replyWith(views, page.Count)
 }

@@ -2,8 +2,10 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
+	"doorward/api/query"
 	"doorward/kv/record"
 
 	"github.com/swaggest/swgui/v5/static"
@@ -169,3 +171,11 @@ func (c *collection) needs(method string) needs {
 	reference := c.kind.Class == record.Everyones || c.kind.Class == record.Finances
 	return needs{resource: "admin", whole: reference && !reading}
 }
+
+// The filters of the public lists (spec part 4).
+var (
+	peopleFilters = slices.Concat(query.By(query.ByID, "church_id"), query.Spans("created_at", "created_at"), query.Spans("updated_at", "updated_at"),
+		query.By(query.ByBool, "is_leader", "is_pastor"))
+	eventFilters = slices.Concat(query.By(query.ByIDOrNull, "church_id", "regional_id"), query.Spans("created_at", "created_at"),
+		query.Spans("updated_at", "updated_at"), query.Spans("start", "start_datetime"), query.Spans("end", "end_datetime"))
+)

@@ -23,7 +23,7 @@
 //
 // A row's record is found by the row's external_id, its id, a ticket's code or a person's CPF. A person that only looks like one in
 // the store is listed, and not merged (lookalike.go). A row that has none of these (not of tickets and memberships) is given an
-// external_id made of what it holds (content.go), so that the same command completes an import:
+// external_id made of what it holds (seen.go), so that the same command completes an import:
 //
 //	file:  ++ 32 hex digits of SHA-256 over the kind, the fields in the table's order, and which row of that content it is
 //

@@ -5,7 +5,7 @@
 //	the columns    what the operator says, else titles (package words) and values          choose.go, profile.go
 //	admission      each column that may decide on it is understood, or there is a Question decide.go
 //	dates          the order of day and month, column by column                            advice.go
-//	stray rows     the header once more, a line of totals, a heading                       stray.go, heading.go
+//	stray rows     the header once more, a line of totals, a heading                       stray.go
 //
 // Columns are chosen twice: by titles alone while the header is looked for, and then with a profile of each column's values. A
 // column that may decide on admission and is not understood becomes a Question, and nothing is written before it is answered.

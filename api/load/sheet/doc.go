@@ -5,5 +5,5 @@
 //	otherwise  rows between commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252              csv.go, text.go
 //
 // A row that cannot be read has a fault and the column of the fault. It blocks no other row. A source is kept whole in a temporary
-// file (spool.go), because it is read twice.
+// file (open.go), because it is read twice.
 package sheet
