@@ -33,7 +33,7 @@ import (
 //	POST /control/import?kind=ticket&event=7&…, as /admin/v1/import/         body: the file    → progress, load.Report
 //	GET  /control/export?kind=person&format=csv                              → the file, as NDJSON without a format; a failure is in the trailer X-Export-Error,
 //	                                                                           what a whole file leaves out as damaged in X-Export-Left-Out
-//	POST /control/demo?size=s&seed=1                                         → progress, load.DemoReport
+//	POST /control/demo?size=s&seed=1                                         → progress, demo.Report
 //	POST /control/pull                 {"url","key","secret",…}              → progress, pull.Report
 //	GET  /control/verify                                                     → progress, {"rows","records","damaged","damage","places"}
 //	POST /control/reindex                                                    → progress, {"documents"}

@@ -49,7 +49,7 @@ const writers = 32
 
 // Import writes a source's rows to the store as p, each on its own: a bad one is reported with its line and blocks none.
 // progress, if not nil, is told how many rows are decided; the total is 0, since a stream's end is not known. An error means
-// that the source was refused as a whole (ErrUsage, ErrSource, *HeaderError, Questions), that ctx ended, or that the store
+// that the source was refused as a whole (ErrUsage, ErrSource, *columns.HeaderError, columns.Questions), that ctx ended, or that the store
 // failed; what was written before stays, the report counts it, and importing the source again completes it.
 func Import(ctx context.Context, s *kv.Store, p kv.Principal, src Source, progress func(done, total int64)) (rep Report, err error) {
 	if err := src.check(s); err != nil {

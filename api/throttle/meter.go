@@ -67,7 +67,7 @@ func (m *meter[K]) room(name K, now time.Time) K {
 	return name
 }
 
-// quota is what a throttled or rationed caller is told.
+// quota is what is left of a limit.
 type quota struct {
 	limit, remaining int
 	reset            time.Time

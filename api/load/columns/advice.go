@@ -73,8 +73,8 @@ func (e *HeaderError) Error() string {
 // Check finds what the header lacks: columns that the map names, and columns without which no row can be written. A file
 // that names its records by id or external_id may leave everything else out; one of tickets by an external_id that the map
 // names, since a title that merely sounds like one may stand over the codes.
-func (ly *Layout) Check(src *Answers) error {
-	if err := ly.checkNames(src); err != nil {
+func (ly *Layout) Check(said *Answers) error {
+	if err := ly.checkNames(said); err != nil {
 		return err
 	}
 	for _, t := range ly.Titles {
@@ -87,9 +87,9 @@ func (ly *Layout) Check(src *Answers) error {
 		return fmt.Errorf("%w: the header in line %d has two columns for %s, “%s” and “%s”: say which with --map '%s=%s'",
 			sheet.ErrFile, ly.Line, t.field, t.one, t.other, t.field, t.one)
 	}
-	missing := ly.Missing(src)
+	missing := ly.Missing(said)
 	if len(missing) == 0 {
-		return ly.ask(src)
+		return ly.ask(said)
 	}
 	e := &HeaderError{Kind: ly.Form.Kind.Name, Line: ly.Line, Missing: missing, Known: ly.Form.Known()}
 	if slices.Contains(missing, kinds.Code) {
@@ -137,14 +137,14 @@ func (ly *Layout) unfit() string {
 }
 
 // checkNames finds columns that the flags name and that are not there.
-func (ly *Layout) checkNames(src *Answers) error {
-	for _, field := range slices.Sorted(maps.Keys(src.Map)) {
-		if _, missing := ly.parts(src.Map[field]); missing != "" {
+func (ly *Layout) checkNames(said *Answers) error {
+	for _, field := range slices.Sorted(maps.Keys(said.Map)) {
+		if _, missing := ly.parts(said.Map[field]); missing != "" {
 			return fmt.Errorf("%w: --map %s=%s: the header in line %d has no such column%s",
 				kinds.ErrUsage, field, missing, ly.Line, words.DidYouMean(missing, ly.Titles))
 		}
 	}
-	for _, title := range src.Ignore {
+	for _, title := range said.Ignore {
 		if len(ly.find(title)) == 0 {
 			return fmt.Errorf("%w: --ignore %s: the header in line %d has no such column%s", kinds.ErrUsage, title, ly.Line, words.DidYouMean(title, ly.Titles))
 		}
@@ -153,19 +153,19 @@ func (ly *Layout) checkNames(src *Answers) error {
 }
 
 // ask decides in which order the dates of each column are written, and says what is still to be asked.
-func (ly *Layout) ask(src *Answers) error {
+func (ly *Layout) ask(said *Answers) error {
 	for _, f := range ly.Feeds {
 		field := ly.Form.Field(f.Name)
 		if ly.Profiles == nil || field == nil || !dated(field) {
 			continue
 		}
 		for _, i := range f.Columns() {
-			ly.chooseOrder(f.Name, i, src)
+			ly.chooseOrder(f.Name, i, said)
 		}
 	}
 	for _, i := range ly.Checkins {
-		if src.Checkins && ly.Profiles != nil && ly.Profiles[i].Dates != (cells.Evidence{}) {
-			ly.chooseOrder(kinds.Checkin, i, src)
+		if said.Checkins && ly.Profiles != nil && ly.Profiles[i].Dates != (cells.Evidence{}) {
+			ly.chooseOrder(kinds.Checkin, i, said)
 		}
 	}
 	if len(ly.questions) > 0 {
@@ -175,11 +175,11 @@ func (ly *Layout) ask(src *Answers) error {
 }
 
 // chooseOrder decides in which order a column's dates are written, or asks.
-func (ly *Layout) chooseOrder(field string, column int, src *Answers) {
+func (ly *Layout) chooseOrder(field string, column int, said *Answers) {
 	order, why := ly.Profiles[column].Dates.Order()
 	switch {
-	case src.Dates != "":
-		order = cells.Order(src.Dates)
+	case said.Dates != "":
+		order = cells.Order(said.Dates)
 	case why != "" && ly.Origin.dates != "" && ly.Profiles[column].Dates.Agrees(ly.Origin.dates):
 		order = ly.Origin.dates
 	case why != "":
@@ -197,14 +197,14 @@ func dated(f *record.Field) bool {
 }
 
 // Missing are the fields that no column gives and without which no row can be written.
-func (ly *Layout) Missing(src *Answers) (missing []string) {
+func (ly *Layout) Missing(said *Answers) (missing []string) {
 	ticket := ly.Form.Kind == record.Ticket
-	named := src.Map[kinds.ExternalID] != "" || ly.Column(kinds.ExternalID) == kinds.ExternalID // and not by a title that sounds like it
-	if ly.Has(kinds.ID) || ly.Has(kinds.ExternalID) && (!ticket || named && src.Event != 0) {
+	named := said.Map[kinds.ExternalID] != "" || ly.Column(kinds.ExternalID) == kinds.ExternalID // and not by a title that sounds like it
+	if ly.Has(kinds.ID) || ly.Has(kinds.ExternalID) && (!ticket || named && said.Event != 0) {
 		return nil
 	}
 	for _, f := range ly.Form.Table.Fields {
-		given := ly.Has(f.Name) || f.Name == kinds.Event && src.Event != 0 || f.Name == kinds.Code && named && ly.Has(kinds.ExternalID)
+		given := ly.Has(f.Name) || f.Name == kinds.Event && said.Event != 0 || f.Name == kinds.Code && named && ly.Has(kinds.ExternalID)
 		if ly.Form.Needs(f.Name) && !given {
 			missing = append(missing, f.Name)
 		}

@@ -15,7 +15,7 @@ import (
 // chooser gives the columns of a header to the fields.
 type chooser struct {
 	ly       *Layout
-	src      *Answers
+	said     *Answers
 	origin   *Origin
 	plains   []string // the titles in plain form
 	taken    []bool
@@ -36,8 +36,8 @@ func (c *chooser) take(field, why string, parts ...[]int) {
 
 // takeMapped takes the columns that the operator has named, and leaves out those that are to be ignored.
 func (c *chooser) takeMapped() {
-	for _, field := range slices.Sorted(maps.Keys(c.src.Map)) {
-		parts, missing := c.ly.parts(c.src.Map[field])
+	for _, field := range slices.Sorted(maps.Keys(c.said.Map)) {
+		parts, missing := c.ly.parts(c.said.Map[field])
 		if missing != "" {
 			continue // check says so once the header is known
 		}
@@ -50,7 +50,7 @@ func (c *chooser) takeMapped() {
 			c.taken[i] = true
 		}
 	}
-	for _, title := range c.src.Ignore {
+	for _, title := range c.said.Ignore {
 		for _, i := range c.ly.find(title) {
 			c.taken[i] = true
 		}
@@ -77,7 +77,7 @@ func (c *chooser) takeOrigin() {
 	}
 }
 
-func (c *chooser) mapped(field string) bool { return c.src.Map[field] != "" }
+func (c *chooser) mapped(field string) bool { return c.said.Map[field] != "" }
 
 // takeByTitle looks for the columns of all other fields.
 func (c *chooser) takeByTitle() {
@@ -112,7 +112,7 @@ func (c *chooser) takeOwn() {
 	c.taken[0] = true // the kind is read
 	for i, title := range c.ly.Titles[1:] {
 		isState := title == kinds.State && c.ly.Form.Kind == record.Ticket
-		if !c.taken[i+1] && !isState && c.ly.Form.Has(title) && !c.mapped(title) && !(title == kinds.Event && c.src.Event != 0) {
+		if !c.taken[i+1] && !isState && c.ly.Form.Has(title) && !c.mapped(title) && !(title == kinds.Event && c.said.Event != 0) {
 			c.take(title, "an export of ours", []int{i + 1})
 		}
 	}
@@ -121,7 +121,7 @@ func (c *chooser) takeOwn() {
 // match looks for a field's columns: those of the best rank, of these the ones with the most words in the title, of these the
 // field's own name. Columns with values that do not fit the field are left out, and blank ones, if there are others.
 func (c *chooser) match(field string) {
-	if c.mapped(field) || c.ly.Has(field) || field == kinds.State && c.ly.Form.Kind == record.Ticket || field == kinds.Event && c.src.Event != 0 {
+	if c.mapped(field) || c.ly.Has(field) || field == kinds.State && c.ly.Form.Kind == record.Ticket || field == kinds.Event && c.said.Event != 0 {
 		return // --event beats any column
 	}
 	for _, blank := range []bool{false, true} {

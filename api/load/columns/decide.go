@@ -77,14 +77,14 @@ var validities = []string{"valid_from", "valid_until"}
 // saysOut tells a column of few values in which one is only a state that refuses admission.
 func (c admission) saysOut(p *profile.Column) bool {
 	return p.Share(func(v string) bool {
-		s := words.StateOf(v, c.src.States)
+		s := words.StateOf(v, c.said.States)
 		return s != "" && s != words.Severity[0]
 	}) > 0
 }
 
 // askForTypes asks about types of tickets with a name that refuses admission: Adulto (cancelado).
 func (c admission) askForTypes() {
-	if c.profiles == nil || len(c.src.OnlyTypes) > 0 {
+	if c.profiles == nil || len(c.said.OnlyTypes) > 0 {
 		return
 	}
 	for _, f := range c.ly.Feeds {
@@ -125,7 +125,7 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 	case p.Filled == 0, c.isPlace(column), slices.Contains(c.origin.others, title):
 		return d, false, false
 	case own:
-		known := p.Share(func(v string) bool { return d.Means(v, c.src.States) >= 0 })
+		known := p.Share(func(v string) bool { return d.Means(v, c.said.States) >= 0 })
 		return d, 2*known >= p.Filled, 2*known < p.Filled
 	case c.isKnown(title):
 		return d, false, false
@@ -143,7 +143,7 @@ func (c admission) decides(column int) (d Decider, sure, ask bool) {
 
 // decidesByValues judges a column with an unknown title that speaks of admission.
 func (c admission) decidesByValues(d Decider, p *profile.Column) (_ Decider, sure, ask bool) {
-	known := p.Share(func(v string) bool { return words.StateOf(v, c.src.States) != "" })
+	known := p.Share(func(v string) bool { return words.StateOf(v, c.said.States) != "" })
 	title := c.plains[d.Column]
 	dated := p.Dates != cells.Evidence{} || p.Samples[0] != "" && cells.IsDated(p.Samples[0])
 	pays := words.Begins(title, words.PayTitles)
@@ -179,7 +179,7 @@ func (c admission) isPlace(column int) bool {
 		return true
 	}
 	if p.Share(func(v string) bool {
-		return words.StateOf(v, c.src.States) != "" || words.Truths[words.Plain(v)] != "" || words.Begins(words.Plain(v), words.TellingValues)
+		return words.StateOf(v, c.said.States) != "" || words.Truths[words.Plain(v)] != "" || words.Begins(words.Plain(v), words.TellingValues)
 	}) > 0 {
 		return false
 	}
@@ -257,7 +257,7 @@ func (c admission) question(column int) *Question {
 	var unknown []string
 	known := 0
 	for _, v := range q.Values {
-		if words.StateOf(v.Value, c.src.States) != "" {
+		if words.StateOf(v.Value, c.said.States) != "" {
 			known++
 		} else if len(unknown) < 3 {
 			unknown = append(unknown, v.Value+"=…")
@@ -275,10 +275,10 @@ func (c admission) question(column int) *Question {
 }
 
 // AskMember asks about a member of NDJSON lines that no table of fields has, if its name or its values may decide on admission.
-func AskMember(name string, p *profile.Column, src *Answers) (*Question, bool) {
-	c := admission{&chooser{ly: &Layout{header: header{Titles: []string{name}}}, src: src, profiles: []profile.Column{*p}}}
+func AskMember(name string, p *profile.Column, said *Answers) (*Question, bool) {
+	c := admission{&chooser{ly: &Layout{header: header{Titles: []string{name}}}, said: said, profiles: []profile.Column{*p}}}
 	known := p.Share(func(v string) bool {
-		return words.StateOf(v, src.States) != "" || words.Begins(words.Plain(v), words.TellingValues)
+		return words.StateOf(v, said.States) != "" || words.Begins(words.Plain(v), words.TellingValues)
 	})
 	title := words.Plain(name)
 	if p.Counts == nil || !words.Tells(title) && !words.IsDebt(title) && !words.Begins(title, words.TellingTitles) && 2*known < p.Filled && !c.saysOut(p) {

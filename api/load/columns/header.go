@@ -89,13 +89,13 @@ type Layout struct {
 }
 
 // Find picks the row that names the most fields, the first of equals, and lays the columns out; nil where none names any.
-func Find(top []sheet.Row, f kinds.Form, src *Answers) *Layout {
+func Find(top []sheet.Row, f kinds.Form, said *Answers) *Layout {
 	var best *Layout
 	for _, row := range top {
 		if row.Fault != "" {
 			continue
 		}
-		ly := Lay(row, f, src, nil)
+		ly := Lay(row, f, said, nil)
 		if n := ly.Understood(); n > 0 && (best == nil || n > best.Understood()) {
 			best = ly
 		}
@@ -113,16 +113,16 @@ func (ly *Layout) Understood() int { return len(ly.Feeds) + len(ly.Deciders) + l
 
 // Lay gives each field its columns: those that the map names, those of the origin, and those with the best rank among the
 // field's titles, if their values fit it. Without profiles the titles alone count.
-func Lay(row sheet.Row, f kinds.Form, src *Answers, profiles []profile.Column) *Layout {
+func Lay(row sheet.Row, f kinds.Form, said *Answers, profiles []profile.Column) *Layout {
 	ly := &Layout{Form: f, header: header{row, row.Line, trimRight(row.Texts), len(row.Texts)}, Profiles: profiles, Orders: map[string]cells.Order{}}
 	for len(ly.Titles) < len(profiles) { // what stands beyond the titles may decide too
 		ly.Titles = append(ly.Titles, "")
 	}
-	c := &chooser{ly: ly, src: src, taken: make([]bool, len(ly.Titles)), profiles: profiles}
+	c := &chooser{ly: ly, said: said, taken: make([]bool, len(ly.Titles)), profiles: profiles}
 	for _, t := range ly.Titles {
 		c.plains = append(c.plains, words.PlainTitle(t))
 	}
-	ly.Origin, _ = OriginNamed(src.From, f) // check has said what is wrong with it
+	ly.Origin, _ = OriginNamed(said.From, f) // check has said what is wrong with it
 	if ly.Origin == nil {
 		ly.Origin = originOf(f, c.plains)
 	}

@@ -42,7 +42,7 @@ type Options struct {
 	Store  store
 	Who    kv.Principal
 	Kind   string // "" = all
-	Format string // "" = FormatNDJSON
+	Format string // "" = NDJSON
 }
 
 // exported are the kinds that an export holds.

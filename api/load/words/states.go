@@ -43,16 +43,17 @@ func StateOf(cell string, own map[string]string) string {
 
 // Beginnings of words in titles that speak of admission, and words beside them that show another matter.
 var (
-	TellingTitles = strings.Fields("status situac estado state pagament pagad payment pago paga paid pagto pgto pgmt quitad quitou quitac bloque block cancel anulad " +
-		"reembols refund estorn devol devuel chargeback valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm liberad inadimpl autoriz suspen desist recus " +
-		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad disput storn annul bezahl")
+	TellingTitles = slices.Concat(PayTitles, RefundTitles, strings.Fields("status situac estado state pagto pgto pgmt quitad quitou quitac bloque block cancel anulad "+
+		"valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm liberad inadimpl autoriz suspen desist recus "+
+		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad disput storn annul bezahl"))
 	tellingWords = strings.Fields("ativo ativa ativado ativada active activo activa enabled habilitado habilitada inativo inativa inactive disabled " +
 		"waitlist waitlisted deleted excluido excluida void permitido permitida proibido proibida allowed denied barrado banned comprovante " +
 		"statut stato zustand bezahlt storniert paye annule pagato annullato pg pgt ok conf rsvp settled cleared received")
 	debtWords = strings.Fields("aberto devedor debito debitos divida dividas due owed owes owing balance outstanding saldo saldos pendente pendentes adeudado " +
 		"deuda deudas faltante falta restante restam remaining devendo")
 	debtPhrases    = []string{"a pagar", "a receber", "por pagar", "por cobrar", "to pay"}
-	TellingPhrases = []string{"lista de espera", "fila de espera", "waiting list", "wait list", "em espera", "em dia", "al dia"}
+	waitingPhrases = []string{"lista de espera", "fila de espera", "waiting list", "wait list", "em espera"}
+	TellingPhrases = slices.Concat(waitingPhrases, []string{"em dia", "al dia"})
 	RefundTitles   = strings.Fields("refund reembols estorn devol devuel chargeback")
 	MailTitles     = strings.Fields("mail email correo")
 	otherMatters   = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
@@ -90,8 +91,8 @@ var (
 	notAdmitted = strings.Fields("cancelado cancelada cancelados canceladas cancelled canceled anulado anulada anulados anuladas estornado estornada estornados " +
 		"reembolsado reembolsada reembolsados refunded unpaid bloqueado bloqueada bloqueados blocked pendente pendentes pending pendiente pendientes waitlist waitlisted " +
 		"inadimplente inadimplentes suspenso suspensa banido banida cancelou desistiu desistente desistentes")
-	notAdmittedPhrases = []string{"lista de espera", "fila de espera", "lista espera", "waiting list", "wait list", "em espera", "nao pago", "nao paga", "nao pagou", "nao pagos",
-		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar"}
+	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos",
+		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar"})
 	goods = strings.Fields("camiseta camisetas camisa camisas shirt shirts tshirt tshirts playera remera almoco jantar lanche refeicao refeicoes marmita meal meals lunch dinner " +
 		"breakfast almuerzo cena estacionamento parking estacionamiento livro livros caneca brinde brindes doacao donation donacion")
 )

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// titles are the column titles by which people call a field, besides its own name; in plain form (see plain). A title that
+// titles are the column titles by which people call a field, besides its own name; in plain form (see Plain). A title that
 // stands with several fields means the first of them that the kind has.
 var titles = []struct {
 	field string
