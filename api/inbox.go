@@ -114,16 +114,16 @@ func (b *inbox) decide(x *exchange) error {
 func resolveConflict(x *exchange, id record.ID, form *record.Patch) error {
 	keep, chosen := form.Value("keep")
 	chosen = chosen && keep.Kind() == jsontext.KindString
-	value, given := form.Value("value")
-	if chosen == given && len(form.Faults) == 0 {
+	given, isGiven := form.Value("value")
+	if chosen == isGiven && len(form.Faults) == 0 {
 		form.Faults.Add("keep", "One of keep and value is wanted.")
 	}
 	if err := sound(form); err != nil {
 		return err
 	}
 	c := kv.Choice{Other: record.Unquote(keep) == "other"}
-	if given {
-		c.Value = append(jsontext.Value{}, value...)
+	if isGiven {
+		c.Value = append(jsontext.Value{}, given...)
 	}
 	return x.store().ResolveConflict(x.caller, id, c)
 }

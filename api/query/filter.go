@@ -57,10 +57,10 @@ func (f Filter) read(q Query, zone *time.Location, faults *record.Faults) (w kv.
 	switch f.Sort {
 	case ByID, ByIDOrNull, ByText:
 		for _, text := range q.All(f.Name) {
-			if v, fault := f.value(text); fault == "" {
+			if v, wrong := f.value(text); wrong == "" {
 				w.In = append(w.In, v)
 			} else {
-				faults.Add(f.Name, fault)
+				faults.Add(f.Name, wrong)
 			}
 		}
 		return w, len(w.In) > 0
@@ -69,15 +69,15 @@ func (f Filter) read(q Query, zone *time.Location, faults *record.Faults) (w kv.
 	if !given {
 		return w, false
 	}
-	fault := f.single(&w, text, zone)
-	if fault != "" {
-		faults.Add(f.Name, fault)
+	wrong := f.single(&w, text, zone)
+	if wrong != "" {
+		faults.Add(f.Name, wrong)
 	}
-	return w, fault == ""
+	return w, wrong == ""
 }
 
 // value is one of a filter's alternatives.
-func (f Filter) value(text string) (v any, fault string) {
+func (f Filter) value(text string) (v any, wrong string) {
 	if f.Sort == ByText {
 		if strings.IndexByte(text, 0) >= 0 {
 			return nil, record.TextNUL
@@ -98,7 +98,7 @@ func (f Filter) value(text string) (v any, fault string) {
 }
 
 // single reads a filter that has one value.
-func (f Filter) single(w *kv.Where, text string, zone *time.Location) (fault string) {
+func (f Filter) single(w *kv.Where, text string, zone *time.Location) (wrong string) {
 	if f.Sort == ByBool {
 		b, ok := record.ParseBool(text)
 		if !ok {
