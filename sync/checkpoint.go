@@ -83,7 +83,7 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC1123) }
 
 // ledgers are both ends' notes of one replication.
 type ledgers struct {
-	source, target ledger
+	source, target Peer
 	id             string
 	sourceNotes    checkpoint
 	targetNotes    checkpoint
@@ -92,15 +92,18 @@ type ledgers struct {
 // open reads what both ends have noted and answers where to begin. An end that keeps nothing has no say, and then there is no
 // common place.
 func (l *ledgers) open(ctx context.Context, j *Job) (since sequence, err error) {
-	source, err := l.source.identity(ctx)
+	source, err := l.source.Identify(ctx)
 	if err != nil {
 		return nil, err
 	}
-	target, err := l.target.identity(ctx)
-	if err != nil || source == "" || target == "" {
+	target, err := l.target.Identify(ctx)
+	if err != nil {
 		return nil, err
 	}
-	l.id = replicationID(source, target, j)
+	if err := checkRealm(source, target); err != nil || source.ID == "" || target.ID == "" {
+		return nil, err
+	}
+	l.id = replicationID(source.ID, target.ID, j)
 	if l.targetNotes, err = l.target.checkpoint(ctx, l.id); err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func TestAReplicationGoesOnAfterAnyCut(t *testing.T) {
 					for n := int64(1); ; n++ {
 						b.renew()
 						s := &scissors{at: n, how: how}
-						over := sync.ThereConfig{Plain: !fast, Client: &http.Client{Transport: s}}
+						over := sync.ThereConfig{Plain: !fast, LinkConfig: sync.LinkConfig{Client: &http.Client{Transport: s}}}
 						job := sync.Job{Source: a.here(), Target: b.there(over), Tries: 1}
 						if !push {
 							job.Source, job.Target = a.there(over), b.here()
@@ -127,7 +127,7 @@ func TestAReplicationHealsByItself(t *testing.T) {
 			a.fill(100)
 			for n := int64(1); n < 8; n++ {
 				b.renew()
-				over := sync.ThereConfig{Plain: true, Client: &http.Client{Transport: &scissors{at: n, how: how}}}
+				over := sync.ThereConfig{Plain: true, LinkConfig: sync.LinkConfig{Client: &http.Client{Transport: &scissors{at: n, how: how}}}}
 				replicate(t, a.here(), b.there(over))
 				wantSame(t, a, b)
 			}
@@ -141,7 +141,7 @@ func TestAReplicationGoesOnAfterItWasEnded(t *testing.T) {
 		read, runs := 0, 0
 		for ; ; runs++ {
 			ctx, end := context.WithCancel(t.Context())
-			out, err := sync.Replicate(ctx, sync.Job{Source: source, Target: target, Note: 1, Progress: func(sync.Outcome) { end() }})
+			out, err := sync.Replicate(ctx, sync.Job{Source: source, Target: target, Note: 1, On: sync.Hooks{Progress: func(sync.Outcome) { end() }}})
 			end()
 			read += out.History[0].Read
 			if err == nil {
@@ -180,7 +180,7 @@ func TestALiveReplicationBringsAChangeAtOnce(t *testing.T) {
 		ended := make(chan error, 1)
 		reached := make(chan struct{}, 100)
 		go func() {
-			_, err := sync.Replicate(ctx, sync.Job{Source: source, Target: target, Live: true, Progress: func(sync.Outcome) { reached <- struct{}{} }})
+			_, err := sync.Replicate(ctx, sync.Job{Source: source, Target: target, Live: true, On: sync.Hooks{Progress: func(sync.Outcome) { reached <- struct{}{} }}})
 			ended <- err
 		}()
 		<-reached

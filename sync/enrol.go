@@ -159,18 +159,18 @@ func Join(ctx context.Context, c JoinConfig) (kv.Upstream, error) {
 	if code == "" {
 		return kv.Upstream{}, ErrNoCode
 	}
-	t, err := NewThere(ThereConfig{URL: site + "/sync/_enrol", Client: NewClient(reach)})
+	l, err := newLink(LinkConfig{URL: site + "/sync/_enrol", Client: NewClient(reach)})
 	if err != nil {
 		return kv.Upstream{}, err
 	}
-	defer t.client.CloseIdleConnections()
+	defer l.close()
 	u := kv.Upstream{URL: site, Insecure: c.Insecure, Secret: drawSecret()}
 	in, err := introduce(c.Store, code, u.Secret)
 	if err != nil {
 		return kv.Upstream{}, err
 	}
 	var out joined
-	if err := bring(ctx, t, in, &out); err != nil {
+	if err := bring(ctx, l, in, &out); err != nil {
 		return kv.Upstream{}, err
 	}
 	codes, err := hex.DecodeString(out.CodeKey)
@@ -198,9 +198,9 @@ func introduce(store *kv.Store, code, secret string) (in joining, err error) {
 var ErrNoCode = errors.New("no code of enrolment is given")
 
 // bring brings the code, once more where the answer was lost.
-func bring(ctx context.Context, t *There, in joining, out *joined) (err error) {
+func bring(ctx context.Context, l *link, in joining, out *joined) (err error) {
 	for tries := range 3 {
-		if err = t.ask(ctx, http.MethodPost, t.at(), in, out); !transient(err) {
+		if err = l.ask(ctx, http.MethodPost, l.at(), in, out); !transient(err) {
 			break
 		}
 		if e := rest(ctx, pause(time.Second/4, tries, err)); e != nil {

@@ -71,12 +71,12 @@ func carried(t testing.TB, from, to *kv.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := source.Head(t.Context())
+	says, err := source.Identify(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	target, err := sync.NewFileTarget(&text, head)
+	target, err := sync.CreateFile(&text, says.Head)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func carried(t testing.TB, from, to *kv.Store) {
 	if err = errors.Join(err, target.Finish(out)); err != nil {
 		t.Fatal(err)
 	}
-	file, err := sync.NewFileSource(&text)
+	file, err := sync.OpenFile(&text)
 	if err != nil {
 		t.Fatal(err)
 	}

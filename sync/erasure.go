@@ -56,7 +56,7 @@ func (told *erasure) parse() (e kv.Erasure, err error) {
 }
 
 // tellErasures tells what was erased since a place: also one that is revoked shall lose it.
-func (g *greeting) tellErasures(c *call, after string) error {
+func tellErasures(c *call, g *greeting, after string) error {
 	store := c.server.config.Store
 	since, err := store.Since(cmp.Or(after, "0"))
 	if err != nil {
@@ -135,16 +135,12 @@ func (x *visit) tellErased(ctx context.Context) (brought func() error, err error
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	t, err := x.database("_erased")
-	if err != nil {
-		return nil, err
-	}
 	for some := range slices.Chunk(all, toldAtOnce) {
 		var out known
 		for _, e := range some {
 			out.Erasures = append(out.Erasures, erasureOf(e))
 		}
-		err := t.ask(ctx, http.MethodPost, t.at(), out, nil)
+		err := x.ask(ctx, question{method: http.MethodPost, path: "_erased", body: out}, nil)
 		var no *refusal
 		if errors.As(err, &no) && !transient(err) {
 			return nil, nil
@@ -153,5 +149,7 @@ func (x *visit) tellErased(ctx context.Context) (brought func() error, err error
 			return nil, err
 		}
 	}
-	return func() error { return t.ask(ctx, http.MethodPost, t.at(), known{Brought: true}, nil) }, nil
+	return func() error {
+		return x.ask(ctx, question{method: http.MethodPost, path: "_erased", body: known{Brought: true}}, nil)
+	}, nil
 }

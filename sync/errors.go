@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ type problem struct {
 	Reason string `json:"reason"`
 }
 
-// answers are the errors that always have the same answer. The first that an error is, is its answer.
+// answers are the errors that always have the same answer. The first match counts. Where it has no reason, Reason has.
 var answers = []struct {
 	err error
 	problem
@@ -65,14 +66,14 @@ var answers = []struct {
 	{errMissing, problem{404, "not_found", "missing"}},
 	{kv.ErrNotFound, problem{404, "not_found", "missing"}},
 	{errExists, problem{412, "file_exists", "The database could not be created, the file already exists."}},
-	{kv.ErrConflict, problem{409, "conflict", "Document update conflict."}},
-	{errStub, problem{412, "missing_stub", "A stub of an attachment that is not there."}},
-	{kv.ErrNoBlob, problem{412, "missing_stub", "A stub of an attachment that is not there."}},
-	{errLength, problem{400, "bad_request", "An attachment is not as long as its document says."}},
+	{kv.ErrConflict, problem{409, "conflict", ""}},
+	{errStub, problem{412, "missing_stub", ""}},
+	{kv.ErrNoBlob, problem{412, "missing_stub", ""}},
+	{errLength, problem{400, "bad_request", ""}},
 	{errDigest, problem{400, "content_md5_mismatch", "An attachment is not what its digest says."}},
 	{errLocalParts, problem{400, "bad_request", "_local documents do not accept attachments."}},
 	{errNoRevision, problem{400, "doc_validation", "If new_edits is false, a well-formed _rev must be included in the document."}},
-	{kv.ErrDocumentID, problem{400, "illegal_docid", "A document's id is a text of 1 to 8192 bytes. Only reserved ids begin with an underscore."}},
+	{kv.ErrDocumentID, problem{400, "illegal_docid", ""}},
 	{kv.ErrDatabaseName, problem{400, "illegal_database_name", "Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter."}},
 	{kv.ErrSequence, problem{400, "bad_request", "Malformed sequence supplied in 'since' parameter."}},
 	{kv.ErrSession, problem{400, "bad_request", "The session is none that a laptop would tell."}},
@@ -84,11 +85,11 @@ var answers = []struct {
 	{errNoSelector, problem{400, "bad_request", "Selector error: expected a JSON object"}},
 	{errView, problem{400, "bad_request", "`view` filter parameter is not provided."}},
 	{errRevision, problem{400, "bad_request", "Invalid rev format"}},
-	{kv.ErrRevision, problem{400, "bad_request", "Invalid rev format"}},
+	{kv.ErrRevision, problem{400, "bad_request", ""}},
 	{errBroken, problem{400, "bad_request", "The request's body could not be read."}},
 	{errRatio, problem{413, "too_large", "The request's body is compressed more than a hundredfold."}},
-	{errTooLarge, problem{413, "too_large", "The request's body is too large."}},
-	{kv.ErrTooLarge, problem{413, "document_too_large", "The document is too large."}},
+	{errTooLarge, problem{413, "too_large", ""}},
+	{kv.ErrTooLarge, problem{413, "document_too_large", ""}},
 	{errMedia, problem{415, "bad_content_type", "Content-Type must be application/json"}},
 	{errOrder, problem{400, "bad_request", "source and target must be given, each a database's name or an address"}},
 	{ErrURL, problem{400, "bad_request", "An address cannot be a database's."}},
@@ -129,11 +130,12 @@ func explain(err error) problem {
 	}
 	for _, a := range answers {
 		if errors.Is(err, a.err) {
+			a.problem.Reason = cmp.Or(a.problem.Reason, Reason(a.err))
 			return a.problem
 		}
 	}
 	if errors.Is(err, kv.ErrDocument) {
-		return problem{400, "bad_request", err.Error()}
+		return problem{400, "bad_request", Reason(err)}
 	}
 	return problem{500, "internal_server_error", "Something went wrong on our side."}
 }

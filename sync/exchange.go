@@ -63,16 +63,18 @@ func (x *visit) job(c copying, copied chan<- struct{}) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	j := Job{Source: theirs, Target: own, Live: true, Tries: 1, Waits: func(err error) bool { return x.waits(c, err) }}
+	j := Job{Source: theirs, Target: own, Live: true, Tries: 1}
+	j.On.Waits = func(err error) bool { return x.waits(c, err) }
 	count := x.metrics.progress(pulled)
 	if c.push {
 		count = x.metrics.progress(brought)
-		j.Source, j.Target, j.Refused, j.skips = own, theirs, x.giveWay(own, theirs), x.received(c.name)
+		j.Source, j.Target = own, theirs
+		j.On.Refused, j.On.Skip = x.giveWay(own, theirs), x.received(c.name)
 	} else {
-		j.notes = x.received(c.name)
-		j.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, c.name, ids) }
+		j.On.Gave = x.received(c.name)
+		j.On.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, c.name, ids) }
 	}
-	j.Progress = func(out Outcome) {
+	j.On.Progress = func(out Outcome) {
 		count(out)
 		x.goesOn(c)
 		if !c.push && !x.metrics.lags() {

@@ -51,8 +51,9 @@ func (t *There) fastFeed(ctx context.Context, w wish, fn func(*batch) error) (er
 			return err
 		}
 	}
+	w.waits = true
 	for limit := feedRows; ; {
-		b, rows, err := t.changes(ctx, w, longpoll, limit)
+		b, rows, err := t.changes(ctx, w, limit)
 		if err != nil {
 			return err
 		}
@@ -77,11 +78,11 @@ func (t *There) fastFeed(ctx context.Context, w wish, fn func(*batch) error) (er
 
 // lines reads the lines after a place and answers how far they go.
 func (t *There) lines(ctx context.Context, since sequence, fn func(*batch) error) (upto sequence, err error) {
-	address := t.at("_feed")
+	address := t.link.at("_feed")
 	if text := sinceText(since); text != "" {
 		address += "?" + url.Values{"since": {text}}.Encode()
 	}
-	resp, err := t.do(ctx, http.MethodGet, address, &payload{accept: "zstd"})
+	resp, err := t.link.do(ctx, http.MethodGet, address, &payload{accept: "zstd"})
 	if err != nil {
 		return nil, err
 	}
@@ -120,5 +121,5 @@ func (t *There) fastWrite(ctx context.Context, replicas []*replica) ([]Denial, e
 	}
 	_, _ = z.Write(appendJSON(nil, foot{Last: sequence("0"), Count: len(replicas)}))
 	_ = z.Close()
-	return t.denials(ctx, t.at("_feed"), &payload{media: linesMedia, packing: "zstd", read: &body, size: int64(body.Len())})
+	return t.denials(ctx, t.link.at("_feed"), &payload{media: linesMedia, packing: "zstd", read: &body, size: int64(body.Len())})
 }

@@ -16,7 +16,7 @@ func sendLines(c *call) error {
 	if q.err != nil {
 		return q.err
 	}
-	h := &Here{store: c.server.config.Store, db: c.db, carries: true}
+	h := NewHere(c.server.config.Store, c.db)
 	var since sequence
 	if text != "" && text != "0" {
 		since = sequence(`"` + strings.Trim(text, `"`) + `"`)
@@ -31,7 +31,7 @@ func sendLines(c *call) error {
 	}
 	_, _ = s.Write(appendJSON(nil, Head{Format: lineFormat, Realm: store.Realm(), Node: store.Node(), Epoch: store.Epoch(), DB: c.db.Name(), Since: since})) // the stream keeps its error
 	var b []byte
-	err := h.feed(c.request.Context(), wish{since: since}, func(page *batch) error {
+	err := h.feed(c.request.Context(), wish{since: since, carry: true}, func(page *batch) error {
 		b = b[:0]
 		for _, x := range page.replicas {
 			b = x.appendLine(b, x.seq)
@@ -76,7 +76,7 @@ func takeLines(c *call) error {
 	raw := &counted{from: c.request.Body, left: maxBody}
 	z := unpackLines(raw)
 	defer z.Close()
-	w := &taking{call: c, here: &Here{store: c.server.config.Store, db: c.db}, denied: []Denial{}}
+	w := &taking{call: c, here: NewHere(c.server.config.Store, c.db), denied: []Denial{}}
 	err := w.read(&inflated{plain: z, raw: raw})
 	if failed := w.wait(); err == nil {
 		err = failed

@@ -21,85 +21,40 @@ var (
 // errOfSystem is a document of a file that only a server itself may write.
 var errOfSystem = &kv.Forbidden{CurrentScopes: []string{}, Reason: "the server alone writes this kind; no file brings it"}
 
-// FileTarget writes changes to a file, their attachments' bytes too. It keeps no checkpoint: all that it is given is new to it. What
-// only servers write themselves stays out: whoever finds the file learns of no keys, and FileSource would not take it. But what was
-// erased is told: it tells nobody whom it is about who does not have the realm's key, and nobody else can make one up.
-type FileTarget struct {
+// errOneWay is a file that is asked for what is only for the other way.
+var errOneWay = errors.New("a file is either read or written")
+
+// File is a file of lines as a peer: OpenFile reads one, CreateFile writes one. It keeps no checkpoint.
+type File struct {
 	head  Head
-	z     *zstd.Encoder
+	lines *lines        // of a file that is read
+	z     *zstd.Encoder // of a file that is written
 	count int
 	upto  sequence // of the latest line
 }
 
-// NewFileTarget begins a file; Finish ends it.
-func NewFileTarget(w io.Writer, h Head) (*FileTarget, error) {
+// CreateFile begins a file; Finish ends it. It takes all revisions that it is offered, with their attachments' bytes. It takes no
+// record of a kind that only servers write: a reader of the file learns of no keys, and OpenFile refuses it. It takes erasures: they name no
+// one without the realm's key.
+func CreateFile(w io.Writer, h Head) (*File, error) {
 	h.Format = lineFormat
-	t := &FileTarget{head: h, z: packLines(w)}
-	_, err := t.z.Write(appendJSON(nil, h))
-	return t, errors.Join(err, t.z.Flush()) // whose it is can be read of the shortest piece
+	f := &File{head: h, z: packLines(w)}
+	_, err := f.z.Write(appendJSON(nil, h))
+	return f, errors.Join(err, f.z.Flush()) // the head can be read of the shortest piece
 }
 
-// Head tells whose changes they are.
-func (t *FileTarget) Head(context.Context) (Head, error) { return t.head, nil }
-
-// Finish writes how far the file goes. One without that was cut short.
-func (t *FileTarget) Finish(o Outcome) error {
+// Finish writes how far the file goes. A file without that was cut short.
+func (f *File) Finish(o Outcome) error {
 	last := o.Last
 	if last == nil {
 		last = sequence("0")
 	}
-	_, err := t.z.Write(appendJSON(nil, foot{Last: last, Count: t.count}))
-	return errors.Join(err, t.z.Close())
+	_, err := f.z.Write(appendJSON(nil, foot{Last: last, Count: f.count}))
+	return errors.Join(err, f.z.Close())
 }
 
-func (t *FileTarget) identity(context.Context) (string, error) { return "", nil }
-
-func (t *FileTarget) checkpoint(context.Context, string) (checkpoint, error) {
-	return checkpoint{}, nil
-}
-
-func (t *FileTarget) keep(context.Context, string, checkpoint) error { return nil }
-
-func (t *FileTarget) missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
-	missing := make([]kv.MissingRevs, 0, len(offers))
-	for _, o := range offers {
-		if !OfRecords(t.head.DB) || !isOfSystem(o.ID) || isErasure(o.ID) {
-			missing = append(missing, kv.MissingRevs{ID: o.ID, Missing: o.Revisions})
-		}
-	}
-	return missing, nil
-}
-
-func (t *FileTarget) write(ctx context.Context, replicas []*replica) ([]Denial, error) {
-	var b []byte
-	for _, x := range replicas {
-		seq := x.seq
-		if seq == nil {
-			seq = sequence("0")
-		}
-		var err error
-		b, err = x.appendLineWith(b[:0], seq, func(dst []byte, p *part) ([]byte, error) { return x.appendContent(ctx, dst, p) })
-		if err == nil {
-			_, err = t.z.Write(b)
-		}
-		if err != nil {
-			return nil, err
-		}
-		t.count++
-		t.upto = seq
-	}
-	_, err := t.z.Write(appendJSON(nil, mark{Upto: t.upto, Count: t.count}))
-	return nil, err
-}
-
-// FileSource reads changes from a file.
-type FileSource struct {
-	head  Head
-	lines *lines
-}
-
-// NewFileSource begins to read a file: ErrFile.
-func NewFileSource(r io.Reader) (*FileSource, error) {
+// OpenFile begins to read a file: ErrFile.
+func OpenFile(r io.Reader) (*File, error) {
 	z := unpackLines(r)
 	var first []byte
 	one := make([]byte, 1)
@@ -110,32 +65,68 @@ func NewFileSource(r io.Reader) (*FileSource, error) {
 		first = append(first, one[0])
 	}
 	l, err := readLine(newDecoder(bytes.NewReader(first)))
-	if err != nil || l.head == nil || l.head.Format != lineFormat || !l.head.named() {
+	if err != nil || l.head == nil || l.head.Format != lineFormat || !isNamed(l.head) {
 		return nil, ErrFile
 	}
-	s := &FileSource{head: *l.head, lines: newLines(z)}
-	s.lines.line = 1
-	return s, nil
+	f := &File{head: *l.head, lines: newLines(z)}
+	f.lines.line = 1
+	return f, nil
 }
 
-// Head tells whose changes they are.
-func (s *FileSource) Head(context.Context) (Head, error) { return s.head, nil }
+// Head is the file's first line.
+func (f *File) Head() Head { return f.head }
 
-func (s *FileSource) identity(context.Context) (string, error) { return "", nil }
+func (f *File) Identify(context.Context) (Identity, error) { return Identity{Head: f.head}, nil }
 
-func (s *FileSource) checkpoint(context.Context, string) (checkpoint, error) {
-	return checkpoint{}, nil
+func (f *File) checkpoint(context.Context, string) (checkpoint, error) { return checkpoint{}, nil }
+
+func (f *File) keep(context.Context, string, checkpoint) error { return nil }
+
+func (f *File) missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
+	missing := make([]kv.MissingRevs, 0, len(offers))
+	for _, o := range offers {
+		if !OfRecords(f.head.DB) || !isOfSystem(o.ID) || isErasure(o.ID) {
+			missing = append(missing, kv.MissingRevs{ID: o.ID, Missing: o.Revisions})
+		}
+	}
+	return missing, nil
 }
 
-func (s *FileSource) keep(context.Context, string, checkpoint) error { return nil }
+func (f *File) write(ctx context.Context, replicas []*replica) ([]Denial, error) {
+	if f.z == nil {
+		return nil, errOneWay
+	}
+	var b []byte
+	for _, x := range replicas {
+		seq := x.seq
+		if seq == nil {
+			seq = sequence("0")
+		}
+		var err error
+		b, err = x.appendLineWith(b[:0], seq, func(dst []byte, p *part) ([]byte, error) { return x.appendContent(ctx, dst, p) })
+		if err == nil {
+			_, err = f.z.Write(b)
+		}
+		if err != nil {
+			return nil, err
+		}
+		f.count++
+		f.upto = seq
+	}
+	_, err := f.z.Write(appendJSON(nil, mark{Upto: f.upto, Count: f.count}))
+	return nil, err
+}
 
-// feed reads the file once. What came before it was cut is kept: revisions that come again change nothing. Anybody can write a
-// file: a database of records takes none from it of what nobody writes by hand.
-func (s *FileSource) feed(_ context.Context, w wish, fn func(*batch) error) error {
+// feed reads the file once. If the file was cut, what came before the cut is kept: revisions that come again change nothing. Anyone can
+// write a file: a database of records takes none of the records that only servers write from it.
+func (f *File) feed(_ context.Context, w wish, fn func(*batch) error) error {
+	if f.lines == nil {
+		return errOneWay
+	}
 	g := newGathering(fn)
-	last, err := readLines(s.lines, func(l *line) error {
+	last, err := readLines(f.lines, func(l *line) error {
 		if x := l.replica; x != nil && w.records && isOfSystem(x.id) && !isErasure(x.id) {
-			g.batch.denied = append(g.batch.denied, x.deny(errOfSystem))
+			g.batch.denied = append(g.batch.denied, denial(x, errOfSystem))
 			l.replica = nil
 		} else if x != nil && len(x.parts) > 0 {
 			x.content = inLine
@@ -164,5 +155,5 @@ func inLine(_ context.Context, p *part, w io.Writer) error {
 	return nil
 }
 
-// read is never called: the feed brings all along.
-func (s *FileSource) read(context.Context, []kv.MissingRevs, func(*replica) error) error { return nil }
+// read has nothing to add: the feed brings all revisions along.
+func (f *File) read(context.Context, []kv.MissingRevs, func(*replica) error) error { return nil }

@@ -13,11 +13,11 @@ func TestAFileHoldsAllThatADatabaseHolds(t *testing.T) {
 	a, b := newSite(t), newSite(t)
 	a.fill(2100)
 	text := a.export(t)
-	source, err := sync.NewFileSource(bytes.NewReader(text))
+	source, err := sync.OpenFile(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if head, err := source.Head(t.Context()); err != nil || head.DB != "notes" || head.Realm != a.store.Realm() || head.Epoch != a.store.Epoch() {
+	if head := source.Head(); head.DB != "notes" || head.Realm != a.store.Realm() || head.Epoch != a.store.Epoch() {
 		t.Errorf("head = %+v, %v", head, err)
 	}
 	replicate(t, source, b.here())
@@ -28,11 +28,11 @@ func TestAFileHoldsAllThatADatabaseHolds(t *testing.T) {
 func (s *site) export(t testing.TB) []byte {
 	t.Helper()
 	var text bytes.Buffer
-	head, err := s.there(sync.ThereConfig{}).Head(t.Context())
+	says, err := s.there(sync.ThereConfig{}).Identify(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, err := sync.NewFileTarget(&text, head)
+	target, err := sync.CreateFile(&text, says.Head)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestAFileThatIsCutIsNoticed(t *testing.T) {
 	kept := 0
 	for _, n := range []int{0, 1, len(text) / 3, len(text) / 2, len(text) - 1} {
 		b := newSite(t)
-		source, err := sync.NewFileSource(bytes.NewReader(text[:n]))
+		source, err := sync.OpenFile(bytes.NewReader(text[:n]))
 		if err != nil {
 			if n > 100 || !errors.Is(err, sync.ErrFile) {
 				t.Errorf("cut at %d: %v", n, err)

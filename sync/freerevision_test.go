@@ -115,7 +115,7 @@ func TestAnyHashIsReplicated(t *testing.T) {
 	}
 	t.Run("in a file", func(t *testing.T) {
 		a, b := filled(t), newSite(t)
-		source, err := sync.NewFileSource(bytes.NewReader(a.export(t)))
+		source, err := sync.OpenFile(bytes.NewReader(a.export(t)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestADocumentThatATargetFindsMalformedKeepsNoneBack(t *testing.T) {
 	lines[7] = strings.Replace(lines[7], `"_id":"`, `"_id":"`+strings.Repeat("i", 8<<10), 1)
 	for name, config := range map[string]sync.ThereConfig{"plainly": plainly, "in lines": {}} {
 		b := newSite(t)
-		source, err := sync.NewFileSource(bytes.NewReader(packedLines(t, lines)))
+		source, err := sync.OpenFile(bytes.NewReader(packedLines(t, lines)))
 		if err != nil {
 			t.Fatal(err)
 		}

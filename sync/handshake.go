@@ -45,14 +45,10 @@ func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, er
 		return 0, err
 	}
 	in.Wiped = wiped
-	t, err := x.database("_hello")
-	if err != nil {
-		return 0, err
-	}
 	began := time.Now()
 	at := x.config.Store.Now()
 	x.greeting = greeting{}
-	if err := t.ask(ctx, http.MethodPost, t.at(), in, &x.greeting); err != nil {
+	if err := x.ask(ctx, question{method: http.MethodPost, path: "_hello", body: in}, &x.greeting); err != nil {
 		return 0, err
 	}
 	if !x.greeting.isOf(x.upstream.Node) {
@@ -201,9 +197,9 @@ func (x *visit) copyAnew(ctx context.Context, push bool) error {
 		if err != nil {
 			return err
 		}
-		j := Job{Source: own, Target: anew{t}, Tries: 1, Refused: x.giveWay(own, t)}
+		j := Job{Source: own, Target: anew{t}, Tries: 1, On: Hooks{Refused: x.giveWay(own, t)}}
 		if !push {
-			j.Source, j.Target, j.Refused, j.notes = anew{t}, own, nil, x.received(e.Name)
+			j.Source, j.Target, j.On = anew{t}, own, Hooks{Gave: x.received(e.Name)}
 		}
 		if _, err := Replicate(ctx, j); err != nil {
 			return err
@@ -230,4 +226,8 @@ func (x *visit) learn() error {
 // anew is an end of which nobody remembers how far it has come.
 type anew struct{ *There }
 
-func (a anew) identity(ctx context.Context) (string, error) { return "", a.open(ctx) }
+func (a anew) Identify(ctx context.Context) (Identity, error) {
+	says, err := a.There.Identify(ctx)
+	says.ID = ""
+	return says, err
+}

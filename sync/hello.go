@@ -101,7 +101,7 @@ func greet(c *call) error {
 	if err := store.NoteContact(c.caller, contact); err != nil {
 		return err
 	}
-	if err := g.fill(c, &in); err != nil {
+	if err := fill(c, &in, &g); err != nil {
 		return err
 	}
 	g.Now = store.Now()
@@ -112,7 +112,7 @@ func greet(c *call) error {
 func shortened(version string) string { return version[:min(len(version), 64)] }
 
 // fill says what the laptop may exchange, and gives it ids and keys.
-func (g *greeting) fill(c *call, in *hello) error {
+func fill(c *call, in *hello, g *greeting) error {
 	store := c.server.config.Store
 	e, err := store.Venue(c.caller)
 	if err != nil {
@@ -141,13 +141,13 @@ func (g *greeting) fill(c *call, in *hello) error {
 	if g.Clone {
 		return nil // it asks again, as another
 	}
-	if err := g.tellErasures(c, in.Erased); err != nil || g.Revoked {
+	if err := tellErasures(c, g, in.Erased); err != nil || g.Revoked {
 		return err
 	}
 	if g.Behind, err = c.behind(in.Since); err != nil {
 		return err
 	}
-	if err := g.lease(c, in); err != nil {
+	if err := giveLeases(c, in, g); err != nil {
 		return err
 	}
 	if g.KeyMark, err = store.KeyMark(c.caller); err != nil { // before they are read: what changes meanwhile is told again
@@ -187,9 +187,9 @@ func (c *call) pending(name, text string) (int, error) {
 	return db.Pending(from)
 }
 
-// lease gives ids of the kinds that are wanted. A kind that the laptop does not make, or of which there are none, is left out: it
+// giveLeases gives ids of the kinds that are wanted. A kind that the laptop does not make, or of which there are none, is left out: it
 // draws its own.
-func (g *greeting) lease(c *call, in *hello) error {
+func giveLeases(c *call, in *hello, g *greeting) error {
 	store := c.server.config.Store
 	for _, name := range in.Wants[:min(len(in.Wants), len(record.Kinds()))] {
 		k, ok := record.ByName(name)
@@ -220,14 +220,12 @@ func keyLines(c *call) (lines []json.RawMessage, err error) {
 		return nil, err
 	}
 	for _, id := range ids {
-		doc, err := own.db.Read(record.APIKey.DocID(record.Int(id)), kv.Ask{Leaves: true})
+		err := own.leaves(record.APIKey.DocID(record.Int(id)), func(x *replica) error {
+			lines = append(lines, x.appendLine(nil, sequence("0")))
+			return nil
+		})
 		if err != nil {
 			return nil, err
-		}
-		for i := range doc.Revisions {
-			if r := &doc.Revisions[i]; r.Body != nil {
-				lines = append(lines, own.replica(&doc, r).appendLine(nil, sequence("0")))
-			}
 		}
 	}
 	return lines, nil

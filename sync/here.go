@@ -13,10 +13,12 @@ import (
 
 // Here is a database of this process, as an end of replications.
 type Here struct {
-	store   *kv.Store
-	db      *kv.Database
-	carries bool // the feed brings revisions along
+	store *kv.Store
+	db    *kv.Database
 }
+
+// NewHere makes an end of a database that is open.
+func NewHere(store *kv.Store, db *kv.Database) *Here { return &Here{store, db} }
 
 // OpenHere opens a database as an end: kv's errors.
 func OpenHere(store *kv.Store, p kv.Principal, name string) (*Here, error) {
@@ -24,11 +26,12 @@ func OpenHere(store *kv.Store, p kv.Principal, name string) (*Here, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Here{store: store, db: db}, nil
+	return NewHere(store, db), nil
 }
 
-func (h *Here) identity(context.Context) (string, error) {
-	return strings.ToLower(h.store.Node()) + "/" + h.db.Name(), nil
+func (h *Here) Identify(context.Context) (Identity, error) {
+	head := Head{Format: lineFormat, Realm: h.store.Realm(), Node: h.store.Node(), Epoch: h.store.Epoch(), DB: h.db.Name()}
+	return Identity{Head: head, ID: strings.ToLower(head.Node) + "/" + head.DB}, nil
 }
 
 func (h *Here) checkpoint(_ context.Context, id string) (c checkpoint, err error) {
@@ -64,7 +67,7 @@ func (h *Here) feed(ctx context.Context, w wish, fn func(*batch) error) error {
 	if err != nil {
 		return err
 	}
-	carries := h.carries || since == 0
+	carries := w.carry || since == 0
 	f := kv.Feed{Since: since, Limit: kv.DocPage, IDs: w.ids, Bodies: carries || passes != nil}
 	b, size := &batch{carried: carries}, 0
 	for ctx.Err() == nil {
@@ -122,11 +125,14 @@ func (h *Here) await(ctx context.Context, since uint64) error {
 
 func (h *Here) sequence(n uint64) sequence { return sequence(`"` + h.store.SeqText(n) + `"`) }
 
-func (h *Here) since(s sequence) (uint64, error) {
+func (h *Here) since(s sequence) (uint64, error) { return sinceOf(h.store, s) }
+
+// sinceOf is where a store's log goes on after a place.
+func sinceOf(store *kv.Store, s sequence) (uint64, error) {
 	if len(s) == 0 || string(s) == "null" {
 		return 0, nil
 	}
-	return h.store.Since(strings.Trim(string(s), `"`))
+	return store.Since(strings.Trim(string(s), `"`))
 }
 
 // parseWish reads a selector; nil for none.
@@ -180,7 +186,12 @@ func (h *Here) carry(c *kv.DocChange, leaves []record.Revision, fn func(*replica
 	if len(leaves) == 1 && c.Tree.Len() > 0 && c.Winner.Body != nil {
 		return fn(h.replica(&kv.Doc{ID: c.ID, Tree: c.Tree}, &c.Winner))
 	}
-	return h.each(kv.MissingRevs{ID: c.ID, Missing: leaves}, fn)
+	return h.each(c.ID, kv.Ask{Revisions: leaves, Latest: true}, fn)
+}
+
+// leaves calls fn with the leaves of a document.
+func (h *Here) leaves(id string, fn func(*replica) error) error {
+	return h.each(id, kv.Ask{Leaves: true}, fn)
 }
 
 func (h *Here) read(ctx context.Context, missing []kv.MissingRevs, fn func(*replica) error) error {
@@ -188,16 +199,16 @@ func (h *Here) read(ctx context.Context, missing []kv.MissingRevs, fn func(*repl
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := h.each(m, fn); err != nil {
+		if err := h.each(m.ID, kv.Ask{Revisions: m.Missing, Latest: true}, fn); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// each calls fn with some revisions of a document, or with the leaves that have followed them.
-func (h *Here) each(m kv.MissingRevs, fn func(*replica) error) error {
-	doc, err := h.db.Read(m.ID, kv.Ask{Revisions: m.Missing, Latest: true})
+// each calls fn with the revisions of a document that are asked for.
+func (h *Here) each(id string, ask kv.Ask, fn func(*replica) error) error {
+	doc, err := h.db.Read(id, ask)
 	if errors.Is(err, kv.ErrNotFound) {
 		return nil
 	}

@@ -46,7 +46,7 @@ func (h *Here) store100(ctx context.Context, rows []*replica) (denied []Denial, 
 		w := kv.DocWrite{ID: x.id, Path: x.path, Deleted: x.deleted, Body: x.body, Canonical: x.canonical, Author: x.author.known()}
 		err := h.attach(ctx, x, &w)
 		if forGood(err) {
-			denied = append(denied, x.deny(err))
+			denied = append(denied, denial(x, err))
 			continue
 		}
 		if err != nil {
@@ -62,7 +62,7 @@ func (h *Here) store100(ctx context.Context, rows []*replica) (denied []Denial, 
 		switch {
 		case r.Err == nil:
 		case forGood(r.Err):
-			d := at[i].deny(r.Err)
+			d := denial(at[i], r.Err)
 			d.Kept = r.Kept
 			denied = append(denied, d)
 		default:

@@ -41,10 +41,10 @@ func awaitKeys(c *call) error {
 // listen asks the centre to say when it has other keys than those of a mark, for as long as the link holds. A centre that gives no
 // marks, or knows no such question, tells of its keys at the next handshake.
 func (x *visit) listen(ctx context.Context, mark string, rekeyed chan<- struct{}) {
-	t, err := x.database("_hello")
+	var err error
 	for mark != "" && err == nil {
 		var told keyMark
-		asked := t.ask(ctx, http.MethodGet, t.at()+"?"+url.Values{"keys": {mark}}.Encode(), nil, &told)
+		asked := x.ask(ctx, question{method: http.MethodGet, path: "_hello", query: url.Values{"keys": {mark}}}, &told)
 		var refused *refusal
 		switch {
 		case errors.As(asked, &refused) && !transient(asked):

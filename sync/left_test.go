@@ -41,11 +41,11 @@ func TestWhatHasLeftGoesAfterItIsWritten(t *testing.T) {
 	go func() {
 		defer close(ended)
 		_, _ = sync.Replicate(ctx, sync.Job{ // it ends with ctx
-			Source: a.hereIs("church-1"), Target: b.thereIs("church-1", sync.ThereConfig{Client: &http.Client{Transport: link}}), Live: true, Tries: 1,
-			Left: func(_ context.Context, ids []string) error {
+			Source: a.hereIs("church-1"), Target: b.thereIs("church-1", sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: &http.Client{Transport: link}}}), Live: true, Tries: 1,
+			On: sync.Hooks{Left: func(_ context.Context, ids []string) error {
 				left <- fmt.Sprint(ids)
 				return nil
-			},
+			}},
 		})
 	}()
 	defer func() {

@@ -31,8 +31,6 @@ type Head struct {
 	Epoch  string          `json:"epoch,omitempty"`
 	DB     string          `json:"db,omitempty"`
 	Since  json.RawMessage `json:"since,omitempty"`
-
-	CodeKey []byte `json:"-"` // of the realm, where it is the operator of the source who copies all records
 }
 
 // mark is a line between two changes.

@@ -75,7 +75,7 @@ func TestAFileWithSpoiltLinesIsRefused(t *testing.T) {
 	for name, test := range spoilt {
 		t.Run(name, func(t *testing.T) {
 			b := newSite(t)
-			source, err := sync.NewFileSource(bytes.NewReader(packedLines(t, test.spoil(unpackedLines(t, text)))))
+			source, err := sync.OpenFile(bytes.NewReader(packedLines(t, test.spoil(unpackedLines(t, text)))))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestAFeedWithSpoiltLinesIsTakenAnew(t *testing.T) {
 			for i := range 10 {
 				a.put(fmt.Sprintf("doc%d", i), `{"n":1}`)
 			}
-			job := sync.Job{Source: a.there(sync.ThereConfig{Client: &http.Client{Transport: spoiling(t, test.spoil)}}), Target: b.here(), Tries: 1}
+			job := sync.Job{Source: a.there(sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: &http.Client{Transport: spoiling(t, test.spoil)}}}), Target: b.here(), Tries: 1}
 			out, err := sync.Replicate(t.Context(), job)
 			wantWrong(t, out, err, test.line)
 			replicate(t, a.there(sync.ThereConfig{}), b.here())
@@ -121,7 +121,7 @@ func TestAPlaceStaysBeforeALineThatIsMissing(t *testing.T) {
 	a, b := newSite(t), newSite(t)
 	a.fill(9000)
 	lose := func(l []string) []string { return slices.Delete(l, 6000, 6001) }
-	job := sync.Job{Source: a.there(sync.ThereConfig{Client: &http.Client{Transport: spoiling(t, lose)}}), Target: b.here(), Tries: 1, Note: 1}
+	job := sync.Job{Source: a.there(sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: &http.Client{Transport: spoiling(t, lose)}}}), Target: b.here(), Tries: 1, Note: 1}
 	out, err := sync.Replicate(t.Context(), job)
 	var wrong *sync.LineError
 	if !errors.As(err, &wrong) || out.Last == nil {
@@ -177,13 +177,14 @@ func TestNoFileBringsAKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := own.Head(t.Context())
+	says, err := own.Identify(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	head := says.Head
 	head.Realm = b.centre.Realm()
 	var text bytes.Buffer
-	target, err := sync.NewFileTarget(&text, head)
+	target, err := sync.CreateFile(&text, head)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +203,7 @@ func TestNoFileBringsAKey(t *testing.T) {
 	lines[1] = forged
 	for _, name := range []string{"records", "notes"} {
 		lines[0] = strings.Replace(lines[0], `"records"`, `"`+name+`"`, 1)
-		source, err := sync.NewFileSource(bytes.NewReader(packedLines(t, lines)))
+		source, err := sync.OpenFile(bytes.NewReader(packedLines(t, lines)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,5 +224,7 @@ type relabelled struct {
 	head sync.Head
 }
 
-// Head tells whose it says it is.
-func (r *relabelled) Head(context.Context) (sync.Head, error) { return r.head, nil }
+// Identify tells whose it says it is.
+func (r *relabelled) Identify(context.Context) (sync.Identity, error) {
+	return sync.Identity{Head: r.head}, nil
+}

@@ -10,8 +10,8 @@ type metrics struct {
 	refused  *prometheus.CounterVec
 }
 
-// Reasons are the labels of refused documents: the words of answers, and "other".
-var reasons = map[string]bool{"forbidden": true, "conflict": true, "bad_request": true, "doc_validation": true, "document_too_large": true,
+// words are the labels of refused documents: the words of answers, and "other".
+var words = map[string]bool{"forbidden": true, "conflict": true, "bad_request": true, "doc_validation": true, "document_too_large": true,
 	"missing_stub": true, "content_md5_mismatch": true}
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -41,7 +41,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 // refuse counts a document that was not taken, by the word of its own answer.
 func (m *metrics) refuse(err error) {
 	word := explain(err).Error
-	if !reasons[word] {
+	if !words[word] {
 		word = "other"
 	}
 	m.refused.WithLabelValues(word).Inc()

@@ -54,6 +54,12 @@ func (p *place) UnmarshalJSON(b []byte) error {
 // remote tells an address from a name.
 func (p *place) remote() bool { return strings.Contains(p.name, "://") }
 
+// secure tells an address of https.
+func (p *place) secure() bool {
+	u, err := url.Parse(p.name)
+	return err == nil && u.Scheme == "https"
+}
+
 // shown is the end without what logs in.
 func (p *place) shown() string {
 	if u, err := url.Parse(p.name); err == nil && p.remote() {
@@ -106,7 +112,7 @@ func replicate(c *call) error {
 	if running != nil {
 		return c.join(running)
 	}
-	job.Progress = func(done Outcome) { k.note(s.config.Clock(), done) }
+	job.On.Progress = func(done Outcome) { k.note(s.config.Clock(), done) }
 	if !o.Continuous {
 		return c.once(ctx, k, job)
 	}
@@ -211,14 +217,8 @@ func (c *call) job(o *order) (Job, error) {
 	return j, nil
 }
 
-// bothWays is an end that can be copied from and to.
-type bothWays interface {
-	Source
-	Target
-}
-
 // end opens an end. An address is dialled over https alone, and only if it is a public one: errPlain, errNotDialed.
-func (c *call) end(p *place, create bool) (bothWays, error) {
+func (c *call) end(p *place, create bool) (Peer, error) {
 	conf := &c.server.config
 	if !p.remote() {
 		if create {
@@ -233,8 +233,9 @@ func (c *call) end(p *place, create bool) (bothWays, error) {
 		}
 		return h, err
 	}
-	t, err := NewThere(ThereConfig{URL: p.name, Client: c.server.client, Key: p.user, Secret: p.secret, Create: create})
-	if err == nil && t.db.Scheme != "https" && !conf.Insecure {
+	to := LinkConfig{URL: p.name, Client: c.server.client, Key: p.user, Secret: p.secret}
+	t, err := NewThere(ThereConfig{LinkConfig: to, Create: create})
+	if err == nil && !conf.Insecure && !p.secure() {
 		return nil, errPlain
 	}
 	return t, err

@@ -53,7 +53,7 @@ func (o outlook) acknowledged(name string) (uint64, error) {
 	if err != nil || at == nil {
 		return 0, err
 	}
-	return (&Here{store: o.store}).since(at)
+	return sinceOf(o.store, at)
 }
 
 // places are up to where this store has what the centre has.

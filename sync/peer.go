@@ -3,6 +3,7 @@ package sync
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 
 	"doorward/kv"
@@ -12,39 +13,38 @@ import (
 // sequence is a place in a source's feed, in whatever JSON the source gives it; nil is its beginning.
 type sequence = json.RawMessage
 
-// Source is an end that documents are copied from. A database of this process, one at a server, and a file are sources.
-type Source interface {
-	ledger
+// Peer is one end of a replication: a database of this process, one at a server, or a file.
+type Peer interface {
+	// Identify says which database the peer is.
+	Identify(ctx context.Context) (Identity, error)
+	// checkpoint reads what keep has written. It returns the zero checkpoint if there is none.
+	checkpoint(ctx context.Context, id string) (checkpoint, error)
+	keep(ctx context.Context, id string, c checkpoint) error
 	// feed calls fn with what changed after a place, in order. A live feed ends with ctx alone.
 	feed(ctx context.Context, w wish, fn func(*batch) error) error
-	// read calls fn with revisions that the target lacks. What the source no longer has is left out.
+	// read calls fn with revisions that the target lacks. It leaves out what the peer no longer has.
 	read(ctx context.Context, missing []kv.MissingRevs, fn func(*replica) error) error
-}
-
-// Target is an end that documents are copied to.
-type Target interface {
-	ledger
-	// missing tells which of some revisions the target lacks.
+	// missing returns the offered revisions that the peer lacks.
 	missing(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
-	// write stores revisions. Those that are refused for good are its answer, and keep none of the others out.
+	// write stores revisions. It returns those that the peer refuses for good; they keep none of the others out.
 	write(ctx context.Context, replicas []*replica) ([]Denial, error)
 }
 
-// ledger is where an end keeps how far a replication has come.
-type ledger interface {
-	// identity names the end for ever; "" for one that keeps nothing.
-	identity(ctx context.Context) (string, error)
-	// checkpoint reads what keep has written; the zero checkpoint where there is none.
-	checkpoint(ctx context.Context, id string) (checkpoint, error)
-	keep(ctx context.Context, id string, c checkpoint) error
+// Identity says which database a peer is.
+type Identity struct {
+	Head           // realm, node, epoch and database, as far as the peer says
+	ID      string // names the peer in checkpoints; "" = it keeps none
+	CodeKey []byte // of the realm, if the source's operator copies all records
 }
 
 // wish says what of a feed is wanted.
 type wish struct {
 	since    sequence
 	live     bool
+	waits    bool            // this request for changes waits until there are some
 	ids      []string        // nil: all documents
 	selector json.RawMessage // nil: all documents
+	carry    bool            // the feed brings the revisions along, also where it does not begin at the beginning
 	records  bool            // the target keeps records
 	lacked   func(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
 }
@@ -96,10 +96,41 @@ type Denial struct {
 	Kept   bool   `json:"kept,omitzero"` // the target keeps it for its staff
 }
 
-// deny is the denial of a replica.
-func (r *replica) deny(err error) Denial {
-	p := refuse(err, true)
-	return Denial{ID: r.id, Rev: r.rev().String(), Error: p.Error, Reason: p.Reason}
+// denial is the denial of a revision.
+func denial(r *replica, err error) Denial {
+	return Denial{ID: r.id, Rev: r.rev().String(), Error: "forbidden", Reason: Reason(err)}
+}
+
+// reasons say why a revision is refused. The first error that matches counts.
+var reasons = []struct {
+	err  error
+	text string
+}{
+	{kv.ErrConflict, "Document update conflict."},
+	{errStub, "A stub of an attachment that is not there."},
+	{kv.ErrNoBlob, "A stub of an attachment that is not there."},
+	{errLength, "An attachment is not as long as its document says."},
+	{kv.ErrDocumentID, "A document's id is a text of 1 to 8192 bytes. Only reserved ids begin with an underscore."},
+	{kv.ErrRevision, "Invalid rev format"},
+	{errTooLarge, "The request's body is too large."},
+	{kv.ErrTooLarge, "The document is too large."},
+}
+
+// Reason says why a revision is refused; "" for an error that is not the revision's own.
+func Reason(err error) string {
+	var forbidden *kv.Forbidden
+	if errors.As(err, &forbidden) {
+		return forbidden.Error()
+	}
+	for _, r := range reasons {
+		if errors.Is(err, r.err) {
+			return r.text
+		}
+	}
+	if errors.Is(err, kv.ErrDocument) {
+		return err.Error()
+	}
+	return ""
 }
 
 // author is who made a revision, when, where and to which fields; the zero one is not known.

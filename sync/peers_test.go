@@ -67,7 +67,7 @@ func pouchServer(t testing.TB) string {
 // elsewhere is a database at another server.
 func elsewhere(t testing.TB, address string) *sync.There {
 	t.Helper()
-	there, err := sync.NewThere(sync.ThereConfig{URL: address, Create: true})
+	there, err := sync.NewThere(sync.ThereConfig{LinkConfig: sync.LinkConfig{URL: address}, Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

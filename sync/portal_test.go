@@ -133,7 +133,7 @@ func TestYesIsNoAnswer(t *testing.T) {
 	a, b := newSite(t), newSite(t)
 	a.fill(10)
 	yes := func() *sync.There {
-		there, err := sync.NewThere(sync.ThereConfig{URL: strange(t) + "/notes"})
+		there, err := sync.NewThere(sync.ThereConfig{LinkConfig: sync.LinkConfig{URL: strange(t) + "/notes"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestYesIsNoAnswer(t *testing.T) {
 	for name, job := range map[string]sync.Job{
 		"to one that says yes":                    {Source: a.here(), Target: yes()},
 		"from one that says yes":                  {Source: yes(), Target: b.here()},
-		"from one that says yes to what it gives": {Source: a.there(sync.ThereConfig{Plain: true, Client: portal("/_bulk_get", "{}", nil)}), Target: b.here()},
+		"from one that says yes to what it gives": {Source: a.there(sync.ThereConfig{Plain: true, LinkConfig: sync.LinkConfig{Client: portal("/_bulk_get", "{}", nil)}}), Target: b.here()},
 	} {
 		job.Tries = 1
 		if out, err := sync.Replicate(t.Context(), job); err == nil || out.OK || out.Last != nil {

@@ -128,8 +128,8 @@ func (r *replication) reach(ctx context.Context, upto sequence) error {
 
 // tell tells whoever asks how far the job has come.
 func (r *replication) tell() {
-	if r.Progress != nil {
-		r.Progress(r.outcome())
+	if r.On.Progress != nil {
+		r.On.Progress(r.outcome())
 	}
 }
 

@@ -34,7 +34,7 @@ func TestRecordsAreCopiedWithinOneRealm(t *testing.T) {
 			}
 			b := a.inRealm()
 			for _, name := range []string{"reference", fmt.Sprintf("church-%d", church)} {
-				from, err := sync.NewThere(sync.ThereConfig{URL: a.url + "/" + name, Key: a.auth[0], Secret: a.auth[1], Plain: plain})
+				from, err := sync.NewThere(sync.ThereConfig{LinkConfig: sync.LinkConfig{URL: a.url + "/" + name, Key: a.auth[0], Secret: a.auth[1]}, Plain: plain})
 				if err != nil {
 					t.Fatal(err)
 				}

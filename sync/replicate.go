@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"sync"
@@ -10,28 +11,32 @@ import (
 	"doorward/kv"
 )
 
-// Job is one replication: what the source has and the target lacks is copied. Only Source and Target are needed.
+// Job is one replication: it copies what the source has and the target lacks. Only Source and Target are needed.
 type Job struct {
-	Source   Source
-	Target   Target
-	Live     bool             // goes on with what comes later, until its context ends
-	IDs      []string         // only these documents; nil = all
-	Selector json.RawMessage  // only documents that pass; nil = all
-	Since    json.RawMessage  // where to begin where no checkpoint says; nil = at the beginning
-	Tries    int              // in a row that come no further, before the job gives up; 0 = 6, live for ever
-	Pause    time.Duration    // before the second try, doubled before each further one; 0 = half a second
-	Waits    func(error) bool // tells an error that is waited out however often it comes; nil = none is
-	Note     time.Duration    // how long a place may lie behind what is stored before it is noted; 0 = a second
-	Logger   *slog.Logger     // nil = silent
+	Source   Peer
+	Target   Peer
+	Live     bool            // goes on with what comes later, until its context ends
+	IDs      []string        // only these documents; nil = all
+	Selector json.RawMessage // only documents that pass; nil = all
+	Since    json.RawMessage // where to begin if no checkpoint says; nil = at the beginning
+	Tries    int             // in a row that come no further, before the job gives up; 0 = 6, live without end
+	Pause    time.Duration   // before the second try, doubled before each further one; 0 = half a second
+	Note     time.Duration   // how long a checkpoint may lie behind what is stored; 0 = a second
+	Logger   *slog.Logger    // nil = silent
 	Clock    func() time.Time
-	Progress func(Outcome) // called when something has been copied; nil = nobody asks
-	// Left is called with documents that have left the source and live on elsewhere, before their place is noted; nil = they stay.
-	Left func(ctx context.Context, ids []string) error
-	// Refused is called with what the target has refused, before its place is noted; nil = it stays as it is.
-	Refused func(ctx context.Context, denied []Denial) error
+	On       Hooks
+}
 
-	notes *received // remembers what the source gives; nil = nothing does
-	skips *received // what the target has given itself; nil = it is asked about all
+// Hooks are what a job calls, and what it remembers, besides copying. All may be nil.
+type Hooks struct {
+	Progress func(Outcome)    // when something has been copied
+	Waits    func(error) bool // tells an error that is waited out however often it comes
+	// Left is called with documents that have left the source and live on elsewhere, before their place is noted.
+	Left func(ctx context.Context, ids []string) error
+	// Refused is called with what the target has refused, before its place is noted.
+	Refused func(ctx context.Context, denied []Denial) error
+	Gave    *received // remembers what the source gives
+	Skip    *received // what the target has just given itself: it is not asked about that
 }
 
 // Outcome tells what a replication has done, as CouchDB tells it.
@@ -70,7 +75,7 @@ type replication struct {
 func Replicate(ctx context.Context, j Job) (Outcome, error) {
 	j.defaults()
 	r := &replication{Job: &j, ledgers: ledgers{source: j.Source, target: j.Target}}
-	r.run = Run{Session: newID(), Began: stamp(j.Clock())}
+	r.run = Run{Session: rand.Text(), Began: stamp(j.Clock())}
 	err := r.persist(ctx)
 	out := r.outcome()
 	out.OK = err == nil
@@ -158,9 +163,6 @@ func (r *replication) begin(ctx context.Context) (since sequence, err error) {
 	if since, err = r.open(ctx, r.Job); err != nil {
 		return nil, err
 	}
-	if err := sameRealm(ctx, r.Source, r.Target); err != nil {
-		return nil, err
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if since == nil && r.id == "" {
@@ -207,23 +209,23 @@ func (r *replication) fetch(ctx context.Context, batches <-chan *batch, loads ch
 // readMissing reads what the target lacks of a batch. What the target has is asked for each time, and remembered only while it is itself the
 // one that has just given it.
 func (r *replication) readMissing(f *fetching, b *batch) error {
-	if r.Left != nil && len(b.left) > 0 {
+	if r.On.Left != nil && len(b.left) > 0 {
 		if err := f.settle(); err != nil {
 			return err
 		}
-		if err := r.Left(f.ctx, b.left); err != nil {
+		if err := r.On.Left(f.ctx, b.left); err != nil {
 			return err
 		}
 	}
 	var missing []kv.MissingRevs
-	if offers := r.skips.unasked(b.offers); len(offers) > 0 {
+	if offers := r.On.Skip.unasked(b.offers); len(offers) > 0 {
 		var err error
 		if missing, err = r.Target.missing(f.ctx, offers); err != nil {
 			return err
 		}
 	}
 	r.checked(b, missing)
-	r.notes.note(missing) // before they are written: then the log offers them
+	r.On.Gave.note(missing) // before they are written: then the log offers them
 	f.held = map[string]kv.MissingRevs{}
 	for _, m := range missing {
 		f.held[m.ID] = m
@@ -288,8 +290,8 @@ func (r *replication) write(ctx context.Context, l *load) error {
 	}
 	r.wrote(l, denied)
 	r.tell()
-	if r.Refused != nil && len(denied) > 0 {
-		return r.Refused(ctx, denied)
+	if r.On.Refused != nil && len(denied) > 0 {
+		return r.On.Refused(ctx, denied)
 	}
 	return nil
 }

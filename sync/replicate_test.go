@@ -50,7 +50,7 @@ func (s *site) thereIs(name string, c sync.ThereConfig) *sync.There {
 var plainly = sync.ThereConfig{Plain: true}
 
 // replicate carries out a job that must succeed.
-func replicate(t testing.TB, source sync.Source, target sync.Target) sync.Run {
+func replicate(t testing.TB, source sync.Peer, target sync.Peer) sync.Run {
 	t.Helper()
 	out, err := sync.Replicate(t.Context(), sync.Job{Source: source, Target: target, Pause: time.Millisecond})
 	if err != nil || !out.OK {
@@ -161,19 +161,19 @@ var ways = []struct {
 	name string
 	ends ends
 }{
-	{"within one process", func(a, b *site) (sync.Source, sync.Target) { return a.here(), b.here() }},
-	{"pushing plainly", func(a, b *site) (sync.Source, sync.Target) { return a.here(), b.there(plainly) }},
-	{"pulling plainly", func(a, b *site) (sync.Source, sync.Target) { return a.there(plainly), b.here() }},
-	{"from server to server", func(a, b *site) (sync.Source, sync.Target) { return a.there(plainly), b.there(plainly) }},
-	{"pushing", func(a, b *site) (sync.Source, sync.Target) { return a.here(), b.there(sync.ThereConfig{}) }},
-	{"pulling", func(a, b *site) (sync.Source, sync.Target) { return a.there(sync.ThereConfig{}), b.here() }},
-	{"from node to node", func(a, b *site) (sync.Source, sync.Target) {
+	{"within one process", func(a, b *site) (sync.Peer, sync.Peer) { return a.here(), b.here() }},
+	{"pushing plainly", func(a, b *site) (sync.Peer, sync.Peer) { return a.here(), b.there(plainly) }},
+	{"pulling plainly", func(a, b *site) (sync.Peer, sync.Peer) { return a.there(plainly), b.here() }},
+	{"from server to server", func(a, b *site) (sync.Peer, sync.Peer) { return a.there(plainly), b.there(plainly) }},
+	{"pushing", func(a, b *site) (sync.Peer, sync.Peer) { return a.here(), b.there(sync.ThereConfig{}) }},
+	{"pulling", func(a, b *site) (sync.Peer, sync.Peer) { return a.there(sync.ThereConfig{}), b.here() }},
+	{"from node to node", func(a, b *site) (sync.Peer, sync.Peer) {
 		return a.there(sync.ThereConfig{}), b.there(sync.ThereConfig{})
 	}},
 }
 
 // ends are a source at one site and a target at another.
-type ends func(a, b *site) (sync.Source, sync.Target)
+type ends func(a, b *site) (sync.Peer, sync.Peer)
 
 // eachWay runs a test in parallel for every way, with n documents at the source.
 func eachWay(t *testing.T, n int, test func(t *testing.T, a, b *site, ends ends)) {
@@ -236,7 +236,7 @@ func TestWhatWasReadIsWrittenThoughTheNextFails(t *testing.T) {
 	a, b := newSite(t), newSite(t)
 	a.likePeople(good*batch + 100)
 	link := &stumbling{good: good, failed: make(chan struct{})}
-	out, err := sync.Replicate(t.Context(), sync.Job{Source: a.here(), Target: b.there(sync.ThereConfig{Client: &http.Client{Transport: link}}), Tries: 1})
+	out, err := sync.Replicate(t.Context(), sync.Job{Source: a.here(), Target: b.there(sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: &http.Client{Transport: link}}}), Tries: 1})
 	if err == nil || out.History[0].Written != good*batch {
 		t.Errorf("%d documents written, %v, want %d and an error", out.History[0].Written, err, good*batch)
 	}

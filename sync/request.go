@@ -30,9 +30,9 @@ type payload struct {
 }
 
 // do sends a request. An answer that is an error comes back as one: *refusal, or errCut where none came.
-func (t *There) do(ctx context.Context, method, address string, p *payload) (*http.Response, error) {
+func (l *link) do(ctx context.Context, method, address string, p *payload) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	req, err := t.request(ctx, method, address, p)
+	req, err := l.request(ctx, method, address, p)
 	if err != nil {
 		cancel(nil)
 		return nil, ErrURL
@@ -41,9 +41,9 @@ func (t *There) do(ctx context.Context, method, address string, p *payload) (*ht
 	if req.Body != nil {
 		req.Body = &watchedUpload{req.Body, w}
 	}
-	resp, err := t.client.Do(req)
+	resp, err := l.client.Do(req)
 	if err != nil {
-		err = t.lost(ctx, err) // before it is stopped, which looks like somebody's wish to end it
+		err = l.lost(ctx, err) // before it is stopped, which looks like somebody's wish to end it
 		w.stop()
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (t *There) do(ctx context.Context, method, address string, p *payload) (*ht
 	if resp.StatusCode >= 300 {
 		return nil, refused(resp)
 	}
-	if t.node != "" && resp.Header.Get(nodeHeader) != t.node {
+	if l.node != "" && resp.Header.Get(nodeHeader) != l.node {
 		_ = w.Close() // nothing of it is read
 		return nil, errNoCentre
 	}
@@ -60,7 +60,7 @@ func (t *There) do(ctx context.Context, method, address string, p *payload) (*ht
 }
 
 // request makes a request.
-func (t *There) request(ctx context.Context, method, address string, p *payload) (*http.Request, error) {
+func (l *link) request(ctx context.Context, method, address string, p *payload) (*http.Request, error) {
 	if p == nil {
 		p = &payload{}
 	}
@@ -78,15 +78,15 @@ func (t *There) request(ctx context.Context, method, address string, p *payload)
 	if p.size > 0 {
 		req.ContentLength = p.size
 	}
-	if t.user != nil {
-		secret, _ := t.user.Password()
-		req.SetBasicAuth(t.user.Username(), secret)
+	if l.user != nil {
+		secret, _ := l.user.Password()
+		req.SetBasicAuth(l.user.Username(), secret)
 	}
 	return req, nil
 }
 
 // lost is what became of a request without an answer.
-func (t *There) lost(ctx context.Context, err error) error {
+func (l *link) lost(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(err, errNotDialed):
 		return errNotDialed
@@ -216,12 +216,12 @@ func bytesOf(b []byte) *payload {
 }
 
 // ask exchanges small JSON.
-func (t *There) ask(ctx context.Context, method, address string, in, out any) error {
+func (l *link) ask(ctx context.Context, method, address string, in, out any) error {
 	var p *payload
 	if in != nil {
 		p = jsonOf(in)
 	}
-	resp, err := t.do(ctx, method, address, p)
+	resp, err := l.do(ctx, method, address, p)
 	if err != nil {
 		return err
 	}
@@ -237,8 +237,8 @@ func (t *There) ask(ctx context.Context, method, address string, in, out any) er
 }
 
 // stream exchanges JSON that is read as it comes. What is read and is no JSON counts as broken off.
-func (t *There) stream(ctx context.Context, method, address string, p *payload, fn func(*jsontext.Decoder) error) error {
-	resp, err := t.do(ctx, method, address, p)
+func (l *link) stream(ctx context.Context, method, address string, p *payload, fn func(*jsontext.Decoder) error) error {
+	resp, err := l.do(ctx, method, address, p)
 	if err != nil {
 		return err
 	}

@@ -41,12 +41,18 @@ func transient(err error) bool {
 	if errors.As(err, &r) {
 		return r.status >= 500 && r.status != 501 || r.status == 429 || r.status == 408
 	}
-	return errors.Is(err, errCut) || errors.Is(err, kv.ErrBusy) || errors.Is(err, kv.ErrDiskFull)
+	return errors.Is(err, errCut)
+}
+
+// passes tells an error that may be gone when the job is tried again: the peer's, or this store's own.
+func passes(err error) bool {
+	return transient(err) || errors.Is(err, kv.ErrBusy) || errors.Is(err, kv.ErrDiskFull)
 }
 
 const (
-	longestPause = time.Minute
-	longestAfter = 10 * time.Minute // that a peer may ask to be left alone
+	longestPause  = time.Minute
+	longestWaited = 15 * time.Second // before what is waited out is tried again
+	longestAfter  = 10 * time.Minute // that a peer may ask to be left alone
 )
 
 // persist runs passes until one has copied all. One that broke for a reason that may pass is followed by another, after a
@@ -58,7 +64,7 @@ func (r *replication) persist(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err == nil || !transient(err) {
+		if err == nil || !passes(err) {
 			return err
 		}
 		if came := r.outcome().Last; string(came) != string(at) {
@@ -66,8 +72,8 @@ func (r *replication) persist(ctx context.Context) error {
 		}
 		wait := pause(r.Pause, failed, err)
 		switch {
-		case r.Waits != nil && r.Waits(err):
-			wait = min(wait, longestAway)
+		case r.On.Waits != nil && r.On.Waits(err):
+			wait = min(wait, longestWaited)
 		case r.Tries > 0 && failed+1 >= r.Tries:
 			return err
 		}

@@ -13,16 +13,12 @@ import (
 
 // There is a database at a server that speaks the protocol, as an end of replications.
 type There struct {
-	client   *http.Client
-	db       *url.URL
-	user     *url.Userinfo
+	link     *link
 	create   bool
 	plain    bool
-	node     string
 	opening  sync.Mutex // guards what follows
 	opened   bool
-	id       string
-	head     Head              // what the server says of itself
+	says     Identity          // what the server says of itself
 	fast     bool              // the server takes and gives documents as our own nodes do
 	noBulk   bool              // it does not know _bulk_get
 	uncommit bool              // something was written since it was told to commit
@@ -31,47 +27,27 @@ type There struct {
 
 // ThereConfig says where a database is. Only URL is needed.
 type ThereConfig struct {
-	URL    string       // of the database; it may hold a name and a password
-	Client *http.Client // nil = one that dials anywhere
-	Key    string       // logs in, where the URL does not
-	Secret string
-	Create bool   // the database is made where there is none
-	Plain  bool   // nothing but the protocol of all, also with our own nodes
-	Node   string // of the server, one of ours: answers that do not name it are another's and count for nothing; "" = anybody's count
+	LinkConfig
+	Create bool // the database is made where there is none
+	Plain  bool // nothing but the protocol of all, also with our own nodes
+	// Met is what one of our own servers has said of the database already: it is not asked again. nil = it is asked
+	Met *Head // one that names no node keeps no checkpoints
 }
-
-// ErrURL is an address that cannot be a database's.
-var ErrURL = errors.New("not the address of a database")
 
 // NewThere makes an end of a database at a server, which is not asked yet: ErrURL.
 func NewThere(c ThereConfig) (*There, error) {
-	u, err := url.Parse(c.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, ErrURL // without the cause, which names the password
+	l, err := newLink(c.LinkConfig)
+	if err != nil {
+		return nil, err
 	}
-	t := &There{client: c.Client, db: u, user: u.User, create: c.Create, plain: c.Plain, node: c.Node, revs: map[string]string{}}
-	if t.client == nil {
-		t.client = NewClient(Anywhere)
-	}
-	if t.user == nil && c.Key != "" {
-		t.user = url.UserPassword(c.Key, c.Secret)
-	}
-	u.User = nil
-	u.Path = strings.TrimRight(u.Path, "/")
-	u.RawPath = strings.TrimRight(u.EscapedPath(), "/")
-	if u.Path == "" {
-		return nil, ErrURL
+	t := &There{link: l, create: c.Create, plain: c.Plain, revs: map[string]string{}}
+	if c.Met != nil {
+		t.opened, t.fast, t.says.Head = true, true, *c.Met
+		if c.Met.Node != "" {
+			t.says.ID = strings.ToLower(c.Met.Node) + "/" + c.Met.DB
+		}
 	}
 	return t, nil
-}
-
-// at is the address of something in the database; its parts are escaped.
-func (t *There) at(parts ...string) string {
-	text := t.db.String()
-	for _, p := range parts {
-		text += "/" + p
-	}
-	return text
 }
 
 // escape is a part of a path.
@@ -85,8 +61,9 @@ func docPath(id string) string {
 	return escape(id)
 }
 
-func (t *There) identity(ctx context.Context) (string, error) {
-	return t.id, t.open(ctx)
+func (t *There) Identify(ctx context.Context) (Identity, error) {
+	err := t.open(ctx)
+	return t.says, err
 }
 
 // open asks once whether the database is there, what its server is called, and whether it is one of ours.
@@ -96,24 +73,24 @@ func (t *There) open(ctx context.Context) error {
 	if t.opened {
 		return nil
 	}
-	resp, err := t.do(ctx, http.MethodGet, t.at(), nil)
+	resp, err := t.link.do(ctx, http.MethodGet, t.link.at(), nil)
 	if is(err, http.StatusNotFound) && t.create {
 		if err := t.createDatabase(ctx); err != nil {
 			return err
 		}
-		resp, err = t.do(ctx, http.MethodGet, t.at(), nil)
+		resp, err = t.link.do(ctx, http.MethodGet, t.link.at(), nil)
 	}
 	if err != nil {
 		return err
 	}
 	t.fast = !t.plain && resp.Header.Get(fastHeader) != ""
-	t.head = Head{Format: lineFormat, DB: t.db.Path[strings.LastIndex(t.db.Path, "/")+1:]}
-	t.head.Realm, t.head.Node, t.head.Epoch = resp.Header.Get(realmHeader), resp.Header.Get(nodeHeader), resp.Header.Get(epochHeader)
-	t.head.CodeKey, _ = hex.DecodeString(resp.Header.Get(codesHeader)) // one that cannot be read is none
+	t.says.Head = Head{Format: lineFormat, DB: t.link.name()}
+	t.says.Realm, t.says.Node, t.says.Epoch = resp.Header.Get(realmHeader), resp.Header.Get(nodeHeader), resp.Header.Get(epochHeader)
+	t.says.CodeKey, _ = hex.DecodeString(resp.Header.Get(codesHeader)) // one that cannot be read is none
 	if err := drain(resp); err != nil {
 		return err
 	}
-	if t.id, err = t.name(ctx); err == nil {
+	if t.says.ID, err = t.name(ctx); err == nil {
 		t.opened = true
 	}
 	return err
@@ -121,7 +98,7 @@ func (t *There) open(ctx context.Context) error {
 
 // createDatabase makes the database; somebody else may have made it meanwhile.
 func (t *There) createDatabase(ctx context.Context) error {
-	resp, err := t.do(ctx, http.MethodPut, t.at(), nil)
+	resp, err := t.link.do(ctx, http.MethodPut, t.link.at(), nil)
 	if is(err, http.StatusPreconditionFailed) {
 		return nil
 	}
@@ -133,20 +110,16 @@ func (t *There) createDatabase(ctx context.Context) error {
 
 // name is the server's uuid and the database's name; of a server without a uuid its address.
 func (t *There) name(ctx context.Context) (string, error) {
-	root := *t.db
-	cut := strings.LastIndex(root.EscapedPath(), "/")
-	name := root.EscapedPath()[cut+1:]
-	root.RawPath = root.EscapedPath()[:cut+1]
-	root.Path, _ = url.PathUnescape(root.RawPath) // it was escaped before
+	server, name := t.link.root()
 	var answer struct {
 		UUID string `json:"uuid"`
 	}
-	err := t.ask(ctx, http.MethodGet, root.String(), nil, &answer)
+	err := t.link.ask(ctx, http.MethodGet, server, nil, &answer)
 	switch {
 	case err != nil && transient(err), ctx.Err() != nil:
 		return "", err
 	case answer.UUID == "":
-		return t.db.String(), nil
+		return t.link.at(), nil
 	}
 	plain, err := url.PathUnescape(name)
 	return strings.ToLower(answer.UUID) + "/" + plain, err
@@ -160,7 +133,7 @@ func is(err error, status int) bool {
 
 func (t *There) checkpoint(ctx context.Context, id string) (c checkpoint, err error) {
 	var body json.RawMessage
-	err = t.ask(ctx, http.MethodGet, t.at("_local", id), nil, &body)
+	err = t.link.ask(ctx, http.MethodGet, t.link.at("_local", id), nil, &body)
 	delete(t.revs, id)
 	if is(err, http.StatusNotFound) {
 		return c, nil
@@ -199,7 +172,7 @@ func (t *There) put(ctx context.Context, id string, c checkpoint) error {
 	var answer struct {
 		Rev string `json:"rev"`
 	}
-	err := t.ask(ctx, http.MethodPut, t.at("_local", id), struct {
+	err := t.link.ask(ctx, http.MethodPut, t.link.at("_local", id), struct {
 		ID  string `json:"_id"`
 		Rev string `json:"_rev,omitempty"`
 		checkpoint
@@ -218,7 +191,7 @@ func (t *There) commit(ctx context.Context) error {
 	if !t.uncommit || t.fast {
 		return nil
 	}
-	err := t.ask(ctx, http.MethodPost, t.at("_ensure_full_commit"), struct{}{}, nil)
+	err := t.link.ask(ctx, http.MethodPost, t.link.at("_ensure_full_commit"), struct{}{}, nil)
 	if err == nil || is(err, http.StatusNotFound) || is(err, http.StatusMethodNotAllowed) {
 		t.uncommit = false
 		return nil

@@ -26,9 +26,11 @@ func (t *There) feed(ctx context.Context, w wish, fn func(*batch) error) error {
 		return t.fastFeed(ctx, w, fn)
 	}
 	for {
-		b, rows, err := t.changes(ctx, w, normal, feedRows)
+		w.waits = false
+		b, rows, err := t.changes(ctx, w, feedRows)
 		if err == nil && rows == 0 && w.live {
-			b, rows, err = t.changes(ctx, w, longpoll, feedRows)
+			w.waits = true
+			b, rows, err = t.changes(ctx, w, feedRows)
 		}
 		if err != nil {
 			return err
@@ -45,14 +47,14 @@ func (t *There) feed(ctx context.Context, w wish, fn func(*batch) error) error {
 	}
 }
 
-// changes reads one batch of so many rows at most; a long poll waits until there is something.
-func (t *There) changes(ctx context.Context, w wish, kind feedKind, limit int) (b *batch, rows int, err error) {
+// changes reads one batch of so many rows at most.
+func (t *There) changes(ctx context.Context, w wish, limit int) (b *batch, rows int, err error) {
 	q := url.Values{"style": {"all_docs"}, "limit": {strconv.Itoa(limit)}}
 	if text := sinceText(w.since); text != "" {
 		q.Set("since", text)
 	}
-	if kind == longpoll {
-		q.Set("feed", string(kind))
+	if w.waits {
+		q.Set("feed", "longpoll")
 		q.Set("heartbeat", strconv.Itoa(beat))
 	}
 	method, p := http.MethodGet, (*payload)(nil)
@@ -65,7 +67,7 @@ func (t *There) changes(ctx context.Context, w wish, kind feedKind, limit int) (
 		method, p = http.MethodPost, jsonOf(map[string]any{"selector": w.selector})
 	}
 	b = &batch{}
-	err = t.stream(ctx, method, t.at("_changes")+"?"+q.Encode(), p, func(dec *jsontext.Decoder) error {
+	err = t.link.stream(ctx, method, t.link.at("_changes")+"?"+q.Encode(), p, func(dec *jsontext.Decoder) error {
 		return eachMember(dec, func(name string) error {
 			switch name {
 			case "results":
@@ -141,7 +143,7 @@ func (t *There) missing(ctx context.Context, offers []kv.Revs) (missing []kv.Mis
 		body = append(body, ']')
 	}
 	body = append(body, '}')
-	err = t.stream(ctx, http.MethodPost, t.at("_revs_diff"), bytesOf(body), func(dec *jsontext.Decoder) error {
+	err = t.link.stream(ctx, http.MethodPost, t.link.at("_revs_diff"), bytesOf(body), func(dec *jsontext.Decoder) error {
 		return eachMember(dec, func(id string) error {
 			m := kv.MissingRevs{ID: id}
 			err := eachMember(dec, func(name string) (err error) {

@@ -14,18 +14,18 @@ import (
 // putRelated sends one revision, its attachments as they come from the source.
 func (t *There) putRelated(ctx context.Context, x *replica) ([]Denial, error) {
 	if x.content == nil {
-		return []Denial{x.deny(errStub)}, nil
+		return []Denial{denial(x, errStub)}, nil
 	}
 	r, w := io.Pipe()
 	mw := multipart.NewWriter(w)
 	done := make(chan error, 1)
 	go func() {
-		err := x.related(ctx, mw)
+		err := writeRelated(ctx, x, mw)
 		_ = w.CloseWithError(err) // never fails
 		done <- err
 	}()
 	p := &payload{media: `multipart/related; boundary="` + mw.Boundary() + `"`, read: r}
-	resp, err := t.do(ctx, http.MethodPut, t.at(docPath(x.id))+"?new_edits=false", p)
+	resp, err := t.link.do(ctx, http.MethodPut, t.link.at(docPath(x.id))+"?new_edits=false", p)
 	_ = r.Close() // never fails; it ends the writer
 	if failed := <-done; failed != nil && !errors.Is(failed, io.ErrClosedPipe) {
 		err = failed // the source's own, which is why the request broke off
@@ -40,8 +40,8 @@ func (t *There) putRelated(ctx context.Context, x *replica) ([]Denial, error) {
 	return nil, err
 }
 
-// related writes a document and then its attachments.
-func (x *replica) related(ctx context.Context, mw *multipart.Writer) error {
+// writeRelated writes a document and then its attachments.
+func writeRelated(ctx context.Context, x *replica, mw *multipart.Writer) error {
 	doc, err := x.appendDoc(nil, func(dst []byte, p *part) ([]byte, error) {
 		if p.Length >= 0 {
 			dst = strconv.AppendInt(append(dst, `,"length":`...), p.Length, 10)
@@ -56,7 +56,7 @@ func (x *replica) related(ctx context.Context, mw *multipart.Writer) error {
 		_, err = first.Write(doc)
 	}
 	for i := 0; i < len(x.parts) && err == nil; i++ {
-		err = x.follow(ctx, mw, &x.parts[i])
+		err = writePart(ctx, mw, followed{x, &x.parts[i]})
 	}
 	if err != nil {
 		return err
@@ -64,7 +64,14 @@ func (x *replica) related(ctx context.Context, mw *multipart.Writer) error {
 	return mw.Close()
 }
 
-func (x *replica) follow(ctx context.Context, mw *multipart.Writer, p *part) error {
+// followed is an attachment that follows its document.
+type followed struct {
+	of *replica
+	*part
+}
+
+// writePart writes one attachment as a part.
+func writePart(ctx context.Context, mw *multipart.Writer, p followed) error {
 	h := textproto.MIMEHeader{
 		"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": p.Name})},
 		"Content-Type":        {orBinary(p.Type)},
@@ -76,5 +83,5 @@ func (x *replica) follow(ctx context.Context, mw *multipart.Writer, p *part) err
 	if err != nil {
 		return err
 	}
-	return x.content(ctx, p, w)
+	return p.of.content(ctx, p.part, w)
 }

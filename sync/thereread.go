@@ -58,9 +58,9 @@ func (t *There) bulkGet(ctx context.Context, missing []kv.MissingRevs, fn func(*
 			items = append(items, item{m.ID, rev.String()})
 		}
 	}
-	address := t.at("_bulk_get") + "?revs=true&latest=true"
+	address := t.link.at("_bulk_get") + "?revs=true&latest=true"
 	answered := false
-	err := t.stream(ctx, http.MethodPost, address, jsonOf(map[string]any{"docs": items}), func(dec *jsontext.Decoder) error {
+	err := t.link.stream(ctx, http.MethodPost, address, jsonOf(map[string]any{"docs": items}), func(dec *jsontext.Decoder) error {
 		return eachMember(dec, func(name string) error {
 			if name != "results" {
 				return badBody(dec.SkipValue())
@@ -86,8 +86,8 @@ func (t *There) bulkGet(ctx context.Context, missing []kv.MissingRevs, fn func(*
 func (t *There) openRevs(ctx context.Context, m kv.MissingRevs, fn func(*replica) error) error {
 	revs, _ := json.Marshal(revisionTexts(m.Missing)) // it can be
 	q := url.Values{"open_revs": {string(revs)}, "revs": {"true"}, "latest": {"true"}}
-	address := t.at(docPath(m.ID)) + "?" + q.Encode()
-	err := t.stream(ctx, http.MethodGet, address, nil, func(dec *jsontext.Decoder) error { return t.revisions(dec, fn) })
+	address := t.link.at(docPath(m.ID)) + "?" + q.Encode()
+	err := t.link.stream(ctx, http.MethodGet, address, nil, func(dec *jsontext.Decoder) error { return t.revisions(dec, fn) })
 	if is(err, http.StatusNotFound) {
 		return nil // it has gone since
 	}
@@ -180,8 +180,8 @@ func (d *incoming) replica() *replica {
 
 // content fetches an attachment.
 func (t *There) content(ctx context.Context, x *replica, p *part, w io.Writer) error {
-	address := t.at(docPath(x.id), escape(p.Name)) + "?rev=" + url.QueryEscape(x.rev().String())
-	resp, err := t.do(ctx, http.MethodGet, address, nil)
+	address := t.link.at(docPath(x.id), escape(p.Name)) + "?rev=" + url.QueryEscape(x.rev().String())
+	resp, err := t.link.do(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (t *There) write(ctx context.Context, replicas []*replica) (denied []Denial
 	t.uncommit = true
 	var many []*replica
 	for _, x := range replicas {
-		if !x.large() {
+		if !isLarge(x) {
 			many = append(many, x)
 			continue
 		}
@@ -37,7 +37,7 @@ func (t *There) write(ctx context.Context, replicas []*replica) (denied []Denial
 	return append(denied, d...), err
 }
 
-func (x *replica) large() bool {
+func isLarge(x *replica) bool {
 	size := int64(0)
 	for i := range x.parts {
 		if p := &x.parts[i]; !x.knows(p) {
@@ -72,7 +72,7 @@ func (t *There) writeMany(ctx context.Context, replicas []*replica) (denied []De
 	case no == nil:
 		return t.again(ctx, replicas, denied, err)
 	case len(replicas) == 1:
-		return []Denial{replicas[0].deny(no)}, nil
+		return []Denial{denial(replicas[0], no)}, nil
 	}
 	half := len(replicas) / 2
 	for _, some := range [][]*replica{replicas[:half], replicas[half:]} {
@@ -119,7 +119,7 @@ func (t *There) again(ctx context.Context, replicas []*replica, denied []Denial,
 
 // stubbed tells a denial for want of an attachment's bytes.
 func stubbed(d Denial) bool {
-	return d.Error == "missing_stub" || d.Reason == explain(errStub).Reason
+	return d.Error == "missing_stub" || d.Reason == Reason(errStub)
 }
 
 // bulkDocs sends revisions as the protocol has them.
@@ -134,12 +134,12 @@ func (t *There) bulkDocs(ctx context.Context, replicas []*replica) ([]Denial, er
 			return nil, err
 		}
 	}
-	return t.denials(ctx, t.at("_bulk_docs"), bytesOf(append(body, "]}"...)))
+	return t.denials(ctx, t.link.at("_bulk_docs"), bytesOf(append(body, "]}"...)))
 }
 
 // denials sends revisions and reads which of them are refused.
 func (t *There) denials(ctx context.Context, address string, p *payload) (denied []Denial, err error) {
-	err = t.stream(ctx, http.MethodPost, address, p, func(dec *jsontext.Decoder) error {
+	err = t.link.stream(ctx, http.MethodPost, address, p, func(dec *jsontext.Decoder) error {
 		return eachItem(dec, func() error {
 			var d Denial
 			err := eachMember(dec, func(name string) error { return d.readMember(dec, name) })

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ type Venue struct {
 // others.
 const (
 	firstAway   = time.Second / 2
-	longestAway = 15 * time.Second
+	longestAway = longestWaited
 	eventAway   = 900 * time.Millisecond
 )
 
@@ -238,19 +239,38 @@ func (x *visit) trusted() bool {
 	return x.reach == Loopback || strings.HasPrefix(x.site, "https://")
 }
 
-// database is a database at the centre.
-func (x *visit) database(name string) (*There, error) {
-	return NewThere(ThereConfig{URL: x.site + "/sync/" + name, Client: x.client, Key: x.upstream.Key, Secret: x.upstream.Secret, Node: x.upstream.Node})
+// linkConfig says how something below the centre's /sync is reached.
+func (x *visit) linkConfig(name string) LinkConfig {
+	return LinkConfig{URL: x.site + "/sync/" + name, Client: x.client, Key: x.upstream.Key, Secret: x.upstream.Secret, Node: x.upstream.Node}
+}
+
+// question is a small request to the centre that is about no database.
+type question struct {
+	method, path string
+	query        url.Values
+	body         any // nil: there is none
+}
+
+// ask sends a question and reads the answer.
+func (x *visit) ask(ctx context.Context, q question, out any) error {
+	l, err := newLink(x.linkConfig(q.path))
+	if err != nil {
+		return err
+	}
+	address := l.at()
+	if q.query != nil {
+		address += "?" + q.query.Encode()
+	}
+	return l.ask(ctx, q.method, address, q.body, out)
 }
 
 // met is a database at the centre, of which the handshake has told whose it is: it need not be asked.
 func (x *visit) met(name string) (*There, error) {
-	t, err := x.database(name)
-	if err == nil && x.greeting.Feed == fastVersion {
-		t.opened, t.fast, t.id = true, true, strings.ToLower(x.greeting.Node)+"/"+name
-		t.head = Head{Format: lineFormat, Realm: x.config.Store.Realm(), Node: x.greeting.Node, Epoch: x.greeting.Epoch, DB: name}
+	c := ThereConfig{LinkConfig: x.linkConfig(name)}
+	if x.greeting.Feed == fastVersion {
+		c.Met = &Head{Format: lineFormat, Realm: x.config.Store.Realm(), Node: x.greeting.Node, Epoch: x.greeting.Epoch, DB: name}
 	}
-	return t, err
+	return NewThere(c)
 }
 
 // retire keeps in mind that the laptop is revoked.
@@ -268,12 +288,10 @@ func (x *visit) handOver(ctx context.Context) error {
 		if !e.Push {
 			continue
 		}
-		t, err := x.database(e.Name)
+		t, err := NewThere(ThereConfig{LinkConfig: x.linkConfig(e.Name), Met: &Head{Realm: x.config.Store.Realm(), DB: e.Name}}) // it may not ask
 		if err != nil {
 			return err
 		}
-		t.opened, t.fast = true, true // it may not ask
-		t.head = Head{Realm: x.config.Store.Realm(), DB: e.Name}
 		out, err := x.copyOnce(ctx, e.Name, t)
 		if err != nil {
 			return err
@@ -289,7 +307,7 @@ func (x *visit) handOver(ctx context.Context) error {
 }
 
 // copyOnce copies a database of this store to the centre.
-func (x *visit) copyOnce(ctx context.Context, name string, to Target) (Outcome, error) {
+func (x *visit) copyOnce(ctx context.Context, name string, to Peer) (Outcome, error) {
 	from, err := OpenHere(x.config.Store, kv.Operator(), name)
 	if err != nil {
 		return Outcome{}, err

@@ -194,12 +194,12 @@ func (j joined) copy(ctx context.Context, c *copying) (out sync.Outcome, err err
 		}
 		return sync.Replicate(ctx, job)
 	}
-	head, err := source.Head(ctx)
+	says, err := source.Identify(ctx)
 	if err != nil {
 		return out, err
 	}
-	head.Since = job.Since
-	return j.write(ctx, head, job)
+	says.Since = job.Since
+	return j.write(ctx, says.Head, job)
 }
 
 // quoted is a sequence as JSON has it.

@@ -22,7 +22,7 @@ type endOfCopy struct {
 	base    string           // address below which databases are, or "" where database is the address of one
 	name    string           // of the database that an address names
 	file    string           // "" for a folder or an address
-	changes *sync.FileSource // of a file that is read
+	changes *sync.File // of a file that is read
 	set     *settings        // of a folder
 	line    *control         // to a folder's store
 	closing func() error     // of a file
@@ -44,7 +44,7 @@ func (m *Main) openEnd(ctx context.Context, c *copying, place string, target boo
 	if err != nil {
 		return nil, named(place, err)
 	}
-	changes, err := sync.NewFileSource(f)
+	changes, err := sync.OpenFile(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", place, errors.Join(err, f.Close()))
 	}
@@ -67,7 +67,7 @@ func (m *Main) folderEnd(ctx context.Context, c *copying, dir string, target boo
 		}
 	}
 	e := &endOfCopy{base: "http://doorward/sync", set: &set, line: line}
-	e.config = sync.ThereConfig{Client: line.client, Plain: c.plain}
+	e.config = sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: line.client}, Plain: c.plain}
 	return e, nil
 }
 
@@ -78,7 +78,7 @@ func (c *copying) address(text string) (*endOfCopy, error) {
 		return nil, usageError{errors.New("an address begins with https:// and names a server")}
 	}
 	e := &endOfCopy{}
-	e.config = sync.ThereConfig{Client: c.reach(u), Plain: c.plain, Key: c.key}
+	e.config = sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: c.reach(u), Key: c.key}, Plain: c.plain}
 	if e.config.Secret, err = c.secret(); err != nil {
 		return nil, err
 	}
@@ -97,10 +97,8 @@ func (e *endOfCopy) one() bool { return e.name != "" || e.file != "" }
 
 // named is the database that one of two places names, if one does.
 func (e *endOfCopy) named(other *endOfCopy) []string {
-	if e.changes != nil {
-		if h, err := e.changes.Head(context.Background()); err == nil && h.DB != "" && other.name == "" {
-			return []string{h.DB}
-		}
+	if e.changes != nil && e.changes.Head().DB != "" && other.name == "" {
+		return []string{e.changes.Head().DB}
 	}
 	for _, name := range []string{e.name, other.name} {
 		if name != "" {
@@ -155,7 +153,7 @@ func (j joined) write(ctx context.Context, head sync.Head, job sync.Job) (out sy
 		put = j.source.set.writeBeside
 	}
 	err = put(ctx, j.target.file, func(w io.Writer) error {
-		t, err := sync.NewFileTarget(w, head)
+		t, err := sync.CreateFile(w, head)
 		if err != nil {
 			return err
 		}
@@ -178,23 +176,23 @@ func (e *endOfCopy) takeUp(ctx context.Context, source *endOfCopy, names []strin
 	if at < 0 || e.line == nil || e.line.fresh == nil {
 		return nil
 	}
-	head, err := source.head(ctx, names[at])
-	if err != nil || head.Realm == "" { // of a server that is none of ours
+	says, err := source.identify(ctx, names[at])
+	if err != nil || says.Realm == "" { // of a server that is none of ours
 		return err
 	}
-	return e.line.fresh.store.Join(kv.Operator(), kv.Upstream{Node: head.Node}, kv.Credential{Realm: head.Realm, CodeKey: head.CodeKey})
+	return e.line.fresh.store.Join(kv.Operator(), kv.Upstream{Node: says.Node}, kv.Credential{Realm: says.Realm, CodeKey: says.CodeKey})
 }
 
-// head tells whose database of a name this is.
-func (e *endOfCopy) head(ctx context.Context, name string) (sync.Head, error) {
+// identify says which database of a name this is.
+func (e *endOfCopy) identify(ctx context.Context, name string) (sync.Identity, error) {
 	if e.changes != nil {
-		return e.changes.Head(ctx)
+		return e.changes.Identify(ctx)
 	}
 	t, err := e.open(name, false)
 	if err != nil {
-		return sync.Head{}, err
+		return sync.Identity{}, err
 	}
-	return t.Head(ctx)
+	return t.Identify(ctx)
 }
 
 // close ends the use of the place. Where all failed, a store that was made for it goes again.

@@ -55,7 +55,7 @@ func (m *Main) storeFileEnd(ctx context.Context, c *copying, file string) (*endO
 	}
 	end := line.close
 	line.close = func() error { return errors.Join(end(), done()) }
-	return &endOfCopy{base: "http://doorward/sync", set: &set, line: line, config: sync.ThereConfig{Client: line.client, Plain: c.plain}}, nil
+	return &endOfCopy{base: "http://doorward/sync", set: &set, line: line, config: sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: line.client}, Plain: c.plain}}, nil
 }
 
 // unsent is how many changes of a laptop's store file its centre has not said that it has; 0 for a store that has joined none.
