@@ -32,11 +32,11 @@ func erasureOf(e kv.Erasure) erasure {
 	return told
 }
 
-// parse reads what a centre tells. A kind of a later version is nil: nothing of it is here.
-func (told *erasure) parse() (e kv.Erasure, err error) {
+// parse reads what a centre tells; ok is false for what tells of no erasure. A kind of a later version is nil: nothing of it is here.
+func (told *erasure) parse() (e kv.Erasure, ok bool) {
 	hash, err := hex.DecodeString(told.Hash)
 	if copy(e.Hash[:], hash) != len(hash) || err != nil {
-		return e, errCut
+		return e, false
 	}
 	e.Kind, _ = record.ByName(told.Kind)
 	e.First = map[*record.Kind][]record.Revision{}
@@ -45,14 +45,14 @@ func (told *erasure) parse() (e kv.Erasure, err error) {
 		for _, text := range texts {
 			rev, ok := record.ParseRevision(text)
 			if !ok {
-				return e, errCut
+				return e, false
 			}
 			if known {
 				e.First[k] = append(e.First[k], rev)
 			}
 		}
 	}
-	return e, nil
+	return e, true
 }
 
 // tellErasures tells what was erased since a place: also one that is revoked shall lose it.
@@ -79,9 +79,9 @@ func tellErasures(c *call, g *greeting, after string) error {
 func (x *visit) takeErasures() error {
 	var all []kv.Erasure
 	for i := range x.greeting.Erasures {
-		e, err := x.greeting.Erasures[i].parse()
-		if err != nil {
-			return err
+		e, ok := x.greeting.Erasures[i].parse()
+		if !ok {
+			return errCut
 		}
 		all = append(all, e)
 	}
@@ -115,8 +115,8 @@ func recallErasures(c *call) error {
 	}
 	var all []kv.Erasure
 	for i := range in.Erasures {
-		e, err := in.Erasures[i].parse()
-		if err != nil {
+		e, ok := in.Erasures[i].parse()
+		if !ok {
 			return errShape
 		}
 		all = append(all, e)

@@ -23,20 +23,28 @@ var (
 	errAnonymous  = errors.New("nobody has logged in")
 	errOrigin     = errors.New("a session is for pages of this server alone")
 	errPath       = errors.New("the path could not be read")
-	errJSON       = errors.New("the body is not JSON as it is wanted")
-	errShape      = fmt.Errorf("%w: of another shape", errJSON)
 	errMedia      = errors.New("the body is of another type")
-	errTooLarge   = errors.New("the request is too large")
-	errRatio      = errors.New("the request is compressed too much")
-	errBroken     = errors.New("the request could not be read")
 	errQuery      = errors.New("a parameter could not be read")
 	errView       = errors.New("a filter by a view that is not named")
-	errRevision   = errors.New("not a revision")
 	errDigest     = errors.New("an attachment is not what its digest says")
-	errStub       = errors.New("a stub of an attachment that is not there")
-	errMember     = errors.New("a member that begins with an underscore")
 	errLocalParts = errors.New("an attachment of a local document")
 	errGone       = errors.New("the client went away")
+)
+
+// What can be wrong with a body.
+var (
+	errJSON     = errors.New("the body is not JSON as it is wanted")
+	errShape    = fmt.Errorf("%w: of another shape", errJSON)
+	errTooLarge = errors.New("the request is too large")
+	errRatio    = errors.New("the request is compressed too much")
+	errBroken   = errors.New("the request could not be read")
+)
+
+// What can be wrong with a document.
+var (
+	errRevision   = errors.New("not a revision")
+	errStub       = errors.New("a stub of an attachment that is not there")
+	errMember     = errors.New("a member that begins with an underscore")
 	errNoRevision = errors.New("new_edits is false and no revision is given")
 )
 
@@ -82,6 +90,7 @@ var answers = []struct {
 	{errUnmarked, problem{400, "bad_request", "Too many lines without a mark."}},
 	{errPath, problem{400, "bad_request", "The path could not be read."}},
 	{errQuery, problem{400, "query_parse_error", "A parameter could not be read."}},
+	{errSelector, problem{400, "query_parse_error", "A parameter could not be read."}},
 	{errNoSelector, problem{400, "bad_request", "Selector error: expected a JSON object"}},
 	{errView, problem{400, "bad_request", "`view` filter parameter is not provided."}},
 	{errRevision, problem{400, "bad_request", "Invalid rev format"}},

@@ -50,10 +50,12 @@ func passes(err error) bool {
 }
 
 const (
-	longestPause  = time.Minute
-	longestWaited = 15 * time.Second // before what is waited out is tried again
-	longestAfter  = 10 * time.Minute // that a peer may ask to be left alone
+	longestPause = time.Minute
+	longestAfter = 10 * time.Minute // that a peer may ask to be left alone
 )
+
+// longestWaited is the longest pause before a job tries again what it waits out.
+const longestWaited = 15 * time.Second
 
 // persist runs passes until one has copied all. One that broke for a reason that may pass is followed by another, after a
 // pause that grows while they come no further.

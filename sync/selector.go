@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,7 +15,7 @@ import (
 type selector func(doc any) bool
 
 // errSelector is a test that is not one of these.
-var errSelector = fmt.Errorf("%w: selector", errQuery)
+var errSelector = errors.New("not a selector of these tests")
 
 // errNoSelector is a selector that is no object of tests.
 var errNoSelector = errors.New("a selector that is no object")
