@@ -15,6 +15,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/kvtest"
+	"doorward/kv/record"
 	"doorward/sync"
 )
 
@@ -171,9 +172,10 @@ func TestSpoiltLinesAreNotPushed(t *testing.T) {
 // TestNoFileBringsAKey: whoever writes a file is not the operator, though the operator takes it.
 func TestNoFileBringsAKey(t *testing.T) {
 	t.Parallel()
-	a, b := newTown(t), newTown(t)
-	kvtest.Key(t, a.centre, "denomination", "*:*")
-	own, err := sync.OpenHere(a.centre, kv.Operator(), "records")
+	a, b := newSite(t), newSite(t)
+	kvtest.Create(t, a.store, record.Event, `{"name":"Sunday","start_datetime":"2030-01-01T19:00:00Z"}`)
+	kvtest.Key(t, a.store, "denomination", "*:*")
+	own, err := sync.OpenHere(a.store, kv.Operator(), "records")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +184,7 @@ func TestNoFileBringsAKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	head := says.Head
-	head.Realm = b.centre.Realm()
+	head.Realm = b.store.Realm()
 	var text bytes.Buffer
 	target, err := sync.CreateFile(&text, head)
 	if err != nil {
@@ -207,7 +209,7 @@ func TestNoFileBringsAKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		into, err := sync.OpenHere(b.centre, kv.Operator(), "records")
+		into, err := sync.OpenHere(b.store, kv.Operator(), "records")
 		if err != nil {
 			t.Fatal(err)
 		}

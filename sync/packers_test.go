@@ -1,13 +1,14 @@
 package sync_test
 
 import (
+	"doorward/sync/peertest"
 	"runtime"
 	"testing"
 )
 
 // TestAnAnswerTakesNoNewRoomToBePacked: what compresses, gzip or zstd, takes a megabyte, and one answer hands it on to the next.
 func TestAnAnswerTakesNoNewRoomToBePacked(t *testing.T) {
-	if raceDetector {
+	if peertest.RaceDetector {
 		t.Skip("under the race detector a pool loses some of what it is given")
 	}
 	s := newSite(t)

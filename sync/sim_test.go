@@ -1,6 +1,7 @@
 package sync_test
 
 import (
+	"doorward/sync/peertest"
 	"flag"
 	"fmt"
 	"os"
@@ -28,7 +29,7 @@ const (
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	first, last := uint64(1), uint64(simSeeds)
-	if raceDetector {
+	if peertest.RaceDetector {
 		last = simSeedsRace
 	}
 	if n, err := strconv.ParseUint(os.Getenv("DOORWARD_SIM_SEEDS"), 10, 64); err == nil {
