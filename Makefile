@@ -25,7 +25,7 @@ test:
 	@GO='$(GO)' bash .ci/check
 
 bench:
-	DOORWARD_BENCH=1 $(GO) test -count=1 -p 1 -timeout 30m -run '^TestBench$$' -v ./kv ./sync
+	DOORWARD_BENCH=1 $(GO) test -count=1 -p 1 -timeout 30m -run '^TestBench$$' -v ./kv ./sync ./sync/venue
 
 torture:
 	@GO='$(GO)' HOURS='$(HOURS)' bash .ci/torture

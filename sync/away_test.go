@@ -48,7 +48,7 @@ func answers(status int, headers ...string) func() (*http.Response, error) {
 }
 
 // triesFor is when a laptop tries its centre within five minutes, of an event that begins after a while and lasts for two hours.
-func triesFor(t *testing.T, begins time.Duration, scans bool, link *away) (gaps []time.Duration) {
+func triesFor(t *testing.T, begins time.Duration, scans bool, tried *away) (gaps []time.Duration) {
 	t.Helper()
 	laptop := kvtest.Open(t)
 	at := time.Now().Add(begins).UTC()
@@ -67,12 +67,12 @@ func triesFor(t *testing.T, begins time.Duration, scans bool, link *away) (gaps 
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	client := sync.NewClient(sync.Anywhere)
-	client.Transport = link
+	client.Transport = tried
 	if err := sync.RunOver(ctx, sync.VenueConfig{Store: laptop}, client); err != nil {
 		t.Fatal(err)
 	}
-	for i := range link.tries[1:] {
-		gaps = append(gaps, link.tries[i+1].Sub(link.tries[i]))
+	for i := range tried.tries[1:] {
+		gaps = append(gaps, tried.tries[i+1].Sub(tried.tries[i]))
 	}
 	return gaps
 }

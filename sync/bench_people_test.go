@@ -63,8 +63,8 @@ func (s *site) firstSync(t *testing.T, name, what string) []benchLine {
 	pulled := rate(t, what+" pulled", benchRounds, pull(sync.ThereConfig{}))
 	plain := rate(t, what+" plain", 1, pull(plainly))
 	return []benchLine{
-		{"first sync of " + what + ", a node pulls, against the same bytes through zstd into bbolt", "/s", pulled, bare, firstSync},
-		{"first sync of " + what + ", a node pulls, against our plain protocol", "/s", pulled, plain, bound{}},
+		{name: "first sync of " + what + ", a node pulls, against the same bytes through zstd into bbolt", unit: "/s", ours: pulled, base: bare, wanted: firstSync},
+		{name: "first sync of " + what + ", a node pulls, against our plain protocol", unit: "/s", ours: pulled, base: plain},
 	}
 }
 

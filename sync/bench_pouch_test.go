@@ -35,9 +35,9 @@ func benchPouch(t *testing.T) []benchLine {
 		return replicate(t, a.thereIs(church, sync.ThereConfig{}), a.inRealm().hereIs(church)).Written
 	})
 	return []benchLine{
-		{"first sync of people, a node pulls 100,000, against kivik copying 2,000 to a second store", "/s", node, kivikCopies(t), bound{ratio: 20}},
-		{"PouchDB pulls 10,000 documents, 100 at a time, against from pouchdb-server", "/s", ours, theirs, bound{ratio: 1}},
-		{"first sync of 100,000 people, a node pulls, against PouchDB", "/s", node, people, bound{}},
+		{name: "first sync of people, a node pulls 100,000, against kivik copying 2,000 to a second store", unit: "/s", ours: node, base: kivikCopies(t), wanted: bound{ratio: 20}},
+		{name: "PouchDB pulls 10,000 documents, 100 at a time, against from pouchdb-server", unit: "/s", ours: ours, base: theirs, wanted: bound{ratio: 1}},
+		{name: "first sync of 100,000 people, a node pulls, against PouchDB", unit: "/s", ours: node, base: people},
 	}
 }
 

@@ -16,26 +16,41 @@ const (
 
 // TestBench measures replication against the least that could do the same, and fails where a target is missed.
 func TestBench(t *testing.T) {
+	runBench(t, []benchPart{{name: "people", run: benchPeople}, {name: "documents", run: benchDocuments}, {name: "pouch", run: benchPouch}})
+	t.Logf("rates are the best of %d rounds", benchRounds)
+}
+
+// benchPart is a part of a benchmark.
+type benchPart struct {
+	name string
+	run  func(*testing.T) []benchLine
+}
+
+// runBench runs parts of a benchmark, prints the table, and fails where a target is missed.
+func runBench(t *testing.T, parts []benchPart) {
+	t.Helper()
 	if os.Getenv("DOORWARD_BENCH") != "1" {
 		t.Skip("only with DOORWARD_BENCH=1: make bench")
 	}
 	var table []benchLine
-	for _, part := range []struct {
-		name string
-		run  func(*testing.T) []benchLine
-	}{{"people", benchPeople}, {"documents", benchDocuments}, {"pouch", benchPouch}, {"event", benchEvent}, {"scans", benchScans}, {"venues", benchVenues}} {
+	for _, part := range parts {
 		t.Run(part.name, func(t *testing.T) {
 			lines := part.run(t)
 			t.Logf("\n%s", benchTable(lines))
 			table = append(table, lines...)
 		})
 	}
-	t.Logf("rates are the best of %d rounds\n%s", benchRounds, benchTable(table))
+	t.Logf("\n%s", benchTable(table))
 	for _, l := range table {
 		if l.missed() {
 			t.Errorf("target missed: %s", l.name)
 		}
 	}
+}
+
+// TestBenchLaptops measures laptops and their centre the same way.
+func TestBenchLaptops(t *testing.T) {
+	runBench(t, []benchPart{{name: "event", run: benchEvent}, {name: "scans", run: benchScans}, {name: "venues", run: benchVenues}})
 }
 
 // rate is how many documents a second a run copies, the best of some rounds. Where DOORWARD_BENCH_PROFILE names a folder, the CPU

@@ -42,9 +42,9 @@ func benchVenues(t *testing.T) []benchLine {
 	}
 	slices.Sort(took)
 	return []benchLine{
-		{"30 venues connected and idle, of a core, theirs included", "%", 100 * busy / idle.Seconds(), 0, bound{most: 5}},
-		{"a change is at a connected venue, median", "ms", took[changes/2], 0, bound{}},
-		{"the same, p99", "ms", took[changes*99/100], 0, bound{most: 500}},
+		{name: "30 venues connected and idle, of a core, theirs included", unit: "%", ours: 100 * busy / idle.Seconds(), wanted: bound{most: 5}},
+		{name: "a change is at a connected venue, median", unit: "ms", ours: took[changes/2]},
+		{name: "the same, p99", unit: "ms", ours: took[changes*99/100], wanted: bound{most: 500}},
 	}
 }
 

@@ -67,7 +67,9 @@ func enrol(c *call) error {
 	}
 	c.server.config.Logger.Info("a laptop has joined", "id", cred.ID)
 	c.Header().Set("Cache-Control", "no-store")
-	return c.reply(http.StatusOK, joined{cred.ID, cred.Name, cred.Key, cred.Realm, cred.Centre, hex.EncodeToString(cred.CodeKey), cred.Ends})
+	return c.reply(http.StatusOK, joined{
+		ID: cred.ID, Name: cred.Name, Key: cred.Key, Realm: cred.Realm, Node: cred.Centre, CodeKey: hex.EncodeToString(cred.CodeKey), Ends: cred.Ends,
+	})
 }
 
 // maxSmall is how large a request between our own nodes may be that is no document.

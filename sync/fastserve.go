@@ -43,7 +43,7 @@ func sendLines(c *call) error {
 			}{page.upto, id})
 		}
 		count, upto = count+len(page.replicas)+len(page.left), page.upto
-		b = appendJSON(b, mark{upto, count})
+		b = appendJSON(b, mark{Upto: upto, Count: count})
 		c.server.metrics.sent.Add(float64(len(page.replicas)))
 		_, err := s.Write(b)
 		return err
@@ -51,7 +51,7 @@ func sendLines(c *call) error {
 	if err != nil {
 		return err
 	}
-	_, _ = s.Write(appendJSON(nil, foot{upto, count})) // as above
+	_, _ = s.Write(appendJSON(nil, foot{Last: upto, Count: count})) // as above
 	return s.end()
 }
 

@@ -135,7 +135,7 @@ func fill(c *call, in *hello, g *greeting) error {
 			}
 		}
 		if x.Push || !g.Revoked {
-			g.Databases = append(g.Databases, exchange{x.Name, x.Push, x.Pull && !g.Revoked, x.Guest})
+			g.Databases = append(g.Databases, exchange{Name: x.Name, Push: x.Push, Pull: x.Pull && !g.Revoked, Guest: x.Guest})
 		}
 	}
 	if g.Clone {
@@ -203,7 +203,7 @@ func giveLeases(c *call, in *hello, g *greeting) error {
 		if err != nil {
 			return err
 		}
-		g.Leases = append(g.Leases, leased{k.Name, l.From, l.To})
+		g.Leases = append(g.Leases, leased{Kind: k.Name, From: l.From, To: l.To})
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func awaitKeys(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, keyMark{mark})
+	return c.reply(http.StatusOK, keyMark{Keys: mark})
 }
 
 // listen asks the centre to say when it has other keys than those of a mark, for as long as the link holds. A centre that gives no

@@ -35,13 +35,13 @@ func TestWhatHasLeftGoesAfterItIsWritten(t *testing.T) {
 	ana := kvtest.Create(t, a.store, record.Person, `{"full_name":"Ana","church_id":1}`)
 	b := a.inRealm()
 	replicate(t, a.hereIs("reference"), b.hereIs("reference"))
-	link := &holding{writes: make(chan struct{}, 8), release: make(chan struct{})}
+	held := &holding{writes: make(chan struct{}, 8), release: make(chan struct{})}
 	ctx, stop := context.WithCancel(t.Context())
 	left, ended := make(chan string, 8), make(chan struct{})
 	go func() {
 		defer close(ended)
 		_, _ = sync.Replicate(ctx, sync.Job{ // it ends with ctx
-			Source: a.hereIs("church-1"), Target: b.thereIs("church-1", sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: &http.Client{Transport: link}}}), Live: true, Tries: 1,
+			Source: a.hereIs("church-1"), Target: b.thereIs("church-1", sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: &http.Client{Transport: held}}}), Live: true, Tries: 1,
 			On: sync.Hooks{Left: func(_ context.Context, ids []string) error {
 				left <- fmt.Sprint(ids)
 				return nil
@@ -60,7 +60,7 @@ func TestWhatHasLeftGoesAfterItIsWritten(t *testing.T) {
 			t.Fatal(what)
 		}
 	}
-	within(link.writes, "nothing is written")
+	within(held.writes, "nothing is written")
 	patch := kvtest.Parse(t, record.Person, `{"church_id":2}`, false)
 	if _, err := a.store.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(ana)}, patch); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestWhatHasLeftGoesAfterItIsWritten(t *testing.T) {
 		t.Errorf("%s left while it was being written", ids)
 	case <-time.After(300 * time.Millisecond): // long enough for the feed, which does not wait for what is written
 	}
-	close(link.release)
+	close(held.release)
 	select {
 	case ids := <-left:
 		if want := fmt.Sprint([]string{record.Person.DocID(record.Int(ana))}); ids != want {
