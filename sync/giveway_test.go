@@ -100,12 +100,11 @@ func TestPrivateHalvesThatAreKeptNowhereStay(t *testing.T) {
 // TestEveryAnswerTellsWhatIsKept: that of the plain protocol too, to laptops.
 func TestEveryAnswerTellsWhatIsKept(t *testing.T) {
 	t.Parallel()
-	w := newTown(t)
-	id := w.sell(w.centre, "theirs")
-	c := w.enrolled("01J00000000000000000000000")
+	s := newSite(t)
+	kvtest.Create(t, s.store, record.Event, `{"name":"Sunday","start_datetime":"2030-01-01T19:00:00Z"}`)
+	id := kvtest.Create(t, s.store, record.Ticket, `{"event_id":1,"code":"theirs","holder_name":"Ana Souza"}`)
 	doc := `{"_id":"` + record.Ticket.DocID(record.Int(id)) + `","_rev":"1-00000000000000000000000000000001","event_id":1}`
-	laptop := &site{t, w.centre, w.url + "/sync", [2]string{c.Key, "secret"}}
-	for s, kept := range map[*site]bool{laptop: true, laptop.as("denomination", "*:*"): false} { // a page is told what CouchDB would tell it
+	for s, kept := range map[*site]bool{s.asLaptop("event:1", kv.Venue{}): true, s: false} { // a page is told what CouchDB would tell it
 		a := s.want(201, "POST", "/event-1/_bulk_docs", `{"new_edits":false,"docs":[`+doc+`]}`)
 		if !strings.Contains(a.body, "forbidden") || strings.Contains(a.body, `,"kept":true}`) != kept {
 			t.Errorf("_bulk_docs = %s, want kept: %t", a.body, kept)

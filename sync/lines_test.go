@@ -89,11 +89,11 @@ func TestAFileWithSpoiltLinesIsRefused(t *testing.T) {
 	}
 }
 
-func wantWrong(t testing.TB, out sync.Outcome, err error, line int) {
+func wantWrong(t testing.TB, out sync.Outcome, err error, number int) {
 	t.Helper()
 	var wrong *sync.LineError
-	if !errors.As(err, &wrong) || wrong.Line != line || out.OK || errors.Is(err, sync.ErrFileCut) {
-		t.Errorf("Replicate = %+v, %v, want line %d to be wrong", out, err, line)
+	if !errors.As(err, &wrong) || wrong.Line != number || out.OK || errors.Is(err, sync.ErrFileCut) {
+		t.Errorf("Replicate = %+v, %v, want line %d to be wrong", out, err, number)
 	}
 }
 
