@@ -50,8 +50,8 @@ func benchDocuments(t *testing.T) []benchLine {
 		return benchMany
 	})
 	return append(lines,
-		benchLine{"first sync of free documents, a node pushes, against the same bytes", "/s", pushed, lines[0].base, firstSync},
-		benchLine{"_changes with documents", "/s", changes, 0, bound{least: 80_000}})
+		benchLine{name: "first sync of free documents, a node pushes, against the same bytes", unit: "/s", ours: pushed, base: lines[0].base, wanted: firstSync},
+		benchLine{name: "_changes with documents", unit: "/s", ours: changes, wanted: bound{least: 80_000}})
 }
 
 // firstSync pulls a database into an empty store as a node does, and without lines, and copies the bytes of its documents alone.
