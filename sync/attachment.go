@@ -9,6 +9,8 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/sync/input"
+	"doorward/sync/line"
 )
 
 // attachmentName is the attachment that the path names; its own slashes may come as they are.
@@ -54,7 +56,7 @@ func getAttachment(c *call) error {
 		return c.notModified()
 	}
 	c.began = true
-	h.Set("Content-Type", orBinary(a.Type))
+	h.Set("Content-Type", line.MediaType(a.Type))
 	h.Set("Content-Length", strconv.FormatInt(a.Length, 10))
 	h.Set("Accept-Ranges", "none")
 	c.WriteHeader(http.StatusOK)
@@ -62,14 +64,6 @@ func getAttachment(c *call) error {
 		return nil
 	}
 	return c.db.Blob(a.SHA256, patientWriter{c})
-}
-
-// orBinary is a content type, or that of bytes that nobody has named.
-func orBinary(media string) string {
-	if media == "" || strings.ContainsAny(media, "\r\n") {
-		return "application/octet-stream"
-	}
-	return media
 }
 
 // putAttachment makes an edit of the document that has these bytes besides what it has.
@@ -83,19 +77,19 @@ func putAttachment(c *call) error {
 		if err != nil {
 			return badBytes(err)
 		}
-		w.Attachments = append(w.Attachments, kv.Attachment{Name: name, Type: orBinary(c.request.Header.Get("Content-Type")), Blob: blob})
+		w.Attachments = append(w.Attachments, kv.Attachment{Name: name, Type: line.MediaType(c.request.Header.Get("Content-Type")), Blob: blob})
 		return nil
 	})
 }
 
 // badBytes is what is wrong with bytes that could not be stored: how they came, else the store's own error.
 func badBytes(err error) error {
-	for _, known := range []error{kv.ErrForbidden, kv.ErrNotFound, kv.ErrStopped, kv.ErrBusy, kv.ErrDiskFull, kv.ErrBadLogin, errTooLarge, errRatio} {
+	for _, known := range []error{kv.ErrForbidden, kv.ErrNotFound, kv.ErrStopped, kv.ErrBusy, kv.ErrDiskFull, kv.ErrBadLogin, input.ErrTooLarge, input.ErrRatio} {
 		if errors.Is(err, known) {
 			return err
 		}
 	}
-	return errBroken
+	return input.ErrBroken
 }
 
 // deleteAttachment makes an edit of the document that does without.

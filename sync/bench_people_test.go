@@ -10,13 +10,14 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-	"doorward/sync"
+	"doorward/sync/peertest"
+	"doorward/sync/replicate"
 
 	"github.com/klauspost/compress/zstd"
 )
 
 // firstSync is what a first sync must come to, against the same bytes through zstd into bbolt.
-var firstSync = bound{least: 60_000, ratio: 0.5}
+var firstSync = peertest.Bound{Least: 60_000, Ratio: 0.5}
 
 // congregation fills a church with people, and answers the name of its database.
 func (s *site) congregation(people int) string {
@@ -32,39 +33,39 @@ func (s *site) congregation(people int) string {
 }
 
 // benchPeople copies a church of 100,000 people to an empty store.
-func benchPeople(t *testing.T) []benchLine {
+func benchPeople(t *testing.T) []peertest.Line {
 	a := newSite(t)
 	return a.firstSync(t, a.congregation(benchMany), "people")
 }
 
 // benchDocuments does the same with a free database, and pushes it too.
-func benchDocuments(t *testing.T) []benchLine {
+func benchDocuments(t *testing.T) []peertest.Line {
 	a := newSite(t)
 	a.likePeople(benchMany)
 	lines := a.firstSync(t, "notes", "free documents")
-	pushed := rate(t, "free documents pushed", benchRounds, func() int {
-		return replicate(t, a.here(), newSite(t).there(sync.ThereConfig{})).Written
+	pushed := peertest.Rate(t, "free documents pushed", benchRounds, func() int {
+		return copyAll(t, a.here(), newSite(t).there(replicate.RemoteConfig{})).Written
 	})
-	changes := rate(t, "changes", benchRounds, func() int {
+	changes := peertest.Rate(t, "changes", benchRounds, func() int {
 		a.drained("GET", "/notes/_changes?include_docs=true", "")
 		return benchMany
 	})
 	return append(lines,
-		benchLine{name: "first sync of free documents, a node pushes, against the same bytes", unit: "/s", ours: pushed, base: lines[0].base, wanted: firstSync},
-		benchLine{name: "_changes with documents", unit: "/s", ours: changes, wanted: bound{least: 80_000}})
+		peertest.Line{Name: "first sync of free documents, a node pushes, against the same bytes", Unit: "/s", Ours: pushed, Base: lines[0].Base, Wanted: firstSync},
+		peertest.Line{Name: "_changes with documents", Unit: "/s", Ours: changes, Wanted: peertest.Bound{Least: 80_000}})
 }
 
 // firstSync pulls a database into an empty store as a node does, and without lines, and copies the bytes of its documents alone.
-func (s *site) firstSync(t *testing.T, name, what string) []benchLine {
-	pull := func(over sync.ThereConfig) func() int {
-		return func() int { return replicate(t, s.thereIs(name, over), s.inRealm().hereIs(name)).Written }
+func (s *site) firstSync(t *testing.T, name, what string) []peertest.Line {
+	pull := func(over replicate.RemoteConfig) func() int {
+		return func() int { return copyAll(t, s.thereIs(name, over), s.inRealm().hereIs(name)).Written }
 	}
-	bare := rate(t, what+" bare", benchRounds, func() int { return s.bare(t, name) })
-	pulled := rate(t, what+" pulled", benchRounds, pull(sync.ThereConfig{}))
-	plain := rate(t, what+" plain", 1, pull(plainly))
-	return []benchLine{
-		{name: "first sync of " + what + ", a node pulls, against the same bytes through zstd into bbolt", unit: "/s", ours: pulled, base: bare, wanted: firstSync},
-		{name: "first sync of " + what + ", a node pulls, against our plain protocol", unit: "/s", ours: pulled, base: plain},
+	bare := peertest.Rate(t, what+" bare", benchRounds, func() int { return s.bare(t, name) })
+	pulled := peertest.Rate(t, what+" pulled", benchRounds, pull(replicate.RemoteConfig{}))
+	plain := peertest.Rate(t, what+" plain", 1, pull(plainly))
+	return []peertest.Line{
+		{Name: "first sync of " + what + ", a node pulls, against the same bytes through zstd into bbolt", Unit: "/s", Ours: pulled, Base: bare, Wanted: firstSync},
+		{Name: "first sync of " + what + ", a node pulls, against our plain protocol", Unit: "/s", Ours: pulled, Base: plain},
 	}
 }
 

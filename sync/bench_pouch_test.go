@@ -6,7 +6,8 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
-	"doorward/sync"
+	"doorward/sync/peertest"
+	"doorward/sync/replicate"
 )
 
 const (
@@ -16,11 +17,11 @@ const (
 
 // benchPouch has real PouchDB pull 10,000 documents, at its default batch of 100, from here and from a pouchdb-server that has the same;
 // then 100,000 people onto its disk, against a node of ours, which keeps them too; and kivik copy some people to a second store.
-func benchPouch(t *testing.T) []benchLine {
+func benchPouch(t *testing.T) []peertest.Line {
 	a := newSite(t)
 	a.likePeople(benchFew)
 	server := pouchServer(t) + "/notes"
-	if run := replicate(t, a.here(), elsewhere(t, server)); run.Failures > 0 || run.Written != benchFew {
+	if run := copyAll(t, a.here(), elsewhere(t, server)); run.Failures > 0 || run.Written != benchFew {
 		t.Fatalf("pouchdb-server took %+v", run)
 	}
 	church := a.congregation(benchMany)
@@ -31,13 +32,13 @@ func benchPouch(t *testing.T) []benchLine {
 		ours, theirs = max(ours, a.pulls(a.url+"/notes", "memory")), max(theirs, anybody.pulls(server, "memory"))
 	}
 	people := a.pulls(a.url+"/"+church, "kept")
-	node := rate(t, "people pulled", benchRounds, func() int {
-		return replicate(t, a.thereIs(church, sync.ThereConfig{}), a.inRealm().hereIs(church)).Written
+	node := peertest.Rate(t, "people pulled", benchRounds, func() int {
+		return copyAll(t, a.thereIs(church, replicate.RemoteConfig{}), a.inRealm().hereIs(church)).Written
 	})
-	return []benchLine{
-		{name: "first sync of people, a node pulls 100,000, against kivik copying 2,000 to a second store", unit: "/s", ours: node, base: kivikCopies(t), wanted: bound{ratio: 20}},
-		{name: "PouchDB pulls 10,000 documents, 100 at a time, against from pouchdb-server", unit: "/s", ours: ours, base: theirs, wanted: bound{ratio: 1}},
-		{name: "first sync of 100,000 people, a node pulls, against PouchDB", unit: "/s", ours: node, base: people},
+	return []peertest.Line{
+		{Name: "first sync of people, a node pulls 100,000, against kivik copying 2,000 to a second store", Unit: "/s", Ours: node, Base: kivikCopies(t), Wanted: peertest.Bound{Ratio: 20}},
+		{Name: "PouchDB pulls 10,000 documents, 100 at a time, against from pouchdb-server", Unit: "/s", Ours: ours, Base: theirs, Wanted: peertest.Bound{Ratio: 1}},
+		{Name: "first sync of 100,000 people, a node pulls, against PouchDB", Unit: "/s", Ours: node, Base: people},
 	}
 }
 
@@ -46,7 +47,7 @@ func kivikCopies(t *testing.T) float64 {
 	to := newSite(t)
 	from := to.inRealm()
 	church := from.congregation(benchFewest)
-	replicate(t, from.thereIs("reference", sync.ThereConfig{}), to.hereIs("reference"))
+	copyAll(t, from.thereIs("reference", replicate.RemoteConfig{}), to.hereIs("reference"))
 	scope, _ := record.ParseScope(church)
 	_, code, _, err := to.store.Enrol(kv.Operator(), kv.Enrolment{Name: "copy", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{scope.ID}}})
 	to.no(err)
@@ -54,7 +55,7 @@ func kivikCopies(t *testing.T) float64 {
 	c, err := to.store.Exchange(code, kv.Joiner{Node: from.store.Node(), Secret: kv.HashSecret(secret)})
 	to.no(err)
 	to.auth = [2]string{c.Key, secret}
-	return rate(t, "people copied by kivik", 1, func() int { return from.copied(to, church) })
+	return peertest.Rate(t, "people copied by kivik", 1, func() int { return from.copied(to, church) })
 }
 
 // pulls runs PouchDB pulling a database into memory or onto the disk ("kept"), and answers how many documents a second it took.

@@ -6,6 +6,8 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/sync/input"
+	"doorward/sync/line"
 )
 
 // bulkDocs stores documents, each on its own. Whether they are new edits stands behind them in what most clients send, so they are
@@ -41,7 +43,7 @@ func bulkDocs(c *call) error {
 
 // bulk is a request of _bulk_docs.
 type bulk struct {
-	docs       []*incoming
+	docs       []*line.Parsed
 	replicated bool
 	out        *stream
 	lines      int
@@ -52,13 +54,13 @@ func (c *call) readBatch() (*bulk, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.values.from = &shallow{from: c.values.from}
+	c.values.From = &input.DepthLimit{From: c.values.From}
 	b, given := &bulk{}, false
-	err = eachMember(dec, func(name string) error {
+	err = input.EachMember(dec, func(name string) error {
 		switch name {
 		case "docs":
 			given = true
-			return eachItem(dec, func() error {
+			return input.EachItem(dec, func() error {
 				d, err := c.readDocument(dec)
 				b.docs = append(b.docs, d)
 				return err
@@ -66,12 +68,12 @@ func (c *call) readBatch() (*bulk, error) {
 		case "new_edits":
 			t, err := dec.ReadToken()
 			b.replicated = err == nil && t.Kind() == 'f'
-			return badBody(err)
+			return input.Wrap(err)
 		}
-		return badBody(dec.SkipValue())
+		return input.Wrap(dec.SkipValue())
 	})
 	if err == nil && !given {
-		err = errShape
+		err = input.ErrShape
 	}
 	return b, err
 }
@@ -79,10 +81,10 @@ func (c *call) readBatch() (*bulk, error) {
 // malformed answers what is wrong with the first document that is malformed.
 func (b *bulk) malformed() error {
 	for _, d := range b.docs {
-		if d.id == "" && !b.replicated {
-			d.id = newID()
+		if d.Id == "" && !b.replicated {
+			d.Id = newID()
 		}
-		if err := d.malformed(b.replicated); err != nil {
+		if err := d.Malformed(b.replicated); err != nil {
 			return err
 		}
 	}
@@ -96,14 +98,14 @@ type outcome struct {
 }
 
 // store stores some of a batch's documents and answers what became of each.
-func (b *bulk) store(c *call, docs []*incoming) ([]outcome, error) {
+func (b *bulk) store(c *call, docs []*line.Parsed) ([]outcome, error) {
 	results := make([]outcome, len(docs))
 	writes, places := make([]kv.DocWrite, 0, len(docs)), make([]int, 0, len(docs))
 	for i, d := range docs {
-		if d.id == "" && !b.replicated {
-			d.id = newID()
+		if d.Id == "" && !b.replicated {
+			d.Id = newID()
 		}
-		if d.isLocal() {
+		if d.IsLocal() {
 			results[i] = c.storeLocal(d)
 			continue
 		}
@@ -121,7 +123,7 @@ func (b *bulk) store(c *call, docs []*incoming) ([]outcome, error) {
 }
 
 // line writes what became of one document. Of what was replicated only what was not taken is told.
-func (b *bulk) line(c *call, d *incoming, r outcome) {
+func (b *bulk) line(c *call, d *line.Parsed, r outcome) {
 	s := b.out
 	if r.Err == nil {
 		c.server.metrics.received.Inc()
@@ -134,9 +136,9 @@ func (b *bulk) line(c *call, d *incoming, r outcome) {
 	}
 	if r.Err == nil {
 		s.text(`{"ok":true,"id":`)
-		s.quoted(d.id)
+		s.quoted(d.Id)
 		s.text(`,"rev":`)
-		if d.isLocal() {
+		if d.IsLocal() {
 			s.quoted(r.local)
 		} else {
 			s.revision(r.Revision)
@@ -147,10 +149,10 @@ func (b *bulk) line(c *call, d *incoming, r outcome) {
 	c.server.metrics.refuse(r.Err)
 	p := refuse(r.Err, b.replicated)
 	s.text(`{"id":`)
-	s.quoted(d.id)
-	if d.rev != (record.Revision{}) && !errors.Is(r.Err, kv.ErrConflict) {
+	s.quoted(d.Id)
+	if d.Rev != (record.Revision{}) && !errors.Is(r.Err, kv.ErrConflict) {
 		s.text(`,"rev":`)
-		s.revision(d.rev)
+		s.revision(d.Rev)
 	}
 	s.text(`,"error":`)
 	s.quoted(p.Error)

@@ -6,6 +6,8 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/sync/input"
+	"doorward/sync/line"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -53,22 +55,22 @@ func (c *call) wanted(q *query) (items []wanted, err error) {
 		return nil, err
 	}
 	given := false
-	err = eachMember(dec, func(name string) error {
+	err = input.EachMember(dec, func(name string) error {
 		if name != "docs" {
 			return q.take(dec, name)
 		}
 		given = true
-		return eachItem(dec, func() error {
+		return input.EachItem(dec, func() error {
 			item, err := readWanted(dec)
 			if err == nil && len(items) == maxWanted {
-				err = errTooLarge
+				err = input.ErrTooLarge
 			}
 			items = append(items, item)
 			return err
 		})
 	})
 	if err == nil && !given {
-		err = errShape
+		err = input.ErrShape
 	}
 	return items, err
 }
@@ -76,12 +78,12 @@ func (c *call) wanted(q *query) (items []wanted, err error) {
 // readWanted reads the item that comes next. Of one that names nothing there is nothing, and the items around it are answered.
 func readWanted(dec *jsontext.Decoder) (item wanted, err error) {
 	if dec.PeekKind() != '{' {
-		return item, badBody(dec.SkipValue())
+		return item, input.Wrap(dec.SkipValue())
 	}
-	err = eachMember(dec, func(name string) error {
+	err = input.EachMember(dec, func(name string) error {
 		v, err := dec.ReadValue()
 		if err != nil {
-			return badBody(err)
+			return input.Wrap(err)
 		}
 		switch name {
 		case "id":
@@ -93,7 +95,7 @@ func readWanted(dec *jsontext.Decoder) (item wanted, err error) {
 		case "atts_since":
 			var list []string
 			if json.Unmarshal(v, &list) == nil { // else it wants all attachments
-				item.since = parseRevisions(list)
+				item.since = line.ParseRevisions(list)
 			}
 		}
 		return nil
@@ -165,10 +167,10 @@ func (w *wanted) fault() error {
 	case w.id == nil:
 		return kv.ErrDocumentID
 	case w.broken:
-		return errRevision
+		return line.ErrRevision
 	case w.rev != nil:
 		if _, ok := record.ParseFreeRevision(*w.rev); !ok {
-			return errRevision
+			return line.ErrRevision
 		}
 	}
 	return errMissing

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/sync/dial"
+	"doorward/sync/input"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-json-experiment/json"
@@ -23,8 +25,8 @@ type call struct {
 	session string // the key of the session, where the caller is known by a cookie
 	query   url.Values
 	db      *kv.Database
-	values  *bounded // what the body's decoder may keep; nil before there is one
-	began   bool     // an answer has begun: what comes now can only be broken off
+	values  *input.Values // what the body's decoder may keep; nil before there is one
+	began   bool          // an answer has begun: what comes now can only be broken off
 }
 
 // patience is how long a request may make no progress.
@@ -38,8 +40,8 @@ func (s *Server) endpoint(rt route) http.Handler {
 			named.Route("/sync" + rt.path)
 		}
 		c.hold()
-		if r.Header.Get(fastHeader) != "" {
-			w.Header().Set(nodeHeader, s.config.Store.Node())
+		if r.Header.Get(dial.HeaderFeed) != "" {
+			w.Header().Set(dial.HeaderNode, s.config.Store.Node())
 		}
 		if r.Method == http.MethodOptions {
 			w.WriteHeader(http.StatusNoContent) // what may be called across origins has been said before

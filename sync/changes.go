@@ -8,6 +8,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/sync/mango"
 )
 
 // feed is a request of _changes while it is answered.
@@ -21,8 +22,8 @@ type feed struct {
 	descending bool
 	docs       bool
 	show       show
-	ids        []string // nil: all documents
-	selector   selector // nil: all documents
+	ids        []string       // nil: all documents
+	selector   mango.Selector // nil: all documents
 	heartbeat  time.Duration
 	timeout    time.Duration
 	epoch      string // behind a sequence: "-" and the epoch
@@ -168,7 +169,7 @@ func (f *feed) read() (pending int, err error) {
 
 // change writes one change, unless the filter does not want it.
 func (f *feed) change(c *kv.DocChange) error {
-	if f.selector != nil && !c.Removed && !f.selector.matches(c) { // what has left can be nothing that a client has
+	if f.selector != nil && !c.Removed && !f.selector.Matches(c) { // what has left can be nothing that a client has
 		return nil
 	}
 	if f.rows > 0 && f.kind != continuous {

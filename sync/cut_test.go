@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"doorward/kv"
-	"doorward/sync"
+	"doorward/sync/dial"
+	"doorward/sync/peertest"
+	"doorward/sync/replicate"
 )
 
 // scissors break off the nth exchange and let all others pass.
@@ -55,14 +57,9 @@ func (s *scissors) RoundTrip(r *http.Request) (*http.Response, error) {
 	if s.how == answerLost || err != nil {
 		return nil, errScissors
 	}
-	resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(string(all[:len(all)/2])), broken{}))
+	resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(string(all[:len(all)/2])), peertest.Broken{}))
 	return resp, nil
 }
-
-// broken is a reader that breaks off.
-type broken struct{}
-
-func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // renew makes the site's database anew.
 func (s *site) renew() {
@@ -91,16 +88,16 @@ func TestAReplicationGoesOnAfterAnyCut(t *testing.T) {
 					for n := int64(1); ; n++ {
 						b.renew()
 						s := &scissors{at: n, how: how}
-						over := sync.ThereConfig{Plain: !fast, LinkConfig: sync.LinkConfig{Client: &http.Client{Transport: s}}}
-						job := sync.Job{Source: a.here(), Target: b.there(over), Tries: 1}
+						over := replicate.RemoteConfig{Plain: !fast, Config: dial.Config{Client: &http.Client{Transport: s}}}
+						job := replicate.Job{Source: a.here(), Target: b.there(over), Tries: 1}
 						if !push {
 							job.Source, job.Target = a.there(over), b.here()
 						}
-						first, err := sync.Replicate(t.Context(), job)
+						first, err := replicate.Run(t.Context(), job)
 						if err == nil && s.made.Load() < n {
 							break // nothing is left to break
 						}
-						second, err2 := sync.Replicate(t.Context(), job)
+						second, err2 := replicate.Run(t.Context(), job)
 						if err2 != nil {
 							t.Fatalf("after cut %d (%v): %v", n, err, err2)
 						}
@@ -127,8 +124,8 @@ func TestAReplicationHealsByItself(t *testing.T) {
 			a.fill(100)
 			for n := int64(1); n < 8; n++ {
 				b.renew()
-				over := sync.ThereConfig{Plain: true, LinkConfig: sync.LinkConfig{Client: &http.Client{Transport: &scissors{at: n, how: how}}}}
-				replicate(t, a.here(), b.there(over))
+				over := replicate.RemoteConfig{Plain: true, Config: dial.Config{Client: &http.Client{Transport: &scissors{at: n, how: how}}}}
+				copyAll(t, a.here(), b.there(over))
 				wantSame(t, a, b)
 			}
 		})
@@ -141,7 +138,7 @@ func TestAReplicationGoesOnAfterItWasEnded(t *testing.T) {
 		read, runs := 0, 0
 		for ; ; runs++ {
 			ctx, end := context.WithCancel(t.Context())
-			out, err := sync.Replicate(ctx, sync.Job{Source: source, Target: target, Note: 1, On: sync.Hooks{Progress: func(sync.Outcome) { end() }}})
+			out, err := replicate.Run(ctx, replicate.Job{Source: source, Target: target, Note: 1, On: replicate.Hooks{Progress: func(replicate.Outcome) { end() }}})
 			end()
 			read += out.History[0].Read
 			if err == nil {
@@ -161,13 +158,13 @@ func TestAReplicationGoesOnAfterItWasEnded(t *testing.T) {
 func TestWhatThePeerHasIsAskedFor(t *testing.T) {
 	eachWay(t, 30, func(t *testing.T, a, b *site, ends ends) {
 		source, target := ends(a, b)
-		replicate(t, source, target)
+		copyAll(t, source, target)
 		b.renew() // an older backup, as it were
 		source, target = ends(a, b)
-		replicate(t, source, target)
+		copyAll(t, source, target)
 		wantSame(t, a, b)
 		source, target = ends(b, a) // and back: nothing is new there
-		if back := replicate(t, source, target); back.Checked != 35 || back.Read != 0 {
+		if back := copyAll(t, source, target); back.Checked != 35 || back.Read != 0 {
 			t.Errorf("the way back = %+v, want 35 looked at and none copied", back)
 		}
 	})
@@ -180,7 +177,7 @@ func TestALiveReplicationBringsAChangeAtOnce(t *testing.T) {
 		ended := make(chan error, 1)
 		reached := make(chan struct{}, 100)
 		go func() {
-			_, err := sync.Replicate(ctx, sync.Job{Source: source, Target: target, Live: true, On: sync.Hooks{Progress: func(sync.Outcome) { reached <- struct{}{} }}})
+			_, err := replicate.Run(ctx, replicate.Job{Source: source, Target: target, Live: true, On: replicate.Hooks{Progress: func(replicate.Outcome) { reached <- struct{}{} }}})
 			ended <- err
 		}()
 		<-reached

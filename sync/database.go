@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/sync/dial"
+	"doorward/sync/input"
 )
 
 func createDatabase(c *call) error {
@@ -52,13 +54,13 @@ func showDatabase(c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.request.Header.Get(fastHeader) != "" {
+	if c.request.Header.Get(dial.HeaderFeed) != "" {
 		h, store := c.Header(), c.server.config.Store
-		h.Set(fastHeader, fastVersion)
-		h.Set(realmHeader, store.Realm())
-		h.Set(epochHeader, store.Epoch())
+		h.Set(dial.HeaderFeed, dial.FeedVersion)
+		h.Set(dial.HeaderRealm, store.Realm())
+		h.Set(dial.HeaderEpoch, store.Epoch())
 		if codes, err := store.CodeKey(c.caller); err == nil && info.Name == "records" {
-			h.Set(codesHeader, hex.EncodeToString(codes))
+			h.Set(dial.HeaderCodeKey, hex.EncodeToString(codes))
 		}
 	}
 	return c.reply(http.StatusOK, struct {
@@ -103,7 +105,7 @@ func setRevsLimit(c *call) error {
 	}
 	v, err := dec.ReadValue()
 	if err != nil {
-		return badBody(err)
+		return input.Wrap(err)
 	}
 	if string(v) != strconv.Itoa(kv.RevsLimit) {
 		return &kv.Forbidden{CurrentScopes: []string{}, Reason: fmt.Sprintf("the limit is always %d", kv.RevsLimit)}

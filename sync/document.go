@@ -7,6 +7,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/sync/line"
 )
 
 func getDocument(c *call) error {
@@ -78,9 +79,9 @@ func (c *call) openRevs(id string, q *query, w show) error {
 	ask, names := kv.Ask{Leaves: true, Latest: q.flag("latest")}, []string(nil)
 	if text, _ := q.text("open_revs"); text != "all" {
 		names = q.list("open_revs")
-		ask.Leaves, ask.Revisions = false, parseRevisions(names)
+		ask.Leaves, ask.Revisions = false, line.ParseRevisions(names)
 		if q.err != nil || len(ask.Revisions) < len(names) {
-			return errRevision
+			return line.ErrRevision
 		}
 	}
 	if q.err != nil {

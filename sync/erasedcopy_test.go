@@ -8,7 +8,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-	"doorward/sync"
+	"doorward/sync/replicate"
 )
 
 // TestAFileTellsWhatWasErased: a store that a file fills cannot tell whom that is about, so it has to be written anew in any case; once
@@ -67,7 +67,7 @@ func TestAFileTellsWhatWasErased(t *testing.T) {
 // carried brings all records of a store to another by a file.
 func carried(t testing.TB, from, to *kv.Store) {
 	t.Helper()
-	source, err := sync.OpenHere(from, kv.Operator(), "records")
+	source, err := replicate.OpenLocal(from, kv.Operator(), "records")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,23 +76,23 @@ func carried(t testing.TB, from, to *kv.Store) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	target, err := sync.CreateFile(&text, says.Head)
+	target, err := replicate.CreateFile(&text, says.Head)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := sync.Replicate(t.Context(), sync.Job{Source: source, Target: target})
+	out, err := replicate.Run(t.Context(), replicate.Job{Source: source, Target: target})
 	if err = errors.Join(err, target.Finish(out)); err != nil {
 		t.Fatal(err)
 	}
-	file, err := sync.OpenFile(&text)
+	file, err := replicate.OpenFile(&text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	into, err := sync.OpenHere(to, kv.Operator(), "records")
+	into, err := replicate.OpenLocal(to, kv.Operator(), "records")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err = sync.Replicate(t.Context(), sync.Job{Source: file, Target: into}); err != nil || len(out.Denied) > 0 {
+	if out, err = replicate.Run(t.Context(), replicate.Job{Source: file, Target: into}); err != nil || len(out.Denied) > 0 {
 		t.Fatalf("from the file: %+v, %v", out, err)
 	}
 }

@@ -2,61 +2,15 @@ package sync
 
 import (
 	"cmp"
-	"context"
-	"encoding/hex"
-	"errors"
 	"net/http"
-	"slices"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/sync/handshake"
+	"doorward/sync/input"
 )
 
-// erasure is a record that was erased, by the keyed hash of its id.
-type erasure struct {
-	Kind  string              `json:"kind"`
-	Hash  string              `json:"hash"`
-	First map[string][]string `json:"first,omitempty"` // of a ticket, by the kind of a part: its first revisions without names
-}
-
-func erasureOf(e kv.Erasure) erasure {
-	told := erasure{Kind: e.Kind.Name, Hash: hex.EncodeToString(e.Hash[:])}
-	for k, revs := range e.First {
-		if told.First == nil {
-			told.First = map[string][]string{}
-		}
-		for _, rev := range revs {
-			told.First[k.Name] = append(told.First[k.Name], rev.String())
-		}
-	}
-	return told
-}
-
-// parse reads what a centre tells; ok is false for what tells of no erasure. A kind of a later version is nil: nothing of it is here.
-func (told *erasure) parse() (e kv.Erasure, ok bool) {
-	hash, err := hex.DecodeString(told.Hash)
-	if copy(e.Hash[:], hash) != len(hash) || err != nil {
-		return e, false
-	}
-	e.Kind, _ = record.ByName(told.Kind)
-	e.First = map[*record.Kind][]record.Revision{}
-	for name, texts := range told.First {
-		k, known := record.ByName(name)
-		for _, text := range texts {
-			rev, ok := record.ParseRevision(text)
-			if !ok {
-				return e, false
-			}
-			if known {
-				e.First[k] = append(e.First[k], rev)
-			}
-		}
-	}
-	return e, true
-}
-
 // tellErasures tells what was erased since a place: also one that is revoked shall lose it.
-func tellErasures(c *call, g *greeting, after string) error {
+func tellErasures(c *call, g *handshake.Greeting, after string) error {
 	store := c.server.config.Store
 	since, err := store.Since(cmp.Or(after, "0"))
 	if err != nil {
@@ -67,7 +21,7 @@ func tellErasures(c *call, g *greeting, after string) error {
 		return err
 	}
 	for _, e := range all {
-		g.Erasures = append(g.Erasures, erasureOf(e))
+		g.Erasures = append(g.Erasures, handshake.NewErasure(e))
 	}
 	if g.Erased = after; upto != since {
 		g.Erased = store.SeqText(upto)
@@ -75,49 +29,20 @@ func tellErasures(c *call, g *greeting, after string) error {
 	return nil
 }
 
-// takeErasures erases here what was erased at the centre.
-func (x *visit) takeErasures() error {
-	var all []kv.Erasure
-	for i := range x.greeting.Erasures {
-		e, ok := x.greeting.Erasures[i].parse()
-		if !ok {
-			return errCut
-		}
-		all = append(all, e)
-	}
-	if err := x.config.Store.TakeErasures(kv.Operator(), all); err != nil {
-		return err
-	}
-	if x.greeting.Erased == x.upstream.Erased {
-		return nil
-	}
-	x.upstream.Erased = x.greeting.Erased
-	return x.config.Store.NoteUpstream(x.upstream)
-}
-
-// known is what a laptop tells a centre that was restored of what was erased: POST /sync/_erased, with its key of class node.
-type known struct {
-	Erasures []erasure `json:"erasures,omitempty"`
-	Brought  bool      `json:"brought,omitzero"` // the laptop has brought all that it has: they can be carried out
-}
-
-// toldAtOnce is how many erasures one request tells of.
-const toldAtOnce = 2000
-
 // recallErasures erases again what a laptop knows was erased.
 func recallErasures(c *call) error {
 	if c.caller.Node() == "" {
 		return errNode
 	}
-	var in known
+	var in handshake.ErasureReport
 	if err := c.readSmall(&in); err != nil {
 		return err
 	}
 	var all []kv.Erasure
 	for i := range in.Erasures {
-		e, ok := in.Erasures[i].parse()
+		e, ok := in.Erasures[i].Parse()
 		if !ok {
-			return errShape
+			return input.ErrShape
 		}
 		all = append(all, e)
 	}
@@ -125,31 +50,4 @@ func recallErasures(c *call) error {
 		return err
 	}
 	return c.reply(http.StatusOK, ok)
-}
-
-// tellErased tells a centre of another epoch than before what was erased, before it is brought or asked for anything: it may have been
-// restored to a backup from before that. One that was not, or is of a version that does not ask, has its own list. What tells it
-// afterwards that all was brought is brought; nil where it need not be told.
-func (x *visit) tellErased(ctx context.Context) (brought func() error, err error) {
-	all, err := x.config.Store.KnownErasures(kv.Operator())
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	for some := range slices.Chunk(all, toldAtOnce) {
-		var out known
-		for _, e := range some {
-			out.Erasures = append(out.Erasures, erasureOf(e))
-		}
-		err := x.ask(ctx, question{method: http.MethodPost, path: "_erased", body: out}, nil)
-		var no *refusal
-		if errors.As(err, &no) && !transient(err) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return func() error {
-		return x.ask(ctx, question{method: http.MethodPost, path: "_erased", body: known{Brought: true}}, nil)
-	}, nil
 }

@@ -4,13 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"strconv"
 	"time"
 
 	"doorward/kv"
+	"doorward/sync/dial"
+	"doorward/sync/input"
+	"doorward/sync/line"
+	"doorward/sync/mango"
+	"doorward/sync/replicate"
 )
 
 // What this room refuses by itself.
@@ -31,23 +35,6 @@ var (
 	errGone       = errors.New("the client went away")
 )
 
-// What can be wrong with a body.
-var (
-	errJSON     = errors.New("the body is not JSON as it is wanted")
-	errShape    = fmt.Errorf("%w: of another shape", errJSON)
-	errTooLarge = errors.New("the request is too large")
-	errRatio    = errors.New("the request is compressed too much")
-	errBroken   = errors.New("the request could not be read")
-)
-
-// What can be wrong with a document.
-var (
-	errRevision   = errors.New("not a revision")
-	errStub       = errors.New("a stub of an attachment that is not there")
-	errMember     = errors.New("a member that begins with an underscore")
-	errNoRevision = errors.New("new_edits is false and no revision is given")
-)
-
 // problem is an error's answer.
 type problem struct {
 	status int
@@ -64,7 +51,7 @@ var answers = []struct {
 	{kv.ErrCode, problem{403, "forbidden", "The code is wrong, was used before, or is older than a day."}},
 	{kv.ErrEnrolled, problem{412, "enrolled", "Another store is known by this laptop's name. Revoke it first."}},
 	{kv.ErrOtherRealm, problem{409, "conflict", "The store holds records of another congregation."}},
-	{ErrRealm, problem{403, "forbidden", "The store belongs to another congregation."}},
+	{replicate.ErrRealm, problem{403, "forbidden", "The store belongs to another congregation."}},
 	{errNode, problem{403, "forbidden", "The key is not that laptop's."}},
 	{kv.ErrBadLogin, problem{401, "unauthorized", "Name or password is incorrect."}},
 	{errAnonymous, problem{401, "unauthorized", "Authentication required."}},
@@ -75,37 +62,37 @@ var answers = []struct {
 	{kv.ErrNotFound, problem{404, "not_found", "missing"}},
 	{errExists, problem{412, "file_exists", "The database could not be created, the file already exists."}},
 	{kv.ErrConflict, problem{409, "conflict", ""}},
-	{errStub, problem{412, "missing_stub", ""}},
+	{line.ErrStub, problem{412, "missing_stub", ""}},
 	{kv.ErrNoBlob, problem{412, "missing_stub", ""}},
-	{errLength, problem{400, "bad_request", ""}},
+	{line.ErrLength, problem{400, "bad_request", ""}},
 	{errDigest, problem{400, "content_md5_mismatch", "An attachment is not what its digest says."}},
 	{errLocalParts, problem{400, "bad_request", "_local documents do not accept attachments."}},
-	{errNoRevision, problem{400, "doc_validation", "If new_edits is false, a well-formed _rev must be included in the document."}},
+	{line.ErrNoRevision, problem{400, "doc_validation", "If new_edits is false, a well-formed _rev must be included in the document."}},
 	{kv.ErrDocumentID, problem{400, "illegal_docid", ""}},
 	{kv.ErrDatabaseName, problem{400, "illegal_database_name", "Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter."}},
 	{kv.ErrSequence, problem{400, "bad_request", "Malformed sequence supplied in 'since' parameter."}},
 	{kv.ErrSession, problem{400, "bad_request", "The session is none that a laptop would tell."}},
-	{errShape, problem{400, "bad_request", "The body is JSON, but not of the shape that is wanted here."}},
-	{errJSON, problem{400, "bad_request", "invalid UTF-8 JSON"}},
-	{errUnmarked, problem{400, "bad_request", "Too many lines without a mark."}},
+	{input.ErrShape, problem{400, "bad_request", "The body is JSON, but not of the shape that is wanted here."}},
+	{input.ErrJSON, problem{400, "bad_request", "invalid UTF-8 JSON"}},
+	{line.ErrUnmarked, problem{400, "bad_request", "Too many lines without a mark."}},
 	{errPath, problem{400, "bad_request", "The path could not be read."}},
 	{errQuery, problem{400, "query_parse_error", "A parameter could not be read."}},
-	{errSelector, problem{400, "query_parse_error", "A parameter could not be read."}},
-	{errNoSelector, problem{400, "bad_request", "Selector error: expected a JSON object"}},
+	{mango.ErrSelector, problem{400, "query_parse_error", "A parameter could not be read."}},
+	{mango.ErrNoSelector, problem{400, "bad_request", "Selector error: expected a JSON object"}},
 	{errView, problem{400, "bad_request", "`view` filter parameter is not provided."}},
-	{errRevision, problem{400, "bad_request", "Invalid rev format"}},
+	{line.ErrRevision, problem{400, "bad_request", "Invalid rev format"}},
 	{kv.ErrRevision, problem{400, "bad_request", ""}},
-	{errBroken, problem{400, "bad_request", "The request's body could not be read."}},
-	{errRatio, problem{413, "too_large", "The request's body is compressed more than a hundredfold."}},
-	{errTooLarge, problem{413, "too_large", ""}},
+	{input.ErrBroken, problem{400, "bad_request", "The request's body could not be read."}},
+	{input.ErrRatio, problem{413, "too_large", "The request's body is compressed more than a hundredfold."}},
+	{input.ErrTooLarge, problem{413, "too_large", ""}},
 	{kv.ErrTooLarge, problem{413, "document_too_large", ""}},
 	{errMedia, problem{415, "bad_content_type", "Content-Type must be application/json"}},
 	{errOrder, problem{400, "bad_request", "source and target must be given, each a database's name or an address"}},
-	{ErrURL, problem{400, "bad_request", "An address cannot be a database's."}},
-	{errNotDialed, problem{403, "forbidden", "The address is not a public one: a server replicates with no other."}},
+	{dial.ErrURL, problem{400, "bad_request", "An address cannot be a database's."}},
+	{dial.ErrNotDialed, problem{403, "forbidden", "The address is not a public one: a server replicates with no other."}},
 	{errPlain, problem{403, "forbidden", "The address is not https: a server replicates over nothing else."}},
-	{errRedirect, problem{502, "replication_failed", "The peer redirects to another address."}},
-	{errCut, problem{502, "replication_failed", "The peer could not be reached, or broke off."}},
+	{dial.ErrRedirect, problem{502, "replication_failed", "The peer redirects to another address."}},
+	{dial.ErrCut, problem{502, "replication_failed", "The peer could not be reached, or broke off."}},
 	{errClosing, problem{503, "service_unavailable", "The server is shutting down."}},
 	{errMethod, problem{405, "method_not_allowed", "The path does not know the method."}},
 	{kv.ErrStopped, problem{503, "service_unavailable", "The store has stopped taking writes."}},
@@ -117,18 +104,18 @@ var answers = []struct {
 func explain(err error) problem {
 	var forbidden *kv.Forbidden
 	var slow interface{ RetryAfter() time.Duration }
-	var peer *refusal
-	var wrong *LineError
+	var peer *dial.Refusal
+	var wrong *line.Error
 	var more *kv.HoldsMore
-	var member badMember
+	var member line.BadMember
 	switch {
 	case errors.As(err, &member):
-		return problem{400, "doc_validation", "Bad special document member: " + member.shown()}
+		return problem{400, "doc_validation", "Bad special document member: " + member.Shown()}
 	case errors.As(err, &more):
 		return problem{422, "holds_more", more.Error()}
 	case errors.As(err, &wrong):
 		return problem{400, "bad_request", wrong.Error()}
-	case errors.As(err, &peer) && peer.status == http.StatusNotFound:
+	case errors.As(err, &peer) && peer.Status == http.StatusNotFound:
 		return problem{404, "db_not_found", "A database of the order does not exist at its server."}
 	case errors.As(err, &peer):
 		return problem{502, "replication_failed", peer.Error()}
@@ -139,12 +126,12 @@ func explain(err error) problem {
 	}
 	for _, a := range answers {
 		if errors.Is(err, a.err) {
-			a.problem.Reason = cmp.Or(a.problem.Reason, Reason(a.err))
+			a.problem.Reason = cmp.Or(a.problem.Reason, replicate.Reason(a.err))
 			return a.problem
 		}
 	}
 	if errors.Is(err, kv.ErrDocument) {
-		return problem{400, "bad_request", Reason(err)}
+		return problem{400, "bad_request", replicate.Reason(err)}
 	}
 	return problem{500, "internal_server_error", "Something went wrong on our side."}
 }

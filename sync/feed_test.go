@@ -150,7 +150,7 @@ func (s *site) opened(ctx context.Context, query string) *bufio.Reader {
 	return bufio.NewReader(resp.Body)
 }
 
-func line(t testing.TB, r *bufio.Reader) string {
+func nextLine(t testing.TB, r *bufio.Reader) string {
 	t.Helper()
 	text, err := r.ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -164,23 +164,23 @@ func TestALongPoll(t *testing.T) {
 	s := newSite(t)
 	s.put("a", `{}`)
 	feed := s.opened(t.Context(), "?feed=longpoll&since=now&heartbeat=100")
-	if got := line(t, feed); got != `{"results":[` {
+	if got := nextLine(t, feed); got != `{"results":[` {
 		t.Errorf("the first line = %s", got)
 	}
 	for range 2 {
-		if got := line(t, feed); got != "" {
+		if got := nextLine(t, feed); got != "" {
 			t.Errorf("a heartbeat = %q", got)
 		}
 	}
 	s.put("b", `{}`)
-	got := line(t, feed)
+	got := nextLine(t, feed)
 	for got == "" {
-		got = line(t, feed)
+		got = nextLine(t, feed)
 	}
 	if got != `{"seq":"2-E","id":"b","changes":[{"rev":"1-R"}]}` {
 		t.Errorf("the change = %s", got)
 	}
-	if got := line(t, feed); got != `],"last_seq":"2-E","pending":0}` {
+	if got := nextLine(t, feed); got != `],"last_seq":"2-E","pending":0}` {
 		t.Errorf("the last line = %s", got)
 	}
 	for query, want := range map[string]string{
@@ -201,11 +201,11 @@ func TestALongPollOfAFreeDatabaseEndsWithTheFirstChange(t *testing.T) {
 	s := newSite(t)
 	for i := range 100 {
 		feed := s.opened(t.Context(), "?feed=longpoll&since=now")
-		line(t, feed) // it waits
+		nextLine(t, feed) // it waits
 		s.put(fmt.Sprint("first", i), `{}`)
 		s.put(fmt.Sprint("second", i), `{}`)
-		line(t, feed)
-		if strings.HasPrefix(line(t, feed), "]") {
+		nextLine(t, feed)
+		if strings.HasPrefix(nextLine(t, feed), "]") {
 			return
 		}
 	}
@@ -217,12 +217,12 @@ func TestAContinuousFeed(t *testing.T) {
 	s := newSite(t)
 	s.put("a", `{}`)
 	feed := s.opened(t.Context(), "?feed=continuous&limit=2&heartbeat=1000")
-	if got := line(t, feed); got != `{"seq":"1-E","id":"a","changes":[{"rev":"1-R"}]}` {
+	if got := nextLine(t, feed); got != `{"seq":"1-E","id":"a","changes":[{"rev":"1-R"}]}` {
 		t.Errorf("the first change = %s", got)
 	}
 	s.put("b", `{}`)
 	for _, want := range []string{`{"seq":"2-E","id":"b","changes":[{"rev":"1-R"}]}`, `{"last_seq":"2-E","pending":0}`, ""} {
-		if got := line(t, feed); got != want {
+		if got := nextLine(t, feed); got != want {
 			t.Errorf("the next line = %s, want %s", got, want)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"doorward/sync"
+	"doorward/sync/replicate"
 )
 
 func TestAFileHoldsAllThatADatabaseHolds(t *testing.T) {
@@ -13,14 +13,14 @@ func TestAFileHoldsAllThatADatabaseHolds(t *testing.T) {
 	a, b := newSite(t), newSite(t)
 	a.fill(2100)
 	text := a.export(t)
-	source, err := sync.OpenFile(bytes.NewReader(text))
+	source, err := replicate.OpenFile(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if head := source.Head(); head.DB != "notes" || head.Realm != a.store.Realm() || head.Epoch != a.store.Epoch() {
 		t.Errorf("head = %+v, %v", head, err)
 	}
-	replicate(t, source, b.here())
+	copyAll(t, source, b.here())
 	wantSame(t, a, b)
 }
 
@@ -28,15 +28,15 @@ func TestAFileHoldsAllThatADatabaseHolds(t *testing.T) {
 func (s *site) export(t testing.TB) []byte {
 	t.Helper()
 	var text bytes.Buffer
-	says, err := s.there(sync.ThereConfig{}).Identify(t.Context())
+	says, err := s.there(replicate.RemoteConfig{}).Identify(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	target, err := sync.CreateFile(&text, says.Head)
+	target, err := replicate.CreateFile(&text, says.Head)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := sync.Replicate(t.Context(), sync.Job{Source: s.there(sync.ThereConfig{}), Target: target})
+	out, err := replicate.Run(t.Context(), replicate.Job{Source: s.there(replicate.RemoteConfig{}), Target: target})
 	if err == nil {
 		err = target.Finish(out)
 	}
@@ -54,15 +54,15 @@ func TestAFileThatIsCutIsNoticed(t *testing.T) {
 	kept := 0
 	for _, n := range []int{0, 1, len(text) / 3, len(text) / 2, len(text) - 1} {
 		b := newSite(t)
-		source, err := sync.OpenFile(bytes.NewReader(text[:n]))
+		source, err := replicate.OpenFile(bytes.NewReader(text[:n]))
 		if err != nil {
-			if n > 100 || !errors.Is(err, sync.ErrFile) {
+			if n > 100 || !errors.Is(err, replicate.ErrFile) {
 				t.Errorf("cut at %d: %v", n, err)
 			}
 			continue
 		}
-		out, err := sync.Replicate(t.Context(), sync.Job{Source: source, Target: b.here()})
-		if !errors.Is(err, sync.ErrFileCut) || out.OK {
+		out, err := replicate.Run(t.Context(), replicate.Job{Source: source, Target: b.here()})
+		if !errors.Is(err, replicate.ErrFileCut) || out.OK {
 			t.Errorf("cut at %d: %+v, %v", n, out, err)
 		}
 		if written := out.History[0].Written; written < kept || written != len(b.content()) && written != len(b.content())+1 {

@@ -10,7 +10,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-	"doorward/sync"
+	"doorward/sync/replicate"
 )
 
 // leaf is a document of _bulk_docs with a path of hashes, the newest first.
@@ -107,7 +107,7 @@ func TestAnyHashIsReplicated(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			a, b := filled(t), newSite(t)
 			source, target := way.ends(a, b)
-			if run := replicate(t, source, target); run.Failures != 0 || run.Written != 5 {
+			if run := copyAll(t, source, target); run.Failures != 0 || run.Written != 5 {
 				t.Errorf("run = %+v", run)
 			}
 			wantSame(t, a, b)
@@ -115,11 +115,11 @@ func TestAnyHashIsReplicated(t *testing.T) {
 	}
 	t.Run("in a file", func(t *testing.T) {
 		a, b := filled(t), newSite(t)
-		source, err := sync.OpenFile(bytes.NewReader(a.export(t)))
+		source, err := replicate.OpenFile(bytes.NewReader(a.export(t)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		replicate(t, source, b.here())
+		copyAll(t, source, b.here())
 		wantSame(t, a, b)
 	})
 }
@@ -189,13 +189,13 @@ func TestADocumentThatATargetFindsMalformedKeepsNoneBack(t *testing.T) {
 	}
 	lines := unpackedLines(t, a.export(t))
 	lines[7] = strings.Replace(lines[7], `"_id":"`, `"_id":"`+strings.Repeat("i", 8<<10), 1)
-	for name, config := range map[string]sync.ThereConfig{"plainly": plainly, "in lines": {}} {
+	for name, config := range map[string]replicate.RemoteConfig{"plainly": plainly, "in lines": {}} {
 		b := newSite(t)
-		source, err := sync.OpenFile(bytes.NewReader(packedLines(t, lines)))
+		source, err := replicate.OpenFile(bytes.NewReader(packedLines(t, lines)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := sync.Replicate(t.Context(), sync.Job{Source: source, Target: b.there(config), Tries: 1})
+		out, err := replicate.Run(t.Context(), replicate.Job{Source: source, Target: b.there(config), Tries: 1})
 		if err != nil || len(out.Denied) != 1 || out.Denied[0].Error != "forbidden" || len(out.Denied[0].ID) <= 8<<10 {
 			t.Errorf("%s: %d denied, %v, want the one", name, len(out.Denied), err)
 		}

@@ -1,233 +1,169 @@
 package sync
 
 import (
-	"bytes"
-	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
-	"time"
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/sync/dial"
+	"doorward/sync/handshake"
+	"doorward/sync/line"
+	"doorward/sync/replicate"
 )
 
-// warnOffset is how far the two clocks may be apart before the log says so.
-const warnOffset = 2 * time.Minute
+// errNode is a handshake of somebody who is no laptop of this centre, or not the one whose key it has.
+var errNode = errors.New("the key is not that laptop's")
 
-// handshake meets the centre: clocks are compared, a copy of this store is noticed, ids and keys are taken.
-func (x *visit) handshake(ctx context.Context) error {
-	for range 3 { // one that is told of its copy asks again, as another
-		offset, err := x.hello(ctx, false)
-		if err != nil {
-			return err
-		}
-		if err := x.compare(offset); err != nil {
-			return err
-		}
-		if !x.greeting.Clone {
-			if err := x.weigh(); err != nil {
-				return err
+// greet answers a handshake.
+func greet(c *call) error {
+	var in handshake.Hello
+	if err := c.readSmall(&in); err != nil {
+		return err
+	}
+	store := c.server.config.Store
+	switch {
+	case c.caller.Node() == "" || in.Node != c.caller.Node():
+		return errNode
+	case in.Realm != store.Realm():
+		return replicate.ErrRealm
+	}
+	g := handshake.Greeting{Version: c.server.config.Version, Node: store.Node(), Epoch: store.Epoch(), Feed: dial.FeedVersion}
+	var err error
+	if g.Clone, err = store.SeenSession(in.Node, in.Session, append([]string{in.Predecessor}, in.Before...)); err != nil {
+		return err
+	}
+	contact := kv.Contact{At: store.Now(), Backlog: max(0, in.Backlog), Oldest: in.Oldest, Offset: in.Offset, Version: shortened(in.Version), Wiped: in.Wiped, Events: in.Events}
+	if err := store.NoteContact(c.caller, contact); err != nil {
+		return err
+	}
+	if err := fill(c, &in, &g); err != nil {
+		return err
+	}
+	g.Now = store.Now()
+	return c.reply(http.StatusOK, g)
+}
+
+// shortened is a program's version as far as it is kept.
+func shortened(version string) string { return version[:min(len(version), 64)] }
+
+// fill says what the laptop may exchange, and gives it ids and keys.
+func fill(c *call, in *handshake.Hello, g *handshake.Greeting) error {
+	store := c.server.config.Store
+	e, err := store.Venue(c.caller)
+	if err != nil {
+		return err
+	}
+	g.Revoked, g.Wipe, g.Chosen = !e.Revoked.IsZero(), !e.Wipe.IsZero(), !e.TakesAll()
+	all, err := store.Exchanged(c.caller, c.server.config.OverAfter)
+	if err != nil {
+		return err
+	}
+	departed, err := store.Departed(c.caller, in.Events)
+	if err != nil {
+		return err
+	}
+	for _, x := range append(all, departed...) {
+		if x.Drop && !g.Revoked {
+			g.Drop = append(g.Drop, handshake.NewDrop(x, c.server.config.OverAfter))
+			if !handshake.StillExchanged(x, store.Now(), in.Events) {
+				continue
 			}
-			return x.take(ctx)
 		}
-		if err := x.config.Store.BeginEpoch("the centre has met another copy of this folder"); err != nil {
-			return err
+		if x.Push || !g.Revoked {
+			g.Databases = append(g.Databases, handshake.Database{Name: x.Name, Push: x.Push, Pull: x.Pull && !g.Revoked, Guest: x.Guest})
 		}
 	}
-	return errCut
-}
-
-// hello sends one handshake. offset is how far the centre's clock is ahead: its reading against the middle of the exchange.
-func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, err error) {
-	in, err := x.tell()
-	if err != nil {
-		return 0, err
+	if g.Clone {
+		return nil // it asks again, as another
 	}
-	in.Wiped = wiped
-	began := time.Now()
-	at := x.config.Store.Now()
-	x.greeting = greeting{}
-	if err := x.ask(ctx, question{method: http.MethodPost, path: "_hello", body: in}, &x.greeting); err != nil {
-		return 0, err
-	}
-	if !x.greeting.isOf(x.upstream.Node) {
-		return 0, errNoCentre
-	}
-	if err := x.config.Store.SessionMet(in.Session); err != nil {
-		return 0, err
-	}
-	x.metrics.meet(at, x.greeting.Behind)
-	return x.greeting.Now.Sub(at.Add(time.Since(began) / 2)), nil
-}
-
-// isOf tells the greeting of the centre that was joined from what somebody else answers in its place. A centre that was restored, or that
-// has moved, keeps its node, and says that its epoch is another.
-func (g *greeting) isOf(node string) bool {
-	return g.Node == node && g.Epoch != "" && !g.Now.IsZero()
-}
-
-// tell is what this store says of itself.
-func (x *visit) tell() (in hello, err error) {
-	s := x.config.Store
-	in = hello{Version: x.config.Version, Realm: s.Realm(), Node: s.Node(), Epoch: s.Epoch(), Wants: []string{}}
-	session, before, err := s.Session()
-	if err != nil {
-		return in, err
-	}
-	in.Session, in.Predecessor, in.Before = session, before[0], before[1:]
-	in.Epoch, in.Erased = s.Epoch(), x.upstream.Erased
-	if c := s.Clock(); !c.Measured.IsZero() {
-		ms := c.Offset.Milliseconds()
-		in.Offset = &ms
-	}
-	kinds, err := s.LeasesWanted(kv.Operator())
-	for _, k := range kinds {
-		in.Wants = append(in.Wants, k.Name)
-	}
-	if err != nil {
-		return in, err
-	}
-	if in.Events, err = s.HeldEvents(kv.Operator()); err != nil {
-		return in, err
-	}
-	o := outlook{x.config.Store, x.upstream}
-	if in.Backlog, in.Oldest, err = o.backlog(); err != nil {
-		return in, err
-	}
-	in.Since, err = o.places()
-	return in, err
-}
-
-// compare notes how far the centre's clock is from ours.
-func (x *visit) compare(offset time.Duration) error {
-	if offset.Abs() > warnOffset {
-		x.config.Logger.Warn("this machine's clock and the centre's differ", "by", offset.Round(time.Second))
-	}
-	return x.config.Store.MeasureClock(x.greeting.Node, offset, x.config.Store.Now())
-}
-
-// take takes what the centre has given: what is erased, ids, and the keys that work here too.
-func (x *visit) take(ctx context.Context) error {
-	if err := x.takeErasures(); err != nil {
+	if err := tellErasures(c, g, in.Erased); err != nil || g.Revoked {
 		return err
 	}
-	for _, l := range x.greeting.Leases {
-		k, ok := record.ByName(l.Kind)
-		if !ok {
-			continue
-		}
-		err := x.config.Store.TakeLease(kv.Operator(), kv.Lease{Kind: k, From: l.From, To: l.To})
-		if err != nil && !errors.Is(err, kv.ErrConflict) && !errors.Is(err, kv.ErrNotFound) {
-			return err
-		}
-	}
-	if len(x.greeting.Keys) == 0 {
-		return nil
-	}
-	return x.takeKeys(ctx)
-}
-
-// takeKeys stores the keys that are not here, or not as they are now.
-func (x *visit) takeKeys(ctx context.Context) error {
-	own, err := OpenHere(x.config.Store, kv.Operator(), "records")
-	if err != nil {
+	if g.Behind, err = c.behind(in.Since); err != nil {
 		return err
 	}
-	var keys []*replica
-	var offers []kv.Revs
-	for _, text := range x.greeting.Keys {
-		l, err := readLine(newDecoder(bytes.NewReader(text)))
-		if err != nil {
-			return errCut
-		}
-		if r := l.replica; r != nil && strings.HasPrefix(r.id, record.APIKey.Name+":") {
-			keys = append(keys, r)
-			offers = append(offers, kv.Revs{ID: r.id, Revisions: []record.Revision{r.rev()}})
-		}
-	}
-	missing, err := own.missing(ctx, offers)
-	if err != nil || len(missing) == 0 {
+	if err := giveLeases(c, in, g); err != nil {
 		return err
 	}
-	if _, err = own.write(ctx, keys); err == nil {
-		x.config.Logger.Info("keys have come from the centre, and work here too", "keys", len(missing))
+	if g.KeyMark, err = store.KeyMark(c.caller); err != nil { // before they are read: what changes meanwhile is told again
+		return err
 	}
+	g.Keys, err = keyLines(c)
 	return err
 }
 
-// refill exchanges everything anew with a centre that is not what it was when it was last met: one that was restored from a backup
-// may lack what it had acknowledged, and may have again what had left a database or was erased since.
-func (x *visit) refill(ctx context.Context) error {
-	if x.upstream.Epoch == x.greeting.Epoch {
-		return x.learn()
-	}
-	if x.upstream.Epoch != "" {
-		brought, err := x.tellErased(ctx)
-		if err != nil {
-			return err
-		}
-		if err := x.copyAnew(ctx, true); err != nil {
-			return err
-		}
-		if brought != nil {
-			if err := brought(); err != nil {
-				return err
-			}
-		}
-		if err := x.copyAnew(ctx, false); err != nil {
-			return err
-		}
-	}
-	x.upstream.Epoch = x.greeting.Epoch
-	return x.learn()
-}
-
-// copyAnew copies all databases one way from their beginnings.
-func (x *visit) copyAnew(ctx context.Context, push bool) error {
-	for _, e := range x.greeting.Databases {
-		if push && !e.Push || !push && !e.Pull {
+// behind is how many changes lie beyond some places. Of a database that is not the laptop's to read there are none: an event that was
+// deleted is nobody's any more, though who has written to it may ask what it lacks.
+func (c *call) behind(since map[string]string) (n int, err error) {
+	for name, text := range since {
+		pending, err := c.pending(name, text)
+		if errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrForbidden) || errors.Is(err, kv.ErrDatabaseName) {
 			continue
 		}
-		t, err := x.met(e.Name)
+		if err != nil {
+			return 0, err
+		}
+		n += pending
+	}
+	return n, nil
+}
+
+// pending is how many changes of a database lie beyond a place. One that cannot be read is none.
+func (c *call) pending(name, text string) (int, error) {
+	store := c.server.config.Store
+	db, err := store.Database(c.caller, name)
+	if err != nil {
+		return 0, err
+	}
+	from, err := store.Since(text)
+	if err != nil {
+		return 0, nil // it tells of none
+	}
+	return db.Pending(from)
+}
+
+// giveLeases gives ids of the kinds that are wanted. A kind that the laptop does not make, or of which there are none, is left out: it
+// draws its own.
+func giveLeases(c *call, in *handshake.Hello, g *handshake.Greeting) error {
+	store := c.server.config.Store
+	for _, name := range in.Wants[:min(len(in.Wants), len(record.Kinds()))] {
+		k, ok := record.ByName(name)
+		if !ok || kv.LeaseSize(k) == 0 {
+			continue
+		}
+		l, err := store.Lease(c.caller, k, kv.LeaseSize(k), in.Epoch)
+		if errors.Is(err, kv.ErrForbidden) || errors.Is(err, kv.ErrConflict) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		own, err := OpenHere(x.config.Store, kv.Operator(), e.Name)
-		if err != nil {
-			return err
-		}
-		j := Job{Source: own, Target: anew{t}, Tries: 1, On: Hooks{Refused: x.giveWay(own, t)}}
-		if !push {
-			j.Source, j.Target, j.On = anew{t}, own, Hooks{Gave: x.received(e.Name)}
-		}
-		if _, err := Replicate(ctx, j); err != nil {
-			return err
-		}
+		g.Leases = append(g.Leases, handshake.Lease{Kind: k.Name, From: l.From, To: l.To})
 	}
 	return nil
 }
 
-// learn keeps what the centre has said, for when it is not reached.
-func (x *visit) learn() error {
-	x.upstream.Pushes, x.upstream.Pulls, x.upstream.Guest = nil, x.greeting.pulls(), nil
-	x.upstream.Over, x.upstream.Chosen, x.upstream.Revoked = x.ripe, x.greeting.Chosen, false
-	for _, e := range x.greeting.Databases {
-		if e.Push {
-			x.upstream.Pushes = append(x.upstream.Pushes, e.Name)
-		}
-		if e.Guest {
-			x.upstream.Guest = append(x.upstream.Guest, e.Name)
+// keyLines are the keys that work at the laptop too, as lines without an author.
+func keyLines(c *call) (lines []json.RawMessage, err error) {
+	store := c.server.config.Store
+	ids, err := store.KeysFor(c.caller)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	own, err := replicate.OpenLocal(store, kv.Operator(), "records")
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		err := own.Leaves(record.APIKey.DocID(record.Int(id)), func(x *line.Revision) error {
+			lines = append(lines, x.AppendLine(nil, line.Sequence("0")))
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	return x.config.Store.NoteUpstream(x.upstream)
-}
-
-// anew is an end of which nobody remembers how far it has come.
-type anew struct{ *There }
-
-func (a anew) Identify(ctx context.Context) (Identity, error) {
-	says, err := a.There.Identify(ctx)
-	says.ID = ""
-	return says, err
+	return lines, nil
 }

@@ -9,20 +9,20 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-	"doorward/sync"
+	"doorward/sync/replicate"
 )
 
 // TestWhatALaptopTakesItsCentreTakes: the largest record that a laptop takes, and the deepest, are the centre's too. What would be larger
 // is taken by neither.
 func TestWhatALaptopTakesItsCentreTakes(t *testing.T) {
 	t.Parallel()
-	for _, c := range []sync.ThereConfig{{}, plainly} {
+	for _, c := range []replicate.RemoteConfig{{}, plainly} {
 		t.Run(fmt.Sprintf("plain %v", c.Plain), func(t *testing.T) {
 			t.Parallel()
 			centre := newSite(t)
 			kvtest.Create(t, centre.store, record.Church, `{"name":"Central"}`)
 			laptop := centre.inRealm()
-			replicate(t, centre.thereIs("reference", c), laptop.hereIs("reference"))
+			copyAll(t, centre.thereIs("reference", c), laptop.hereIs("reference"))
 			centre.laptopKey(laptop)
 			from := laptop.hereIs("church-1")
 			id := record.FirstDrawn
@@ -48,7 +48,7 @@ func TestWhatALaptopTakesItsCentreTakes(t *testing.T) {
 			if _, err := laptop.store.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: last}, longer); !errors.Is(err, kv.ErrTooLarge) {
 				t.Errorf("Update to more than the largest = %v, want ErrTooLarge", err)
 			}
-			if run := replicate(t, from, centre.thereIs("church-1", c)); run.Written != made || run.Failures != 0 {
+			if run := copyAll(t, from, centre.thereIs("church-1", c)); run.Written != made || run.Failures != 0 {
 				t.Errorf("Replicate = %+v, want %d written and none refused", run, made)
 			}
 		})

@@ -5,6 +5,8 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/sync/handshake"
+	"doorward/sync/input"
 )
 
 // lease answers POST /sync/_lease {"kind":"person","count":100} with a range of ids that nobody else will ever use.
@@ -18,11 +20,11 @@ func lease(c *call) error {
 	}
 	k, ok := record.ByName(in.Kind)
 	if !ok || in.Count < 1 || in.Count > kv.LeaseSize(k) {
-		return errShape
+		return input.ErrShape
 	}
 	l, err := c.server.config.Store.Lease(c.caller, k, in.Count, "")
 	if err != nil {
 		return err
 	}
-	return c.reply(http.StatusOK, leased{From: l.From, To: l.To})
+	return c.reply(http.StatusOK, handshake.Lease{From: l.From, To: l.To})
 }

@@ -11,7 +11,8 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-	"doorward/sync"
+	"doorward/sync/dial"
+	"doorward/sync/replicate"
 )
 
 // holding is a link that holds back what is written over it.
@@ -34,15 +35,15 @@ func TestWhatHasLeftGoesAfterItIsWritten(t *testing.T) {
 	}
 	ana := kvtest.Create(t, a.store, record.Person, `{"full_name":"Ana","church_id":1}`)
 	b := a.inRealm()
-	replicate(t, a.hereIs("reference"), b.hereIs("reference"))
+	copyAll(t, a.hereIs("reference"), b.hereIs("reference"))
 	held := &holding{writes: make(chan struct{}, 8), release: make(chan struct{})}
 	ctx, stop := context.WithCancel(t.Context())
 	left, ended := make(chan string, 8), make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = sync.Replicate(ctx, sync.Job{ // it ends with ctx
-			Source: a.hereIs("church-1"), Target: b.thereIs("church-1", sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: &http.Client{Transport: held}}}), Live: true, Tries: 1,
-			On: sync.Hooks{Left: func(_ context.Context, ids []string) error {
+		_, _ = replicate.Run(ctx, replicate.Job{ // it ends with ctx
+			Source: a.hereIs("church-1"), Target: b.thereIs("church-1", replicate.RemoteConfig{Config: dial.Config{Client: &http.Client{Transport: held}}}), Live: true, Tries: 1,
+			On: replicate.Hooks{Left: func(_ context.Context, ids []string) error {
 				left <- fmt.Sprint(ids)
 				return nil
 			}},

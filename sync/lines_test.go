@@ -11,12 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-	"doorward/sync"
+	"doorward/sync/dial"
+	"doorward/sync/line"
+	"doorward/sync/peertest"
+	"doorward/sync/replicate"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // spoilt is a way in which lines are not what they should be, and the line that tells. lines are the first, those of ten documents,
@@ -76,11 +79,11 @@ func TestAFileWithSpoiltLinesIsRefused(t *testing.T) {
 	for name, test := range spoilt {
 		t.Run(name, func(t *testing.T) {
 			b := newSite(t)
-			source, err := sync.OpenFile(bytes.NewReader(packedLines(t, test.spoil(unpackedLines(t, text)))))
+			source, err := replicate.OpenFile(bytes.NewReader(packedLines(t, test.spoil(unpackedLines(t, text)))))
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := sync.Replicate(t.Context(), sync.Job{Source: source, Target: b.here()})
+			out, err := replicate.Run(t.Context(), replicate.Job{Source: source, Target: b.here()})
 			wantWrong(t, out, err, test.line)
 			if n := len(b.content()); n != 0 {
 				t.Errorf("%d documents were taken", n)
@@ -89,10 +92,10 @@ func TestAFileWithSpoiltLinesIsRefused(t *testing.T) {
 	}
 }
 
-func wantWrong(t testing.TB, out sync.Outcome, err error, number int) {
+func wantWrong(t testing.TB, out replicate.Outcome, err error, number int) {
 	t.Helper()
-	var wrong *sync.LineError
-	if !errors.As(err, &wrong) || wrong.Line != number || out.OK || errors.Is(err, sync.ErrFileCut) {
+	var wrong *line.Error
+	if !errors.As(err, &wrong) || wrong.Line != number || out.OK || errors.Is(err, replicate.ErrFileCut) {
 		t.Errorf("Replicate = %+v, %v, want line %d to be wrong", out, err, number)
 	}
 }
@@ -107,10 +110,10 @@ func TestAFeedWithSpoiltLinesIsTakenAnew(t *testing.T) {
 			for i := range 10 {
 				a.put(fmt.Sprintf("doc%d", i), `{"n":1}`)
 			}
-			job := sync.Job{Source: a.there(sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: &http.Client{Transport: spoiling(t, test.spoil)}}}), Target: b.here(), Tries: 1}
-			out, err := sync.Replicate(t.Context(), job)
+			job := replicate.Job{Source: a.there(replicate.RemoteConfig{Config: dial.Config{Client: &http.Client{Transport: spoiling(t, test.spoil)}}}), Target: b.here(), Tries: 1}
+			out, err := replicate.Run(t.Context(), job)
 			wantWrong(t, out, err, test.line)
-			replicate(t, a.there(sync.ThereConfig{}), b.here())
+			copyAll(t, a.there(replicate.RemoteConfig{}), b.here())
 			wantSame(t, a, b)
 		})
 	}
@@ -122,22 +125,22 @@ func TestAPlaceStaysBeforeALineThatIsMissing(t *testing.T) {
 	a, b := newSite(t), newSite(t)
 	a.fill(9000)
 	lose := func(l []string) []string { return slices.Delete(l, 6000, 6001) }
-	job := sync.Job{Source: a.there(sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: &http.Client{Transport: spoiling(t, lose)}}}), Target: b.here(), Tries: 1, Note: 1}
-	out, err := sync.Replicate(t.Context(), job)
-	var wrong *sync.LineError
+	job := replicate.Job{Source: a.there(replicate.RemoteConfig{Config: dial.Config{Client: &http.Client{Transport: spoiling(t, lose)}}}), Target: b.here(), Tries: 1, Note: 1}
+	out, err := replicate.Run(t.Context(), job)
+	var wrong *line.Error
 	if !errors.As(err, &wrong) || out.Last == nil {
 		t.Errorf("Replicate = %+v, %v, want a line that is wrong, and a place before it", out, err)
 	}
 	if n := len(b.content()); n < 4000 || n > 6000 {
 		t.Errorf("%d documents were taken, want those before the mark", n)
 	}
-	replicate(t, a.there(sync.ThereConfig{}), b.here())
+	copyAll(t, a.there(replicate.RemoteConfig{}), b.here())
 	wantSame(t, a, b)
 }
 
 // spoiling changes the lines that a feed brings.
 func spoiling(t testing.TB, spoil func([]string) []string) http.RoundTripper {
-	return trip(func(r *http.Request) (*http.Response, error) {
+	return peertest.Trip(func(r *http.Request) (*http.Response, error) {
 		resp, err := http.DefaultTransport.RoundTrip(r)
 		if err != nil || r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/_feed") {
 			return resp, err
@@ -148,11 +151,6 @@ func spoiling(t testing.TB, spoil func([]string) []string) http.RoundTripper {
 		return resp, err
 	})
 }
-
-type trip func(*http.Request) (*http.Response, error)
-
-// RoundTrip makes an exchange.
-func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // TestSpoiltLinesAreNotPushed: a server says which line is wrong.
 func TestSpoiltLinesAreNotPushed(t *testing.T) {
@@ -175,7 +173,7 @@ func TestNoFileBringsAKey(t *testing.T) {
 	a, b := newSite(t), newSite(t)
 	kvtest.Create(t, a.store, record.Event, `{"name":"Sunday","start_datetime":"2030-01-01T19:00:00Z"}`)
 	kvtest.Key(t, a.store, "denomination", "*:*")
-	own, err := sync.OpenHere(a.store, kv.Operator(), "records")
+	own, err := replicate.OpenLocal(a.store, kv.Operator(), "records")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,11 +184,11 @@ func TestNoFileBringsAKey(t *testing.T) {
 	head := says.Head
 	head.Realm = b.store.Realm()
 	var text bytes.Buffer
-	target, err := sync.CreateFile(&text, head)
+	target, err := replicate.CreateFile(&text, head)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := sync.Replicate(t.Context(), sync.Job{Source: &relabelled{own, head}, Target: target})
+	out, err := replicate.Run(t.Context(), replicate.Job{Source: &relabelled{own, head}, Target: target})
 	if err = errors.Join(err, target.Finish(out)); err != nil {
 		t.Fatal(err)
 	}
@@ -205,15 +203,15 @@ func TestNoFileBringsAKey(t *testing.T) {
 	lines[1] = forged
 	for _, name := range []string{"records", "notes"} {
 		lines[0] = strings.Replace(lines[0], `"records"`, `"`+name+`"`, 1)
-		source, err := sync.OpenFile(bytes.NewReader(packedLines(t, lines)))
+		source, err := replicate.OpenFile(bytes.NewReader(packedLines(t, lines)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		into, err := sync.OpenHere(b.store, kv.Operator(), "records")
+		into, err := replicate.OpenLocal(b.store, kv.Operator(), "records")
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := sync.Replicate(t.Context(), sync.Job{Source: source, Target: into})
+		out, err := replicate.Run(t.Context(), replicate.Job{Source: source, Target: into})
 		if err != nil || len(out.Denied) != 1 || out.Denied[0].ID != "api_key:0000000000000009" || out.Denied[0].Error != "forbidden" {
 			t.Errorf("a forged key in a file of %s: %+v, %v, want it refused alone", name, out, err)
 		}
@@ -222,11 +220,11 @@ func TestNoFileBringsAKey(t *testing.T) {
 
 // relabelled is a database that says it is another's.
 type relabelled struct {
-	*sync.Here
-	head sync.Head
+	*replicate.Local
+	head line.Head
 }
 
 // Identify tells whose it says it is.
-func (r *relabelled) Identify(context.Context) (sync.Identity, error) {
-	return sync.Identity{Head: r.head}, nil
+func (r *relabelled) Identify(context.Context) (replicate.Identity, error) {
+	return replicate.Identity{Head: r.head}, nil
 }

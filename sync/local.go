@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"doorward/kv"
+	"doorward/sync/line"
 )
 
 // localID is the local document that the path names.
@@ -42,7 +43,7 @@ func localWritten(rev string) (uint64, error) {
 	text, is := strings.CutPrefix(rev, "0-")
 	n, err := strconv.ParseUint(text, 10, 53)
 	if !is || err != nil {
-		return 0, errRevision
+		return 0, line.ErrRevision
 	}
 	return n, nil
 }
@@ -58,26 +59,26 @@ func putLocal(c *call) error {
 	switch {
 	case err != nil:
 		return err
-	case d.err != nil:
-		return d.err
-	case d.said == "":
-		d.said = c.query.Get("rev")
+	case d.Err != nil:
+		return d.Err
+	case d.RevText == "":
+		d.RevText = c.query.Get("rev")
 	}
-	status, body := http.StatusCreated, d.body
-	if d.deleted {
+	status, body := http.StatusCreated, d.Body
+	if d.Deleted {
 		status, body = http.StatusOK, nil
 	}
-	return c.writeLocal(status, body, d.said)
+	return c.writeLocal(status, body, d.RevText)
 }
 
 // storeLocal stores a local document that comes among others.
-func (c *call) storeLocal(d *incoming) (o outcome) {
-	body := d.body
-	if d.deleted {
+func (c *call) storeLocal(d *line.Parsed) (o outcome) {
+	body := d.Body
+	if d.Deleted {
 		body = nil
 	}
-	if o.Err = d.err; o.Err == nil {
-		o.local, o.Err = c.keepLocal(strings.TrimPrefix(d.id, "_local/"), body, d.said)
+	if o.Err = d.Err; o.Err == nil {
+		o.local, o.Err = c.keepLocal(strings.TrimPrefix(d.Id, "_local/"), body, d.RevText)
 	}
 	return o
 }

@@ -8,7 +8,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-	"doorward/sync"
+	"doorward/sync/replicate"
 )
 
 // laptopKey gives the site the key of another's store, a laptop of church 1.
@@ -26,7 +26,7 @@ func (s *site) laptopKey(of *site) {
 // rest comes.
 func TestABrokenLaptopIsToldByDocument(t *testing.T) {
 	t.Parallel()
-	for _, c := range []sync.ThereConfig{{}, plainly} {
+	for _, c := range []replicate.RemoteConfig{{}, plainly} {
 		t.Run(fmt.Sprintf("plain %v", c.Plain), func(t *testing.T) {
 			t.Parallel()
 			centre := newSite(t)
@@ -46,7 +46,7 @@ func TestABrokenLaptopIsToldByDocument(t *testing.T) {
 			if err != nil || results[1].Err != nil {
 				t.Fatalf("what breaks the laptop: %v, %v", results, err)
 			}
-			if run := replicate(t, from, centre.thereIs("church-1", c)); run.Written != 2 || run.Failures != 1 {
+			if run := copyAll(t, from, centre.thereIs("church-1", c)); run.Written != 2 || run.Failures != 1 {
 				t.Errorf("Replicate = %+v, want two written and one refused", run)
 			}
 			people, err := centre.store.List(kv.Operator(), kv.Query{Kind: record.Person, Limit: 10})

@@ -11,6 +11,8 @@ import (
 	"strconv"
 
 	"doorward/kv"
+	"doorward/sync/input"
+	"doorward/sync/line"
 )
 
 // relatedBoundary is the boundary of a body that is a document and its attachments; "" for any other.
@@ -23,7 +25,7 @@ func relatedBoundary(h http.Header) string {
 }
 
 // readRelated reads a document and then the bytes of the attachments that it says follow, in its order or by their names.
-func (c *call) readRelated(boundary string) (*incoming, error) {
+func (c *call) readRelated(boundary string) (*line.Parsed, error) {
 	body, err := c.body()
 	if err != nil {
 		return nil, err
@@ -35,7 +37,7 @@ func (c *call) readRelated(boundary string) (*incoming, error) {
 	}
 	dec := c.decode(first)
 	if dec.PeekKind() != '{' {
-		return nil, errShape
+		return nil, input.ErrShape
 	}
 	d, err := c.readDocument(dec)
 	if err != nil {
@@ -53,46 +55,46 @@ func (c *call) readRelated(boundary string) (*incoming, error) {
 			return nil, err
 		}
 	}
-	if slices.ContainsFunc(d.parts, func(p part) bool { return p.follows }) {
-		d.refuse(errStub)
+	if slices.ContainsFunc(d.Parts, func(p line.Part) bool { return p.Follows }) {
+		d.Refuse(line.ErrStub)
 	}
 	return d, nil
 }
 
 // badPart is what is wrong with a body of parts.
 func badPart(err error) error {
-	if errors.Is(err, errTooLarge) || errors.Is(err, errRatio) {
+	if errors.Is(err, input.ErrTooLarge) || errors.Is(err, input.ErrRatio) {
 		return err
 	}
-	return errBroken
+	return input.ErrBroken
 }
 
 // readFollowing stores the bytes of one attachment that follows its document.
-func (c *call) readFollowing(d *incoming, in *multipart.Part) error {
-	i := slices.IndexFunc(d.parts, func(p part) bool { return p.follows && p.Name == in.FileName() })
+func (c *call) readFollowing(d *line.Parsed, in *multipart.Part) error {
+	i := slices.IndexFunc(d.Parts, func(p line.Part) bool { return p.Follows && p.Name == in.FileName() })
 	if i < 0 {
-		i = slices.IndexFunc(d.parts, func(p part) bool { return p.follows })
+		i = slices.IndexFunc(d.Parts, func(p line.Part) bool { return p.Follows })
 	}
 	if i < 0 {
-		d.refuse(kv.ErrDocument)
+		d.Refuse(kv.ErrDocument)
 		return nil
 	}
-	p := &d.parts[i]
+	p := &d.Parts[i]
 	blob, err := c.db.PutBlob(in)
 	if err != nil {
 		return badBytes(err)
 	}
-	if p.Blob = blob; p.packed {
+	if p.Blob = blob; p.Packed {
 		if err := c.unpack(d, p); err != nil {
 			return err
 		}
-	} else if p.digest != "" && p.digest != p.Digest() {
-		d.refuse(errDigest)
+	} else if p.ClaimedDigest != "" && p.ClaimedDigest != p.Digest() {
+		d.Refuse(errDigest)
 	}
-	if p.said > 0 && p.said != p.Length {
-		d.refuse(errLength)
+	if p.ClaimedLength > 0 && p.ClaimedLength != p.Length {
+		d.Refuse(line.ErrLength)
 	}
-	p.follows = false
+	p.Follows = false
 	return nil
 }
 
@@ -124,7 +126,7 @@ func (p *parts) related(doc *kv.Doc, r *kv.DocRevision, w show) {
 		}
 		_, err := p.mw.CreatePart(textproto.MIMEHeader{
 			"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": a.Name})},
-			"Content-Type":        {orBinary(a.Type)},
+			"Content-Type":        {line.MediaType(a.Type)},
 			"Content-Length":      {strconv.FormatInt(a.Length, 10)},
 		})
 		p.keep(0, err)

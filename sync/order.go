@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/sync/dial"
+	"doorward/sync/input"
+	"doorward/sync/mango"
+	"doorward/sync/replicate"
 )
 
 // order is a request of _replicate.
@@ -45,7 +49,7 @@ func (p *place) UnmarshalJSON(b []byte) error {
 		}
 	}
 	if json.Unmarshal(b, &in) != nil {
-		return errShape
+		return input.ErrShape
 	}
 	p.name, p.user, p.secret = in.URL, in.Auth.Basic.Username, in.Auth.Basic.Password
 	return nil
@@ -86,8 +90,8 @@ var (
 	errPlain = errors.New("the address is not https")
 )
 
-// replicate carries out an order: at once, or for as long as the server runs.
-func replicate(c *call) error {
+// orderReplication carries out an order: at once, or for as long as the server runs.
+func orderReplication(c *call) error {
 	if err := c.mayOrder(); err != nil {
 		return err
 	}
@@ -112,13 +116,13 @@ func replicate(c *call) error {
 	if running != nil {
 		return c.join(running)
 	}
-	job.On.Progress = func(done Outcome) { k.note(s.config.Clock(), done) }
+	job.On.Progress = func(done replicate.Outcome) { k.note(s.config.Clock(), done) }
 	if !o.Continuous {
 		return c.once(ctx, k, job)
 	}
 	go func() {
 		defer s.tasks.finish(k)
-		if _, err := Replicate(ctx, job); err != nil && ctx.Err() == nil {
+		if _, err := replicate.Run(ctx, job); err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("a replication has ended", "id", k.id, "error", err)
 		}
 	}()
@@ -132,13 +136,13 @@ type begun struct {
 }
 
 // once carries out a job while the caller waits.
-func (c *call) once(ctx context.Context, k *task, job Job) error {
+func (c *call) once(ctx context.Context, k *task, job replicate.Job) error {
 	defer c.server.tasks.finish(k)
 	stop := context.AfterFunc(c.request.Context(), k.cancel)
 	defer stop()
 	rc := http.NewResponseController(c.ResponseWriter)
 	_ = rc.SetWriteDeadline(time.Time{}) // nothing is written for long
-	out, err := Replicate(ctx, job)
+	out, err := replicate.Run(ctx, job)
 	_ = rc.SetWriteDeadline(time.Now().Add(patience)) // as above
 	switch {
 	case err == nil:
@@ -186,7 +190,7 @@ func (c *call) readOrder() (*order, error) {
 	}
 	v, err := dec.ReadValue()
 	if err != nil {
-		return nil, badBody(err)
+		return nil, input.Wrap(err)
 	}
 	o := &order{}
 	if json.Unmarshal(v, o) != nil {
@@ -198,13 +202,13 @@ func (c *call) readOrder() (*order, error) {
 	if o.Filter != "" {
 		return nil, errMissing // as a feed answers it; without it too much would be copied
 	}
-	_, err = parseWish(o.Selector)
+	_, err = mango.Parse(o.Selector)
 	return o, err
 }
 
 // job opens the ends of an order.
-func (c *call) job(o *order) (Job, error) {
-	j := Job{Live: o.Continuous, IDs: o.IDs, Selector: o.Selector, Since: o.Since, Logger: c.server.config.Logger, Clock: c.server.config.Clock}
+func (c *call) job(o *order) (replicate.Job, error) {
+	j := replicate.Job{Live: o.Continuous, IDs: o.IDs, Selector: o.Selector, Since: o.Since, Logger: c.server.config.Logger, Clock: c.server.config.Clock}
 	source, err := c.end(&o.Source, false)
 	if err != nil {
 		return j, err
@@ -218,7 +222,7 @@ func (c *call) job(o *order) (Job, error) {
 }
 
 // end opens an end. An address is dialled over https alone, and only if it is a public one: errPlain, errNotDialed.
-func (c *call) end(p *place, create bool) (Peer, error) {
+func (c *call) end(p *place, create bool) (replicate.Peer, error) {
 	conf := &c.server.config
 	if !p.remote() {
 		if create {
@@ -227,14 +231,14 @@ func (c *call) end(p *place, create bool) (Peer, error) {
 				return nil, err
 			}
 		}
-		h, err := OpenHere(conf.Store, c.caller, p.name)
+		h, err := replicate.OpenLocal(conf.Store, c.caller, p.name)
 		if errors.Is(err, kv.ErrNotFound) {
 			err = errNoDatabase
 		}
 		return h, err
 	}
-	to := LinkConfig{URL: p.name, Client: c.server.client, Key: p.user, Secret: p.secret}
-	t, err := NewThere(ThereConfig{LinkConfig: to, Create: create})
+	to := dial.Config{URL: p.name, Client: c.server.client, Key: p.user, Secret: p.secret}
+	t, err := replicate.NewRemote(replicate.RemoteConfig{Config: to, Create: create})
 	if err == nil && !conf.Insecure && !p.secure() {
 		return nil, errPlain
 	}

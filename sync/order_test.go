@@ -13,6 +13,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/sync"
+	"doorward/sync/replicate"
 )
 
 // address is the site's database of notes with what logs in.
@@ -33,7 +34,7 @@ func TestReplicationsAreOrdered(t *testing.T) {
 		{"those that pass there", `{"source":"` + b.address() + `","target":"passed there","create_target":true,"selector":{"n":{"$lt":5}}}`},
 	} {
 		got := a.want(200, "POST", "/_replicate", strings.ReplaceAll(one.order, "passed there", "passed_there"))
-		var out sync.Outcome
+		var out replicate.Outcome
 		if got.into(t, &out); !out.OK || out.Session == "" || len(out.History) != 1 || len(out.Last) == 0 {
 			t.Errorf("%s = %s", one.name, got.body)
 		}

@@ -19,7 +19,9 @@ import (
 	"testing"
 	"time"
 
-	"doorward/sync"
+	"doorward/sync/dial"
+	"doorward/sync/peertest"
+	"doorward/sync/replicate"
 )
 
 // pouchServer starts a pouchdb-server that keeps everything in memory, and answers its address.
@@ -65,9 +67,9 @@ func pouchServer(t testing.TB) string {
 }
 
 // elsewhere is a database at another server.
-func elsewhere(t testing.TB, address string) *sync.There {
+func elsewhere(t testing.TB, address string) *replicate.Remote {
 	t.Helper()
-	there, err := sync.NewThere(sync.ThereConfig{LinkConfig: sync.LinkConfig{URL: address}, Create: true})
+	there, err := replicate.NewRemote(replicate.RemoteConfig{Config: dial.Config{URL: address}, Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,28 +81,28 @@ func TestPouchDBServerIsAPeer(t *testing.T) {
 	address := pouchServer(t) + "/notes"
 	a, b := newSite(t), newSite(t)
 	a.fill(700)
-	first := replicate(t, a.here(), elsewhere(t, address))
+	first := copyAll(t, a.here(), elsewhere(t, address))
 	if first.Failures != 0 || first.Written != 705 {
 		t.Errorf("push = %+v", first)
 	}
-	if again := replicate(t, a.here(), elsewhere(t, address)); again.Checked != 0 {
+	if again := copyAll(t, a.here(), elsewhere(t, address)); again.Checked != 0 {
 		t.Errorf("a second push = %+v", again)
 	}
-	replicate(t, elsewhere(t, address), b.here())
+	copyAll(t, elsewhere(t, address), b.here())
 	wantSame(t, a, b, revpos)
-	if again := replicate(t, elsewhere(t, address), b.here()); again.Checked != 0 {
+	if again := copyAll(t, elsewhere(t, address), b.here()); again.Checked != 0 {
 		t.Errorf("a second pull = %+v", again)
 	}
-	if back := replicate(t, elsewhere(t, address), a.here()); back.Read != 0 {
+	if back := copyAll(t, elsewhere(t, address), a.here()); back.Read != 0 {
 		t.Errorf("the way back = %+v", back)
 	}
 	a.put("late", `{"_attachments":{"a":{"content_type":"text/plain","data":"aGVsbG8="}}}`)
-	replicate(t, a.here(), elsewhere(t, address))
+	copyAll(t, a.here(), elsewhere(t, address))
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = sync.Replicate(ctx, sync.Job{Source: elsewhere(t, address), Target: b.here(), Live: true})
+		_, _ = replicate.Run(ctx, replicate.Job{Source: elsewhere(t, address), Target: b.here(), Live: true})
 	}()
 	awaitDoc(t, b, "late")
 	end()
@@ -139,7 +141,7 @@ func TestAPeerThatKnowsNoBulkGet(t *testing.T) {
 		http.NotFound(w, r)
 		return true
 	})
-	replicate(t, old.there(plainly), b.here())
+	copyAll(t, old.there(plainly), b.here())
 	wantSame(t, a, b)
 }
 
@@ -158,7 +160,7 @@ func TestAPeerThatTakesLittleAtATime(t *testing.T) {
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 		return true
 	})
-	out, err := sync.Replicate(t.Context(), sync.Job{Source: a.here(), Target: small.there(plainly)})
+	out, err := replicate.Run(t.Context(), replicate.Job{Source: a.here(), Target: small.there(plainly)})
 	if err != nil || refusals.Load() < 3 {
 		t.Fatalf("Replicate = %+v, %v after %d refusals", out, err, refusals.Load())
 	}
@@ -184,7 +186,7 @@ func TestDocumentsThatAreRefusedBlockNobody(t *testing.T) {
 			fmt.Fprint(w, `[{"id":"doc00003","rev":"1-0","error":"forbidden","reason":"no"},{"id":"doc00004","error":"unauthorized","reason":"no"}]`)
 			return true
 		})
-		out, err := sync.Replicate(t.Context(), sync.Job{Source: a.here(), Target: refusing.there(sync.ThereConfig{Plain: !fast})})
+		out, err := replicate.Run(t.Context(), replicate.Job{Source: a.here(), Target: refusing.there(replicate.RemoteConfig{Plain: !fast})})
 		if err != nil || !out.OK || out.History[0].Failures != 2 || len(out.Denied) != 2 || out.Denied[0].Reason != "no" {
 			t.Errorf("Replicate = %+v, %v, want two refused", out, err)
 		}
@@ -208,7 +210,7 @@ func TestAPeerThatIsBusySaysForHowLong(t *testing.T) {
 		}
 		return false
 	})
-	replicate(t, a.here(), busy.there(plainly))
+	copyAll(t, a.here(), busy.there(plainly))
 	wantSame(t, a, b)
 }
 
@@ -222,7 +224,7 @@ func TestWhatIsNotTriedAgain(t *testing.T) {
 			w.WriteHeader(status)
 			return true
 		})
-		if _, err := sync.Replicate(t.Context(), sync.Job{Source: a.here(), Target: peer.there(plainly), Pause: time.Millisecond}); err == nil || asked.Load() != 1 {
+		if _, err := replicate.Run(t.Context(), replicate.Job{Source: a.here(), Target: peer.there(plainly), Pause: time.Millisecond}); err == nil || asked.Load() != 1 {
 			t.Errorf("%d: asked %d times: %v", status, asked.Load(), err)
 		}
 	}
@@ -233,14 +235,14 @@ func TestAKeyThatReadsAloneIsEnoughToPull(t *testing.T) {
 	a, b := newSite(t), newSite(t)
 	a.fill(5)
 	reader := a.as("denomination", "sync:GET")
-	replicate(t, reader.there(plainly), b.here())
+	copyAll(t, reader.there(plainly), b.here())
 	wantSame(t, a, b)
-	out, err := sync.Replicate(t.Context(), sync.Job{Source: b.here(), Target: reader.there(plainly)})
+	out, err := replicate.Run(t.Context(), replicate.Job{Source: b.here(), Target: reader.there(plainly)})
 	if err != nil {
 		t.Errorf("nothing to push = %+v, %v", out, err)
 	}
 	b.put("mine", `{}`)
-	if out, err := sync.Replicate(t.Context(), sync.Job{Source: b.here(), Target: reader.there(plainly)}); err == nil {
+	if out, err := replicate.Run(t.Context(), replicate.Job{Source: b.here(), Target: reader.there(plainly)}); err == nil {
 		t.Errorf("a push with it = %+v", out)
 	}
 }
@@ -264,8 +266,34 @@ func TestFactsThatAreRefusedAreCounted(t *testing.T) {
 		fmt.Fprintf(w, `[%s,{"id":"checkin:01J00000000000000000000000","rev":"1-0","error":"forbidden","reason":"no"}]`, strings.Join(all, ","))
 		return true
 	})
-	out, err := sync.Replicate(t.Context(), sync.Job{Source: a.here(), Target: refusing.there(sync.ThereConfig{})})
+	out, err := replicate.Run(t.Context(), replicate.Job{Source: a.here(), Target: refusing.there(replicate.RemoteConfig{})})
 	if err != nil || out.RefusedFacts != 1 || len(out.Denied) != 1000 {
 		t.Errorf("%d facts refused, %d refusals named, %v, want 1 and the first 1000", out.RefusedFacts, len(out.Denied), err)
 	}
+}
+
+// TestYesIsNoAnswer: nor is a replication with any server done because that says {} to everything, or to what it was asked to give.
+func TestYesIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	a, b := newSite(t), newSite(t)
+	a.fill(10)
+	yes := func() *replicate.Remote {
+		there, err := replicate.NewRemote(replicate.RemoteConfig{Config: dial.Config{URL: peertest.Strange(t) + "/notes"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return there
+	}
+	for name, job := range map[string]replicate.Job{
+		"to one that says yes":                    {Source: a.here(), Target: yes()},
+		"from one that says yes":                  {Source: yes(), Target: b.here()},
+		"from one that says yes to what it gives": {Source: a.there(replicate.RemoteConfig{Plain: true, Config: dial.Config{Client: peertest.Portal("/_bulk_get", "{}", nil)}}), Target: b.here()},
+	} {
+		job.Tries = 1
+		if out, err := replicate.Run(t.Context(), job); err == nil || out.OK || out.Last != nil {
+			t.Errorf("%s = %+v, %v, want an error and no place", name, out, err)
+		}
+	}
+	copyAll(t, a.there(plainly), b.here())
+	wantSame(t, a, b)
 }

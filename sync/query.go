@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"doorward/kv/record"
+	"doorward/sync/input"
+	"doorward/sync/line"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -33,8 +35,8 @@ func (c *call) asked() (*query, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.values.large = true // many keys
-	err = eachMember(dec, func(name string) error { return q.take(dec, name) })
+	c.values.Large = true // many keys
+	err = input.EachMember(dec, func(name string) error { return q.take(dec, name) })
 	if errors.Is(err, io.EOF) { // there is no body
 		err = nil
 	}
@@ -47,7 +49,7 @@ func (q *query) take(dec *jsontext.Decoder, name string) error {
 	if err == nil {
 		q.values.Set(name, string(v))
 	}
-	return badBody(err)
+	return input.Wrap(err)
 }
 
 func (q *query) fail() {
@@ -124,7 +126,7 @@ func (q *query) revision(name string) record.Revision {
 	text, _ := q.text(name)
 	rev, ok := record.ParseFreeRevision(text)
 	if !ok && q.err == nil {
-		q.err = errRevision
+		q.err = line.ErrRevision
 	}
 	return rev
 }
@@ -135,15 +137,5 @@ func (q *query) revisions(name string) []record.Revision {
 	if texts == nil {
 		return nil
 	}
-	return parseRevisions(texts)
-}
-
-func parseRevisions(texts []string) []record.Revision {
-	revs := make([]record.Revision, 0, len(texts))
-	for _, text := range texts {
-		if rev, ok := record.ParseFreeRevision(text); ok && text != "" {
-			revs = append(revs, rev)
-		}
-	}
-	return revs
+	return line.ParseRevisions(texts)
 }

@@ -5,12 +5,27 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oklog/ulid/v2"
-
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+
+	"github.com/oklog/ulid/v2"
 )
+
+// TestEveryAnswerTellsWhatIsKept: that of the plain protocol too, to laptops.
+func TestEveryAnswerTellsWhatIsKept(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	kvtest.Create(t, s.store, record.Event, `{"name":"Sunday","start_datetime":"2030-01-01T19:00:00Z"}`)
+	id := kvtest.Create(t, s.store, record.Ticket, `{"event_id":1,"code":"theirs","holder_name":"Ana Souza"}`)
+	doc := `{"_id":"` + record.Ticket.DocID(record.Int(id)) + `","_rev":"1-00000000000000000000000000000001","event_id":1}`
+	for s, kept := range map[*site]bool{s.asLaptop("event:1", kv.Venue{}): true, s: false} { // a page is told what CouchDB would tell it
+		a := s.want(201, "POST", "/event-1/_bulk_docs", `{"new_edits":false,"docs":[`+doc+`]}`)
+		if !strings.Contains(a.body, "forbidden") || strings.Contains(a.body, `,"kept":true}`) != kept {
+			t.Errorf("_bulk_docs = %s, want kept: %t", a.body, kept)
+		}
+	}
+}
 
 // asLaptop is the same site asked with the key of a laptop.
 func (s *site) asLaptop(level string, v kv.Venue) *site {

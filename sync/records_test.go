@@ -9,7 +9,8 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-	"doorward/sync"
+	"doorward/sync/dial"
+	"doorward/sync/replicate"
 )
 
 // inRealm is a site of another's congregation.
@@ -34,30 +35,30 @@ func TestRecordsAreCopiedWithinOneRealm(t *testing.T) {
 			}
 			b := a.inRealm()
 			for _, name := range []string{"reference", fmt.Sprintf("church-%d", church)} {
-				from, err := sync.NewThere(sync.ThereConfig{LinkConfig: sync.LinkConfig{URL: a.url + "/" + name, Key: a.auth[0], Secret: a.auth[1]}, Plain: plain})
+				from, err := replicate.NewRemote(replicate.RemoteConfig{Config: dial.Config{URL: a.url + "/" + name, Key: a.auth[0], Secret: a.auth[1]}, Plain: plain})
 				if err != nil {
 					t.Fatal(err)
 				}
-				to, err := sync.OpenHere(b.store, kv.Operator(), name)
+				to, err := replicate.OpenLocal(b.store, kv.Operator(), name)
 				if err != nil {
 					t.Fatal(err)
 				}
-				run := replicate(t, from, to)
+				run := copyAll(t, from, to)
 				if run.Failures > 0 || run.Written == 0 {
 					t.Errorf("%s = %+v", name, run)
 				}
 				wantSameFeed(t, a, b, name, !plain)
 			}
 			other := newSite(t)
-			to, err := sync.OpenHere(other.store, kv.Operator(), "reference")
+			to, err := replicate.OpenLocal(other.store, kv.Operator(), "reference")
 			if err != nil {
 				t.Fatal(err)
 			}
-			from, err := sync.OpenHere(a.store, kv.Operator(), "reference")
+			from, err := replicate.OpenLocal(a.store, kv.Operator(), "reference")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := sync.Replicate(t.Context(), sync.Job{Source: from, Target: to}); !errors.Is(err, sync.ErrRealm) {
+			if _, err := replicate.Run(t.Context(), replicate.Job{Source: from, Target: to}); !errors.Is(err, replicate.ErrRealm) {
 				t.Errorf("to another congregation: %v", err)
 			}
 		})

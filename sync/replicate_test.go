@@ -12,18 +12,19 @@ import (
 	"time"
 
 	"doorward/kv"
-	"doorward/sync"
+	"doorward/sync/dial"
+	"doorward/sync/replicate"
 )
 
 // here is the site's database of notes, as its own process has it.
-func (s *site) here() *sync.Here {
+func (s *site) here() *replicate.Local {
 	s.Helper()
 	return s.hereIs("notes")
 }
 
-func (s *site) hereIs(name string) *sync.Here {
+func (s *site) hereIs(name string) *replicate.Local {
 	s.Helper()
-	h, err := sync.OpenHere(s.store, kv.Operator(), name)
+	h, err := replicate.OpenLocal(s.store, kv.Operator(), name)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -31,15 +32,15 @@ func (s *site) hereIs(name string) *sync.Here {
 }
 
 // there is the site's database of notes as a peer has it.
-func (s *site) there(c sync.ThereConfig) *sync.There {
+func (s *site) there(c replicate.RemoteConfig) *replicate.Remote {
 	s.Helper()
 	return s.thereIs("notes", c)
 }
 
-func (s *site) thereIs(name string, c sync.ThereConfig) *sync.There {
+func (s *site) thereIs(name string, c replicate.RemoteConfig) *replicate.Remote {
 	s.Helper()
 	c.URL, c.Key, c.Secret = s.url+"/"+name, s.auth[0], s.auth[1]
-	t, err := sync.NewThere(c)
+	t, err := replicate.NewRemote(c)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -47,12 +48,12 @@ func (s *site) thereIs(name string, c sync.ThereConfig) *sync.There {
 }
 
 // plainly is a peer that is spoken to as any server is.
-var plainly = sync.ThereConfig{Plain: true}
+var plainly = replicate.RemoteConfig{Plain: true}
 
-// replicate carries out a job that must succeed.
-func replicate(t testing.TB, source sync.Peer, target sync.Peer) sync.Run {
+// copyAll carries out a job that must succeed.
+func copyAll(t testing.TB, source replicate.Peer, target replicate.Peer) replicate.Pass {
 	t.Helper()
-	out, err := sync.Replicate(t.Context(), sync.Job{Source: source, Target: target, Pause: time.Millisecond})
+	out, err := replicate.Run(t.Context(), replicate.Job{Source: source, Target: target, Pause: time.Millisecond})
 	if err != nil || !out.OK {
 		t.Fatalf("Replicate = %+v, %v", out, err)
 	}
@@ -161,19 +162,19 @@ var ways = []struct {
 	name string
 	ends ends
 }{
-	{"within one process", func(a, b *site) (sync.Peer, sync.Peer) { return a.here(), b.here() }},
-	{"pushing plainly", func(a, b *site) (sync.Peer, sync.Peer) { return a.here(), b.there(plainly) }},
-	{"pulling plainly", func(a, b *site) (sync.Peer, sync.Peer) { return a.there(plainly), b.here() }},
-	{"from server to server", func(a, b *site) (sync.Peer, sync.Peer) { return a.there(plainly), b.there(plainly) }},
-	{"pushing", func(a, b *site) (sync.Peer, sync.Peer) { return a.here(), b.there(sync.ThereConfig{}) }},
-	{"pulling", func(a, b *site) (sync.Peer, sync.Peer) { return a.there(sync.ThereConfig{}), b.here() }},
-	{"from node to node", func(a, b *site) (sync.Peer, sync.Peer) {
-		return a.there(sync.ThereConfig{}), b.there(sync.ThereConfig{})
+	{"within one process", func(a, b *site) (replicate.Peer, replicate.Peer) { return a.here(), b.here() }},
+	{"pushing plainly", func(a, b *site) (replicate.Peer, replicate.Peer) { return a.here(), b.there(plainly) }},
+	{"pulling plainly", func(a, b *site) (replicate.Peer, replicate.Peer) { return a.there(plainly), b.here() }},
+	{"from server to server", func(a, b *site) (replicate.Peer, replicate.Peer) { return a.there(plainly), b.there(plainly) }},
+	{"pushing", func(a, b *site) (replicate.Peer, replicate.Peer) { return a.here(), b.there(replicate.RemoteConfig{}) }},
+	{"pulling", func(a, b *site) (replicate.Peer, replicate.Peer) { return a.there(replicate.RemoteConfig{}), b.here() }},
+	{"from node to node", func(a, b *site) (replicate.Peer, replicate.Peer) {
+		return a.there(replicate.RemoteConfig{}), b.there(replicate.RemoteConfig{})
 	}},
 }
 
 // ends are a source at one site and a target at another.
-type ends func(a, b *site) (sync.Peer, sync.Peer)
+type ends func(a, b *site) (replicate.Peer, replicate.Peer)
 
 // eachWay runs a test in parallel for every way, with n documents at the source.
 func eachWay(t *testing.T, n int, test func(t *testing.T, a, b *site, ends ends)) {
@@ -191,17 +192,17 @@ func eachWay(t *testing.T, n int, test func(t *testing.T, a, b *site, ends ends)
 func TestReplicationCopiesAllThatIsMissing(t *testing.T) {
 	eachWay(t, 1200, func(t *testing.T, a, b *site, ends ends) {
 		source, target := ends(a, b)
-		first := replicate(t, source, target)
+		first := copyAll(t, source, target)
 		wantSame(t, a, b)
 		if first.Failures != 0 || first.Written != 1200+5 || first.Read != first.Written {
 			t.Errorf("first run = %+v", first)
 		}
 		source, target = ends(a, b)
-		if again := replicate(t, source, target); again.Checked != 0 {
+		if again := copyAll(t, source, target); again.Checked != 0 {
 			t.Errorf("a second run looked at %d revisions: %s..%s after %s", again.Checked, again.From, again.To, first.To)
 		}
 		a.put("new", `{}`)
-		if third := replicate(t, source, target); third.Checked != 1 || third.Written != 1 {
+		if third := copyAll(t, source, target); third.Checked != 1 || third.Written != 1 {
 			t.Errorf("a third run = %+v", third)
 		}
 		wantSame(t, a, b)
@@ -236,11 +237,11 @@ func TestWhatWasReadIsWrittenThoughTheNextFails(t *testing.T) {
 	a, b := newSite(t), newSite(t)
 	a.likePeople(good*batch + 100)
 	link := &stumbling{good: good, failed: make(chan struct{})}
-	out, err := sync.Replicate(t.Context(), sync.Job{Source: a.here(), Target: b.there(sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: &http.Client{Transport: link}}}), Tries: 1})
+	out, err := replicate.Run(t.Context(), replicate.Job{Source: a.here(), Target: b.there(replicate.RemoteConfig{Config: dial.Config{Client: &http.Client{Transport: link}}}), Tries: 1})
 	if err == nil || out.History[0].Written != good*batch {
 		t.Errorf("%d documents written, %v, want %d and an error", out.History[0].Written, err, good*batch)
 	}
-	if run := replicate(t, a.here(), b.there(sync.ThereConfig{})); run.Checked != 100 {
+	if run := copyAll(t, a.here(), b.there(replicate.RemoteConfig{})); run.Checked != 100 {
 		t.Errorf("the next run looks at %d documents, want the last 100 alone", run.Checked)
 	}
 }

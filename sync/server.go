@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/sync/dial"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
@@ -73,11 +74,11 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sync: metrics: %w", err)
 	}
-	reach := Public
+	reach := dial.Public
 	if c.Insecure {
-		reach = Anywhere
+		reach = dial.Anywhere
 	}
-	s := &Server{config: c, client: NewClient(reach), metrics: m, closing: closing{ended: make(chan struct{})}, tasks: newTasks(), packers: newPackers()}
+	s := &Server{config: c, client: dial.NewClient(reach), metrics: m, closing: closing{ended: make(chan struct{})}, tasks: newTasks(), packers: newPackers()}
 	_, _ = rand.Read(s.secret[:]) // never fails: crypto/rand ends the program instead
 	s.mux = newMux(s, c.Prefix+"/sync")
 	return s, nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/sync/input"
 )
 
 // A session is a signed cookie that names a key and when it ends. It is good below /sync alone, for pages of this server alone,
@@ -181,13 +182,13 @@ func (c *call) credentials() (name, password string, err error) {
 	if isJSON(c.request.Header) {
 		var in struct{ Name, Password string }
 		if err := json.NewDecoder(body).Decode(&in); err != nil {
-			return "", "", errJSON
+			return "", "", input.ErrJSON
 		}
 		return in.Name, in.Password, nil
 	}
 	c.request.Body = body
 	if err := c.request.ParseForm(); err != nil {
-		return "", "", errBroken
+		return "", "", input.ErrBroken
 	}
 	return c.request.PostForm.Get("name"), c.request.PostForm.Get("password"), nil
 }

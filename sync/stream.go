@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"doorward/sync/line"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -43,7 +45,7 @@ func newPackers() *packers {
 		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a level that there is
 		return z
 	}
-	p.lines.New = func() any { return packLines(nil) }
+	p.lines.New = func() any { return line.Compress(nil) }
 	return p
 }
 

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"doorward/sync/line"
+	"doorward/sync/replicate"
 )
 
 // task is a replication that a server carries out.
@@ -18,7 +21,7 @@ type task struct {
 	ended                    chan struct{}
 	mu                       sync.Mutex // guards what follows
 	updated                  time.Time
-	done                     Outcome
+	done                     replicate.Outcome
 }
 
 // tasks are those that run. They end with the server.
@@ -100,7 +103,7 @@ func (s *tasks) close() {
 }
 
 // note takes what a task has done so far.
-func (k *task) note(at time.Time, done Outcome) {
+func (k *task) note(at time.Time, done replicate.Outcome) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.updated, k.done = at, done
@@ -108,20 +111,20 @@ func (k *task) note(at time.Time, done Outcome) {
 
 // activeTask is a task as _active_tasks tells of it.
 type activeTask struct {
-	Type       string   `json:"type"`
-	ID         string   `json:"replication_id"`
-	Source     string   `json:"source"`
-	Target     string   `json:"target"`
-	User       string   `json:"user"`
-	Continuous bool     `json:"continuous"`
-	Started    int64    `json:"started_on"`
-	Updated    int64    `json:"updated_on"`
-	Checked    int      `json:"revisions_checked"`
-	Found      int      `json:"missing_revisions_found"`
-	Read       int      `json:"docs_read"`
-	Written    int      `json:"docs_written"`
-	Failures   int      `json:"doc_write_failures"`
-	Noted      sequence `json:"checkpointed_source_seq"`
+	Type       string        `json:"type"`
+	ID         string        `json:"replication_id"`
+	Source     string        `json:"source"`
+	Target     string        `json:"target"`
+	User       string        `json:"user"`
+	Continuous bool          `json:"continuous"`
+	Started    int64         `json:"started_on"`
+	Updated    int64         `json:"updated_on"`
+	Checked    int           `json:"revisions_checked"`
+	Found      int           `json:"missing_revisions_found"`
+	Read       int           `json:"docs_read"`
+	Written    int           `json:"docs_written"`
+	Failures   int           `json:"doc_write_failures"`
+	Noted      line.Sequence `json:"checkpointed_source_seq"`
 }
 
 func (k *task) active() activeTask {

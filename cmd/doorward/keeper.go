@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"doorward/kv"
-	"doorward/sync"
+	"doorward/sync/dial"
+	"doorward/sync/venue"
 )
 
 // keeper keeps a served store in step with its centre, and wipes the folder where the centre orders it.
 type keeper struct {
-	venue   *sync.Venue
+	venue   *venue.Venue
 	drain   context.CancelFunc // ends what is served
 	ended   chan struct{}
 	ordered atomic.Bool // the folder shall be wiped
@@ -28,7 +29,7 @@ type keeper struct {
 }
 
 // keep begins. The context that it answers ends with ctx, or when the folder shall be wiped.
-func keep(ctx context.Context, c sync.VenueConfig) (*keeper, context.Context, error) {
+func keep(ctx context.Context, c venue.Config) (*keeper, context.Context, error) {
 	k := &keeper{ended: make(chan struct{})}
 	served, drain := context.WithCancel(ctx)
 	k.drain = drain
@@ -37,7 +38,7 @@ func keep(ctx context.Context, c sync.VenueConfig) (*keeper, context.Context, er
 		drain()
 	}
 	var err error
-	if k.venue, err = sync.NewVenue(c); err != nil {
+	if k.venue, err = venue.New(c); err != nil {
 		drain()
 		return nil, nil, err
 	}
@@ -148,7 +149,7 @@ func joins(store *kv.Store, wake func(), control http.Handler) http.Handler {
 		if json.NewDecoder(r.Body).Decode(&j) != nil {
 			j = joining{} // whose URL is refused
 		}
-		u, err := sync.Join(r.Context(), sync.JoinConfig{Store: store, URL: j.URL, Code: j.Code, Insecure: j.Insecure})
+		u, err := venue.Join(r.Context(), venue.JoinConfig{Store: store, URL: j.URL, Code: j.Code, Insecure: j.Insecure})
 		w.Header().Set("Content-Type", "application/json")
 		if err != nil {
 			w.WriteHeader(statusOfJoin(err))
@@ -163,7 +164,7 @@ func joins(store *kv.Store, wake func(), control http.Handler) http.Handler {
 
 // statusOfJoin tells wrong usage from what went wrong.
 func statusOfJoin(err error) int {
-	for _, usage := range []error{sync.ErrURL, sync.ErrCentre, sync.ErrPlain, sync.ErrNoCode} {
+	for _, usage := range []error{dial.ErrURL, venue.ErrCentre, venue.ErrPlain, venue.ErrNoCode} {
 		if errors.Is(err, usage) {
 			return http.StatusBadRequest
 		}

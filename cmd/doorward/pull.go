@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 
 	"doorward/api/pull"
-	"doorward/sync"
+	"doorward/sync/dial"
 
 	"github.com/spf13/cobra"
 )
@@ -210,7 +210,7 @@ func (m *Main) printRecords(what string, some []pull.Record, more int) {
 // outbound is a client for other servers.
 func outbound(loopback bool) *http.Client {
 	if loopback {
-		return sync.NewClient(sync.Loopback)
+		return dial.NewClient(dial.Loopback)
 	}
-	return sync.NewClient(sync.Anywhere)
+	return dial.NewClient(dial.Anywhere)
 }

@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"doorward/sync"
+	"doorward/sync/dial"
+	"doorward/sync/replicate"
 
 	"github.com/spf13/cobra"
 )
@@ -66,14 +67,14 @@ type copied struct {
 
 // copiedDatabase is one of them.
 type copiedDatabase struct {
-	DB      string        `json:"db"`
-	OK      bool          `json:"ok"`
-	Read    int           `json:"read"`
-	Written int           `json:"written"`
-	Refused int           `json:"refused"`
-	LastSeq any           `json:"last_seq"`
-	Denied  []sync.Denial `json:"denied,omitempty"`
-	Error   string        `json:"error,omitempty"`
+	DB      string             `json:"db"`
+	OK      bool               `json:"ok"`
+	Read    int                `json:"read"`
+	Written int                `json:"written"`
+	Refused int                `json:"refused"`
+	LastSeq any                `json:"last_seq"`
+	Denied  []replicate.Denial `json:"denied,omitempty"`
+	Error   string             `json:"error,omitempty"`
 }
 
 // isSame tells whether two folders or files are one.
@@ -145,7 +146,7 @@ func databasesOf(ctx context.Context, c *copying, source, target *endOfCopy) ([]
 		if err != nil {
 			return nil, err
 		}
-		names = slices.DeleteFunc(all, func(name string) bool { return sync.OfRecords(name) && name != "records" })
+		names = slices.DeleteFunc(all, func(name string) bool { return replicate.OfRecords(name) && name != "records" })
 	}
 	if len(names) > 1 && (source.one() || target.one()) {
 		return nil, usageError{errors.New("--db: an address of a database, or a file, holds one database")}
@@ -176,8 +177,8 @@ func copyDatabase(ctx context.Context, c *copying, j joined) (done copiedDatabas
 	return done
 }
 
-func (j joined) copy(ctx context.Context, c *copying) (out sync.Outcome, err error) {
-	job := sync.Job{Live: c.live}
+func (j joined) copy(ctx context.Context, c *copying) (out replicate.Outcome, err error) {
+	job := replicate.Job{Live: c.live}
 	if c.since != "" {
 		job.Since = []byte(quoted(c.since))
 	}
@@ -189,10 +190,10 @@ func (j joined) copy(ctx context.Context, c *copying) (out sync.Outcome, err err
 		job.Source = j.source.changes
 	}
 	if j.target.file == "" {
-		if job.Target, err = j.target.open(j.name, !sync.OfRecords(j.name)); err != nil {
+		if job.Target, err = j.target.open(j.name, !replicate.OfRecords(j.name)); err != nil {
 			return out, err
 		}
-		return sync.Replicate(ctx, job)
+		return replicate.Run(ctx, job)
 	}
 	says, err := source.Identify(ctx)
 	if err != nil {
@@ -253,7 +254,7 @@ func (c *copying) secret() (string, error) {
 // reach is how far addresses may be dialled.
 func (c *copying) reach(u *url.URL) *http.Client {
 	if u.Scheme == "http" && !c.insecure {
-		return sync.NewClient(sync.Loopback)
+		return dial.NewClient(dial.Loopback)
 	}
-	return sync.NewClient(sync.Anywhere)
+	return dial.NewClient(dial.Anywhere)
 }

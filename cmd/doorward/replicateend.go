@@ -13,19 +13,21 @@ import (
 	"strings"
 
 	"doorward/kv"
-	"doorward/sync"
+	"doorward/sync/dial"
+	"doorward/sync/line"
+	"doorward/sync/replicate"
 )
 
 // endOfCopy is one of the two places that replicate is told.
 type endOfCopy struct {
-	config  sync.ThereConfig
-	base    string           // address below which databases are, or "" where database is the address of one
-	name    string           // of the database that an address names
-	file    string           // "" for a folder or an address
-	changes *sync.File // of a file that is read
-	set     *settings        // of a folder
-	line    *control         // to a folder's store
-	closing func() error     // of a file
+	config  replicate.RemoteConfig
+	base    string          // address below which databases are, or "" where database is the address of one
+	name    string          // of the database that an address names
+	file    string          // "" for a folder or an address
+	changes *replicate.File // of a file that is read
+	set     *settings       // of a folder
+	line    *control        // to a folder's store
+	closing func() error    // of a file
 }
 
 // openEnd opens a place. A folder is reached as its own server is: through serve's socket, or over the store that is opened.
@@ -44,7 +46,7 @@ func (m *Main) openEnd(ctx context.Context, c *copying, place string, target boo
 	if err != nil {
 		return nil, named(place, err)
 	}
-	changes, err := sync.OpenFile(f)
+	changes, err := replicate.OpenFile(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", place, errors.Join(err, f.Close()))
 	}
@@ -67,7 +69,7 @@ func (m *Main) folderEnd(ctx context.Context, c *copying, dir string, target boo
 		}
 	}
 	e := &endOfCopy{base: "http://doorward/sync", set: &set, line: line}
-	e.config = sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: line.client}, Plain: c.plain}
+	e.config = replicate.RemoteConfig{Config: dial.Config{Client: line.client}, Plain: c.plain}
 	return e, nil
 }
 
@@ -78,7 +80,7 @@ func (c *copying) address(text string) (*endOfCopy, error) {
 		return nil, usageError{errors.New("an address begins with https:// and names a server")}
 	}
 	e := &endOfCopy{}
-	e.config = sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: c.reach(u), Key: c.key}, Plain: c.plain}
+	e.config = replicate.RemoteConfig{Config: dial.Config{Client: c.reach(u), Key: c.key}, Plain: c.plain}
 	if e.config.Secret, err = c.secret(); err != nil {
 		return nil, err
 	}
@@ -112,11 +114,11 @@ func (e *endOfCopy) named(other *endOfCopy) []string {
 func (e *endOfCopy) shown(ctx context.Context) (names []string, err error) {
 	u, err := url.Parse(e.base)
 	if err != nil {
-		return nil, sync.ErrURL
+		return nil, dial.ErrURL
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.base+"/_all_dbs", nil)
 	if err != nil {
-		return nil, sync.ErrURL
+		return nil, dial.ErrURL
 	}
 	if e.config.Key != "" && u.User == nil {
 		req.SetBasicAuth(e.config.Key, e.config.Secret)
@@ -134,7 +136,7 @@ func (e *endOfCopy) shown(ctx context.Context) (names []string, err error) {
 }
 
 // open makes an end of one database of the place; of a file nothing.
-func (e *endOfCopy) open(name string, create bool) (*sync.There, error) {
+func (e *endOfCopy) open(name string, create bool) (*replicate.Remote, error) {
 	conf := e.config
 	switch {
 	case e.file != "":
@@ -143,22 +145,22 @@ func (e *endOfCopy) open(name string, create bool) (*sync.There, error) {
 		conf.URL = e.base + "/" + url.PathEscape(name)
 	}
 	conf.Create = create
-	return sync.NewThere(conf)
+	return replicate.NewRemote(conf)
 }
 
 // write writes what a job copies into the target's file, which is whole or not there.
-func (j joined) write(ctx context.Context, head sync.Head, job sync.Job) (out sync.Outcome, err error) {
+func (j joined) write(ctx context.Context, head line.Head, job replicate.Job) (out replicate.Outcome, err error) {
 	put := writeFile
 	if j.source.set != nil {
 		put = j.source.set.writeBeside
 	}
 	err = put(ctx, j.target.file, func(w io.Writer) error {
-		t, err := sync.CreateFile(w, head)
+		t, err := replicate.CreateFile(w, head)
 		if err != nil {
 			return err
 		}
 		job.Target = t
-		if out, err = sync.Replicate(ctx, job); err != nil {
+		if out, err = replicate.Run(ctx, job); err != nil {
 			return err
 		}
 		return t.Finish(out)
@@ -169,7 +171,7 @@ func (j joined) write(ctx context.Context, head sync.Head, job sync.Job) (out sy
 // takeUp makes a store that was made for records of the source one of their congregation. Its centre is where they come from, until
 // it joins one: two stores that mint the same ids could never be brought together again.
 func (e *endOfCopy) takeUp(ctx context.Context, source *endOfCopy, names []string) error {
-	at := slices.IndexFunc(names, sync.OfRecords)
+	at := slices.IndexFunc(names, replicate.OfRecords)
 	if all := slices.Index(names, "records"); all >= 0 {
 		at = all
 	}
@@ -184,13 +186,13 @@ func (e *endOfCopy) takeUp(ctx context.Context, source *endOfCopy, names []strin
 }
 
 // identify says which database of a name this is.
-func (e *endOfCopy) identify(ctx context.Context, name string) (sync.Identity, error) {
+func (e *endOfCopy) identify(ctx context.Context, name string) (replicate.Identity, error) {
 	if e.changes != nil {
 		return e.changes.Identify(ctx)
 	}
 	t, err := e.open(name, false)
 	if err != nil {
-		return sync.Identity{}, err
+		return replicate.Identity{}, err
 	}
 	return t.Identify(ctx)
 }

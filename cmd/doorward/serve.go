@@ -17,6 +17,7 @@ import (
 	"doorward/index"
 	"doorward/kv"
 	"doorward/sync"
+	"doorward/sync/venue"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -108,7 +109,7 @@ func (m *Main) serve(ctx context.Context, s *serving) (err error) {
 		return err
 	}
 	defer peers.Close() // what it was ordered to do ends before the store is closed
-	keeper, ctx, err := keep(ctx, sync.VenueConfig{Store: store, Version: versionText(), Logger: log, Registerer: registry})
+	keeper, ctx, err := keep(ctx, venue.Config{Store: store, Version: versionText(), Logger: log, Registerer: registry})
 	if err != nil {
 		return err
 	}

@@ -12,14 +12,14 @@ import (
 
 	"doorward/api"
 	"doorward/kv"
-	"doorward/sync"
+	"doorward/sync/venue"
 
 	"github.com/spf13/cobra"
 )
 
 // backlogOf tells what a store has and its centre has not.
 func backlogOf(store *kv.Store) api.Backlog {
-	return func() (int, time.Time, error) { return sync.Backlog(store) }
+	return func() (int, time.Time, error) { return venue.Backlog(store) }
 }
 
 const statusExamples = `  # all of it, on one screen
@@ -136,7 +136,7 @@ type doorState struct {
 }
 
 type laptopState struct {
-	venue
+	laptop
 	Joined      *time.Time `json:"joined_at"`
 	WipeOrdered *time.Time `json:"wipe_ordered_at"`
 	Replaced    bool

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"doorward/kv"
-	"doorward/sync"
+	"doorward/sync/dial"
+	"doorward/sync/replicate"
+	"doorward/sync/venue"
 )
 
 // isStoreFile tells a store's file that lies by itself, as one that a restore has kept, from a folder.
@@ -55,7 +57,7 @@ func (m *Main) storeFileEnd(ctx context.Context, c *copying, file string) (*endO
 	}
 	end := line.close
 	line.close = func() error { return errors.Join(end(), done()) }
-	return &endOfCopy{base: "http://doorward/sync", set: &set, line: line, config: sync.ThereConfig{LinkConfig: sync.LinkConfig{Client: line.client}, Plain: c.plain}}, nil
+	return &endOfCopy{base: "http://doorward/sync", set: &set, line: line, config: replicate.RemoteConfig{Config: dial.Config{Client: line.client}, Plain: c.plain}}, nil
 }
 
 // unsent is how many changes of a laptop's store file its centre has not said that it has; 0 for a store that has joined none.
@@ -70,7 +72,7 @@ func (m *Main) unsent(ctx context.Context, set *settings, file string) (n int, e
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return sync.Unsent(store)
+	return venue.Unsent(store)
 }
 
 // tellUnsent says what the store that was replaced holds for the centre, and how it gets there: through the store that has taken its place.

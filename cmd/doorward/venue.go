@@ -14,12 +14,12 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"doorward/kv/record"
+	"doorward/sync/venue"
+
 	qrcode "github.com/skip2/go-qrcode"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-
-	"doorward/kv/record"
-	"doorward/sync"
 )
 
 func (m *Main) venueCommand(set *settings) *cobra.Command {
@@ -113,7 +113,7 @@ func (m *Main) printCode(set *settings, in invited) error {
 }
 
 // plain answers why a laptop would not join at the address as it is; nil where it would.
-func (in *invited) plain() error { return sync.CheckCentre(in.URL, false) }
+func (in *invited) plain() error { return venue.CheckCentre(in.URL, false) }
 
 // guidance is what is said before and after the words "At the laptop".
 type guidance struct{ before, after string }
@@ -125,12 +125,12 @@ func (in *invited) instruct() (g guidance, args string) {
 		g.before = " No server runs on this folder, so the address of the centre is not known."
 		g.after = ", with that address in the place of ADDRESS"
 		return g, "--upstream ADDRESS --code " + in.Code
-	case errors.Is(err, sync.ErrPlain):
+	case errors.Is(err, venue.ErrPlain):
 		g.before = " The address of the centre is http://, where everybody on the way can read all:\n" +
 			"better serve with --public-url https://NAME, which a proxy answers, and enrol the laptop then."
 		g.after = ", if you trust the network as it is"
 		return g, "--insecure " + shell([]string{in.URL})
-	case sync.IsLocal(in.URL):
+	case venue.IsLocal(in.URL):
 		g.before = " The address of the centre is one of this machine alone:\n" +
 			"for another machine serve with --public-url https://NAME, which a proxy answers, and enrol the laptop then."
 		g.after = ", if that is this machine too"
@@ -193,8 +193,8 @@ func (m *Main) joinCentre(ctx context.Context, c *control, j joining, asJSON boo
 	return err
 }
 
-// venue is a laptop as the handler answers it.
-type venue struct {
+// laptop is a laptop as the handler answers it.
+type laptop struct {
 	ID          int64    `json:"id"`
 	Name        string   `json:"name"`
 	Scopes      []string `json:"scopes"`
@@ -212,7 +212,7 @@ func (m *Main) venueListCommand(set *settings) *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
-			all, err := listAll[venue](cmd.Context(), c, "/admin/v1/venues/")
+			all, err := listAll[laptop](cmd.Context(), c, "/admin/v1/venues/")
 			switch {
 			case err != nil:
 				return err
@@ -225,7 +225,7 @@ func (m *Main) venueListCommand(set *settings) *cobra.Command {
 	return cmd
 }
 
-func (m *Main) printVenues(set *settings, all []venue) error {
+func (m *Main) printVenues(set *settings, all []laptop) error {
 	w := tabwriter.NewWriter(m.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tNAME\tTAKES\tLAST MET\tBACKLOG\tREVOKED")
 	for _, v := range all {
@@ -281,8 +281,8 @@ func (m *Main) venueEndCommand(set *settings, verb, done string) *cobra.Command 
 }
 
 // laptop finds a laptop by its id or its name.
-func (c *control) laptop(ctx context.Context, arg string) (v venue, err error) {
-	all, err := listAll[venue](ctx, c, "/admin/v1/venues/")
+func (c *control) laptop(ctx context.Context, arg string) (v laptop, err error) {
+	all, err := listAll[laptop](ctx, c, "/admin/v1/venues/")
 	if err != nil {
 		return v, err
 	}
@@ -290,12 +290,12 @@ func (c *control) laptop(ctx context.Context, arg string) (v venue, err error) {
 	if err != nil {
 		return v, err
 	}
-	return all[slices.IndexFunc(all, func(v venue) bool { return v.ID == id })], nil
+	return all[slices.IndexFunc(all, func(v laptop) bool { return v.ID == id })], nil
 }
 
 // laptopOf is the id of the one laptop that has an id or a name. Of several of one name those that are revoked do not count, if another
 // one is not. An id that is the name of another laptop is refused: either may be meant.
-func laptopOf(all []venue, arg string) (int64, error) {
+func laptopOf(all []laptop, arg string) (int64, error) {
 	id, err := strconv.ParseInt(arg, 10, 64)
 	known := ""
 	var live, revoked []string

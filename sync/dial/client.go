@@ -1,0 +1,132 @@
+package dial
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"syscall"
+	"time"
+)
+
+// Reach says which addresses a client may dial.
+type Reach int
+
+// How far clients reach.
+const (
+	Anywhere Reach = iota
+	// Public leaves out loopback, private networks and the like: where somebody else than the machine's owner says whom to dial.
+	Public
+	// Loopback is this machine itself, where secrets may go in the clear.
+	Loopback
+)
+
+// ErrNotDialed is an address that a client is not to dial.
+var ErrNotDialed = errors.New("the address is not one that may be dialled from here")
+
+// NewClient is a client for talking to peers. It follows no redirects. What it may dial is judged by the address that is dialled in
+// the end, so that no name server can talk it into another.
+func NewClient(reach Reach) *http.Client { return newClient(reach.dial) }
+
+// NewEagerClient is NewClient for while an event is in progress: it dials every second until somebody answers.
+func NewEagerClient(reach Reach) *http.Client { return newClient(eager(reach.dial)) }
+
+// dialing makes a connection, as a dialer does.
+type dialing func(ctx context.Context, network, address string) (net.Conn, error)
+
+// dial makes a connection to an address within reach. It looks names up by itself: a dialer before it may wait for an answer that never
+// comes.
+func (r Reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d := &net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second, Resolver: &net.Resolver{}}
+	d.Control = func(_, address string, _ syscall.RawConn) error {
+		if at, err := netip.ParseAddrPort(address); err != nil || !r.holds(at.Addr()) {
+			return ErrNotDialed
+		}
+		return nil
+	}
+	return d.DialContext(ctx, network, address)
+}
+
+// How long a connection may take, and after which time an eager client dials once more.
+const (
+	dialTime = 10 * time.Second
+	dialAnew = time.Second
+)
+
+// eager dials anew each second while nothing has come of it: the system repeats a packet that was lost only after 1, 3 and 7 seconds. The
+// first result counts.
+func eager(dial dialing) dialing {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, done := context.WithTimeout(ctx, dialTime)
+		defer done() // ends the dials that are left
+		results := make(chan dialed)
+		next := time.NewTicker(dialAnew)
+		defer next.Stop()
+		for {
+			go func() {
+				conn, err := dial(ctx, network, address)
+				dialed{conn, err}.give(ctx, results)
+			}()
+			select {
+			case r := <-results:
+				return r.conn, r.err
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-next.C:
+			}
+		}
+	}
+}
+
+// dialed is what has become of a dial.
+type dialed struct {
+	conn net.Conn
+	err  error
+}
+
+// give hands a result on; a connection that comes too late is closed.
+func (d dialed) give(ctx context.Context, results chan<- dialed) {
+	select {
+	case results <- d:
+	case <-ctx.Done():
+		if d.err == nil {
+			_ = d.conn.Close() // nothing was said on it
+		}
+	}
+}
+
+// newClient is a client that dials so.
+func newClient(dial dialing) *http.Client {
+	return &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialContext: dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
+			MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: stall, ExpectContinueTimeout: time.Second,
+		},
+	}
+}
+
+// notPublic are the networks of nobody in particular that netip does not know.
+var notPublic = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
+	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
+}
+
+// holds tells whether an address is within reach.
+func (r Reach) holds(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	switch r {
+	case Anywhere:
+		return true
+	case Loopback:
+		return a.IsLoopback()
+	}
+	for _, p := range notPublic {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return a.IsGlobalUnicast() && !a.IsPrivate()
+}

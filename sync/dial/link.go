@@ -1,0 +1,75 @@
+package dial
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Link is a server, or a database of it, that this side sends requests to.
+type Link struct {
+	client *http.Client
+	base   *url.URL // without name and password
+	user   *url.Userinfo
+	node   string
+}
+
+// Config says where a server is. Only URL is needed.
+type Config struct {
+	URL    string       // it may hold a name and a password
+	Client *http.Client // nil = one that dials anywhere
+	Key    string       // logs in, where the URL does not
+	Secret string
+	Node   string // of the server, one of ours: answers that do not name it are another's and count for nothing; "" = anybody's count
+}
+
+// ErrURL is an address that cannot be a database's.
+var ErrURL = errors.New("not the address of a database")
+
+// New makes a link, over which nothing is sent yet: ErrURL.
+func New(c Config) (*Link, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, ErrURL // without the cause, which names the password
+	}
+	l := &Link{client: c.Client, base: u, user: u.User, node: c.Node}
+	if l.client == nil {
+		l.client = NewClient(Anywhere)
+	}
+	if l.user == nil && c.Key != "" {
+		l.user = url.UserPassword(c.Key, c.Secret)
+	}
+	u.User = nil
+	u.Path = strings.TrimRight(u.Path, "/")
+	u.RawPath = strings.TrimRight(u.EscapedPath(), "/")
+	if u.Path == "" {
+		return nil, ErrURL
+	}
+	return l, nil
+}
+
+// At is the address of something below the link's own; its parts are escaped.
+func (l *Link) At(parts ...string) string {
+	text := l.base.String()
+	for _, p := range parts {
+		text += "/" + p
+	}
+	return text
+}
+
+// Close ends the connections that are idle.
+func (l *Link) Close() { l.client.CloseIdleConnections() }
+
+// Root asks the server itself, of which the link's own address is a database, and answers that database's name as the address has it.
+func (l *Link) Root() (server, database string) {
+	root := *l.base
+	cut := strings.LastIndex(root.EscapedPath(), "/")
+	database = root.EscapedPath()[cut+1:]
+	root.RawPath = root.EscapedPath()[:cut+1]
+	root.Path, _ = url.PathUnescape(root.RawPath) // it was escaped before
+	return root.String(), database
+}
+
+// Name is the last part of the link's path.
+func (l *Link) Name() string { return l.base.Path[strings.LastIndex(l.base.Path, "/")+1:] }

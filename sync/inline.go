@@ -1,0 +1,142 @@
+package sync
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"io"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/sync/input"
+	"doorward/sync/line"
+	"doorward/sync/replicate"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// readAttachments reads _attachments. Bytes within it are stored as they come.
+func (c *call) readAttachments(dec *jsontext.Decoder, d *line.Parsed) error {
+	if dec.PeekKind() != '{' {
+		d.Refuse(kv.ErrDocument)
+		return input.Wrap(dec.SkipValue())
+	}
+	return input.EachMember(dec, func(name string) error {
+		if dec.PeekKind() != '{' {
+			d.Refuse(kv.ErrDocument)
+			return input.Wrap(dec.SkipValue())
+		}
+		p := line.Part{Attachment: kv.Attachment{Name: name}}
+		data := false
+		err := input.EachMember(dec, func(name string) error {
+			v, err := dec.ReadValue()
+			if err != nil {
+				return input.Wrap(err)
+			}
+			if name == "data" {
+				data = true
+				return c.storeInline(d, &p, v)
+			}
+			p.ReadMember(name, v)
+			return nil
+		})
+		if err == nil && data && p.Packed {
+			err = c.unpack(d, &p)
+		}
+		p.Stub = !data && !p.Follows
+		d.Parts = append(d.Parts, p)
+		return err
+	})
+}
+
+// storeInline stores an attachment that comes as base64. Only where the store itself fails does the request end.
+func (c *call) storeInline(d *line.Parsed, p *line.Part, v jsontext.Value) error {
+	if v.Kind() != '"' {
+		d.Refuse(kv.ErrDocument)
+		return nil
+	}
+	raw := bytes.Trim(v, `"`)
+	if bytes.IndexByte(raw, '\\') >= 0 { // an escaped slash, as some encoders write it
+		raw = bytes.ReplaceAll(raw, []byte(`\/`), []byte(`/`))
+	}
+	blob, err := c.db.PutBlob(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(raw)))
+	var corrupt base64.CorruptInputError
+	if errors.As(err, &corrupt) || errors.Is(err, io.ErrUnexpectedEOF) {
+		d.Refuse(kv.ErrDocument)
+		return nil
+	}
+	p.Blob = blob
+	return err
+}
+
+// resolve finds the bytes of stubs: those of the same name in a revision that the store has.
+func (c *call) resolve(d *line.Parsed, path []record.Revision) ([]kv.Attachment, error) {
+	var known []kv.DocRevision
+	all := make([]kv.Attachment, len(d.Parts))
+	for i, p := range d.Parts {
+		all[i] = p.Attachment
+		if !p.Stub {
+			if path == nil {
+				all[i].RevPos = 0 // it comes with this edit
+			}
+			continue
+		}
+		if known == nil {
+			var err error
+			if known, err = c.relatives(d, path); err != nil {
+				return nil, err
+			}
+		}
+		found := p.Find(known)
+		if found == nil {
+			return nil, line.ErrStub
+		}
+		if all[i] = *found; p.Type != "" {
+			all[i].Type = p.Type
+		}
+	}
+	return all, nil
+}
+
+// relatives are the revisions that may have the bytes of a document's stubs: the one that is edited; of a replicated revision
+// those before it, then all leaves.
+func (c *call) relatives(d *line.Parsed, path []record.Revision) (known []kv.DocRevision, err error) {
+	asks := []kv.Ask{{Revisions: path}, {Leaves: true}}
+	if path == nil {
+		asks = []kv.Ask{{}}
+		if d.Rev != (record.Revision{}) {
+			asks[0].Revisions = []record.Revision{d.Rev}
+		}
+	}
+	return replicate.Relatives(c.db, d.Id, asks)
+}
+
+// unpack stores an attachment anew that came compressed, as CouchDB keeps texts: here it is what it was for its author.
+func (c *call) unpack(d *line.Parsed, p *line.Part) error {
+	r, w := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = w.CloseWithError(c.db.Blob(p.SHA256, w)) // never fails
+	}()
+	blob, err := c.storePacked(r)
+	_ = r.Close() // never fails; it ends the writer
+	<-done
+	if errors.Is(err, input.ErrTooLarge) || errors.Is(err, input.ErrRatio) || errors.Is(err, input.ErrBroken) {
+		d.Refuse(kv.ErrDocument)
+		return nil
+	}
+	p.Blob = blob
+	return err
+}
+
+// storePacked stores what a compressed text says.
+func (c *call) storePacked(r io.Reader) (kv.Blob, error) {
+	raw := &input.Limited{From: r, Left: input.MaxSize}
+	z, err := gzip.NewReader(raw)
+	if err != nil {
+		return kv.Blob{}, input.ErrBroken
+	}
+	return c.db.PutBlob(&input.Inflated{Plain: z, Raw: raw})
+}

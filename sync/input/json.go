@@ -1,0 +1,97 @@
+package input
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+func NewDecoder(r io.Reader) *jsontext.Decoder {
+	return jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// Wrap is what is wrong with a body that could not be read: its size, how it came, or what it says.
+func Wrap(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrTooLarge), errors.Is(err, ErrRatio), errors.Is(err, ErrBroken):
+		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return ErrBroken
+	}
+	return fmt.Errorf("%w: %w", ErrJSON, err)
+}
+
+// EachMember calls fn with every member of the object that comes next; fn reads its value.
+func EachMember(dec *jsontext.Decoder, fn func(name string) error) error {
+	if dec.PeekKind() != '{' {
+		_, err := dec.ReadToken()
+		return orNotJSON(err)
+	}
+	_, _ = dec.ReadToken() // it has been seen
+	for {
+		t, err := dec.ReadToken()
+		if err != nil {
+			return Wrap(err)
+		}
+		if t.Kind() == '}' {
+			return nil
+		}
+		if err := fn(t.String()); err != nil {
+			return err
+		}
+	}
+}
+
+// EachItem calls fn before every item of the list that comes next; fn reads it.
+func EachItem(dec *jsontext.Decoder, fn func() error) error {
+	if dec.PeekKind() != '[' {
+		_, err := dec.ReadToken()
+		return orNotJSON(err)
+	}
+	_, _ = dec.ReadToken() // it has been seen
+	for dec.PeekKind() != ']' {
+		if err := fn(); err != nil {
+			return err
+		}
+	}
+	_, err := dec.ReadToken()
+	return Wrap(err)
+}
+
+// orNotJSON is errShape where reading itself went well.
+func orNotJSON(err error) error {
+	if err == nil {
+		return ErrShape
+	}
+	return Wrap(err)
+}
+
+// Texts reads a list of texts.
+func Texts(dec *jsontext.Decoder) (list []string, err error) {
+	list = []string{}
+	err = EachItem(dec, func() error {
+		t, err := dec.ReadToken()
+		if err != nil {
+			return Wrap(err)
+		}
+		if t.Kind() != '"' {
+			return ErrShape
+		}
+		list = append(list, t.String())
+		return nil
+	})
+	return list, err
+}
+
+// Trailing wants a body to end with its document.
+func Trailing(dec *jsontext.Decoder) error {
+	if dec.PeekKind() != 0 {
+		return ErrJSON
+	}
+	return nil
+}

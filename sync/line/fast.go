@@ -1,0 +1,127 @@
+package line
+
+import (
+	"bytes"
+	"strconv"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// scan reads a line of a revision as appendLine writes it of a document without attachments, its end included. It decodes nothing,
+// and looks at the body once, which is canonical then. ok is false for any other line: readLine says what that is.
+func scan(text []byte) (l Line, ok bool) {
+	c := scanner{rest: text}
+	c.take(`{"seq":`)
+	l.Seq = Sequence(`"` + c.text() + `"`)
+	c.take(`,"doc":{"_id":`)
+	x := &Revision{Id: c.text()}
+	c.take(`,"_rev":`)
+	rev := c.text()
+	x.Deleted = c.has(`,"_deleted":true`)
+	c.body(x)
+	c.take(`,"revs":`)
+	c.list(func() {
+		rev, ok := record.ParseFreeRevision(c.text())
+		c.bad = c.bad || !ok || rev == (record.Revision{})
+		x.Path = append(x.Path, rev)
+	})
+	if c.has(`,"author":{"at":`) {
+		c.author(&x.Author)
+	}
+	if c.has(`,"scopes":`) {
+		c.list(func() { x.scopes = append(x.scopes, c.text()) })
+	}
+	c.take("}\n")
+	if c.bad || len(c.rest) > 0 || x.Id == "" || x.Rev().String() != rev {
+		return Line{}, false
+	}
+	l.Replica = x
+	return l, true
+}
+
+// scanner is what is left of a line. Once something else stands there than was expected it is bad, and all that follows means nothing.
+type scanner struct {
+	rest []byte
+	bad  bool
+}
+
+// has goes on beyond something, if that is next.
+func (c *scanner) has(text string) bool {
+	ok := len(c.rest) >= len(text) && string(c.rest[:len(text)]) == text
+	if ok {
+		c.rest = c.rest[len(text):]
+	}
+	return ok
+}
+
+// take wants something to be next.
+func (c *scanner) take(text string) {
+	if !c.has(text) {
+		c.bad = true
+	}
+}
+
+// text takes a string of ASCII in which nothing is escaped.
+func (c *scanner) text() string {
+	c.take(`"`)
+	for i, b := range c.rest {
+		switch {
+		case b == '"':
+			text := string(c.rest[:i])
+			c.rest = c.rest[i+1:]
+			return text
+		case b < ' ' || b == '\\' || b >= 0x7f:
+			c.bad = true
+			return ""
+		}
+	}
+	c.bad = true
+	return ""
+}
+
+// number takes an integer of at most 18 digits.
+func (c *scanner) number() int64 {
+	end := bytes.IndexFunc(c.rest, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 1 || end > 18 || end > 1 && c.rest[0] == '0' {
+		c.bad = true
+		return 0
+	}
+	n, _ := strconv.ParseInt(string(c.rest[:end]), 10, 64) // it is one
+	c.rest = c.rest[end:]
+	return n
+}
+
+// list takes a list that is not empty, of which fn takes each item.
+func (c *scanner) list(fn func()) {
+	c.take("[")
+	for fn(); !c.bad && c.has(","); {
+		fn()
+	}
+	c.take("]")
+}
+
+// body takes what follows of a document.
+func (c *scanner) body(x *Revision) {
+	more := c.has(",")
+	if c.bad || len(c.rest) == 0 || more != (c.rest[0] == '"') {
+		c.bad = true
+		return
+	}
+	var ok bool
+	x.Canonical, c.rest, ok = kv.CutCanonical(c.rest)
+	x.Body, c.bad = x.Canonical.Bytes(), !ok
+}
+
+// author takes an author from the value of its first member on.
+func (c *scanner) author(a *Author) {
+	a.At = c.number()
+	c.take(`,"key":`)
+	a.Key = c.number()
+	c.take(`,"node":`)
+	a.Node = c.text()
+	if c.has(`,"fields":`) {
+		c.list(func() { a.Fields = append(a.Fields, c.text()) })
+	}
+	c.take("}")
+}

@@ -1,0 +1,195 @@
+package line
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/sync/input"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Parsed is a document on its way in. What is wrong with it alone is its err; the ones around it go on.
+type Parsed struct {
+	Id        string
+	Rev       record.Revision
+	RevText   string            // _rev as it stands there
+	BadRev    bool              // _rev is none: as of a local document
+	Path      []record.Revision // of _revisions
+	BadPath   bool              // _revisions are none, as above
+	UpperCase bool              // a hash has upper-case digits, as a record's may not
+	Deleted   bool
+	Body      []byte // without the members that begin with "_"
+	Parts     []Part
+	Err       error
+}
+
+// BadMember is a member that begins with "_" and means nothing; its name is for the client alone.
+type BadMember string
+
+// Error does not say the name, which anything may stand in.
+func (BadMember) Error() string { return errMember.Error() }
+
+// Is tells that it is an errMember.
+func (BadMember) Is(target error) bool { return target == errMember }
+
+// Shown is the name as far as an answer says it.
+func (m BadMember) Shown() string { return strings.ToValidUTF8(string(m[:min(len(m), 100)]), "") }
+
+// Refuse notes what is wrong with the document; the first is told.
+func (d *Parsed) Refuse(err error) {
+	if d.Err == nil {
+		d.Err = err
+	}
+}
+
+// Member keeps a member of the body, as long as the body may become one.
+func (d *Parsed) Member(name string, v jsontext.Value) {
+	if len(d.Body)+len(v) > input.MaxValue {
+		d.Refuse(kv.ErrTooLarge)
+		return
+	}
+	if len(d.Body) > 1 {
+		d.Body = append(d.Body, ',')
+	}
+	quoted, err := jsontext.AppendQuote(d.Body, name)
+	if err != nil {
+		d.Refuse(kv.ErrDocument)
+	}
+	d.Body = append(append(quoted, ':'), v...)
+}
+
+// Special reads a member that begins with "_".
+func (d *Parsed) Special(name string, v jsontext.Value) error {
+	var text string
+	switch name {
+	case "_id":
+		if json.Unmarshal(v, &d.Id) != nil {
+			return kv.ErrDocumentID
+		}
+	case "_rev":
+		if string(v) == "null" {
+			return nil
+		}
+		err := json.Unmarshal(v, &text)
+		rev, good := record.ParseFreeRevision(text)
+		d.BadRev = err != nil || !good
+		d.Rev, d.RevText = rev, text
+		d.UpperCase = d.UpperCase || good && rev.String() != text
+	case "_deleted":
+		if json.Unmarshal(v, &d.Deleted) != nil {
+			return BadMember(name)
+		}
+	case "_revisions":
+		upper := false
+		d.Path, upper = parsePath(v)
+		d.BadPath, d.UpperCase = d.Path == nil, d.UpperCase || upper
+	case "_conflicts", "_deleted_conflicts", "_revs_info", "_local_seq", "_removed":
+		// what only an answer holds; a client may send it back
+	default:
+		return BadMember(name)
+	}
+	return nil
+}
+
+// parsePath reads where a replicated revision comes from: it and those before; nil for what is no path. upper tells of upper-case digits.
+func parsePath(v jsontext.Value) (path []record.Revision, upper bool) {
+	var in struct {
+		Start uint64   `json:"start"`
+		IDs   []string `json:"ids"`
+	}
+	if json.Unmarshal(v, &in) != nil || len(in.IDs) == 0 || uint64(len(in.IDs)) > in.Start {
+		return nil, false
+	}
+	in.IDs = in.IDs[:min(len(in.IDs), record.MaxPath)] // the oldest are more than any tree knows
+	for i, id := range in.IDs {
+		rev, ok := record.FreeRevision(in.Start-uint64(i), id)
+		if !ok {
+			return nil, false
+		}
+		path, upper = append(path, rev), upper || rev.HashText() != id
+	}
+	return path, upper
+}
+
+// Malformed answers what CouchDB refuses a whole request for: members, an id or a revision that no document has.
+func (d *Parsed) Malformed(replicated bool) error {
+	named := d.Rev != (record.Revision{}) || d.Path != nil
+	switch {
+	case d.Err != nil && isMalformed(d.Err):
+		return d.Err
+	case d.IsLocal():
+		return nil // its revisions are others
+	case d.BadRev || d.BadPath:
+		return ErrRevision
+	case replicated && !named:
+		return ErrNoRevision
+	}
+	return kv.CheckDocID(d.Id)
+}
+
+// isMalformed tells what is wrong with a document's form from what is wrong with its size or its attachments' bytes.
+func isMalformed(err error) bool {
+	return slices.ContainsFunc([]error{input.ErrShape, errMember, kv.ErrDocumentID}, func(known error) bool { return errors.Is(err, known) })
+}
+
+// IsLocal tells a local document among others.
+func (d *Parsed) IsLocal() bool { return strings.HasPrefix(d.Id, "_local/") }
+
+// ReadMember reads a member of a document whose attachments are stubs.
+func (d *Parsed) ReadMember(dec *jsontext.Decoder, name string) error {
+	if name == "_attachments" {
+		return input.EachMember(dec, func(name string) error { return d.readStub(dec, name) })
+	}
+	v, err := dec.ReadValue()
+	switch {
+	case err != nil:
+		return input.Wrap(err)
+	case name == "":
+		d.Member(name, v)
+	case name[0] == '_':
+		d.Refuse(d.Special(name, v))
+	default:
+		d.Member(name, v)
+	}
+	return nil
+}
+
+func (d *Parsed) readStub(dec *jsontext.Decoder, name string) error {
+	p := Part{Attachment: kv.Attachment{Name: name}, Stub: true}
+	p.Length = -1
+	err := input.EachMember(dec, func(name string) error {
+		v, err := dec.ReadValue()
+		if err != nil {
+			return input.Wrap(err)
+		}
+		switch name {
+		case "length":
+			_ = json.Unmarshal(v, &p.Length) // where it is none, nobody compares
+		case "data":
+			p.Data = v.Clone()
+		}
+		p.ReadMember(name, v)
+		return nil
+	})
+	p.Stub, p.Follows = true, false
+	d.Parts = append(d.Parts, p)
+	return err
+}
+
+// Revision is what came in as a revision on its way; nil where it names no revision of ours.
+func (d *Parsed) Revision() *Revision {
+	d.Body = append(d.Body, '}')
+	path := d.Path
+	if path == nil || d.Rev != (record.Revision{}) && path[0] != d.Rev {
+		path = []record.Revision{d.Rev}
+	}
+	if d.Id == "" || d.BadRev || path[0] == (record.Revision{}) {
+		return nil
+	}
+	return &Revision{Id: d.Id, Path: path, Deleted: d.Deleted, Body: d.Body, Parts: d.Parts}
+}

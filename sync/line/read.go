@@ -1,0 +1,176 @@
+package line
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/sync/input"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/oklog/ulid/v2"
+)
+
+// Parse reads the line that comes next: errJSON where there is none.
+func Parse(dec *jsontext.Decoder) (l Line, err error) {
+	d := &Parsed{}
+	var doc jsontext.Value
+	var who Author
+	var scopes []string
+	err = input.EachMember(dec, func(name string) (err error) {
+		switch name {
+		case "revs":
+			d.Path, err = readPath(dec)
+			return err
+		case "author":
+			return who.read(dec)
+		case "scopes":
+			scopes, err = input.Texts(dec)
+			return err
+		}
+		v, err := dec.ReadValue()
+		switch {
+		case err != nil:
+		case name == "doc":
+			doc = v.Clone()
+		default:
+			err = l.special(name, v)
+		}
+		return input.Wrap(err)
+	})
+	if err != nil || l.Seq == nil || l.Removed != "" || doc == nil {
+		return l, err
+	}
+	if l.Replica, err = d.document(doc); l.Replica != nil {
+		l.Replica.Author, l.Replica.scopes = who, scopes
+	}
+	return l, err
+}
+
+// document reads the document of a line. One as we write it is cut behind what says who it is, and decoded by nobody but the store.
+func (d *Parsed) document(doc jsontext.Value) (*Revision, error) {
+	if x := d.cut(doc); x != nil {
+		return x, nil
+	}
+	d.Body = []byte{'{'}
+	dec := input.NewDecoder(bytes.NewReader(doc))
+	err := input.EachMember(dec, func(name string) error { return d.ReadMember(dec, name) })
+	if err != nil {
+		return nil, err
+	}
+	return d.Revision(), nil
+}
+
+// cut cuts a document that begins as appendLine lets it begin, and has no attachments; nil for any other.
+func (d *Parsed) cut(doc []byte) *Revision {
+	rest, ok := bytes.CutPrefix(doc, []byte(`{"_id":"`))
+	end := bytes.IndexByte(rest, '"')
+	if !ok || end < 0 || len(d.Path) == 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
+		return nil
+	}
+	x := &Revision{Id: string(rest[:end]), Path: d.Path}
+	if rest, ok = bytes.CutPrefix(rest[end+1:], AppendRevision([]byte(`,"_rev":`), x.Rev())); !ok {
+		return nil
+	}
+	if next, deleted := bytes.CutPrefix(rest, []byte(`,"_deleted":true`)); deleted {
+		x.Deleted, rest = true, next
+	}
+	switch {
+	case x.Id == "" || bytes.HasPrefix(rest, []byte(`,"_`)):
+		return nil
+	case rest[0] == ',':
+		rest[0] = '{'
+		x.Body = rest
+		return x
+	case rest[0] == '}':
+		x.Body = []byte("{}")
+		return x
+	}
+	return nil
+}
+
+// readPath reads a path of revisions; nil where one is none.
+func readPath(dec *jsontext.Decoder) (path []record.Revision, err error) {
+	bad := false
+	err = input.EachItem(dec, func() error {
+		t, err := dec.ReadToken()
+		if err != nil {
+			return input.Wrap(err)
+		}
+		rev, ok := record.ParseFreeRevision(t.String())
+		bad = bad || !ok || rev == (record.Revision{})
+		path = append(path, rev)
+		return nil
+	})
+	if bad {
+		path = nil
+	}
+	return path, err
+}
+
+// read reads an author. Members of other versions are passed over.
+func (a *Author) read(dec *jsontext.Decoder) error {
+	return input.EachMember(dec, func(name string) (err error) {
+		if name == "fields" {
+			a.Fields, err = input.Texts(dec)
+			return err
+		}
+		v, err := dec.ReadValue()
+		if err != nil {
+			return input.Wrap(err)
+		}
+		switch name {
+		case "at":
+			a.At, _ = strconv.ParseInt(string(v), 10, 64) // what is no number is not known
+		case "key":
+			a.Key, _ = strconv.ParseInt(string(v), 10, 64) // as above
+		case "node":
+			text, _ := jsontext.AppendUnquote(nil, v) // as above
+			a.Node = string(text)
+		}
+		return nil
+	})
+}
+
+// special reads a small member.
+func (l *Line) special(name string, v jsontext.Value) error {
+	switch name {
+	case "seq":
+		l.Seq = Sequence(v.Clone())
+		return nil
+	case "removed":
+		return json.Unmarshal(v, &l.Removed)
+	case "format":
+		l.Head = &Head{}
+		return json.Unmarshal(v, &l.Head.Format)
+	case "last_seq":
+		l.foot = &Foot{Last: Sequence(v.Clone())}
+		return nil
+	case "upto":
+		l.Mark = &Mark{Upto: Sequence(v.Clone())}
+		return nil
+	case "count":
+		return json.Unmarshal(v, &l.count)
+	}
+	if l.Head == nil {
+		return nil
+	}
+	to := map[string]any{"realm": &l.Head.Realm, "node": &l.Head.Node, "epoch": &l.Head.Epoch, "db": &l.Head.DB, "since": &l.Head.Since}[name]
+	if to == nil {
+		return nil
+	}
+	return json.Unmarshal(v, to)
+}
+
+// Known is the author as the store knows it.
+func (a *Author) Known() (k kv.Author) {
+	if a.At != 0 {
+		k.At = time.UnixMicro(a.At)
+	}
+	k.Key, k.Fields = a.Key, a.Fields
+	k.Node, _ = ulid.ParseStrict(a.Node) // what is none is nobody's
+	return k
+}

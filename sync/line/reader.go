@@ -1,0 +1,143 @@
+package line
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"doorward/sync/input"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Error is a line that is wrong, or before which others are missing.
+type Error struct {
+	Line   int // counted from 1
+	Reason string
+}
+
+// Error says which and why.
+func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
+
+// ErrUnmarked is a peer that leaves us holding lines for ever.
+var ErrUnmarked = errors.New("too many lines without a mark")
+
+// Reader reads lines, counts them, and compares that with what marks and the last line say.
+type Reader struct {
+	from  *bufio.Reader
+	held  []byte // what has been read and nobody has had yet: a line, or a part of one that is long
+	ended error  // of from
+	dec   *jsontext.Decoder
+	Line  int // the number of the latest
+	count int // of revisions, and of what has left
+}
+
+// lineBuffer holds most lines whole.
+const lineBuffer = 64 << 10
+
+func NewReader(from io.Reader) *Reader {
+	s := &Reader{from: bufio.NewReaderSize(from, lineBuffer)}
+	s.dec = input.NewDecoder(s)
+	return s
+}
+
+// Read reads for the decoder, which is given no more than the line that it reads.
+func (s *Reader) Read(p []byte) (int, error) {
+	if len(s.held) == 0 {
+		s.hold()
+	}
+	n := copy(p, s.held)
+	s.held = s.held[n:]
+	if n == 0 {
+		return 0, s.ended
+	}
+	return n, nil
+}
+
+// hold reads up to the end of a line, as far as there is room for.
+func (s *Reader) hold() {
+	if s.ended != nil {
+		return
+	}
+	var err error
+	if s.held, err = s.from.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
+		s.ended = err
+	}
+}
+
+// cut cuts the line that comes next, where it is one that can be cut and the decoder has nothing of it.
+func (s *Reader) cut() (l Line, ok bool) {
+	if len(s.held)+len(bytes.TrimSpace(s.dec.UnreadBuffer())) > 0 {
+		return l, false
+	}
+	s.hold()
+	if l, ok = scan(s.held); ok {
+		s.held = nil
+	}
+	return l, ok
+}
+
+// Each calls fn with each line of a revision, of what has left, and each mark that is right, and answers the last line: *LineError
+// for what is wrong with them, or the error with which they break off.
+func (s *Reader) Each(fn func(*Line) error) (last Foot, err error) {
+	for {
+		l, err := s.next()
+		switch {
+		case err != nil:
+			return last, err
+		case l.foot != nil:
+			return *l.foot, s.end()
+		case l.Mark == nil && l.Seq == nil:
+			continue // the first, or of a later version
+		}
+		if err := fn(&l); err != nil {
+			return last, err
+		}
+	}
+}
+
+func (s *Reader) next() (l Line, err error) {
+	s.Line++
+	l, ok := s.cut()
+	if !ok {
+		l, err = Parse(s.dec)
+	}
+	switch {
+	case err != nil && s.isCut(err):
+		return l, err
+	case err != nil:
+		return l, s.wrong("it cannot be read")
+	case l.foot != nil || l.Mark != nil:
+		if l.count != s.count {
+			return l, s.wrong(fmt.Sprintf("%d lines should be before it, and there are %d", l.count, s.count))
+		}
+	case l.Seq == nil:
+	case l.Replica == nil && l.Removed == "":
+		return l, s.wrong("it holds no revision of a document")
+	default:
+		s.count++
+	}
+	return l, nil
+}
+
+// end wants nothing to follow the last line.
+func (s *Reader) end() error {
+	_, err := s.dec.ReadToken()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil && s.isCut(err):
+		return input.Wrap(err)
+	}
+	s.Line++
+	return s.wrong("the line before it should be the last")
+}
+
+// isCut tells that there was no more to read, from what was wrong.
+func (s *Reader) isCut(err error) bool {
+	return s.ended != nil && !errors.Is(s.ended, io.EOF) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+func (s *Reader) wrong(reason string) error { return &Error{s.Line, reason} }

@@ -1,0 +1,100 @@
+package replicate
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"doorward/sync/dial"
+	"doorward/sync/line"
+)
+
+// What the peer has from nobody but the target comes back in its feed: then so many changes are asked for at once, and not more
+// often than so. A change of somebody else's waits no longer than that.
+const (
+	echoRows = 10_000
+	echoRest = 400 * time.Millisecond
+)
+
+// fastFeed reads all that there is as one long stream of lines; live, it then waits for changes, and reads on where they are news.
+func (t *Remote) fastFeed(ctx context.Context, w Wish, fn func(*Batch) error) (err error) {
+	if !w.live || len(w.Since) == 0 {
+		if w.Since, err = t.lines(ctx, w.Since, fn); err != nil || !w.live {
+			return err
+		}
+	}
+	w.waits = true
+	for limit := feedRows; ; {
+		b, rows, err := t.changes(ctx, w, limit)
+		if err != nil {
+			return err
+		}
+		missing, err := w.lacked(ctx, b.offers)
+		switch {
+		case err != nil:
+			return err
+		case rows > 0 && len(missing)+len(b.Left)+len(b.denied) == 0:
+			limit, w.Since = echoRows, b.Upto
+			if err = fn(b); err == nil {
+				err = dial.Rest(ctx, echoRest)
+			}
+		default:
+			limit = feedRows
+			w.Since, err = t.lines(ctx, w.Since, fn)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// lines reads the lines after a place and answers how far they go.
+func (t *Remote) lines(ctx context.Context, since line.Sequence, fn func(*Batch) error) (upto line.Sequence, err error) {
+	address := t.link.At("_feed")
+	if text := line.SequenceText(since); text != "" {
+		address += "?" + url.Values{"since": {text}}.Encode()
+	}
+	resp, err := t.link.Do(ctx, http.MethodGet, address, &dial.Payload{Accept: "zstd"})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // it is read, or given up
+	z := line.Decompress(resp.Body)
+	defer z.Close()
+	g := NewBatcher(fn)
+	f, err := readLines(line.NewReader(z), func(l *line.Line) error {
+		if l.Replica != nil {
+			x := l.Replica
+			x.Content = func(ctx context.Context, p *line.Part, w io.Writer) error { return t.content(ctx, x, p, w) }
+		}
+		return g.Add(l)
+	})
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, err
+	}
+	if string(f.Last) != string(since) {
+		g.batch.Upto = f.Last
+	}
+	return f.Last, g.Flush()
+}
+
+// fastWrite sends revisions as lines. Attachments are named alone; those that the peer lacks follow. A load takes little room once it
+// is compressed, and is sent with its length: the connection ends with a body that has none.
+func (t *Remote) fastWrite(ctx context.Context, replicas []*line.Revision) ([]Denial, error) {
+	var body bytes.Buffer // takes everything
+	z := line.Compress(&body)
+	var b []byte
+	for _, x := range replicas {
+		b = x.AppendLine(b[:0], line.Sequence("0"))
+		_, _ = z.Write(b)
+	}
+	_, _ = z.Write(line.Append(nil, line.Foot{Last: line.Sequence("0"), Count: len(replicas)}))
+	_ = z.Close()
+	return t.denials(ctx, t.link.At("_feed"), &dial.Payload{Media: line.Media, Packing: "zstd", Read: &body, Size: int64(body.Len())})
+}

@@ -1,0 +1,90 @@
+package replicate
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"strconv"
+
+	"doorward/sync/dial"
+	"doorward/sync/line"
+)
+
+// putRelated sends one revision, its attachments as they come from the source.
+func (t *Remote) putRelated(ctx context.Context, x *line.Revision) ([]Denial, error) {
+	if x.Content == nil {
+		return []Denial{denial(x, line.ErrStub)}, nil
+	}
+	r, w := io.Pipe()
+	mw := multipart.NewWriter(w)
+	done := make(chan error, 1)
+	go func() {
+		err := writeRelated(ctx, x, mw)
+		_ = w.CloseWithError(err) // never fails
+		done <- err
+	}()
+	p := &dial.Payload{Media: `multipart/related; boundary="` + mw.Boundary() + `"`, Read: r}
+	resp, err := t.link.Do(ctx, http.MethodPut, t.link.At(docPath(x.Id))+"?new_edits=false", p)
+	_ = r.Close() // never fails; it ends the writer
+	if failed := <-done; failed != nil && !errors.Is(failed, io.ErrClosedPipe) {
+		err = failed // the source's own, which is why the request broke off
+	}
+	var no *dial.Refusal
+	switch {
+	case err == nil:
+		return nil, dial.Drain(resp)
+	case errors.As(err, &no) && !dial.Transient(err) && no.Status != http.StatusUnauthorized && no.Status != http.StatusNotFound:
+		return []Denial{{ID: x.Id, Rev: x.Rev().String(), Error: "forbidden", Reason: no.Error()}}, nil
+	}
+	return nil, err
+}
+
+// writeRelated writes a document and then its attachments.
+func writeRelated(ctx context.Context, x *line.Revision, mw *multipart.Writer) error {
+	doc, err := x.AppendDoc(nil, func(dst []byte, p *line.Part) ([]byte, error) {
+		if p.Length >= 0 {
+			dst = strconv.AppendInt(append(dst, `,"length":`...), p.Length, 10)
+		}
+		return append(dst, `,"follows":true`...), nil
+	})
+	if err != nil {
+		return err
+	}
+	first, err := mw.CreatePart(textproto.MIMEHeader{"Content-Type": {"application/json"}})
+	if err == nil {
+		_, err = first.Write(doc)
+	}
+	for i := 0; i < len(x.Parts) && err == nil; i++ {
+		err = writePart(ctx, mw, followed{x, &x.Parts[i]})
+	}
+	if err != nil {
+		return err
+	}
+	return mw.Close()
+}
+
+// followed is an attachment that follows its document.
+type followed struct {
+	of *line.Revision
+	*line.Part
+}
+
+// writePart writes one attachment as a part.
+func writePart(ctx context.Context, mw *multipart.Writer, p followed) error {
+	h := textproto.MIMEHeader{
+		"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": p.Name})},
+		"Content-Type":        {line.MediaType(p.Type)},
+	}
+	if p.Length >= 0 {
+		h.Set("Content-Length", strconv.FormatInt(p.Length, 10))
+	}
+	w, err := mw.CreatePart(h)
+	if err != nil {
+		return err
+	}
+	return p.of.Content(ctx, p.Part, w)
+}

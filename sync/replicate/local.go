@@ -1,0 +1,256 @@
+package replicate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/sync/dial"
+	"doorward/sync/line"
+	"doorward/sync/mango"
+)
+
+// Path is a revision and those before it, as far as they are here: newest first.
+func (h *Local) Path(id, text string) ([]record.Revision, error) {
+	rev, ok := record.ParseFreeRevision(text)
+	if !ok {
+		return nil, nil
+	}
+	doc, err := h.db.Read(id, kv.Ask{Revisions: []record.Revision{rev}})
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, nil
+	}
+	return doc.Tree.Path(rev), err
+}
+
+// Local is a database of this process, as an end of replications.
+type Local struct {
+	store *kv.Store
+	db    *kv.Database
+}
+
+// NewLocal makes an end of a database that is open.
+func NewLocal(store *kv.Store, db *kv.Database) *Local { return &Local{store, db} }
+
+// OpenLocal opens a database as an end: kv's errors.
+func OpenLocal(store *kv.Store, p kv.Principal, name string) (*Local, error) {
+	db, err := store.Database(p, name)
+	if err != nil {
+		return nil, err
+	}
+	return NewLocal(store, db), nil
+}
+
+func (h *Local) Identify(context.Context) (Identity, error) {
+	head := line.Head{Format: line.Format, Realm: h.store.Realm(), Node: h.store.Node(), Epoch: h.store.Epoch(), DB: h.db.Name()}
+	return Identity{Head: head, ID: strings.ToLower(head.Node) + "/" + head.DB}, nil
+}
+
+func (h *Local) Checkpoint(_ context.Context, id string) (c Checkpoint, err error) {
+	body, _, err := h.db.Local(id)
+	if errors.Is(err, kv.ErrNotFound) {
+		return c, nil
+	}
+	if err != nil || json.Unmarshal(body, &c) != nil {
+		return Checkpoint{}, err // what somebody else has put there is no checkpoint
+	}
+	return c, nil
+}
+
+func (h *Local) Keep(_ context.Context, id string, c Checkpoint) error {
+	body, err := json.Marshal(c)
+	if err == nil {
+		_, err = h.db.PutLocal(id, body, kv.Whatever)
+	}
+	return err
+}
+
+// Of a live feed what changes within a moment goes together; the first change after a quiet time goes at once.
+const moment = 100 * time.Millisecond
+
+// Feed reads the log page by page; live, it waits at the log's end. From the beginning it brings the revisions along: they are
+// likely to be lacked.
+func (h *Local) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
+	since, err := h.Since(w.Since)
+	if err != nil {
+		return err
+	}
+	passes, err := mango.Parse(w.selector)
+	if err != nil {
+		return err
+	}
+	carries := w.Carry || since == 0
+	f := kv.Feed{Since: since, Limit: kv.DocPage, IDs: w.ids, Bodies: carries || passes != nil}
+	b, size := &Batch{carried: carries}, 0
+	for ctx.Err() == nil {
+		page, more, err := h.db.Changes(f)
+		if err != nil {
+			return err
+		}
+		n, err := h.offer(b, page, passes)
+		if err != nil {
+			return err
+		}
+		size += n
+		if len(page) > 0 {
+			f.Since = page[len(page)-1].Seq
+			b.Upto = h.Sequence(f.Since)
+		}
+		if more && !b.full(size) {
+			continue
+		}
+		if b.Upto != nil {
+			if err := fn(b); err != nil {
+				return err
+			}
+			b, size = &Batch{carried: carries}, 0
+		}
+		switch {
+		case more:
+		case !w.live:
+			return nil
+		default:
+			if err := h.await(ctx, f.Since); err != nil {
+				return err
+			}
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// full tells that a batch is to go on, whatever follows: revisions take room, offers little.
+func (b *Batch) full(size int) bool {
+	if !b.carried {
+		return len(b.offers) >= loadRows
+	}
+	return len(b.offers) >= carriedRows || size >= carriedBytes
+}
+
+// await waits until something follows a place, and a moment has passed since it was asked to.
+func (h *Local) await(ctx context.Context, since uint64) error {
+	asked := time.Now()
+	if err := h.db.Await(ctx, since); err != nil {
+		return err
+	}
+	return dial.Rest(ctx, time.Until(asked.Add(moment)))
+}
+
+func (h *Local) Sequence(n uint64) line.Sequence {
+	return line.Sequence(`"` + h.store.SeqText(n) + `"`)
+}
+
+func (h *Local) Since(s line.Sequence) (uint64, error) { return SinceOf(h.store, s) }
+
+// SinceOf is where a store's log goes on after a place.
+func SinceOf(store *kv.Store, s line.Sequence) (uint64, error) {
+	if len(s) == 0 || string(s) == "null" {
+		return 0, nil
+	}
+	return store.Since(strings.Trim(string(s), `"`))
+}
+
+// offer adds a page of changes to a batch, all leaves of each document, and answers how many bytes of revisions came along. What
+// has left the database is nothing to copy.
+func (h *Local) offer(b *Batch, page []kv.DocChange, passes mango.Selector) (size int, err error) {
+	for i := range page {
+		c := &page[i]
+		if c.Removed {
+			b.Left = append(b.Left, c.ID)
+			continue
+		}
+		if passes != nil && !passes.Matches(c) {
+			continue
+		}
+		o := kv.Revs{ID: c.ID}
+		for _, leaf := range c.Leaves {
+			o.Revisions = append(o.Revisions, leaf.Revision)
+		}
+		b.offers = append(b.offers, o)
+		if !b.carried {
+			continue
+		}
+		seq := h.Sequence(c.Seq)
+		err := h.carry(c, o.Revisions, func(x *line.Revision) error {
+			x.Seq = seq
+			size += x.Size()
+			b.Replicas = append(b.Replicas, x)
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return size, nil
+}
+
+// carry calls fn with the leaves of a change; of most documents that is the winner, which the change itself has.
+func (h *Local) carry(c *kv.DocChange, leaves []record.Revision, fn func(*line.Revision) error) error {
+	if len(leaves) == 1 && c.Tree.Len() > 0 && c.Winner.Body != nil {
+		return fn(h.replica(&kv.Doc{ID: c.ID, Tree: c.Tree}, &c.Winner))
+	}
+	return h.each(c.ID, kv.Ask{Revisions: leaves, Latest: true}, fn)
+}
+
+// Leaves calls fn with the leaves of a document.
+func (h *Local) Leaves(id string, fn func(*line.Revision) error) error {
+	return h.each(id, kv.Ask{Leaves: true}, fn)
+}
+
+func (h *Local) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*line.Revision) error) error {
+	for _, m := range missing {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := h.each(m.ID, kv.Ask{Revisions: m.Missing, Latest: true}, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls fn with the revisions of a document that are asked for.
+func (h *Local) each(id string, ask kv.Ask, fn func(*line.Revision) error) error {
+	doc, err := h.db.Read(id, ask)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for i := range doc.Revisions {
+		if r := &doc.Revisions[i]; r.Body != nil {
+			if err := fn(h.replica(&doc, r)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// replica is a revision on its way out.
+func (h *Local) replica(doc *kv.Doc, r *kv.DocRevision) *line.Revision {
+	x := &line.Revision{Id: doc.ID, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body, Author: authorOf(doc.Tree.Find(r.Revision), h.store.Node())}
+	if len(x.Path) == 0 {
+		x.Path = []record.Revision{r.Revision} // it has been forgotten since
+	}
+	for _, a := range r.Attachments {
+		x.Parts = append(x.Parts, line.Part{Attachment: a, ClaimedDigest: a.Digest(), Stub: true})
+	}
+	x.Content = h.content
+	return x
+}
+
+func authorOf(n record.TreeNode, here string) line.Author {
+	a := line.Author{At: n.At, Key: n.Key, Fields: n.Fields}
+	switch {
+	case !n.Node.IsZero():
+		a.Node = n.Node.String()
+	case n.At != 0:
+		a.Node = here
+	}
+	return a
+}

@@ -1,0 +1,146 @@
+package replicate
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	"doorward/kv"
+	"doorward/sync/line"
+)
+
+// writers is how many operations of a load are about at a time. Those that wait are committed together, and while the store writes
+// some the next are made ready.
+const writers = 64
+
+func (h *Local) Missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
+	answers, err := h.db.Missing(offers)
+	return slices.DeleteFunc(answers, func(m kv.MissingRevs) bool { return len(m.Missing) == 0 }), err
+}
+
+// Write stores revisions, up to a hundred an operation.
+func (h *Local) Write(ctx context.Context, replicas []*line.Revision) (denied []Denial, err error) {
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	places := make(chan struct{}, writers)
+	for rows := range slices.Chunk(replicas, kv.MaxRows) {
+		places <- struct{}{}
+		running.Go(func() {
+			defer func() { <-places }()
+			d, e := h.store100(ctx, rows)
+			mu.Lock()
+			defer mu.Unlock()
+			denied, err = append(denied, d...), errors.Join(err, e)
+		})
+	}
+	running.Wait()
+	return denied, err
+}
+
+// store100 stores some revisions in one operation, and before it the attachments that come with them.
+func (h *Local) store100(ctx context.Context, rows []*line.Revision) (denied []Denial, err error) {
+	writes := make([]kv.DocWrite, 0, len(rows))
+	at := make([]*line.Revision, 0, len(rows))
+	for _, x := range rows {
+		w := kv.DocWrite{ID: x.Id, Path: x.Path, Deleted: x.Deleted, Body: x.Body, Canonical: x.Canonical, Author: x.Author.Known()}
+		err := h.attach(ctx, x, &w)
+		if forGood(err) {
+			denied = append(denied, denial(x, err))
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		writes, at = append(writes, w), append(at, x)
+	}
+	results, err := h.db.Write(writes)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range results {
+		switch {
+		case r.Err == nil:
+		case forGood(r.Err):
+			d := denial(at[i], r.Err)
+			d.Kept = r.Kept
+			denied = append(denied, d)
+		default:
+			return nil, r.Err
+		}
+	}
+	return denied, nil
+}
+
+// forGood tells what is wrong with a document itself, and will be tomorrow.
+func forGood(err error) bool {
+	return slices.ContainsFunc([]error{kv.ErrForbidden, kv.ErrConflict, kv.ErrDocument, kv.ErrRevision, kv.ErrTooLarge, line.ErrStub, line.ErrLength},
+		func(known error) bool { return errors.Is(err, known) })
+}
+
+// attach finds the bytes of a replica's attachments: in the database, where an earlier revision has brought them, else at the
+// source.
+func (h *Local) attach(ctx context.Context, x *line.Revision, w *kv.DocWrite) error {
+	if len(x.Parts) == 0 {
+		return nil
+	}
+	known, err := Relatives(h.db, x.Id, []kv.Ask{{Revisions: x.Path}, {Leaves: true}})
+	if err != nil && !errors.Is(err, line.ErrStub) {
+		return err
+	}
+	for i := range x.Parts {
+		p := &x.Parts[i]
+		if found := p.Find(known); found != nil && p.ClaimedDigest != "" {
+			a := *found
+			a.Type, a.RevPos = p.Type, p.RevPos
+			w.Attachments = append(w.Attachments, a)
+			continue
+		}
+		if x.Content == nil {
+			return line.ErrStub
+		}
+		a := p.Attachment
+		if a.Blob, err = h.fetch(ctx, x, p); err != nil {
+			return err
+		}
+		w.Attachments = append(w.Attachments, a)
+	}
+	return nil
+}
+
+// fetch stores the bytes of an attachment as they come from the source.
+func (h *Local) fetch(ctx context.Context, x *line.Revision, p *line.Part) (kv.Blob, error) {
+	r, w := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = w.CloseWithError(x.Content(ctx, p, w)) // never fails
+	}()
+	blob, err := h.db.PutBlob(r)
+	_ = r.Close() // never fails; it ends the writer
+	<-done
+	if err == nil && p.Length >= 0 && blob.Length != p.Length {
+		err = line.ErrLength // its digest does not tell: CouchDB's is that of the bytes as it keeps them, compressed
+	}
+	return blob, err
+}
+
+func (h *Local) content(_ context.Context, p *line.Part, w io.Writer) error {
+	return h.db.Blob(p.SHA256, w)
+}
+
+// Relatives are the revisions that some asks name; errStub where there is no such document.
+func Relatives(db *kv.Database, id string, asks []kv.Ask) (known []kv.DocRevision, err error) {
+	for _, ask := range asks {
+		doc, err := db.Read(id, ask)
+		if errors.Is(err, kv.ErrNotFound) {
+			return nil, line.ErrStub
+		}
+		if err != nil {
+			return nil, err
+		}
+		known = append(known, doc.Revisions...)
+	}
+	return known, nil
+}

@@ -1,0 +1,306 @@
+package replicate
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"doorward/kv"
+	"doorward/sync/line"
+)
+
+// Job is one replication: it copies what the source has and the target lacks. Only Source and Target are needed.
+type Job struct {
+	Source   Peer
+	Target   Peer
+	Live     bool            // goes on with what comes later, until its context ends
+	IDs      []string        // only these documents; nil = all
+	Selector json.RawMessage // only documents that pass; nil = all
+	Since    json.RawMessage // where to begin if no checkpoint says; nil = at the beginning
+	Tries    int             // in a row that come no further, before the job gives up; 0 = 6, live without end
+	Pause    time.Duration   // before the second try, doubled before each further one; 0 = half a second
+	Note     time.Duration   // how long a checkpoint may lie behind what is stored; 0 = a second
+	Logger   *slog.Logger    // nil = silent
+	Clock    func() time.Time
+	On       Hooks
+}
+
+// Hooks are what a job calls, and what it remembers, besides copying. All may be nil.
+type Hooks struct {
+	Progress func(Outcome)    // when something has been copied
+	Waits    func(error) bool // tells an error that is waited out however often it comes
+	// Left is called with documents that have left the source and live on elsewhere, before their place is noted.
+	Left func(ctx context.Context, ids []string) error
+	// Refused is called with what the target has refused, before its place is noted.
+	Refused func(ctx context.Context, denied []Denial) error
+	Gave    *Echo // remembers what the source gives
+	Skip    *Echo // what the target has just given itself: it is not asked about that
+}
+
+// Outcome tells what a replication has done, as CouchDB tells it.
+type Outcome struct {
+	OK        bool            `json:"ok"`
+	NoChanges bool            `json:"no_changes,omitempty"`
+	Session   string          `json:"session_id"`
+	Last      json.RawMessage `json:"source_last_seq"`
+	Version   int             `json:"replication_id_version"`
+	History   []Pass          `json:"history"` // this run alone
+	Denied    []Denial        `json:"denied,omitempty"`
+	// RefusedFacts is how many of the refused documents are facts: all of them, while Denied names the first refusals alone.
+	RefusedFacts int `json:"-"`
+	Unkept       int `json:"-"` // refused, and not kept for the target's staff either
+}
+
+// What is in memory at once: loads of at most so many revisions and about so many bytes, one being written, one waiting and one
+// being read. A load is a request: what is small goes many at a time.
+const (
+	loadRows   = 16_000
+	loadBytes  = 8 << 20
+	keptDenied = 1000 // of the refused revisions that are named
+)
+
+// replication is a job while it runs.
+type replication struct {
+	*Job
+	ledgers
+	mu  sync.Mutex // guards run and denied, which Progress reads
+	run Pass
+	out Outcome
+}
+
+// Run carries out a job. It answers what was done also where it fails. A job that was cut off anywhere can be begun again: it
+// goes on where it was, and nothing is copied twice but what had not been noted.
+func Run(ctx context.Context, j Job) (Outcome, error) {
+	j.defaults()
+	r := &replication{Job: &j, ledgers: ledgers{source: j.Source, target: j.Target}}
+	r.run = Pass{Session: rand.Text(), Began: stamp(j.Clock())}
+	err := r.persist(ctx)
+	out := r.outcome()
+	out.OK = err == nil
+	return out, err
+}
+
+func (j *Job) defaults() {
+	if j.Tries == 0 && !j.Live {
+		j.Tries = 6
+	}
+	if j.Pause == 0 {
+		j.Pause = time.Second / 2
+	}
+	if j.Note == 0 {
+		j.Note = time.Second
+	}
+	if j.Logger == nil {
+		j.Logger = slog.New(slog.DiscardHandler)
+	}
+	if j.Clock == nil {
+		j.Clock = time.Now
+	}
+}
+
+// load is some revisions to write, and the place that is reached once they are.
+type load struct {
+	replicas []*line.Revision
+	bytes    int
+	upto     line.Sequence // nil: more of the same batch follows
+	stored   chan struct{} // closed when this load and those before it are; nil = nobody waits
+}
+
+func (l *load) full() bool { return len(l.replicas) >= loadRows || l.bytes >= loadBytes }
+
+// pass copies until the source has no more, or until something breaks. Three stages run side by side, each a step ahead of the
+// next: the feed; what of it the target lacks; writing. All have ended when pass returns. Where a stage breaks off, what it has
+// handed on is still written and noted.
+func (r *replication) pass(ctx context.Context) error {
+	since, err := r.begin(ctx)
+	if err != nil {
+		return err
+	}
+	reading, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	batches, loads := make(chan *Batch, 1), make(chan *load, 1)
+	var stages sync.WaitGroup
+	var broke, unread, unwritten error
+	stages.Go(func() {
+		defer close(batches)
+		w := Wish{Since: since, live: r.Live, ids: r.IDs, selector: r.Selector, records: keepsRecords(reading, r.Target), lacked: r.Target.Missing}
+		broke = r.Source.Feed(reading, w, func(b *Batch) error { return send(reading, batches, b) })
+	})
+	stages.Go(func() {
+		defer close(loads)
+		if unread = r.fetch(reading, batches, loads); unread != nil {
+			fail(unread)
+		}
+	})
+	stages.Go(func() {
+		if unwritten = r.store(ctx, loads); unwritten != nil {
+			fail(unwritten)
+		}
+	})
+	stages.Wait()
+	for _, err := range []error{unwritten, unread, broke} {
+		if err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// send hands something to the next stage.
+func send[T any](ctx context.Context, to chan<- T, v T) error {
+	select {
+	case to <- v:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// begin finds out where a pass begins: where both ends say; where nobody keeps that, where the last pass came to.
+func (r *replication) begin(ctx context.Context) (since line.Sequence, err error) {
+	if since, err = r.open(ctx, r.Job); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if since == nil && r.id == "" {
+		since = r.run.Recorded
+	}
+	if since == nil {
+		since = r.Since
+	}
+	if r.run.Recorded == nil {
+		r.run.From, r.run.Recorded = since, since
+	}
+	return since, nil
+}
+
+// fetch asks the target what it lacks of each batch, and reads that. What is read goes on once it can be written; until then the next
+// batches join it, so that few large loads are written however small the batches are.
+func (r *replication) fetch(ctx context.Context, batches <-chan *Batch, loads chan<- *load) error {
+	f := &fetching{ctx: ctx, loads: loads, load: &load{}}
+	for {
+		in, out := batches, loads
+		if f.load.upto == nil {
+			out = nil // there is nothing to hand on
+		}
+		if f.load.full() || out != nil && len(loads) == 0 {
+			in = nil
+		}
+		select {
+		case b, more := <-in:
+			if !more {
+				return f.rest()
+			}
+			if err := r.readMissing(f, b); err != nil {
+				_ = f.rest() // the first error is the one to tell
+				return err
+			}
+		case out <- f.load:
+			f.load = &load{}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// readMissing reads what the target lacks of a batch. What the target has is asked for each time, and remembered only while it is itself the
+// one that has just given it.
+func (r *replication) readMissing(f *fetching, b *Batch) error {
+	if r.On.Left != nil && len(b.Left) > 0 {
+		if err := f.settle(); err != nil {
+			return err
+		}
+		if err := r.On.Left(f.ctx, b.Left); err != nil {
+			return err
+		}
+	}
+	var missing []kv.MissingRevs
+	if offers := r.On.Skip.unasked(b.offers); len(offers) > 0 {
+		var err error
+		if missing, err = r.Target.Missing(f.ctx, offers); err != nil {
+			return err
+		}
+	}
+	r.checked(b, missing)
+	r.On.Gave.note(missing) // before they are written: then the log offers them
+	f.held = map[string]kv.MissingRevs{}
+	for _, m := range missing {
+		f.held[m.ID] = m
+	}
+	var err error
+	if b.carried {
+		err = f.filter(b.Replicas)
+	} else if len(missing) > 0 {
+		err = r.Source.Read(f.ctx, missing, f.take)
+	}
+	if err == nil {
+		f.load.upto = b.Upto
+	}
+	return err
+}
+
+// store writes load after load. Places are noted once all before them is written, and not each by itself: the first of a live job at
+// once, and then those that were reached within a time together.
+func (r *replication) store(ctx context.Context, loads <-chan *load) error {
+	var upto line.Sequence
+	var due <-chan time.Time // nil: all that was reached is noted
+	var noted time.Time
+	if !r.Live {
+		noted = time.Now()
+	}
+	for {
+		select {
+		case l, more := <-loads:
+			if !more {
+				return r.last(ctx, upto)
+			}
+			if err := r.write(ctx, l); err != nil {
+				_ = r.last(ctx, upto) // the first error is the one to tell
+				return err
+			}
+			if l.stored != nil {
+				close(l.stored)
+			}
+			if l.upto != nil {
+				upto = l.upto
+			}
+			if due == nil && upto != nil {
+				due = time.After(time.Until(noted.Add(r.Note)))
+			}
+		case <-due:
+			if err := r.reach(ctx, upto); err != nil {
+				return err
+			}
+			due, noted = nil, time.Now()
+		}
+	}
+}
+
+// write writes a load.
+func (r *replication) write(ctx context.Context, l *load) error {
+	if len(l.replicas) == 0 {
+		return nil
+	}
+	denied, err := r.Target.Write(ctx, l.replicas)
+	if err != nil {
+		return err
+	}
+	r.wrote(l, denied)
+	r.tell()
+	if r.On.Refused != nil && len(denied) > 0 {
+		return r.On.Refused(ctx, denied)
+	}
+	return nil
+}
+
+// last notes the place that was reached before a pass ends.
+func (r *replication) last(ctx context.Context, upto line.Sequence) error {
+	if upto == nil {
+		return nil
+	}
+	return r.reach(ctx, upto)
+}

@@ -1,0 +1,48 @@
+package replicate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"doorward/kv"
+	"doorward/sync/dial"
+	"doorward/sync/line"
+)
+
+// passes tells an error that may be gone when the job is tried again: the peer's, or this store's own.
+func passes(err error) bool {
+	return dial.Transient(err) || errors.Is(err, kv.ErrBusy) || errors.Is(err, kv.ErrDiskFull)
+}
+
+// LongestWaited is the longest pause before a job tries again what it waits out.
+const LongestWaited = 15 * time.Second
+
+// persist runs passes until one has copied all. One that broke for a reason that may pass is followed by another, after a
+// pause that grows while they come no further.
+func (r *replication) persist(ctx context.Context) error {
+	var at line.Sequence
+	for failed := 0; ; failed++ {
+		err := r.pass(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err == nil || !passes(err) {
+			return err
+		}
+		if came := r.outcome().Last; string(came) != string(at) {
+			at, failed = came, 0
+		}
+		wait := dial.Pause(r.Pause, failed, err)
+		switch {
+		case r.On.Waits != nil && r.On.Waits(err):
+			wait = min(wait, LongestWaited)
+		case r.Tries > 0 && failed+1 >= r.Tries:
+			return err
+		}
+		r.Logger.Warn("replication is tried again", "after", wait, "error", err)
+		if err := dial.Rest(ctx, wait); err != nil {
+			return err
+		}
+	}
+}

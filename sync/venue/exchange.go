@@ -1,0 +1,243 @@
+package venue
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/sync/dial"
+	"doorward/sync/handshake"
+	"doorward/sync/replicate"
+)
+
+const (
+	helloEvery = 30 * time.Second // while the link holds
+	helloSoon  = time.Second      // after the last that was copied, so that both sides know that nothing is left
+)
+
+// copying is one database one way.
+type copying struct {
+	name string
+	push bool
+}
+
+// exchange runs the copying of all databases, both ways, until the link breaks or the centre says something else.
+func (x *visit) exchange(ctx context.Context) error {
+	running, fail := context.WithCancelCause(ctx)
+	var jobs sync.WaitGroup
+	defer func() {
+		fail(nil)
+		jobs.Wait()
+	}()
+	copied := make(chan struct{}, 1)
+	for _, e := range x.greeting.Databases {
+		for _, push := range []bool{true, false} {
+			if push && !e.Push || !push && !e.Pull {
+				continue
+			}
+			c := copying{e.Name, push}
+			job, err := x.job(c, copied)
+			if err != nil {
+				return err
+			}
+			jobs.Go(func() { x.follow(running, job, c, fail) })
+		}
+	}
+	rekeyed, mark := make(chan struct{}, 1), x.greeting.KeyMark
+	jobs.Go(func() { x.listen(running, mark, rekeyed) })
+	return x.attend(running, copied, rekeyed)
+}
+
+// job copies one database one way, as long as the link holds: what broke once is begun again by the next visit. A disk that has no
+// room breaks nothing: this job waits, and the others go on. What is pushed is told to copied, and what is pulled as long as the centre
+// has not said that it was all: else it would be known as missing until the next regular handshake.
+func (x *visit) job(c copying, copied chan<- struct{}) (replicate.Job, error) {
+	own, err := replicate.OpenLocal(x.config.Store, kv.Operator(), c.name)
+	if err != nil {
+		return replicate.Job{}, err
+	}
+	theirs, err := x.met(c.name)
+	if err != nil {
+		return replicate.Job{}, err
+	}
+	j := replicate.Job{Source: theirs, Target: own, Live: true, Tries: 1}
+	j.On.Waits = func(err error) bool { return x.waits(c, err) }
+	count := x.metrics.progress(pulled)
+	if c.push {
+		count = x.metrics.progress(brought)
+		j.Source, j.Target = own, theirs
+		j.On.Refused, j.On.Skip = x.giveWay(own, theirs), x.received(c.name)
+	} else {
+		j.On.Gave = x.received(c.name)
+		j.On.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, c.name, ids) }
+	}
+	j.On.Progress = func(out replicate.Outcome) {
+		count(out)
+		x.goesOn(c)
+		if !c.push && !x.metrics.lags() {
+			return
+		}
+		select {
+		case copied <- struct{}{}:
+		default: // it is known
+		}
+	}
+	return j, nil
+}
+
+// received is what the centre gives of a database that is pushed too; nil for any other, of which nothing is offered back.
+func (x *visit) received(name string) *replicate.Echo {
+	if !slices.ContainsFunc(x.greeting.Databases, func(e handshake.Database) bool { return e.Name == name && e.Push && e.Pull }) {
+		return nil
+	}
+	if x.given == nil {
+		x.given = map[string]*replicate.Echo{}
+	}
+	if x.given[name] == nil {
+		x.given[name] = &replicate.Echo{}
+	}
+	return x.given[name]
+}
+
+// follow runs a job. A database that is not there keeps none of the others from going on.
+func (x *visit) follow(ctx context.Context, j replicate.Job, c copying, fail context.CancelCauseFunc) {
+	_, err := replicate.Run(ctx, j)
+	x.metrics.wait(c, false) // nobody knows for what until it is tried again
+	switch {
+	case ctx.Err() != nil:
+	case dial.Is(err, http.StatusNotFound), errors.Is(err, kv.ErrNotFound):
+		x.config.Logger.Warn("a database is not there at the centre", "database", c.name)
+	case err != nil:
+		fail(err)
+	default:
+		fail(dial.ErrCut)
+	}
+}
+
+// attend shakes hands again from time to time, soon after something was copied, and when the centre has other keys.
+func (x *visit) attend(ctx context.Context, copied, rekeyed <-chan struct{}) error {
+	regular := time.NewTicker(helloEvery)
+	defer regular.Stop()
+	var soon <-chan time.Time
+	for {
+		measures := true
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-copied:
+			soon = time.After(helloSoon)
+			continue
+		case <-soon:
+			soon, measures = nil, false
+		case <-rekeyed:
+			measures = false
+		case <-x.told:
+		case <-regular.C:
+		}
+		if err := x.again(ctx, measures); err != nil {
+			return err
+		}
+	}
+}
+
+// again shakes hands while databases are copied: errAgain where the centre exchanges others than it did.
+func (x *visit) again(ctx context.Context, measures bool) error {
+	before, ripe := x.greeting, x.ripe
+	if measures {
+		if err := x.handshake(ctx); err != nil {
+			return err
+		}
+	} else if _, err := x.hello(ctx, false); err != nil {
+		return err
+	} else if err := x.weigh(); err != nil {
+		return err
+	}
+	if x.greeting.Revoked || x.greeting.Clone || x.greeting.Epoch != before.Epoch || !slices.Equal(before.Databases, x.greeting.Databases) ||
+		!slices.Equal(ripe, x.ripe) {
+		return errAgain
+	}
+	if err := x.take(ctx); err != nil {
+		return err
+	}
+	if err := x.drop(ctx); err != nil {
+		return err
+	}
+	return x.release(ctx)
+}
+
+// left takes out of the file what has left a database of the centre: it is another's now. What was changed here is handed over
+// first: the centre keeps it for staff.
+func (x *visit) left(ctx context.Context, name string, ids []string) error {
+	ids, err := x.leaving(ids)
+	if err != nil {
+		return err
+	}
+	for {
+		upto, err := lag{x.config.Store, x.upstream}.acknowledged(name)
+		if err != nil {
+			return err
+		}
+		held, err := x.config.Store.Leave(kv.Operator(), name, ids, upto)
+		if err != nil || !held {
+			return err
+		}
+		if err := dial.Rest(ctx, helloSoon/10); err != nil {
+			return err
+		}
+	}
+}
+
+// leaving are those of the documents that have left a database of the centre which go now. An event stays while its doors are busy: drop
+// takes it out later, with its tickets.
+func (x *visit) leaving(ids []string) (going []string, err error) {
+	now := x.config.Store.Now()
+	for _, id := range ids {
+		if k, event, ok := record.ParseDocID(id); ok && k == record.Event {
+			t, err := x.config.Store.EventTimes(kv.Operator(), event.Int())
+			if err != nil {
+				return nil, err
+			}
+			if busy(t, now) {
+				continue
+			}
+		}
+		going = append(going, id)
+	}
+	return going, nil
+}
+
+// release takes out of the file what only the centre keeps, once it is there. What the centre has refused, and does not keep either,
+// stays.
+func (x *visit) release(ctx context.Context) error {
+	store := x.config.Store
+	for _, e := range x.greeting.Databases {
+		if !e.Push || e.Pull || !strings.HasSuffix(e.Name, "-holders") && !strings.HasSuffix(e.Name, "-names") {
+			continue
+		}
+		upto, err := lag{store, x.upstream}.acknowledged(e.Name)
+		if err != nil {
+			return err
+		}
+		held, err := store.Held(kv.Operator(), e.Name)
+		if err != nil {
+			return err
+		}
+		if held == 0 {
+			continue
+		}
+		why, err := x.lacks(ctx, e.Name)
+		if err == nil && why == "" {
+			err = store.Release(kv.Operator(), e.Name, upto)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package venue
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"doorward/sync/dial"
+	"doorward/sync/handshake"
+)
+
+// listen asks the centre to say when it has other keys than those of a mark, for as long as the link holds. A centre that gives no
+// marks, or knows no such question, tells of its keys at the next handshake.
+func (x *visit) listen(ctx context.Context, mark string, rekeyed chan<- struct{}) {
+	var err error
+	for mark != "" && err == nil {
+		var told handshake.KeyMark
+		asked := x.ask(ctx, question{method: http.MethodGet, path: "_hello", query: url.Values{"keys": {mark}}}, &told)
+		var refused *dial.Refusal
+		switch {
+		case errors.As(asked, &refused) && !dial.Transient(asked):
+			return
+		case asked != nil:
+			err = dial.Rest(ctx, longestAway)
+			continue
+		case told.Keys != mark:
+			mark = told.Keys
+			select {
+			case rekeyed <- struct{}{}:
+			default: // it is known
+			}
+		}
+		err = dial.Rest(ctx, helloSoon/10) // whatever the centre answers, it is not asked without end
+	}
+}
