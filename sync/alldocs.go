@@ -19,7 +19,7 @@ type listing struct {
 }
 
 func allDocs(c *call) error {
-	l, err := c.listing()
+	l, err := readListing(c)
 	if err != nil {
 		return err
 	}
@@ -52,8 +52,8 @@ func allDocs(c *call) error {
 	return s.end()
 }
 
-// listing reads what is asked for. A key is a range of one document, cut with the range that is given; keys are no range.
-func (c *call) listing() (*listing, error) {
+// readListing reads what is asked for. A key is a range of one document, cut with the range that is given; keys are no range.
+func readListing(c *call) (*listing, error) {
 	q, err := c.asked()
 	if err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"doorward/sync/line"
 )
 
-// attachmentName is the attachment that the path names; its own slashes may come as they are.
-func (c *call) attachmentName() (id, name string, err error) {
+// attachmentOf is the attachment that the path names; its own slashes may come as they are.
+func attachmentOf(c *call) (id, name string, err error) {
 	if id, err = c.docID(); err == nil {
 		name, err = c.parameter("*")
 	}
@@ -29,15 +29,15 @@ func (c *call) attachmentName() (id, name string, err error) {
 
 // getAttachment answers an attachment's bytes as what their author said they are, to no page of this server's own.
 func getAttachment(c *call) error {
-	id, name, err := c.attachmentName()
+	id, name, err := attachmentOf(c)
 	if err != nil {
 		return err
 	}
-	rev, err := c.named(queryOf(c.query))
+	rev, err := namedRevision(c, queryOf(c.query))
 	if err != nil {
 		return err
 	}
-	doc, err := c.revision(id, rev, false)
+	doc, err := readRevision(c, id, rev, false)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func putAttachment(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.editAttachment(func(name string, w *kv.DocWrite) error {
+	return editAttachment(c, func(name string, w *kv.DocWrite) error {
 		blob, err := c.db.PutBlob(r)
 		if err != nil {
 			return badBytes(err)
@@ -94,25 +94,25 @@ func badBytes(err error) error {
 
 // deleteAttachment makes an edit of the document that does without.
 func deleteAttachment(c *call) error {
-	return c.editAttachment(func(string, *kv.DocWrite) error { return nil })
+	return editAttachment(c, func(string, *kv.DocWrite) error { return nil })
 }
 
 // editAttachment makes an edit of a document without the named attachment, to which add may add.
-func (c *call) editAttachment(add func(name string, w *kv.DocWrite) error) error {
-	id, name, err := c.attachmentName()
+func editAttachment(c *call, add func(name string, w *kv.DocWrite) error) error {
+	id, name, err := attachmentOf(c)
 	if err != nil {
 		return err
 	}
-	rev, err := c.named(queryOf(c.query))
+	rev, err := namedRevision(c, queryOf(c.query))
 	if err != nil {
 		return err
 	}
 	deleting := c.request.Method == http.MethodDelete
 	w := kv.DocWrite{ID: id, Parent: rev}
-	doc, err := c.revision(id, rev, false)
+	doc, err := readRevision(c, id, rev, false)
 	switch {
 	case err == nil && rev == (record.Revision{}):
-		return c.refused(&kv.Conflict{Reason: "the document has a revision"})
+		return countRefused(c, &kv.Conflict{Reason: "the document has a revision"})
 	case err == nil:
 		before := doc.Revisions[0]
 		w.Body = before.Body
@@ -123,12 +123,12 @@ func (c *call) editAttachment(add func(name string, w *kv.DocWrite) error) error
 	case !isMissing(err) || deleting:
 		return err
 	case rev != (record.Revision{}):
-		return c.refused(&kv.Conflict{Reason: "the document has no such revision"})
+		return countRefused(c, &kv.Conflict{Reason: "the document has no such revision"})
 	}
 	if err := add(name, &w); err != nil {
 		return err
 	}
-	next, err := c.writeOne(w)
+	next, err := writeOne(c, w)
 	if err != nil {
 		return err
 	}

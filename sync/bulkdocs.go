@@ -14,7 +14,7 @@ import (
 // gathered first; attachments are in the store by then. In a free database one document that is malformed refuses them all, as
 // CouchDB has it.
 func bulkDocs(c *call) error {
-	b, err := c.readBatch()
+	b, err := readBatch(c)
 	if err == nil && c.db.Free() {
 		err = b.malformed()
 	}
@@ -49,7 +49,7 @@ type bulk struct {
 	lines      int
 }
 
-func (c *call) readBatch() (*bulk, error) {
+func readBatch(c *call) (*bulk, error) {
 	dec, err := c.decoder()
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (c *call) readBatch() (*bulk, error) {
 		case "docs":
 			given = true
 			return input.EachItem(dec, func() error {
-				d, err := c.readDocument(dec)
+				d, err := readDocument(c, dec)
 				b.docs = append(b.docs, d)
 				return err
 			})
@@ -106,10 +106,10 @@ func (b *bulk) store(c *call, docs []*line.Parsed) ([]outcome, error) {
 			d.Id = newID()
 		}
 		if d.IsLocal() {
-			results[i] = c.storeLocal(d)
+			results[i] = storeLocal(c, d)
 			continue
 		}
-		w, err := c.write(d, b.replicated)
+		w, err := docWrite(c, d, b.replicated)
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ type wanted struct {
 // bulkGet answers items in the order in which they are asked for. The request is small and read first; the answer is not.
 func bulkGet(c *call) error {
 	q := queryOf(c.query)
-	items, err := c.wanted(q)
+	items, err := readItems(c, q)
 	if err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ func bulkGet(c *call) error {
 // maxWanted is how many items one request may ask for.
 const maxWanted = 100_000
 
-// wanted reads what is asked for. The members beside the items are parameters.
-func (c *call) wanted(q *query) (items []wanted, err error) {
+// readItems reads what is asked for. The members beside the items are parameters.
+func readItems(c *call, q *query) (items []wanted, err error) {
 	dec, err := c.decoder()
 	if err != nil {
 		return nil, err

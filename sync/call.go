@@ -111,7 +111,7 @@ func (c *call) parameter(name string) (string, error) {
 }
 
 // setParameter gives a part of the path another meaning.
-func (c *call) setParameter(name, text string) {
+func setParameter(c *call, name, text string) {
 	chi.RouteContext(c.request.Context()).URLParams.Add(name, url.PathEscape(text))
 }
 

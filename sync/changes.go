@@ -50,7 +50,7 @@ const (
 )
 
 func changes(c *call) error {
-	f, err := c.readFeed()
+	f, err := readFeed(c)
 	if err != nil {
 		return err
 	}

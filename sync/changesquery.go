@@ -9,7 +9,7 @@ import (
 )
 
 // readFeed reads what a request of _changes asks for.
-func (c *call) readFeed() (*feed, error) {
+func readFeed(c *call) (*feed, error) {
 	q, err := c.asked()
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 
 // readDocument reads the object that comes next. Its error is one of reading; what is wrong with the document is in it.
 // Attachments that come with it go to the store at once.
-func (c *call) readDocument(dec *jsontext.Decoder) (*line.Parsed, error) {
+func readDocument(c *call, dec *jsontext.Decoder) (*line.Parsed, error) {
 	if dec.PeekKind() != '{' {
 		if err := dec.SkipValue(); err != nil {
 			return nil, input.Wrap(err)
@@ -26,7 +26,7 @@ func (c *call) readDocument(dec *jsontext.Decoder) (*line.Parsed, error) {
 		if name == "_attachments" {
 			c.values.Large = true
 			defer func() { c.values.Large = false }()
-			return c.readAttachments(dec, d)
+			return readAttachments(c, dec, d)
 		}
 		v, err := dec.ReadValue()
 		if err != nil {
@@ -43,8 +43,8 @@ func (c *call) readDocument(dec *jsontext.Decoder) (*line.Parsed, error) {
 	return d, err
 }
 
-// write is the document as the store takes it: as a new edit of its revision, or as it was replicated. What is wrong with it is in it.
-func (c *call) write(d *line.Parsed, replicated bool) (w kv.DocWrite, err error) {
+// docWrite is the document as the store takes it: as a new edit of its revision, or as it was replicated. What is wrong with it is in it.
+func docWrite(c *call, d *line.Parsed, replicated bool) (w kv.DocWrite, err error) {
 	w = kv.DocWrite{ID: d.Id, Parent: d.Rev, Deleted: d.Deleted, Body: d.Body, Wrong: d.Err}
 	if w.Wrong == nil && (d.BadRev || d.BadPath || d.UpperCase && !c.db.Free()) {
 		w.Wrong = line.ErrRevision
@@ -61,7 +61,7 @@ func (c *call) write(d *line.Parsed, replicated bool) (w kv.DocWrite, err error)
 	if w.Wrong != nil {
 		return w, nil
 	}
-	if w.Attachments, err = c.resolve(d, w.Path); errors.Is(err, line.ErrStub) {
+	if w.Attachments, err = resolveStubs(c, d, w.Path); errors.Is(err, line.ErrStub) {
 		w.Wrong, err = err, nil
 	}
 	return w, err

@@ -16,19 +16,19 @@ func getDocument(c *call) error {
 		return err
 	}
 	if local, is := strings.CutPrefix(id, "_local/"); is {
-		c.setParameter("id", local)
+		setParameter(c, "id", local)
 		return getLocal(c)
 	}
 	q := queryOf(c.query)
 	w, rev := showOf(q), q.revision("rev")
 	if q.values.Has("open_revs") {
-		return c.openRevs(id, q, w)
+		return openRevs(c, id, q, w)
 	}
 	latest := q.flag("latest")
 	if q.err != nil {
 		return q.err
 	}
-	doc, err := c.revision(id, rev, latest)
+	doc, err := readRevision(c, id, rev, latest)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func getDocument(c *call) error {
 	}
 	w.attachments = w.attachments || w.since != nil
 	if w.attachments && len(r.Attachments) > 0 && c.accepts("multipart/related") {
-		return c.related(doc, r, w)
+		return writeRelated(c, doc, r, w)
 	}
 	s := c.begin(packed)
 	s.document(doc, r, w)
@@ -46,8 +46,8 @@ func getDocument(c *call) error {
 	return s.end()
 }
 
-// revision reads one revision of a document: the winner, unless it is deleted, or the one that is named.
-func (c *call) revision(id string, rev record.Revision, latest bool) (*kv.Doc, error) {
+// readRevision reads one revision of a document: the winner, unless it is deleted, or the one that is named.
+func readRevision(c *call, id string, rev record.Revision, latest bool) (*kv.Doc, error) {
 	ask := kv.Ask{Latest: latest}
 	if rev != (record.Revision{}) {
 		ask.Revisions = []record.Revision{rev}
@@ -75,7 +75,7 @@ func (c *call) accepts(media string) bool {
 }
 
 // openRevs answers several revisions of a document: all leaves, or those of a list.
-func (c *call) openRevs(id string, q *query, w show) error {
+func openRevs(c *call, id string, q *query, w show) error {
 	ask, names := kv.Ask{Leaves: true, Latest: q.flag("latest")}, []string(nil)
 	if text, _ := q.text("open_revs"); text != "all" {
 		names = q.list("open_revs")
@@ -99,7 +99,7 @@ func (c *call) openRevs(id string, q *query, w show) error {
 	}
 	if c.accepts("multipart/mixed") {
 		w.attachments = true // as CouchDB has it: its replicator does not ask for them
-		return c.mixed(&doc, w)
+		return writeMixed(c, &doc, w)
 	}
 	s := c.begin(packed)
 	s.text("[")

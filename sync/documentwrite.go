@@ -16,7 +16,7 @@ func postDocument(c *call) error {
 	if err != nil {
 		return err
 	}
-	d, err := c.readDocument(dec)
+	d, err := readDocument(c, dec)
 	if err == nil {
 		err = input.Trailing(dec)
 	}
@@ -26,7 +26,7 @@ func postDocument(c *call) error {
 	if d.Id == "" {
 		d.Id = newID()
 	}
-	return c.store(d, false)
+	return storeDocument(c, d, false)
 }
 
 func putDocument(c *call) error {
@@ -35,10 +35,10 @@ func putDocument(c *call) error {
 		return err
 	}
 	if local, is := strings.CutPrefix(id, "_local/"); is {
-		c.setParameter("id", local)
+		setParameter(c, "id", local)
 		return putLocal(c)
 	}
-	d, err := c.readPut()
+	d, err := readPut(c)
 	if err != nil {
 		return err
 	}
@@ -48,20 +48,20 @@ func putDocument(c *call) error {
 	d.Id = id
 	q := queryOf(c.query)
 	replicated := q.values.Has("new_edits") && !q.flag("new_edits")
-	named, err := c.named(q)
+	named, err := namedRevision(c, q)
 	if err != nil {
 		return err
 	}
 	if named != (record.Revision{}) {
 		d.Rev = named
 	}
-	return c.store(d, replicated)
+	return storeDocument(c, d, replicated)
 }
 
 // readPut reads the document of a PUT: JSON, or JSON and its attachments.
-func (c *call) readPut() (*line.Parsed, error) {
+func readPut(c *call) (*line.Parsed, error) {
 	if boundary := relatedBoundary(c.request.Header); boundary != "" {
-		return c.readRelated(boundary)
+		return readRelated(c, boundary)
 	}
 	dec, err := c.anyDecoder()
 	if err != nil {
@@ -70,15 +70,15 @@ func (c *call) readPut() (*line.Parsed, error) {
 	if dec.PeekKind() != '{' {
 		return nil, input.ErrShape
 	}
-	d, err := c.readDocument(dec)
+	d, err := readDocument(c, dec)
 	if err == nil {
 		err = input.Trailing(dec)
 	}
 	return d, err
 }
 
-// named is the revision that a request names beside the document: in its query or in If-Match.
-func (c *call) named(q *query) (record.Revision, error) {
+// namedRevision is the revision that a request names beside the document: in its query or in If-Match.
+func namedRevision(c *call, q *query) (record.Revision, error) {
 	rev := q.revision("rev")
 	if tag := c.request.Header.Get("If-Match"); tag != "" && rev == (record.Revision{}) {
 		rev = queryOf(url.Values{"rev": {strings.Trim(tag, `"`)}}).revision("rev")
@@ -89,13 +89,13 @@ func (c *call) named(q *query) (record.Revision, error) {
 	return rev, q.err
 }
 
-// store stores one document and answers its revision.
-func (c *call) store(d *line.Parsed, replicated bool) error {
-	w, err := c.write(d, replicated)
+// storeDocument stores one document and answers its revision.
+func storeDocument(c *call, d *line.Parsed, replicated bool) error {
+	w, err := docWrite(c, d, replicated)
 	if err != nil {
 		return err
 	}
-	rev, err := c.writeOne(w)
+	rev, err := writeOne(c, w)
 	if err != nil {
 		return err
 	}
@@ -104,20 +104,20 @@ func (c *call) store(d *line.Parsed, replicated bool) error {
 	return c.reply(http.StatusCreated, written{true, d.Id, rev.String()})
 }
 
-// refused counts a document that is not taken.
-func (c *call) refused(err error) error {
+// countRefused counts a document that is not taken.
+func countRefused(c *call, err error) error {
 	c.server.metrics.refuse(err)
 	return err
 }
 
 // writeOne writes one revision.
-func (c *call) writeOne(w kv.DocWrite) (record.Revision, error) {
+func writeOne(c *call, w kv.DocWrite) (record.Revision, error) {
 	results, err := c.db.Write([]kv.DocWrite{w})
 	if err == nil {
 		err = results[0].Err
 	}
 	if err != nil {
-		return record.Revision{}, c.refused(err)
+		return record.Revision{}, countRefused(c, err)
 	}
 	c.server.metrics.received.Inc()
 	return results[0].Revision, nil
@@ -129,10 +129,10 @@ func deleteDocument(c *call) error {
 		return err
 	}
 	if local, is := strings.CutPrefix(id, "_local/"); is {
-		c.setParameter("id", local)
+		setParameter(c, "id", local)
 		return deleteLocal(c)
 	}
-	rev, err := c.named(queryOf(c.query))
+	rev, err := namedRevision(c, queryOf(c.query))
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func deleteDocument(c *call) error {
 	case doc.Deleted && rev == (record.Revision{}):
 		return errDeleted
 	}
-	next, err := c.writeOne(kv.DocWrite{ID: id, Parent: rev, Deleted: true})
+	next, err := writeOne(c, kv.DocWrite{ID: id, Parent: rev, Deleted: true})
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func fill(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 	if err := tellErasures(c, g, in.Erased); err != nil || g.Revoked {
 		return err
 	}
-	if g.Behind, err = c.behind(in.Since); err != nil {
+	if g.Behind, err = countBehind(c, in.Since); err != nil {
 		return err
 	}
 	if err := giveLeases(c, in, g); err != nil {
@@ -94,11 +94,11 @@ func fill(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 	return err
 }
 
-// behind is how many changes lie beyond some places. Of a database that is not the laptop's to read there are none: an event that was
+// countBehind is how many changes lie beyond some places. Of a database that is not the laptop's to read there are none: an event that was
 // deleted is nobody's any more, though who has written to it may ask what it lacks.
-func (c *call) behind(since map[string]string) (n int, err error) {
+func countBehind(c *call, since map[string]string) (n int, err error) {
 	for name, text := range since {
-		pending, err := c.pending(name, text)
+		pending, err := countPending(c, name, text)
 		if errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrForbidden) || errors.Is(err, kv.ErrDatabaseName) {
 			continue
 		}
@@ -110,8 +110,8 @@ func (c *call) behind(since map[string]string) (n int, err error) {
 	return n, nil
 }
 
-// pending is how many changes of a database lie beyond a place. One that cannot be read is none.
-func (c *call) pending(name, text string) (int, error) {
+// countPending is how many changes of a database lie beyond a place. One that cannot be read is none.
+func countPending(c *call, name, text string) (int, error) {
 	store := c.server.config.Store
 	db, err := store.Database(c.caller, name)
 	if err != nil {

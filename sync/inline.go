@@ -17,7 +17,7 @@ import (
 )
 
 // readAttachments reads _attachments. Bytes within it are stored as they come.
-func (c *call) readAttachments(dec *jsontext.Decoder, d *line.Parsed) error {
+func readAttachments(c *call, dec *jsontext.Decoder, d *line.Parsed) error {
 	if dec.PeekKind() != '{' {
 		d.Refuse(kv.ErrDocument)
 		return input.Wrap(dec.SkipValue())
@@ -36,13 +36,13 @@ func (c *call) readAttachments(dec *jsontext.Decoder, d *line.Parsed) error {
 			}
 			if name == "data" {
 				data = true
-				return c.storeInline(d, &p, v)
+				return storeInline(c, d, &p, v)
 			}
 			p.ReadMember(name, v)
 			return nil
 		})
 		if err == nil && data && p.Packed {
-			err = c.unpack(d, &p)
+			err = unpackPart(c, d, &p)
 		}
 		p.Stub = !data && !p.Follows
 		d.Parts = append(d.Parts, p)
@@ -51,7 +51,7 @@ func (c *call) readAttachments(dec *jsontext.Decoder, d *line.Parsed) error {
 }
 
 // storeInline stores an attachment that comes as base64. Only where the store itself fails does the request end.
-func (c *call) storeInline(d *line.Parsed, p *line.Part, v jsontext.Value) error {
+func storeInline(c *call, d *line.Parsed, p *line.Part, v jsontext.Value) error {
 	if v.Kind() != '"' {
 		d.Refuse(kv.ErrDocument)
 		return nil
@@ -70,8 +70,8 @@ func (c *call) storeInline(d *line.Parsed, p *line.Part, v jsontext.Value) error
 	return err
 }
 
-// resolve finds the bytes of stubs: those of the same name in a revision that the store has.
-func (c *call) resolve(d *line.Parsed, path []record.Revision) ([]kv.Attachment, error) {
+// resolveStubs finds the bytes of stubs: those of the same name in a revision that the store has.
+func resolveStubs(c *call, d *line.Parsed, path []record.Revision) ([]kv.Attachment, error) {
 	var known []kv.DocRevision
 	all := make([]kv.Attachment, len(d.Parts))
 	for i, p := range d.Parts {
@@ -84,7 +84,7 @@ func (c *call) resolve(d *line.Parsed, path []record.Revision) ([]kv.Attachment,
 		}
 		if known == nil {
 			var err error
-			if known, err = c.relatives(d, path); err != nil {
+			if known, err = stubSources(c, d, path); err != nil {
 				return nil, err
 			}
 		}
@@ -99,9 +99,9 @@ func (c *call) resolve(d *line.Parsed, path []record.Revision) ([]kv.Attachment,
 	return all, nil
 }
 
-// relatives are the revisions that may have the bytes of a document's stubs: the one that is edited; of a replicated revision
+// stubSources are the revisions that may have the bytes of a document's stubs: the one that is edited; of a replicated revision
 // those before it, then all leaves.
-func (c *call) relatives(d *line.Parsed, path []record.Revision) (known []kv.DocRevision, err error) {
+func stubSources(c *call, d *line.Parsed, path []record.Revision) (known []kv.DocRevision, err error) {
 	asks := []kv.Ask{{Revisions: path}, {Leaves: true}}
 	if path == nil {
 		asks = []kv.Ask{{}}
@@ -112,15 +112,15 @@ func (c *call) relatives(d *line.Parsed, path []record.Revision) (known []kv.Doc
 	return replicate.Relatives(c.db, d.Id, asks)
 }
 
-// unpack stores an attachment anew that came compressed, as CouchDB keeps texts: here it is what it was for its author.
-func (c *call) unpack(d *line.Parsed, p *line.Part) error {
+// unpackPart stores an attachment anew that came compressed, as CouchDB keeps texts: here it is what it was for its author.
+func unpackPart(c *call, d *line.Parsed, p *line.Part) error {
 	r, w := io.Pipe()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		_ = w.CloseWithError(c.db.Blob(p.SHA256, w)) // never fails
 	}()
-	blob, err := c.storePacked(r)
+	blob, err := storeGzip(c, r)
 	_ = r.Close() // never fails; it ends the writer
 	<-done
 	if errors.Is(err, input.ErrTooLarge) || errors.Is(err, input.ErrRatio) || errors.Is(err, input.ErrBroken) {
@@ -131,8 +131,8 @@ func (c *call) unpack(d *line.Parsed, p *line.Part) error {
 	return err
 }
 
-// storePacked stores what a compressed text says.
-func (c *call) storePacked(r io.Reader) (kv.Blob, error) {
+// storeGzip stores what a compressed text says.
+func storeGzip(c *call, r io.Reader) (kv.Blob, error) {
 	raw := &input.Limited{From: r, Left: input.MaxSize}
 	z, err := gzip.NewReader(raw)
 	if err != nil {

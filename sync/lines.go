@@ -25,7 +25,7 @@ func sendLines(c *call) error {
 	if _, err := h.Since(since); err != nil {
 		return err
 	}
-	s := c.beginLines()
+	s := beginLines(c)
 	store, count, upto := c.server.config.Store, 0, since
 	if upto == nil {
 		upto = h.Sequence(0)
@@ -57,7 +57,7 @@ func sendLines(c *call) error {
 }
 
 // beginLines begins an answer of lines, compressed where the client takes zstd.
-func (c *call) beginLines() *stream {
+func beginLines(c *call) *stream {
 	h := c.Header()
 	h.Set("Vary", "Accept-Encoding")
 	if !strings.Contains(c.request.Header.Get("Accept-Encoding"), "zstd") {

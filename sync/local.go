@@ -10,13 +10,13 @@ import (
 )
 
 // localID is the local document that the path names.
-func (c *call) localID() (string, error) { return c.parameter("id") }
+func localID(c *call) (string, error) { return c.parameter("id") }
 
 // localRev is a local document's revision: how often it was written.
 func localRev(written uint64) string { return "0-" + strconv.FormatUint(written, 10) }
 
 func getLocal(c *call) error {
-	id, err := c.localID()
+	id, err := localID(c)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func putLocal(c *call) error {
 	if err != nil {
 		return err
 	}
-	d, err := c.readDocument(dec)
+	d, err := readDocument(c, dec)
 	switch {
 	case err != nil:
 		return err
@@ -68,30 +68,30 @@ func putLocal(c *call) error {
 	if d.Deleted {
 		status, body = http.StatusOK, nil
 	}
-	return c.writeLocal(status, body, d.RevText)
+	return writeLocal(c, status, body, d.RevText)
 }
 
 // storeLocal stores a local document that comes among others.
-func (c *call) storeLocal(d *line.Parsed) (o outcome) {
+func storeLocal(c *call, d *line.Parsed) (o outcome) {
 	body := d.Body
 	if d.Deleted {
 		body = nil
 	}
 	if o.Err = d.Err; o.Err == nil {
-		o.local, o.Err = c.keepLocal(strings.TrimPrefix(d.Id, "_local/"), body, d.RevText)
+		o.local, o.Err = keepLocal(c, strings.TrimPrefix(d.Id, "_local/"), body, d.RevText)
 	}
 	return o
 }
 
-func deleteLocal(c *call) error { return c.writeLocal(http.StatusOK, nil, c.query.Get("rev")) }
+func deleteLocal(c *call) error { return writeLocal(c, http.StatusOK, nil, c.query.Get("rev")) }
 
 // writeLocal writes the local document that the path names, after a revision of it; a nil body deletes it.
-func (c *call) writeLocal(status int, body []byte, rev string) error {
-	id, err := c.localID()
+func writeLocal(c *call, status int, body []byte, rev string) error {
+	id, err := localID(c)
 	if err != nil {
 		return err
 	}
-	next, err := c.keepLocal(id, body, rev)
+	next, err := keepLocal(c, id, body, rev)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (c *call) writeLocal(status int, body []byte, rev string) error {
 }
 
 // keepLocal writes a local document after a revision of it and answers the next; a nil body deletes it.
-func (c *call) keepLocal(id string, body []byte, rev string) (next string, err error) {
+func keepLocal(c *call, id string, body []byte, rev string) (next string, err error) {
 	before, err := localWritten(rev)
 	if err != nil {
 		return "", err

@@ -25,7 +25,7 @@ func relatedBoundary(h http.Header) string {
 }
 
 // readRelated reads a document and then the bytes of the attachments that it says follow, in its order or by their names.
-func (c *call) readRelated(boundary string) (*line.Parsed, error) {
+func readRelated(c *call, boundary string) (*line.Parsed, error) {
 	body, err := c.body()
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (c *call) readRelated(boundary string) (*line.Parsed, error) {
 	if dec.PeekKind() != '{' {
 		return nil, input.ErrShape
 	}
-	d, err := c.readDocument(dec)
+	d, err := readDocument(c, dec)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (c *call) readRelated(boundary string) (*line.Parsed, error) {
 		if err != nil {
 			return nil, badPart(err)
 		}
-		if err := c.readFollowing(d, in); err != nil {
+		if err := readFollowing(c, d, in); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +70,7 @@ func badPart(err error) error {
 }
 
 // readFollowing stores the bytes of one attachment that follows its document.
-func (c *call) readFollowing(d *line.Parsed, in *multipart.Part) error {
+func readFollowing(c *call, d *line.Parsed, in *multipart.Part) error {
 	i := slices.IndexFunc(d.Parts, func(p line.Part) bool { return p.Follows && p.Name == in.FileName() })
 	if i < 0 {
 		i = slices.IndexFunc(d.Parts, func(p line.Part) bool { return p.Follows })
@@ -85,7 +85,7 @@ func (c *call) readFollowing(d *line.Parsed, in *multipart.Part) error {
 		return badBytes(err)
 	}
 	if p.Blob = blob; p.Packed {
-		if err := c.unpack(d, p); err != nil {
+		if err := unpackPart(c, d, p); err != nil {
 			return err
 		}
 	} else if p.ClaimedDigest != "" && p.ClaimedDigest != p.Digest() {
@@ -104,8 +104,8 @@ type parts struct {
 	mw *multipart.Writer
 }
 
-// related answers a document and then its attachments' bytes.
-func (c *call) related(doc *kv.Doc, r *kv.DocRevision, w show) error {
+// writeRelated answers a document and then its attachments' bytes.
+func writeRelated(c *call, doc *kv.Doc, r *kv.DocRevision, w show) error {
 	mw := multipart.NewWriter(io.Discard) // for its boundary
 	s := c.beginAs(`multipart/related; boundary="`+mw.Boundary()+`"`, http.StatusOK, unpacked)
 	p := &parts{stream: s, mw: multipart.NewWriter(s)}
@@ -142,8 +142,8 @@ func (p *parts) part(media string) {
 	p.keep(0, err)
 }
 
-// mixed answers revisions as parts, as CouchDB's replicator wants them: one with attachments has parts of its own.
-func (c *call) mixed(doc *kv.Doc, w show) error {
+// writeMixed answers revisions as parts, as CouchDB's replicator wants them: one with attachments has parts of its own.
+func writeMixed(c *call, doc *kv.Doc, w show) error {
 	var missing []string
 	mw := multipart.NewWriter(io.Discard) // for its boundary
 	s := c.beginAs(`multipart/mixed; boundary="`+mw.Boundary()+`"`, http.StatusOK, unpacked)

@@ -92,17 +92,17 @@ var (
 
 // orderReplication carries out an order: at once, or for as long as the server runs.
 func orderReplication(c *call) error {
-	if err := c.mayOrder(); err != nil {
+	if err := mayOrder(c); err != nil {
 		return err
 	}
-	o, err := c.readOrder()
+	o, err := readOrder(c)
 	if err != nil {
 		return err
 	}
 	if o.Cancel {
-		return c.cancel(o)
+		return cancelTask(c, o)
 	}
-	job, err := c.job(o)
+	job, err := openJob(c, o)
 	if err != nil {
 		return err
 	}
@@ -114,11 +114,11 @@ func orderReplication(c *call) error {
 		return err
 	}
 	if running != nil {
-		return c.join(running)
+		return joinTask(c, running)
 	}
 	job.On.Progress = func(done replicate.Outcome) { k.note(s.config.Clock(), done) }
 	if !o.Continuous {
-		return c.once(ctx, k, job)
+		return runOnce(c, ctx, k, job)
 	}
 	go func() {
 		defer s.tasks.finish(k)
@@ -135,8 +135,8 @@ type begun struct {
 	ID string `json:"_local_id"`
 }
 
-// once carries out a job while the caller waits.
-func (c *call) once(ctx context.Context, k *task, job replicate.Job) error {
+// runOnce carries out a job while the caller waits.
+func runOnce(c *call, ctx context.Context, k *task, job replicate.Job) error {
 	defer c.server.tasks.finish(k)
 	stop := context.AfterFunc(c.request.Context(), k.cancel)
 	defer stop()
@@ -153,15 +153,15 @@ func (c *call) once(ctx context.Context, k *task, job replicate.Job) error {
 	return err
 }
 
-// join answers an order like one that is being carried out.
-func (c *call) join(k *task) error {
+// joinTask answers an order like one that is being carried out.
+func joinTask(c *call, k *task) error {
 	if k.live {
 		return c.reply(http.StatusAccepted, begun{true, k.id})
 	}
 	return &kv.Conflict{Reason: "the same replication is running"}
 }
 
-func (c *call) cancel(o *order) error {
+func cancelTask(c *call, o *order) error {
 	id := o.ID
 	if id == "" {
 		id = o.taskID()
@@ -176,14 +176,14 @@ func (c *call) cancel(o *order) error {
 }
 
 // mayOrder answers nil where the caller may have the server replicate.
-func (c *call) mayOrder() error {
+func mayOrder(c *call) error {
 	if err := c.caller.CheckWhole(); err != nil {
 		return err
 	}
 	return c.caller.Check("admin", "*")
 }
 
-func (c *call) readOrder() (*order, error) {
+func readOrder(c *call) (*order, error) {
 	dec, err := c.decoder()
 	if err != nil {
 		return nil, err
@@ -206,14 +206,14 @@ func (c *call) readOrder() (*order, error) {
 	return o, err
 }
 
-// job opens the ends of an order.
-func (c *call) job(o *order) (replicate.Job, error) {
+// openJob opens the ends of an order.
+func openJob(c *call, o *order) (replicate.Job, error) {
 	j := replicate.Job{Live: o.Continuous, IDs: o.IDs, Selector: o.Selector, Since: o.Since, Logger: c.server.config.Logger, Clock: c.server.config.Clock}
-	source, err := c.end(&o.Source, false)
+	source, err := openPeer(c, &o.Source, false)
 	if err != nil {
 		return j, err
 	}
-	target, err := c.end(&o.Target, o.Create)
+	target, err := openPeer(c, &o.Target, o.Create)
 	if err != nil {
 		return j, err
 	}
@@ -221,8 +221,8 @@ func (c *call) job(o *order) (replicate.Job, error) {
 	return j, nil
 }
 
-// end opens an end. An address is dialled over https alone, and only if it is a public one: errPlain, errNotDialed.
-func (c *call) end(p *place, create bool) (replicate.Peer, error) {
+// openPeer opens an end. An address is dialled over https alone, and only if it is a public one: errPlain, errNotDialed.
+func openPeer(c *call, p *place, create bool) (replicate.Peer, error) {
 	conf := &c.server.config
 	if !p.remote() {
 		if create {
@@ -247,7 +247,7 @@ func (c *call) end(p *place, create bool) (replicate.Peer, error) {
 
 // activeTasks lists the replications that run.
 func activeTasks(c *call) error {
-	if err := c.mayOrder(); err != nil {
+	if err := mayOrder(c); err != nil {
 		return err
 	}
 	all := []activeTask{}

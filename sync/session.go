@@ -31,7 +31,7 @@ func (c *call) authenticate() (err error) {
 	}
 	if key, secret, given := c.request.BasicAuth(); given {
 		c.caller, err = c.server.config.Gate.Login(c.request, key, secret)
-		if errors.Is(err, kv.ErrRevoked) && c.bringsFacts() {
+		if errors.Is(err, kv.ErrRevoked) && bringsFacts(c) {
 			c.caller, err = c.server.config.Store.RevokedNode(key)
 		}
 	} else if c.request.Header.Get("Authorization") != "" {
@@ -47,7 +47,7 @@ func (c *call) authenticate() (err error) {
 }
 
 // bringsFacts tells the requests by which a laptop that is revoked may still hand over its facts.
-func (c *call) bringsFacts() bool {
+func bringsFacts(c *call) bool {
 	if c.route.method != http.MethodPost {
 		return false
 	}
@@ -115,15 +115,15 @@ func (s *Server) openCookie(value string) (key string, good bool) {
 	return key, err == nil && s.config.Clock().Before(time.Unix(ends, 0))
 }
 
-func (c *call) setCookie(value string, age int) {
+func setCookie(c *call, value string, age int) {
 	http.SetCookie(c.ResponseWriter, &http.Cookie{
 		Name: sessionCookie, Value: value, Path: c.server.config.Prefix + "/sync", MaxAge: age,
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.byHTTPS(),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: byHTTPS(c),
 	})
 }
 
 // byHTTPS tells whether the client reached the server by https, itself or through a proxy that may say so.
-func (c *call) byHTTPS() bool { return c.request.TLS != nil || c.request.URL.Scheme == "https" }
+func byHTTPS(c *call) bool { return c.request.TLS != nil || c.request.URL.Scheme == "https" }
 
 // userContext is who asks, as CouchDB says it.
 type userContext struct {
@@ -140,7 +140,7 @@ func showSession(c *call) error {
 		by, user.Name = "default", &key
 	} else if c.session != "" {
 		by, user.Name = "cookie", &c.session
-		c.setCookie(c.server.cookieValue(c.session, c.server.config.Clock().Add(sessionSpan)), int(sessionSpan.Seconds()))
+		setCookie(c, c.server.cookieValue(c.session, c.server.config.Clock().Add(sessionSpan)), int(sessionSpan.Seconds()))
 	}
 	type info struct {
 		Handlers      []string `json:"authentication_handlers"`
@@ -161,14 +161,14 @@ func beginSession(c *call) error {
 	if !sameOrigin(c.request) {
 		return errOrigin
 	}
-	name, password, err := c.credentials()
+	name, password, err := readLogin(c)
 	if err != nil {
 		return err
 	}
 	if _, err := c.server.config.Gate.Login(c.request, name, password); err != nil {
 		return err
 	}
-	c.setCookie(c.server.cookieValue(name, c.server.config.Clock().Add(sessionSpan)), int(sessionSpan.Seconds()))
+	setCookie(c, c.server.cookieValue(name, c.server.config.Clock().Add(sessionSpan)), int(sessionSpan.Seconds()))
 	return c.reply(http.StatusOK, struct {
 		OK    bool     `json:"ok"`
 		Name  string   `json:"name"`
@@ -176,8 +176,8 @@ func beginSession(c *call) error {
 	}{true, name, []string{}})
 }
 
-// credentials reads a login: a form or JSON.
-func (c *call) credentials() (name, password string, err error) {
+// readLogin reads a login: a form or JSON.
+func readLogin(c *call) (name, password string, err error) {
 	body := http.MaxBytesReader(c.ResponseWriter, c.request.Body, maxLogin)
 	if isJSON(c.request.Header) {
 		var in struct{ Name, Password string }
@@ -197,6 +197,6 @@ func endSession(c *call) error {
 	if !sameOrigin(c.request) {
 		return errOrigin
 	}
-	c.setCookie("", -1)
+	setCookie(c, "", -1)
 	return c.reply(http.StatusOK, ok)
 }
