@@ -27,7 +27,7 @@ func allDocs(c *call) error {
 	if err != nil {
 		return err
 	}
-	s := c.begin(packed)
+	s := c.begin(compressed)
 	s.text(`{"total_rows":`)
 	s.number(int64(info.Docs))
 	if l.seq {

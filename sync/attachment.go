@@ -63,7 +63,7 @@ func getAttachment(c *call) error {
 	if c.request.Method == http.MethodHead {
 		return nil
 	}
-	return c.db.Blob(a.SHA256, patientWriter{c})
+	return c.db.Blob(a.SHA256, idleWriter{c})
 }
 
 // putAttachment makes an edit of the document that has these bytes besides what it has.
@@ -137,7 +137,7 @@ func editAttachment(c *call, add func(name string, w *kv.DocWrite) error) error 
 		status = http.StatusOK
 	}
 	c.setEtag(next)
-	return c.reply(status, written{true, id, next.String()})
+	return c.reply(status, writtenDoc{true, id, next.String()})
 }
 
 func isMissing(err error) bool {

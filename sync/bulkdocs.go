@@ -28,11 +28,11 @@ func bulkDocs(c *call) error {
 			return err
 		}
 		if !begun {
-			b.out = c.beginAs("application/json", http.StatusCreated, unpacked)
+			b.out = c.beginAs("application/json", http.StatusCreated, uncompressed)
 			b.out.text("[")
 		}
 		for i, r := range results {
-			b.line(c, b.docs[i], r)
+			b.writeResult(c, b.docs[i], r)
 		}
 		clear(b.docs[:n]) // what is stored is no longer kept
 		b.docs = b.docs[n:]
@@ -91,15 +91,15 @@ func (b *bulk) malformed() error {
 	return nil
 }
 
-// outcome is what became of one document of a batch.
-type outcome struct {
+// docOutcome is what became of one document of a batch.
+type docOutcome struct {
 	kv.DocResult
 	local string // the revision of a local document
 }
 
 // store stores some of a batch's documents and answers what became of each.
-func (b *bulk) store(c *call, docs []*line.Parsed) ([]outcome, error) {
-	results := make([]outcome, len(docs))
+func (b *bulk) store(c *call, docs []*line.Parsed) ([]docOutcome, error) {
+	results := make([]docOutcome, len(docs))
 	writes, places := make([]kv.DocWrite, 0, len(docs)), make([]int, 0, len(docs))
 	for i, d := range docs {
 		if d.Id == "" && !b.replicated {
@@ -122,8 +122,8 @@ func (b *bulk) store(c *call, docs []*line.Parsed) ([]outcome, error) {
 	return results, err
 }
 
-// line writes what became of one document. Of what was replicated only what was not taken is told.
-func (b *bulk) line(c *call, d *line.Parsed, r outcome) {
+// writeResult writes what became of one document. Of what was replicated only what was not taken is told.
+func (b *bulk) writeResult(c *call, d *line.Parsed, r docOutcome) {
 	s := b.out
 	if r.Err == nil {
 		c.server.metrics.received.Inc()
@@ -147,7 +147,7 @@ func (b *bulk) line(c *call, d *line.Parsed, r outcome) {
 		return
 	}
 	c.server.metrics.refuse(r.Err)
-	p := refuse(r.Err, b.replicated)
+	p := refusalOf(r.Err, b.replicated)
 	s.text(`{"id":`)
 	s.quoted(d.Id)
 	if d.Rev != (record.Revision{}) && !errors.Is(r.Err, kv.ErrConflict) {

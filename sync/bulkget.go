@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// wanted is one item of _bulk_get: a document, and one of its revisions or the winner.
-type wanted struct {
+// bulkItem is one item of _bulk_get: a document, and one of its revisions or the winner.
+type bulkItem struct {
 	id     *string // nil: there is none, or it is no text
 	rev    *string // nil: the winner
 	broken bool    // the revision is none
@@ -31,7 +31,7 @@ func bulkGet(c *call) error {
 	if q.err != nil {
 		return q.err
 	}
-	s := c.begin(packed)
+	s := c.begin(compressed)
 	s.text(`{"results":[`)
 	for i, item := range items {
 		if i > 0 {
@@ -45,11 +45,11 @@ func bulkGet(c *call) error {
 	return s.end()
 }
 
-// maxWanted is how many items one request may ask for.
-const maxWanted = 100_000
+// maxItems is how many items one request may ask for.
+const maxItems = 100_000
 
 // readItems reads what is asked for. The members beside the items are parameters.
-func readItems(c *call, q *query) (items []wanted, err error) {
+func readItems(c *call, q *query) (items []bulkItem, err error) {
 	dec, err := c.decoder()
 	if err != nil {
 		return nil, err
@@ -61,8 +61,8 @@ func readItems(c *call, q *query) (items []wanted, err error) {
 		}
 		given = true
 		return input.EachItem(dec, func() error {
-			item, err := readWanted(dec)
-			if err == nil && len(items) == maxWanted {
+			item, err := readItem(dec)
+			if err == nil && len(items) == maxItems {
 				err = input.ErrTooLarge
 			}
 			items = append(items, item)
@@ -75,8 +75,8 @@ func readItems(c *call, q *query) (items []wanted, err error) {
 	return items, err
 }
 
-// readWanted reads the item that comes next. Of one that names nothing there is nothing, and the items around it are answered.
-func readWanted(dec *jsontext.Decoder) (item wanted, err error) {
+// readItem reads the item that comes next. Of one that names nothing there is nothing, and the items around it are answered.
+func readItem(dec *jsontext.Decoder) (item bulkItem, err error) {
 	if dec.PeekKind() != '{' {
 		return item, input.Wrap(dec.SkipValue())
 	}
@@ -105,7 +105,7 @@ func readWanted(dec *jsontext.Decoder) (item wanted, err error) {
 
 // item writes what there is of one item. What is not there is CouchDB's error in a free database, and an empty list in one of
 // records, which may hold it out of scope: PouchDB throws its whole batch away on an error, and asks again for ever.
-func (s *stream) item(item wanted, w show, latest bool) error {
+func (s *stream) item(item bulkItem, w show, latest bool) error {
 	if item.since != nil {
 		w.since = item.since
 	}
@@ -126,7 +126,7 @@ func (s *stream) item(item wanted, w show, latest bool) error {
 			s.text(",")
 		}
 		if r.Body == nil {
-			s.lacking(item, r.Revision.String(), explain(errMissing))
+			s.missingItem(item, r.Revision.String(), problemOf(errMissing))
 			continue
 		}
 		s.text(`{"ok":`)
@@ -134,14 +134,14 @@ func (s *stream) item(item wanted, w show, latest bool) error {
 		s.text("}")
 	}
 	if lines == 0 && free {
-		s.lacking(item, item.named(), explain(item.fault()))
+		s.missingItem(item, item.revText(), problemOf(item.missingError()))
 	}
 	s.text("]}")
 	return s.err
 }
 
-// lacking writes that a revision is not there, or is none.
-func (s *stream) lacking(item wanted, rev string, p problem) {
+// missingItem writes that a revision is not there, or is none.
+func (s *stream) missingItem(item bulkItem, rev string, p problem) {
 	s.text(`{"error":{"id":`)
 	s.textOrNull(item.id)
 	s.text(`,"rev":`)
@@ -153,16 +153,16 @@ func (s *stream) lacking(item wanted, rev string, p problem) {
 	s.text("}}")
 }
 
-// named is the revision that an item asks for; CouchDB calls it undefined where there is none.
-func (w *wanted) named() string {
+// revText is the revision that an item asks for; CouchDB calls it undefined where there is none.
+func (w *bulkItem) revText() string {
 	if w.rev == nil || w.broken {
 		return "undefined"
 	}
 	return *w.rev
 }
 
-// fault is why nothing was found for an item.
-func (w *wanted) fault() error {
+// missingError is why nothing was found for an item.
+func (w *bulkItem) missingError() error {
 	switch {
 	case w.id == nil:
 		return kv.ErrDocumentID
@@ -186,7 +186,7 @@ func (s *stream) textOrNull(text *string) {
 }
 
 // read reads what is wanted: no revision of what is not there, or not named.
-func (s *stream) read(item wanted, latest bool) (doc kv.Doc, err error) {
+func (s *stream) read(item bulkItem, latest bool) (doc kv.Doc, err error) {
 	if item.id == nil || item.broken {
 		return doc, nil
 	}

@@ -29,8 +29,8 @@ type call struct {
 	began   bool          // an answer has begun: what comes now can only be broken off
 }
 
-// patience is how long a request may make no progress.
-const patience = 30 * time.Second
+// idleLimit is how long a request may make no progress.
+const idleLimit = 30 * time.Second
 
 // endpoint runs one route for one request.
 func (s *Server) endpoint(rt route) http.Handler {
@@ -39,7 +39,7 @@ func (s *Server) endpoint(rt route) http.Handler {
 		if named, ok := w.(interface{ Route(pattern string) }); ok && rt.path != "" {
 			named.Route("/sync" + rt.path)
 		}
-		c.hold()
+		c.limitIdle()
 		if r.Header.Get(dial.HeaderFeed) != "" {
 			w.Header().Set(dial.HeaderNode, s.config.Store.Node())
 		}
@@ -60,17 +60,17 @@ func (s *Server) endpoint(rt route) http.Handler {
 	})
 }
 
-// hold replaces the listener's limits, which are for short requests, by patience. An answer that is waited with, as a feed is,
+// limitIdle replaces the listener's limits, which are for short requests, by patience. An answer that is waited with, as a feed is,
 // begins to count when it is written.
-func (c *call) hold() {
+func (c *call) limitIdle() {
 	rc := http.NewResponseController(c.ResponseWriter)
 	_ = rc.SetReadDeadline(time.Time{}) // where it is not known, as in a test's recorder, nothing limits it
-	_ = rc.SetWriteDeadline(time.Now().Add(patience))
-	c.request.Body = &patientBody{c.request.Body, rc}
+	_ = rc.SetWriteDeadline(time.Now().Add(idleLimit))
+	c.request.Body = &idleBody{c.request.Body, rc}
 }
 
-// patientBody gives every read of a body its time.
-type patientBody struct {
+// idleBody gives every read of a body its time.
+type idleBody struct {
 	body interface {
 		Read([]byte) (int, error)
 		Close() error
@@ -79,15 +79,15 @@ type patientBody struct {
 }
 
 // Read reads some more of the body.
-func (b *patientBody) Read(p []byte) (int, error) {
-	_ = b.rc.SetReadDeadline(time.Now().Add(patience)) // as above
+func (b *idleBody) Read(p []byte) (int, error) {
+	_ = b.rc.SetReadDeadline(time.Now().Add(idleLimit)) // as above
 	n, err := b.body.Read(p)
 	_ = b.rc.SetReadDeadline(time.Time{}) // a deadline that passes later would end the request
 	return n, err
 }
 
 // Close closes the body.
-func (b *patientBody) Close() error { return b.body.Close() }
+func (b *idleBody) Close() error { return b.body.Close() }
 
 // openDatabase opens the database that the path names.
 func (c *call) openDatabase() error {
@@ -148,8 +148,8 @@ type okay struct {
 
 var ok = okay{true}
 
-// written is the body of a document that was stored.
-type written struct {
+// writtenDoc is the body of a document that was stored.
+type writtenDoc struct {
 	OK  bool   `json:"ok"`
 	ID  string `json:"id"`
 	Rev string `json:"rev"`

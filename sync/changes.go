@@ -45,7 +45,7 @@ const (
 	longestWait   = time.Minute
 	shortestBeat  = 100 * time.Millisecond
 	usualBeat     = time.Minute
-	settle        = 20 * time.Millisecond
+	coalesceFor   = 20 * time.Millisecond
 	pageOfChanges = kv.DocPage
 )
 
@@ -59,9 +59,9 @@ func changes(c *call) error {
 	if f.kind == continuous {
 		return f.stream()
 	}
-	packing := packed
+	packing := compressed
 	if f.kind == longpoll {
-		packing = unpacked
+		packing = uncompressed
 	}
 	f.out = c.begin(packing)
 	f.out.text("{\"results\":[\n")
@@ -76,7 +76,7 @@ func changes(c *call) error {
 		}
 		pending, err = f.read()
 	}
-	if err != nil && !(f.kind == longpoll && hasEnded(err)) {
+	if err != nil && !(f.kind == longpoll && isFeedEnd(err)) {
 		return err
 	}
 	f.out.text("\n],\"last_seq\":")
@@ -87,19 +87,19 @@ func changes(c *call) error {
 	return f.out.end()
 }
 
-// hasEnded tells that a feed has nothing more to say: the next request learns why.
-func hasEnded(err error) bool {
+// isFeedEnd tells that a feed has nothing more to say: the next request learns why.
+func isFeedEnd(err error) bool {
 	return errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrBadLogin) || errors.Is(err, kv.ErrForbidden)
 }
 
 // stream answers a continuous feed: a line for each change, for as long as changes come.
 func (f *feed) stream() error {
-	f.out = f.begin(unpacked)
+	f.out = f.begin(uncompressed)
 	f.out.flush()
 	for {
 		before := f.rows
 		pending, err := f.read()
-		if err != nil && !hasEnded(err) {
+		if err != nil && !isFeedEnd(err) {
 			return err
 		}
 		over := err != nil || f.limit == 0
@@ -108,7 +108,7 @@ func (f *feed) stream() error {
 		}
 		if !over {
 			over, err = f.wait()
-			if err != nil && !hasEnded(err) {
+			if err != nil && !isFeedEnd(err) {
 				return err
 			}
 		}
@@ -266,7 +266,7 @@ func (f *feed) wait() (over bool, err error) {
 			if err != nil {
 				return true, err
 			}
-			return f.rest(), nil
+			return f.coalesce(), nil
 		case <-f.server.closing.ended:
 			return true, nil
 		case <-tick.C:
@@ -284,12 +284,12 @@ func (f *feed) wait() (over bool, err error) {
 	}
 }
 
-// rest lets a moment pass, so that changes of records that come together go out together.
-func (f *feed) rest() (over bool) {
+// coalesce lets a moment pass, so that changes of records that come together go out together.
+func (f *feed) coalesce() (over bool) {
 	if f.db.Free() {
 		return false
 	}
-	t := time.NewTimer(settle)
+	t := time.NewTimer(coalesceFor)
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -46,8 +46,8 @@ func deleteDatabase(c *call) error {
 	return c.reply(http.StatusOK, ok)
 }
 
-// born is the moment at which a database was made, as the protocol's instance_start_time: the same after every restart.
-func born(created time.Time) string { return strconv.FormatInt(created.UnixMicro(), 10) }
+// startTime is the moment at which a database was made, as the protocol's instance_start_time: the same after every restart.
+func startTime(created time.Time) string { return strconv.FormatInt(created.UnixMicro(), 10) }
 
 func showDatabase(c *call) error {
 	info, err := c.db.Info()
@@ -71,7 +71,7 @@ func showDatabase(c *call) error {
 		Born    string `json:"instance_start_time"`
 		Purged  int    `json:"purge_seq"`
 		Running bool   `json:"compact_running"`
-	}{info.Name, c.server.config.Store.SeqText(info.Seq), info.Docs, info.Deleted, born(info.Created), 0, false})
+	}{info.Name, c.server.config.Store.SeqText(info.Seq), info.Docs, info.Deleted, startTime(info.Created), 0, false})
 }
 
 // ensureCommit has nothing to do: what was answered is on disk.
@@ -83,7 +83,7 @@ func ensureCommit(c *call) error {
 	return c.reply(http.StatusCreated, struct {
 		OK   bool   `json:"ok"`
 		Born string `json:"instance_start_time"`
-	}{true, born(created)})
+	}{true, startTime(created)})
 }
 
 // compact answers when it is done, however long that takes.
@@ -91,7 +91,7 @@ func compact(c *call) error {
 	if err := c.db.Compact(c.request.Context()); err != nil {
 		return err
 	}
-	c.hold()
+	c.limitIdle()
 	return c.reply(http.StatusAccepted, ok)
 }
 

@@ -40,7 +40,7 @@ func getDocument(c *call) error {
 	if w.attachments && len(r.Attachments) > 0 && c.accepts("multipart/related") {
 		return writeRelated(c, doc, r, w)
 	}
-	s := c.begin(packed)
+	s := c.begin(compressed)
 	s.document(doc, r, w)
 	s.text("\n")
 	return s.end()
@@ -101,7 +101,7 @@ func openRevs(c *call, id string, q *query, w show) error {
 		w.attachments = true // as CouchDB has it: its replicator does not ask for them
 		return writeMixed(c, &doc, w)
 	}
-	s := c.begin(packed)
+	s := c.begin(compressed)
 	s.text("[")
 	var missing []string
 	lines := 0

@@ -101,7 +101,7 @@ func storeDocument(c *call, d *line.Parsed, replicated bool) error {
 	}
 	c.setEtag(rev)
 	c.Header().Set("Location", c.request.URL.EscapedPath())
-	return c.reply(http.StatusCreated, written{true, d.Id, rev.String()})
+	return c.reply(http.StatusCreated, writtenDoc{true, d.Id, rev.String()})
 }
 
 // countRefused counts a document that is not taken.
@@ -148,5 +148,5 @@ func deleteDocument(c *call) error {
 		return err
 	}
 	c.setEtag(next)
-	return c.reply(http.StatusOK, written{true, id, next.String()})
+	return c.reply(http.StatusOK, writtenDoc{true, id, next.String()})
 }

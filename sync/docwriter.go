@@ -43,10 +43,10 @@ func (s *stream) document(doc *kv.Doc, r *kv.DocRevision, w show) {
 		s.revsInfo(&doc.Tree, r.Revision)
 	}
 	if w.conflicts {
-		s.losers(`,"_conflicts":`, doc.Tree.Conflicts())
+		s.revisionList(`,"_conflicts":`, doc.Tree.Conflicts())
 	}
 	if w.deletedConflicts {
-		s.losers(`,"_deleted_conflicts":`, doc.Tree.DeletedConflicts())
+		s.revisionList(`,"_deleted_conflicts":`, doc.Tree.DeletedConflicts())
 	}
 	if w.seq {
 		s.text(`,"_local_seq":"` + s.call.server.config.Store.SeqText(doc.Seq) + `"`)
@@ -98,8 +98,8 @@ func (s *stream) revsInfo(tree *record.Tree, of record.Revision) {
 	s.text("]")
 }
 
-// losers writes a list of revisions, unless there are none.
-func (s *stream) losers(member string, nodes []record.TreeNode) {
+// revisionList writes a list of revisions, unless there are none.
+func (s *stream) revisionList(member string, nodes []record.TreeNode) {
 	for i, n := range nodes {
 		if i == 0 {
 			s.text(member + "[")
@@ -115,7 +115,7 @@ func (s *stream) losers(member string, nodes []record.TreeNode) {
 
 // attachments writes what a revision has of them.
 func (s *stream) attachments(doc *kv.Doc, r *kv.DocRevision, w show) {
-	known := w.known(doc, r.Revision)
+	known := w.knownGeneration(doc, r.Revision)
 	for i, a := range r.Attachments {
 		if i == 0 {
 			s.text(`,"_attachments":{`)
@@ -151,8 +151,8 @@ func (s *stream) length(a kv.Attachment) {
 	s.number(a.Length)
 }
 
-// known is the generation up to which a client that asks for the attachments since some revisions has them all.
-func (w show) known(doc *kv.Doc, rev record.Revision) (generation uint64) {
+// knownGeneration is the generation up to which a client that asks for the attachments since some revisions has them all.
+func (w show) knownGeneration(doc *kv.Doc, rev record.Revision) (generation uint64) {
 	if len(w.since) == 0 {
 		return 0
 	}

@@ -32,7 +32,7 @@ var (
 	errView       = errors.New("a filter by a view that is not named")
 	errDigest     = errors.New("an attachment is not what its digest says")
 	errLocalParts = errors.New("an attachment of a local document")
-	errGone       = errors.New("the client went away")
+	errClientGone = errors.New("the client went away")
 )
 
 // problem is an error's answer.
@@ -100,8 +100,8 @@ var answers = []struct {
 	{kv.ErrBusy, problem{503, "service_unavailable", "The store is busy. Try again."}},
 }
 
-// explain finds an error's answer.
-func explain(err error) problem {
+// problemOf finds an error's answer.
+func problemOf(err error) problem {
 	var forbidden *kv.Forbidden
 	var slow interface{ RetryAfter() time.Duration }
 	var peer *dial.Refusal
@@ -136,10 +136,10 @@ func explain(err error) problem {
 	return problem{500, "internal_server_error", "Something went wrong on our side."}
 }
 
-// refuse is the answer to one document of many. With new edits off it is always forbidden: clients skip such a document, and give
+// refusalOf is the answer to one document of many. With new edits off it is always forbidden: clients skip such a document, and give
 // everything up for any other word.
-func refuse(err error, replicated bool) problem {
-	p := explain(err)
+func refusalOf(err error, replicated bool) problem {
+	p := problemOf(err)
 	if replicated {
 		p.Error = "forbidden"
 	}
@@ -151,8 +151,8 @@ func (c *call) fail(err error) {
 	if errors.Is(err, context.Canceled) && c.request.Context().Err() != nil {
 		return // nobody is there to be told
 	}
-	p := explain(err)
-	if p.status == http.StatusInternalServerError && !errors.Is(err, errGone) { // which is nobody's fault here
+	p := problemOf(err)
+	if p.status == http.StatusInternalServerError && !errors.Is(err, errClientGone) { // which is nobody's fault here
 		c.server.config.Logger.Error("request failed", "method", c.route.method, "route", "/sync"+c.route.path, "error", err)
 	}
 	if c.began {

@@ -16,8 +16,8 @@ import (
 // errNode is a handshake of somebody who is no laptop of this centre, or not the one whose key it has.
 var errNode = errors.New("the key is not that laptop's")
 
-// greet answers a handshake.
-func greet(c *call) error {
+// answerHello answers a handshake.
+func answerHello(c *call) error {
 	var in handshake.Hello
 	if err := c.readSmall(&in); err != nil {
 		return err
@@ -34,22 +34,22 @@ func greet(c *call) error {
 	if g.Clone, err = store.SeenSession(in.Node, in.Session, append([]string{in.Predecessor}, in.Before...)); err != nil {
 		return err
 	}
-	contact := kv.Contact{At: store.Now(), Backlog: max(0, in.Backlog), Oldest: in.Oldest, Offset: in.Offset, Version: shortened(in.Version), Wiped: in.Wiped, Events: in.Events}
+	contact := kv.Contact{At: store.Now(), Backlog: max(0, in.Backlog), Oldest: in.Oldest, Offset: in.Offset, Version: shortVersion(in.Version), Wiped: in.Wiped, Events: in.Events}
 	if err := store.NoteContact(c.caller, contact); err != nil {
 		return err
 	}
-	if err := fill(c, &in, &g); err != nil {
+	if err := fillGreeting(c, &in, &g); err != nil {
 		return err
 	}
 	g.Now = store.Now()
 	return c.reply(http.StatusOK, g)
 }
 
-// shortened is a program's version as far as it is kept.
-func shortened(version string) string { return version[:min(len(version), 64)] }
+// shortVersion is a program's version as far as it is kept.
+func shortVersion(version string) string { return version[:min(len(version), 64)] }
 
-// fill says what the laptop may exchange, and gives it ids and keys.
-func fill(c *call, in *handshake.Hello, g *handshake.Greeting) error {
+// fillGreeting says what the laptop may exchange, and gives it ids and keys.
+func fillGreeting(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 	store := c.server.config.Store
 	e, err := store.Venue(c.caller)
 	if err != nil {

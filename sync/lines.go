@@ -61,11 +61,11 @@ func beginLines(c *call) *stream {
 	h := c.Header()
 	h.Set("Vary", "Accept-Encoding")
 	if !strings.Contains(c.request.Header.Get("Accept-Encoding"), "zstd") {
-		return c.beginAs(line.Media, http.StatusOK, unpacked)
+		return c.beginAs(line.Media, http.StatusOK, uncompressed)
 	}
 	h.Set("Content-Encoding", "zstd")
-	s := c.beginAs(line.Media, http.StatusOK, unpacked)
-	s.pack(&c.server.packers.lines)
+	s := c.beginAs(line.Media, http.StatusOK, uncompressed)
+	s.compress(&c.server.packers.lines)
 	return s
 }
 
@@ -77,7 +77,7 @@ func takeLines(c *call) error {
 	raw := &input.Limited{From: c.request.Body, Left: input.MaxSize}
 	z := line.Decompress(raw)
 	defer z.Close()
-	w := &taking{call: c, here: replicate.NewLocal(c.server.config.Store, c.db), denied: []replicate.Denial{}}
+	w := &upload{call: c, here: replicate.NewLocal(c.server.config.Store, c.db), denied: []replicate.Denial{}}
 	err := w.read(&input.Inflated{Plain: z, Raw: raw})
 	if failed := w.wait(); err == nil {
 		err = failed
@@ -88,8 +88,8 @@ func takeLines(c *call) error {
 	return c.reply(http.StatusCreated, w.denied)
 }
 
-// taking is lines on their way into the store.
-type taking struct {
+// upload is lines on their way into the store.
+type upload struct {
 	call   *call
 	here   *replicate.Local
 	denied []replicate.Denial
@@ -97,9 +97,9 @@ type taking struct {
 }
 
 // read reads lines up to the last.
-func (w *taking) read(from io.Reader) error {
+func (w *upload) read(from io.Reader) error {
 	g := replicate.NewBatcher(w.store)
-	g.Anywhere = true
+	g.CutAnywhere = true
 	if _, err := line.NewReader(from).Each(g.Add); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (w *taking) read(from io.Reader) error {
 }
 
 // store begins to store a batch once the one before is stored.
-func (w *taking) store(b *replicate.Batch) error {
+func (w *upload) store(b *replicate.Batch) error {
 	if err := w.wait(); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (w *taking) store(b *replicate.Batch) error {
 }
 
 // wait waits for what is being stored.
-func (w *taking) wait() error {
+func (w *upload) wait() error {
 	if w.done == nil {
 		return nil
 	}

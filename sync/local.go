@@ -24,7 +24,7 @@ func getLocal(c *call) error {
 	if err != nil {
 		return err
 	}
-	s := c.begin(unpacked)
+	s := c.begin(uncompressed)
 	s.text(`{"_id":`)
 	s.quoted("_local/" + id)
 	s.text(`,"_rev":"` + localRev(written) + `"`)
@@ -72,7 +72,7 @@ func putLocal(c *call) error {
 }
 
 // storeLocal stores a local document that comes among others.
-func storeLocal(c *call, d *line.Parsed) (o outcome) {
+func storeLocal(c *call, d *line.Parsed) (o docOutcome) {
 	body := d.Body
 	if d.Deleted {
 		body = nil
@@ -95,7 +95,7 @@ func writeLocal(c *call, status int, body []byte, rev string) error {
 	if err != nil {
 		return err
 	}
-	return c.reply(status, written{true, "_local/" + id, next})
+	return c.reply(status, writtenDoc{true, "_local/" + id, next})
 }
 
 // keepLocal writes a local document after a revision of it and answers the next; a nil body deletes it.

@@ -1,6 +1,8 @@
 package sync
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // metrics are what replication tells Prometheus. Requests are counted by the face around this room.
 type metrics struct {
@@ -40,7 +42,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 
 // refuse counts a document that was not taken, by the word of its own answer.
 func (m *metrics) refuse(err error) {
-	word := explain(err).Error
+	word := problemOf(err).Error
 	if !words[word] {
 		word = "other"
 	}

@@ -107,7 +107,7 @@ type parts struct {
 // writeRelated answers a document and then its attachments' bytes.
 func writeRelated(c *call, doc *kv.Doc, r *kv.DocRevision, w show) error {
 	mw := multipart.NewWriter(io.Discard) // for its boundary
-	s := c.beginAs(`multipart/related; boundary="`+mw.Boundary()+`"`, http.StatusOK, unpacked)
+	s := c.beginAs(`multipart/related; boundary="`+mw.Boundary()+`"`, http.StatusOK, uncompressed)
 	p := &parts{stream: s, mw: multipart.NewWriter(s)}
 	_ = p.mw.SetBoundary(mw.Boundary()) // it was one before
 	p.related(doc, r, w)
@@ -119,7 +119,7 @@ func (p *parts) related(doc *kv.Doc, r *kv.DocRevision, w show) {
 	w.follow = true
 	p.part("application/json")
 	p.document(doc, r, w)
-	known := w.known(doc, r.Revision)
+	known := w.knownGeneration(doc, r.Revision)
 	for _, a := range r.Attachments {
 		if !w.attachments || a.RevPos <= known {
 			continue
@@ -146,7 +146,7 @@ func (p *parts) part(media string) {
 func writeMixed(c *call, doc *kv.Doc, w show) error {
 	var missing []string
 	mw := multipart.NewWriter(io.Discard) // for its boundary
-	s := c.beginAs(`multipart/mixed; boundary="`+mw.Boundary()+`"`, http.StatusOK, unpacked)
+	s := c.beginAs(`multipart/mixed; boundary="`+mw.Boundary()+`"`, http.StatusOK, uncompressed)
 	p := &parts{stream: s, mw: multipart.NewWriter(s)}
 	_ = p.mw.SetBoundary(mw.Boundary()) // it was one before
 	for i := range doc.Revisions {

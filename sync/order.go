@@ -21,8 +21,8 @@ import (
 // order is a request of _replicate.
 type order struct {
 	ID         string          `json:"replication_id"`
-	Source     place           `json:"source"`
-	Target     place           `json:"target"`
+	Source     peerRef         `json:"source"`
+	Target     peerRef         `json:"target"`
 	Continuous bool            `json:"continuous"`
 	Create     bool            `json:"create_target"`
 	Cancel     bool            `json:"cancel"`
@@ -32,13 +32,13 @@ type order struct {
 	Since      json.RawMessage `json:"since_seq"`
 }
 
-// place is an end as an order names it: a database of this server, or an address.
-type place struct {
+// peerRef is an end as an order names it: a database of this server, or an address.
+type peerRef struct {
 	name, secret, user string
 }
 
 // UnmarshalJSON reads a name, an address, or an object of an address and how to log in.
-func (p *place) UnmarshalJSON(b []byte) error {
+func (p *peerRef) UnmarshalJSON(b []byte) error {
 	if json.Unmarshal(b, &p.name) == nil {
 		return nil
 	}
@@ -56,16 +56,16 @@ func (p *place) UnmarshalJSON(b []byte) error {
 }
 
 // remote tells an address from a name.
-func (p *place) remote() bool { return strings.Contains(p.name, "://") }
+func (p *peerRef) remote() bool { return strings.Contains(p.name, "://") }
 
 // secure tells an address of https.
-func (p *place) secure() bool {
+func (p *peerRef) secure() bool {
 	u, err := url.Parse(p.name)
 	return err == nil && u.Scheme == "https"
 }
 
-// shown is the end without what logs in.
-func (p *place) shown() string {
+// redacted is the end without what logs in.
+func (p *peerRef) redacted() string {
 	if u, err := url.Parse(p.name); err == nil && p.remote() {
 		u.User = nil
 		return u.String()
@@ -75,7 +75,7 @@ func (p *place) shown() string {
 
 // taskID names what an order is about.
 func (o *order) taskID() string {
-	b, _ := json.Marshal([]any{o.Source.shown(), o.Target.shown(), o.IDs, o.Selector, o.Continuous}) // it can be
+	b, _ := json.Marshal([]any{o.Source.redacted(), o.Target.redacted(), o.IDs, o.Selector, o.Continuous}) // it can be
 	sum := sha256.Sum256(b)
 	id := hex.EncodeToString(sum[:16])
 	if o.Continuous {
@@ -107,7 +107,7 @@ func orderReplication(c *call) error {
 		return err
 	}
 	s := c.server
-	k := &task{id: o.taskID(), source: o.Source.shown(), target: o.Target.shown(), user: c.caller.Name(), live: o.Continuous, began: s.config.Clock()}
+	k := &task{id: o.taskID(), source: o.Source.redacted(), target: o.Target.redacted(), user: c.caller.Name(), live: o.Continuous, began: s.config.Clock()}
 	k.updated = k.began
 	running, ctx, err := s.tasks.begin(k)
 	if err != nil {
@@ -126,11 +126,11 @@ func orderReplication(c *call) error {
 			s.config.Logger.Warn("a replication has ended", "id", k.id, "error", err)
 		}
 	}()
-	return c.reply(http.StatusAccepted, begun{true, k.id})
+	return c.reply(http.StatusAccepted, started{true, k.id})
 }
 
-// begun is the answer to an order that is carried out from now on.
-type begun struct {
+// started is the answer to an order that is carried out from now on.
+type started struct {
 	OK bool   `json:"ok"`
 	ID string `json:"_local_id"`
 }
@@ -143,7 +143,7 @@ func runOnce(c *call, ctx context.Context, k *task, job replicate.Job) error {
 	rc := http.NewResponseController(c.ResponseWriter)
 	_ = rc.SetWriteDeadline(time.Time{}) // nothing is written for long
 	out, err := replicate.Run(ctx, job)
-	_ = rc.SetWriteDeadline(time.Now().Add(patience)) // as above
+	_ = rc.SetWriteDeadline(time.Now().Add(idleLimit)) // as above
 	switch {
 	case err == nil:
 		return c.reply(http.StatusOK, out)
@@ -156,7 +156,7 @@ func runOnce(c *call, ctx context.Context, k *task, job replicate.Job) error {
 // joinTask answers an order like one that is being carried out.
 func joinTask(c *call, k *task) error {
 	if k.live {
-		return c.reply(http.StatusAccepted, begun{true, k.id})
+		return c.reply(http.StatusAccepted, started{true, k.id})
 	}
 	return &kv.Conflict{Reason: "the same replication is running"}
 }
@@ -172,7 +172,7 @@ func cancelTask(c *call, o *order) error {
 	}
 	k.cancel()
 	<-k.ended
-	return c.reply(http.StatusOK, begun{true, id})
+	return c.reply(http.StatusOK, started{true, id})
 }
 
 // mayOrder answers nil where the caller may have the server replicate.
@@ -222,7 +222,7 @@ func openJob(c *call, o *order) (replicate.Job, error) {
 }
 
 // openPeer opens an end. An address is dialled over https alone, and only if it is a public one: errPlain, errNotDialed.
-func openPeer(c *call, p *place, create bool) (replicate.Peer, error) {
+func openPeer(c *call, p *peerRef, create bool) (replicate.Peer, error) {
 	conf := &c.server.config
 	if !p.remote() {
 		if create {

@@ -51,7 +51,7 @@ func (s *site) thereIs(name string, c replicate.RemoteConfig) *replicate.Remote 
 var plainly = replicate.RemoteConfig{Plain: true}
 
 // copyAll carries out a job that must succeed.
-func copyAll(t testing.TB, source replicate.Peer, target replicate.Peer) replicate.Pass {
+func copyAll(t testing.TB, source replicate.Peer, target replicate.Peer) replicate.HistoryEntry {
 	t.Helper()
 	out, err := replicate.Run(t.Context(), replicate.Job{Source: source, Target: target, Pause: time.Millisecond})
 	if err != nil || !out.OK {

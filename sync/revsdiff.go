@@ -31,10 +31,10 @@ func revsDiff(c *call) error {
 		if d.offers = append(d.offers, o); len(d.offers) < kv.DocPage {
 			return nil
 		}
-		return d.look()
+		return d.lookUp()
 	})
 	if err == nil {
-		err = d.look()
+		err = d.lookUp()
 	}
 	if err != nil {
 		return err
@@ -62,17 +62,17 @@ func readOffer(dec *jsontext.Decoder, id string) (o offered, err error) {
 type difference struct {
 	call    *call
 	offers  []offered
-	missing []lacking
+	missing []missingDoc
 }
 
-// lacking is what the database does not have of one document.
-type lacking struct {
+// missingDoc is what the database does not have of one document.
+type missingDoc struct {
 	kv.MissingRevs
 	others []string
 }
 
-// look asks for what is missing of the offers so far.
-func (d *difference) look() error {
+// lookUp asks for what is missing of the offers so far.
+func (d *difference) lookUp() error {
 	asked := make([]kv.Revs, len(d.offers))
 	for i, o := range d.offers {
 		asked[i] = o.Revs
@@ -83,7 +83,7 @@ func (d *difference) look() error {
 	}
 	for i, m := range missing {
 		if others := d.offers[i].others; len(m.Missing)+len(others) > 0 {
-			d.missing = append(d.missing, lacking{m, others})
+			d.missing = append(d.missing, missingDoc{m, others})
 		}
 	}
 	d.offers = d.offers[:0]
@@ -91,7 +91,7 @@ func (d *difference) look() error {
 }
 
 func (d *difference) answer() error {
-	s := d.call.begin(packed)
+	s := d.call.begin(compressed)
 	s.text("{")
 	for i, m := range d.missing {
 		if i > 0 {

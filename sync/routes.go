@@ -29,7 +29,7 @@ func routes() []route {
 		{"POST", "/_replicate", false, orderReplication},
 		{"GET", "/_active_tasks", false, activeTasks},
 		{"POST", "/_enrol", true, enrol},
-		{"POST", "/_hello", false, greet},
+		{"POST", "/_hello", false, answerHello},
 		{"GET", "/_hello", false, awaitKeys},
 		{"POST", "/_lease", false, lease},
 		{"POST", "/_erased", false, recallErasures},

@@ -45,7 +45,7 @@ type Server struct {
 	closing closing
 	tasks   *tasks
 	client  *http.Client // of the replications that are ordered here
-	packers *packers
+	packers *compressors
 }
 
 // closing tells, once, that a server ends.
@@ -78,7 +78,7 @@ func New(c Config) (*Server, error) {
 	if c.Insecure {
 		reach = dial.Anywhere
 	}
-	s := &Server{config: c, client: dial.NewClient(reach), metrics: m, closing: closing{ended: make(chan struct{})}, tasks: newTasks(), packers: newPackers()}
+	s := &Server{config: c, client: dial.NewClient(reach), metrics: m, closing: closing{ended: make(chan struct{})}, tasks: newTasks(), packers: newCompressors()}
 	_, _ = rand.Read(s.secret[:]) // never fails: crypto/rand ends the program instead
 	s.mux = newMux(s, c.Prefix+"/sync")
 	return s, nil
@@ -98,13 +98,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// operated marks a request of the operator.
-type operated struct{}
+// operatorKey marks a request of the operator.
+type operatorKey struct{}
 
 // Control answers the same below /sync, for whoever owns the folder: it asks for no key.
 func (s *Server) Control() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r = r.WithContext(context.WithValue(r.Context(), operated{}, true))
+		r = r.WithContext(context.WithValue(r.Context(), operatorKey{}, true))
 		raw := s.config.Prefix + r.URL.EscapedPath()
 		r.URL.Path, r.URL.RawPath = s.config.Prefix+r.URL.Path, raw
 		s.ServeHTTP(w, r)

@@ -25,7 +25,7 @@ const (
 
 // authenticate finds out who asks: by the Authorization header, else by the session. errAnonymous where neither says.
 func (c *call) authenticate() (err error) {
-	if c.request.Context().Value(operated{}) != nil {
+	if c.request.Context().Value(operatorKey{}) != nil {
 		c.caller = kv.Operator()
 		return nil
 	}

@@ -18,29 +18,29 @@ import (
 
 // stream is an answer that is written as it is made. After the first error everything is dropped; end tells it.
 type stream struct {
-	call *call
-	buf  *bufio.Writer
-	zip  packer     // nil: not compressed
-	free *sync.Pool // where zip goes in the end
-	err  error
+	call   *call
+	buf    *bufio.Writer
+	packer compressor // nil: not compressed
+	free   *sync.Pool // where zip goes in the end
+	err    error
 }
 
-// packer compresses what is written to it.
-type packer interface {
+// compressor compresses what is written to it.
+type compressor interface {
 	io.Writer
 	Flush() error
 	Close() error
 	Reset(w io.Writer)
 }
 
-// packers are those that no answer has at present: a new one takes a megabyte, more than most answers.
-type packers struct {
+// compressors are those that no answer has at present: a new one takes a megabyte, more than most answers.
+type compressors struct {
 	gzip  sync.Pool
 	lines sync.Pool
 }
 
-func newPackers() *packers {
-	p := &packers{}
+func newCompressors() *compressors {
+	p := &compressors{}
 	p.gzip.New = func() any {
 		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a level that there is
 		return z
@@ -49,55 +49,55 @@ func newPackers() *packers {
 	return p
 }
 
-// pack has what is gathered from now on compressed. An answer to HEAD has nothing to compress.
-func (s *stream) pack(free *sync.Pool) {
+// compress has what is gathered from now on compressed. An answer to HEAD has nothing to compress.
+func (s *stream) compress(free *sync.Pool) {
 	if s.call.request.Method == http.MethodHead {
 		return
 	}
-	s.zip, s.free = free.Get().(packer), free
-	s.zip.Reset(patientWriter{s.call})
-	s.buf.Reset(s.zip)
+	s.packer, s.free = free.Get().(compressor), free
+	s.packer.Reset(idleWriter{s.call})
+	s.buf.Reset(s.packer)
 }
 
 // streamBuffer is what is gathered before it goes out.
 const streamBuffer = 32 << 10
 
-// patientWriter gives every write of an answer its time.
-type patientWriter struct{ c *call }
+// idleWriter gives every write of an answer its time.
+type idleWriter struct{ c *call }
 
-// gone is an error of writing an answer as one of the client's.
-func gone(err error) error {
+// clientError is an error of writing an answer as one of the client's.
+func clientError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", errGone, err)
+	return fmt.Errorf("%w: %w", errClientGone, err)
 }
 
 // Write writes some more of the answer.
-func (w patientWriter) Write(p []byte) (int, error) {
-	_ = http.NewResponseController(w.c.ResponseWriter).SetWriteDeadline(time.Now().Add(patience)) // where it is known
+func (w idleWriter) Write(p []byte) (int, error) {
+	_ = http.NewResponseController(w.c.ResponseWriter).SetWriteDeadline(time.Now().Add(idleLimit)) // where it is known
 	n, err := w.c.ResponseWriter.Write(p)
-	return n, gone(err)
+	return n, clientError(err)
 }
 
-// packing says whether an answer is compressed where the client takes it: one that is flushed while it is made gains nothing.
-type packing bool
+// compression says whether an answer is compressed where the client takes it: one that is flushed while it is made gains nothing.
+type compression bool
 
 const (
-	packed   packing = true
-	unpacked packing = false
+	compressed   compression = true
+	uncompressed compression = false
 )
 
 // begin begins an answer of JSON.
-func (c *call) begin(p packing) *stream {
+func (c *call) begin(p compression) *stream {
 	return c.beginAs("application/json", http.StatusOK, p)
 }
 
-func (c *call) beginAs(media string, status int, p packing) *stream {
+func (c *call) beginAs(media string, status int, p compression) *stream {
 	h := c.Header()
 	h.Set("Content-Type", media)
 	h.Set("Cache-Control", "must-revalidate")
-	s := &stream{call: c, buf: bufio.NewWriterSize(patientWriter{c}, streamBuffer)}
+	s := &stream{call: c, buf: bufio.NewWriterSize(idleWriter{c}, streamBuffer)}
 	if c.request.Method == http.MethodHead {
 		s.buf.Reset(io.Discard)
 	}
@@ -105,7 +105,7 @@ func (c *call) beginAs(media string, status int, p packing) *stream {
 		h.Add("Vary", "Accept-Encoding")
 		if takesGzip(c.request.Header.Get("Accept-Encoding")) {
 			h.Set("Content-Encoding", "gzip")
-			s.pack(&c.server.packers.gzip)
+			s.compress(&c.server.packers.gzip)
 		}
 	}
 	c.began = true
@@ -154,22 +154,22 @@ func (s *stream) number(n int64) {
 // flush sends what there is, for a client that waits.
 func (s *stream) flush() {
 	s.keep(0, s.buf.Flush())
-	if s.zip != nil {
-		s.keep(0, s.zip.Flush())
+	if s.packer != nil {
+		s.keep(0, s.packer.Flush())
 	}
 	if s.err == nil {
-		s.err = gone(http.NewResponseController(s.call.ResponseWriter).Flush())
+		s.err = clientError(http.NewResponseController(s.call.ResponseWriter).Flush())
 	}
 }
 
 // end sends the rest.
 func (s *stream) end() error {
 	s.keep(0, s.buf.Flush())
-	if s.zip != nil {
-		s.keep(0, s.zip.Close())
-		s.zip.Reset(nil)
-		s.free.Put(s.zip)
-		s.zip = nil
+	if s.packer != nil {
+		s.keep(0, s.packer.Close())
+		s.packer.Reset(nil)
+		s.free.Put(s.packer)
+		s.packer = nil
 	}
 	return s.err
 }

@@ -32,15 +32,15 @@ func NewClient(reach Reach) *http.Client { return newClient(reach.dial) }
 // NewEagerClient is NewClient for while an event is in progress: it dials every second until somebody answers.
 func NewEagerClient(reach Reach) *http.Client { return newClient(eager(reach.dial)) }
 
-// dialing makes a connection, as a dialer does.
-type dialing func(ctx context.Context, network, address string) (net.Conn, error)
+// dialFunc makes a connection, as a dialer does.
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
 // dial makes a connection to an address within reach. It looks names up by itself: a dialer before it may wait for an answer that never
 // comes.
 func (r Reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := &net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second, Resolver: &net.Resolver{}}
 	d.Control = func(_, address string, _ syscall.RawConn) error {
-		if at, err := netip.ParseAddrPort(address); err != nil || !r.holds(at.Addr()) {
+		if at, err := netip.ParseAddrPort(address); err != nil || !r.contains(at.Addr()) {
 			return ErrNotDialed
 		}
 		return nil
@@ -50,23 +50,23 @@ func (r Reach) dial(ctx context.Context, network, address string) (net.Conn, err
 
 // How long a connection may take, and after which time an eager client dials once more.
 const (
-	dialTime = 10 * time.Second
-	dialAnew = time.Second
+	dialTime  = 10 * time.Second
+	dialAgain = time.Second
 )
 
 // eager dials anew each second while nothing has come of it: the system repeats a packet that was lost only after 1, 3 and 7 seconds. The
 // first result counts.
-func eager(dial dialing) dialing {
+func eager(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, done := context.WithTimeout(ctx, dialTime)
 		defer done() // ends the dials that are left
-		results := make(chan dialed)
-		next := time.NewTicker(dialAnew)
+		results := make(chan dialResult)
+		next := time.NewTicker(dialAgain)
 		defer next.Stop()
 		for {
 			go func() {
 				conn, err := dial(ctx, network, address)
-				dialed{conn, err}.give(ctx, results)
+				dialResult{conn, err}.give(ctx, results)
 			}()
 			select {
 			case r := <-results:
@@ -79,14 +79,14 @@ func eager(dial dialing) dialing {
 	}
 }
 
-// dialed is what has become of a dial.
-type dialed struct {
+// dialResult is what has become of a dial.
+type dialResult struct {
 	conn net.Conn
 	err  error
 }
 
 // give hands a result on; a connection that comes too late is closed.
-func (d dialed) give(ctx context.Context, results chan<- dialed) {
+func (d dialResult) give(ctx context.Context, results chan<- dialResult) {
 	select {
 	case results <- d:
 	case <-ctx.Done():
@@ -97,12 +97,12 @@ func (d dialed) give(ctx context.Context, results chan<- dialed) {
 }
 
 // newClient is a client that dials so.
-func newClient(dial dialing) *http.Client {
+func newClient(dial dialFunc) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			DialContext: dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
-			MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: stall, ExpectContinueTimeout: time.Second,
+			MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: stallLimit, ExpectContinueTimeout: time.Second,
 		},
 	}
 }
@@ -114,8 +114,8 @@ var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
 }
 
-// holds tells whether an address is within reach.
-func (r Reach) holds(a netip.Addr) bool {
+// contains tells whether an address is within reach.
+func (r Reach) contains(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	switch r {
 	case Anywhere:

@@ -19,8 +19,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// stall is how long a peer may send nothing, heartbeats included.
-const stall = time.Minute
+// stallLimit is how long a peer may send nothing, heartbeats included.
+const stallLimit = time.Minute
 
 // Payload is a request's body, and which packing its answer may have.
 type Payload struct {
@@ -39,20 +39,20 @@ func (l *Link) Do(ctx context.Context, method, address string, p *Payload) (*htt
 		cancel(nil)
 		return nil, ErrURL
 	}
-	w := &watched{cancel: cancel, timer: time.AfterFunc(stall, func() { cancel(ErrCut) })}
+	w := &watched{cancel: cancel, timer: time.AfterFunc(stallLimit, func() { cancel(ErrCut) })}
 	if req.Body != nil {
 		req.Body = &watchedUpload{req.Body, w}
 	}
 	resp, err := l.client.Do(req)
 	if err != nil {
-		err = l.lost(ctx, err) // before it is stopped, which looks like somebody's wish to end it
+		err = l.requestError(ctx, err) // before it is stopped, which looks like somebody's wish to end it
 		w.stop()
 		return nil, err
 	}
 	w.body, w.ctx = resp.Body, ctx
 	resp.Body = w
 	if resp.StatusCode >= 300 {
-		return nil, refused(resp)
+		return nil, refusalOf(resp)
 	}
 	if l.node != "" && resp.Header.Get(HeaderNode) != l.node {
 		_ = w.Close() // nothing of it is read
@@ -87,30 +87,30 @@ func (l *Link) request(ctx context.Context, method, address string, p *Payload) 
 	return req, nil
 }
 
-// lost is what became of a request without an answer.
-func (l *Link) lost(ctx context.Context, err error) error {
+// requestError is what became of a request without an answer.
+func (l *Link) requestError(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(err, ErrNotDialed):
 		return ErrNotDialed
 	case cause != nil && !errors.Is(cause, ErrCut):
 		return cause
 	}
-	cause := advised(unwrapURL(err))
+	cause := withAdvice(unwrapURL(err))
 	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, new(*tls.CertificateVerificationError)) {
-		return unreached{cause}
+		return unreachable{cause}
 	}
 	return fmt.Errorf("%w: %w", ErrCut, cause)
 }
 
-// unreached is an errCut of a peer to which there never was a connection.
-type unreached struct{ cause error }
+// unreachable is an errCut of a peer to which there never was a connection.
+type unreachable struct{ cause error }
 
-func (u unreached) Error() string { return "the peer cannot be reached: " + u.cause.Error() }
+func (u unreachable) Error() string { return "the peer cannot be reached: " + u.cause.Error() }
 
-func (u unreached) Unwrap() []error { return []error{ErrCut, u.cause} }
+func (u unreachable) Unwrap() []error { return []error{ErrCut, u.cause} }
 
-// advised is an error with what helps, where the peer's certificate is not believed here.
-func advised(err error) error {
+// withAdvice is an error with what helps, where the peer's certificate is not believed here.
+func withAdvice(err error) error {
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(err, new(x509.UnknownAuthorityError)):
@@ -144,9 +144,9 @@ type watched struct {
 
 // Read reads some of the answer: errCut where it breaks off.
 func (w *watched) Read(p []byte) (int, error) {
-	w.timer.Reset(stall)
+	w.timer.Reset(stallLimit)
 	n, err := w.body.Read(p)
-	w.timer.Reset(stall)
+	w.timer.Reset(stallLimit)
 	if err != nil && !errors.Is(err, io.EOF) {
 		if cause := context.Cause(w.ctx); cause != nil && !errors.Is(cause, ErrCut) {
 			return n, cause
@@ -176,7 +176,7 @@ type watchedUpload struct {
 
 // Read reads some of the request.
 func (u *watchedUpload) Read(p []byte) (int, error) {
-	u.w.timer.Reset(stall)
+	u.w.timer.Reset(stallLimit)
 	return u.ReadCloser.Read(p)
 }
 
@@ -189,8 +189,8 @@ func Drain(resp *http.Response) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// refused is an answer that is an error.
-func refused(resp *http.Response) error {
+// refusalOf is an answer that is an error.
+func refusalOf(resp *http.Response) error {
 	defer func() { _ = resp.Body.Close() }() // what of it matters has been read
 	if resp.StatusCode < 400 {
 		return ErrRedirect

@@ -30,7 +30,7 @@ func Wrap(err error) error {
 func EachMember(dec *jsontext.Decoder, fn func(name string) error) error {
 	if dec.PeekKind() != '{' {
 		_, err := dec.ReadToken()
-		return orNotJSON(err)
+		return orShape(err)
 	}
 	_, _ = dec.ReadToken() // it has been seen
 	for {
@@ -51,7 +51,7 @@ func EachMember(dec *jsontext.Decoder, fn func(name string) error) error {
 func EachItem(dec *jsontext.Decoder, fn func() error) error {
 	if dec.PeekKind() != '[' {
 		_, err := dec.ReadToken()
-		return orNotJSON(err)
+		return orShape(err)
 	}
 	_, _ = dec.ReadToken() // it has been seen
 	for dec.PeekKind() != ']' {
@@ -63,8 +63,8 @@ func EachItem(dec *jsontext.Decoder, fn func() error) error {
 	return Wrap(err)
 }
 
-// orNotJSON is errShape where reading itself went well.
-func orNotJSON(err error) error {
+// orShape is errShape where reading itself went well.
+func orShape(err error) error {
 	if err == nil {
 		return ErrShape
 	}

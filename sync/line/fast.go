@@ -12,27 +12,27 @@ import (
 // and looks at the body once, which is canonical then. ok is false for any other line: readLine says what that is.
 func scan(text []byte) (l Line, ok bool) {
 	c := scanner{rest: text}
-	c.take(`{"seq":`)
+	c.expect(`{"seq":`)
 	l.Seq = Sequence(`"` + c.text() + `"`)
-	c.take(`,"doc":{"_id":`)
+	c.expect(`,"doc":{"_id":`)
 	x := &Revision{Id: c.text()}
-	c.take(`,"_rev":`)
+	c.expect(`,"_rev":`)
 	rev := c.text()
-	x.Deleted = c.has(`,"_deleted":true`)
+	x.Deleted = c.skip(`,"_deleted":true`)
 	c.body(x)
-	c.take(`,"revs":`)
+	c.expect(`,"revs":`)
 	c.list(func() {
 		rev, ok := record.ParseFreeRevision(c.text())
 		c.bad = c.bad || !ok || rev == (record.Revision{})
 		x.Path = append(x.Path, rev)
 	})
-	if c.has(`,"author":{"at":`) {
+	if c.skip(`,"author":{"at":`) {
 		c.author(&x.Author)
 	}
-	if c.has(`,"scopes":`) {
+	if c.skip(`,"scopes":`) {
 		c.list(func() { x.scopes = append(x.scopes, c.text()) })
 	}
-	c.take("}\n")
+	c.expect("}\n")
 	if c.bad || len(c.rest) > 0 || x.Id == "" || x.Rev().String() != rev {
 		return Line{}, false
 	}
@@ -46,8 +46,8 @@ type scanner struct {
 	bad  bool
 }
 
-// has goes on beyond something, if that is next.
-func (c *scanner) has(text string) bool {
+// skip goes on beyond something, if that is next.
+func (c *scanner) skip(text string) bool {
 	ok := len(c.rest) >= len(text) && string(c.rest[:len(text)]) == text
 	if ok {
 		c.rest = c.rest[len(text):]
@@ -55,16 +55,16 @@ func (c *scanner) has(text string) bool {
 	return ok
 }
 
-// take wants something to be next.
-func (c *scanner) take(text string) {
-	if !c.has(text) {
+// expect wants something to be next.
+func (c *scanner) expect(text string) {
+	if !c.skip(text) {
 		c.bad = true
 	}
 }
 
 // text takes a string of ASCII in which nothing is escaped.
 func (c *scanner) text() string {
-	c.take(`"`)
+	c.expect(`"`)
 	for i, b := range c.rest {
 		switch {
 		case b == '"':
@@ -94,16 +94,16 @@ func (c *scanner) number() int64 {
 
 // list takes a list that is not empty, of which fn takes each item.
 func (c *scanner) list(fn func()) {
-	c.take("[")
-	for fn(); !c.bad && c.has(","); {
+	c.expect("[")
+	for fn(); !c.bad && c.skip(","); {
 		fn()
 	}
-	c.take("]")
+	c.expect("]")
 }
 
 // body takes what follows of a document.
 func (c *scanner) body(x *Revision) {
-	more := c.has(",")
+	more := c.skip(",")
 	if c.bad || len(c.rest) == 0 || more != (c.rest[0] == '"') {
 		c.bad = true
 		return
@@ -116,12 +116,12 @@ func (c *scanner) body(x *Revision) {
 // author takes an author from the value of its first member on.
 func (c *scanner) author(a *Author) {
 	a.At = c.number()
-	c.take(`,"key":`)
+	c.expect(`,"key":`)
 	a.Key = c.number()
-	c.take(`,"node":`)
+	c.expect(`,"node":`)
 	a.Node = c.text()
-	if c.has(`,"fields":`) {
+	if c.skip(`,"fields":`) {
 		c.list(func() { a.Fields = append(a.Fields, c.text()) })
 	}
-	c.take("}")
+	c.expect("}")
 }

@@ -165,8 +165,8 @@ func (l *Line) special(name string, v jsontext.Value) error {
 	return json.Unmarshal(v, to)
 }
 
-// Known is the author as the store knows it.
-func (a *Author) Known() (k kv.Author) {
+// Decode is the author as the store knows it.
+func (a *Author) Decode() (k kv.Author) {
 	if a.At != 0 {
 		k.At = time.UnixMicro(a.At)
 	}

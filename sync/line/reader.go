@@ -26,12 +26,12 @@ var ErrUnmarked = errors.New("too many lines without a mark")
 
 // Reader reads lines, counts them, and compares that with what marks and the last line say.
 type Reader struct {
-	from  *bufio.Reader
-	held  []byte // what has been read and nobody has had yet: a line, or a part of one that is long
-	ended error  // of from
-	dec   *jsontext.Decoder
-	Line  int // the number of the latest
-	count int // of revisions, and of what has left
+	from   *bufio.Reader
+	unread []byte // what has been read and nobody has had yet: a line, or a part of one that is long
+	ended  error  // of from
+	dec    *jsontext.Decoder
+	Line   int // the number of the latest
+	count  int // of revisions, and of what has left
 }
 
 // lineBuffer holds most lines whole.
@@ -45,36 +45,36 @@ func NewReader(from io.Reader) *Reader {
 
 // Read reads for the decoder, which is given no more than the line that it reads.
 func (s *Reader) Read(p []byte) (int, error) {
-	if len(s.held) == 0 {
-		s.hold()
+	if len(s.unread) == 0 {
+		s.fill()
 	}
-	n := copy(p, s.held)
-	s.held = s.held[n:]
+	n := copy(p, s.unread)
+	s.unread = s.unread[n:]
 	if n == 0 {
 		return 0, s.ended
 	}
 	return n, nil
 }
 
-// hold reads up to the end of a line, as far as there is room for.
-func (s *Reader) hold() {
+// fill reads up to the end of a line, as far as there is room for.
+func (s *Reader) fill() {
 	if s.ended != nil {
 		return
 	}
 	var err error
-	if s.held, err = s.from.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
+	if s.unread, err = s.from.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
 		s.ended = err
 	}
 }
 
-// cut cuts the line that comes next, where it is one that can be cut and the decoder has nothing of it.
-func (s *Reader) cut() (l Line, ok bool) {
-	if len(s.held)+len(bytes.TrimSpace(s.dec.UnreadBuffer())) > 0 {
+// scanNext cuts the line that comes next, where it is one that can be cut and the decoder has nothing of it.
+func (s *Reader) scanNext() (l Line, ok bool) {
+	if len(s.unread)+len(bytes.TrimSpace(s.dec.UnreadBuffer())) > 0 {
 		return l, false
 	}
-	s.hold()
-	if l, ok = scan(s.held); ok {
-		s.held = nil
+	s.fill()
+	if l, ok = scan(s.unread); ok {
+		s.unread = nil
 	}
 	return l, ok
 }
@@ -100,7 +100,7 @@ func (s *Reader) Each(fn func(*Line) error) (last Foot, err error) {
 
 func (s *Reader) next() (l Line, err error) {
 	s.Line++
-	l, ok := s.cut()
+	l, ok := s.scanNext()
 	if !ok {
 		l, err = Parse(s.dec)
 	}

@@ -22,10 +22,10 @@ const (
 
 // Batcher makes batches of lines.
 type Batcher struct {
-	batch    *Batch
-	bytes    int
-	Anywhere bool // the lines are no use but all together: a batch may end between any two
-	fn       func(*Batch) error
+	batch       *Batch
+	bytes       int
+	CutAnywhere bool // the lines are no use but all together: a batch may end between any two
+	fn          func(*Batch) error
 }
 
 func NewBatcher(fn func(*Batch) error) *Batcher {
@@ -36,7 +36,7 @@ func NewBatcher(fn func(*Batch) error) *Batcher {
 func (g *Batcher) Add(l *line.Line) error {
 	b := g.batch
 	full := len(b.Replicas) >= carriedRows || g.bytes >= carriedBytes
-	if full && (g.Anywhere || l.Mark != nil) {
+	if full && (g.CutAnywhere || l.Mark != nil) {
 		if err := g.Flush(); err != nil {
 			return err
 		}

@@ -16,14 +16,14 @@ import (
 
 // Checkpoint is what both ends keep of a replication, in the form that CouchDB gives it.
 type Checkpoint struct {
-	Session string        `json:"session_id"`
-	Last    line.Sequence `json:"source_last_seq"`
-	Version int           `json:"replication_id_version"`
-	History []Pass        `json:"history"`
+	Session string         `json:"session_id"`
+	Last    line.Sequence  `json:"source_last_seq"`
+	Version int            `json:"replication_id_version"`
+	History []HistoryEntry `json:"history"`
 }
 
-// Pass is one run of a replication.
-type Pass struct {
+// HistoryEntry is one run of a replication.
+type HistoryEntry struct {
 	Session  string          `json:"session_id"`
 	Began    string          `json:"start_time"`
 	Ended    string          `json:"end_time"`
@@ -49,8 +49,8 @@ func ReplicationID(source, target string, j *Job) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// common is where both ends say that the last run came to: the latest place that both have written down. nil is the beginning.
-func common(a, b Checkpoint) line.Sequence {
+// commonPlace is where both ends say that the last run came to: the latest place that both have written down. nil is the beginning.
+func commonPlace(a, b Checkpoint) line.Sequence {
 	if a.Session == "" || b.Session == "" {
 		return nil
 	}
@@ -58,7 +58,7 @@ func common(a, b Checkpoint) line.Sequence {
 		return a.Last
 	}
 	for _, run := range a.History {
-		i := slices.IndexFunc(b.History, func(r Pass) bool { return r.Session == run.Session })
+		i := slices.IndexFunc(b.History, func(r HistoryEntry) bool { return r.Session == run.Session })
 		if i < 0 {
 			continue
 		}
@@ -70,22 +70,22 @@ func common(a, b Checkpoint) line.Sequence {
 	return nil
 }
 
-// note adds what a run has come to, in place of what was noted of it before.
-func (c *Checkpoint) note(run Pass) {
+// addRun adds what a run has come to, in place of what was noted of it before.
+func (c *Checkpoint) addRun(run HistoryEntry) {
 	c.Session, c.Last, c.Version = run.Session, run.Recorded, checkpointVersion
 	if len(c.History) > 0 && c.History[0].Session == run.Session {
 		c.History[0] = run
 		return
 	}
-	c.History = append([]Pass{run}, c.History...)
+	c.History = append([]HistoryEntry{run}, c.History...)
 	c.History = c.History[:min(len(c.History), keptRuns)]
 }
 
 // stamp is a moment as CouchDB's histories have it.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC1123) }
 
-// ledgers are both ends' notes of one replication.
-type ledgers struct {
+// checkpoints are both ends' notes of one replication.
+type checkpoints struct {
 	source, target Peer
 	id             string
 	sourceNotes    Checkpoint
@@ -94,7 +94,7 @@ type ledgers struct {
 
 // open reads what both ends have noted and answers where to begin. An end that keeps nothing has no say, and then there is no
 // common place.
-func (l *ledgers) open(ctx context.Context, j *Job) (since line.Sequence, err error) {
+func (l *checkpoints) open(ctx context.Context, j *Job) (since line.Sequence, err error) {
 	source, err := l.source.Identify(ctx)
 	if err != nil {
 		return nil, err
@@ -113,20 +113,20 @@ func (l *ledgers) open(ctx context.Context, j *Job) (since line.Sequence, err er
 	if l.sourceNotes, err = l.source.Checkpoint(ctx, l.id); err != nil {
 		return nil, err
 	}
-	return common(l.sourceNotes, l.targetNotes), nil
+	return commonPlace(l.sourceNotes, l.targetNotes), nil
 }
 
 // keep notes at both ends how far a run has come. A source that may only be read keeps none: then the next run begins anew, and
 // asks for what is there already.
-func (l *ledgers) keep(ctx context.Context, run Pass) error {
+func (l *checkpoints) keep(ctx context.Context, run HistoryEntry) error {
 	if l.id == "" {
 		return nil
 	}
-	l.targetNotes.note(run)
+	l.targetNotes.addRun(run)
 	if err := l.target.Keep(ctx, l.id, l.targetNotes); err != nil {
 		return err
 	}
-	l.sourceNotes.note(run)
+	l.sourceNotes.addRun(run)
 	err := l.source.Keep(ctx, l.id, l.sourceNotes)
 	var r *dial.Refusal
 	if errors.As(err, &r) && (r.Status == 401 || r.Status == 403) {

@@ -42,8 +42,8 @@ func (r *Echo) note(missing []kv.MissingRevs) {
 	}
 }
 
-// unasked are those of some offers that the peer has not given itself.
-func (r *Echo) unasked(offers []kv.Revs) []kv.Revs {
+// Unknown are those of some offers that the peer has not given itself.
+func (r *Echo) Unknown(offers []kv.Revs) []kv.Revs {
 	if r == nil {
 		return offers
 	}

@@ -15,8 +15,8 @@ import (
 // What the peer has from nobody but the target comes back in its feed: then so many changes are asked for at once, and not more
 // often than so. A change of somebody else's waits no longer than that.
 const (
-	echoRows = 10_000
-	echoRest = 400 * time.Millisecond
+	echoRows  = 10_000
+	echoPause = 400 * time.Millisecond
 )
 
 // fastFeed reads all that there is as one long stream of lines; live, it then waits for changes, and reads on where they are news.
@@ -39,7 +39,7 @@ func (t *Remote) fastFeed(ctx context.Context, w Wish, fn func(*Batch) error) (e
 		case rows > 0 && len(missing)+len(b.Left)+len(b.denied) == 0:
 			limit, w.Since = echoRows, b.Upto
 			if err = fn(b); err == nil {
-				err = dial.Rest(ctx, echoRest)
+				err = dial.Rest(ctx, echoPause)
 			}
 		default:
 			limit = feedRows

@@ -21,8 +21,8 @@ var (
 	ErrFileCut = errors.New("the file was cut short: what it holds was taken, and the rest is missing")
 )
 
-// errOfSystem is a document of a file that only a server itself may write.
-var errOfSystem = &kv.Forbidden{CurrentScopes: []string{}, Reason: "the server alone writes this kind; no file brings it"}
+// errServerKind is a document of a file that only a server itself may write.
+var errServerKind = &kv.Forbidden{CurrentScopes: []string{}, Reason: "the server alone writes this kind; no file brings it"}
 
 // errOneWay is a file that is asked for what is only for the other way.
 var errOneWay = errors.New("a file is either read or written")
@@ -88,7 +88,7 @@ func (f *File) Keep(context.Context, string, Checkpoint) error { return nil }
 func (f *File) Missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
 	missing := make([]kv.MissingRevs, 0, len(offers))
 	for _, o := range offers {
-		if !OfRecords(f.head.DB) || !isOfSystem(o.ID) || isErasure(o.ID) {
+		if !OfRecords(f.head.DB) || !isServerKind(o.ID) || isErasure(o.ID) {
 			missing = append(missing, kv.MissingRevs{ID: o.ID, Missing: o.Revisions})
 		}
 	}
@@ -128,8 +128,8 @@ func (f *File) Feed(_ context.Context, w Wish, fn func(*Batch) error) error {
 	}
 	g := NewBatcher(fn)
 	last, err := readLines(f.lines, func(l *line.Line) error {
-		if x := l.Replica; x != nil && w.records && isOfSystem(x.Id) && !isErasure(x.Id) {
-			g.batch.denied = append(g.batch.denied, denial(x, errOfSystem))
+		if x := l.Replica; x != nil && w.records && isServerKind(x.Id) && !isErasure(x.Id) {
+			g.batch.denied = append(g.batch.denied, denial(x, errServerKind))
 			l.Replica = nil
 		} else if x != nil && len(x.Parts) > 0 {
 			x.Content = inLine

@@ -26,7 +26,7 @@ func (t *Remote) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*li
 	for some := range slices.Chunk(missing, askRows) {
 		if !t.noBulk {
 			err := t.bulkGet(ctx, some, fn)
-			if unknown(err) {
+			if isUnsupported(err) {
 				t.noBulk = true
 			} else if err != nil {
 				return err
@@ -44,8 +44,8 @@ func (t *Remote) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*li
 	return nil
 }
 
-// unknown tells that a server does not know a path.
-func unknown(err error) bool {
+// isUnsupported tells that a server does not know a path.
+func isUnsupported(err error) bool {
 	return dial.Is(err, http.StatusNotFound) || dial.Is(err, http.StatusMethodNotAllowed) || dial.Is(err, http.StatusBadRequest) || dial.Is(err, http.StatusNotImplemented)
 }
 

@@ -59,10 +59,10 @@ func (t *Remote) writeMany(ctx context.Context, replicas []*line.Revision) (deni
 	} else {
 		denied, err = t.bulkDocs(ctx, replicas)
 	}
-	no := refusesAll(err)
+	no := batchRefusal(err)
 	switch {
 	case no == nil:
-		return t.again(ctx, replicas, denied, err)
+		return t.resendWhole(ctx, replicas, denied, err)
 	case len(replicas) == 1:
 		return []Denial{denial(replicas[0], no)}, nil
 	}
@@ -77,9 +77,9 @@ func (t *Remote) writeMany(ctx context.Context, replicas []*line.Revision) (deni
 	return denied, nil
 }
 
-// refusesAll answers what is wrong with a request whose documents may be taken in smaller ones; nil for any other error. As CouchDB
+// batchRefusal answers what is wrong with a request whose documents may be taken in smaller ones; nil for any other error. As CouchDB
 // does, a free database refuses a whole request for one document that is malformed.
-func refusesAll(err error) error {
+func batchRefusal(err error) error {
 	var no *dial.Refusal
 	switch {
 	case dial.Is(err, http.StatusRequestEntityTooLarge):
@@ -92,12 +92,12 @@ func refusesAll(err error) error {
 	return nil
 }
 
-// again sends with all their bytes those revisions whose attachments the server was believed to have.
-func (t *Remote) again(ctx context.Context, replicas []*line.Revision, denied []Denial, err error) ([]Denial, error) {
+// resendWhole sends with all their bytes those revisions whose attachments the server was believed to have.
+func (t *Remote) resendWhole(ctx context.Context, replicas []*line.Revision, denied []Denial, err error) ([]Denial, error) {
 	for i := 0; i < len(denied) && err == nil; i++ {
 		d := denied[i]
 		at := slices.IndexFunc(replicas, func(x *line.Revision) bool { return x.Id == d.ID && (d.Rev == "" || x.Rev().String() == d.Rev) })
-		if at < 0 || len(replicas[at].Parts) == 0 || !stubbed(d) {
+		if at < 0 || len(replicas[at].Parts) == 0 || !lacksBytes(d) {
 			continue
 		}
 		var still []Denial
@@ -109,8 +109,8 @@ func (t *Remote) again(ctx context.Context, replicas []*line.Revision, denied []
 	return denied, err
 }
 
-// stubbed tells a denial for want of an attachment's bytes.
-func stubbed(d Denial) bool {
+// lacksBytes tells a denial for want of an attachment's bytes.
+func lacksBytes(d Denial) bool {
 	return d.Error == "missing_stub" || d.Reason == Reason(line.ErrStub)
 }
 

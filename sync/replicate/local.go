@@ -70,7 +70,7 @@ func (h *Local) Keep(_ context.Context, id string, c Checkpoint) error {
 }
 
 // Of a live feed what changes within a moment goes together; the first change after a quiet time goes at once.
-const moment = 100 * time.Millisecond
+const coalesceFor = 100 * time.Millisecond
 
 // Feed reads the log page by page; live, it waits at the log's end. From the beginning it brings the revisions along: they are
 // likely to be lacked.
@@ -136,7 +136,7 @@ func (h *Local) await(ctx context.Context, since uint64) error {
 	if err := h.db.Await(ctx, since); err != nil {
 		return err
 	}
-	return dial.Rest(ctx, time.Until(asked.Add(moment)))
+	return dial.Rest(ctx, time.Until(asked.Add(coalesceFor)))
 }
 
 func (h *Local) Sequence(n uint64) line.Sequence {

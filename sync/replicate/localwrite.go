@@ -29,7 +29,7 @@ func (h *Local) Write(ctx context.Context, replicas []*line.Revision) (denied []
 		places <- struct{}{}
 		running.Go(func() {
 			defer func() { <-places }()
-			d, e := h.store100(ctx, rows)
+			d, e := h.writeOperation(ctx, rows)
 			mu.Lock()
 			defer mu.Unlock()
 			denied, err = append(denied, d...), errors.Join(err, e)
@@ -39,14 +39,14 @@ func (h *Local) Write(ctx context.Context, replicas []*line.Revision) (denied []
 	return denied, err
 }
 
-// store100 stores some revisions in one operation, and before it the attachments that come with them.
-func (h *Local) store100(ctx context.Context, rows []*line.Revision) (denied []Denial, err error) {
+// writeOperation stores some revisions in one operation, and before it the attachments that come with them.
+func (h *Local) writeOperation(ctx context.Context, rows []*line.Revision) (denied []Denial, err error) {
 	writes := make([]kv.DocWrite, 0, len(rows))
 	at := make([]*line.Revision, 0, len(rows))
 	for _, x := range rows {
-		w := kv.DocWrite{ID: x.Id, Path: x.Path, Deleted: x.Deleted, Body: x.Body, Canonical: x.Canonical, Author: x.Author.Known()}
-		err := h.attach(ctx, x, &w)
-		if forGood(err) {
+		w := kv.DocWrite{ID: x.Id, Path: x.Path, Deleted: x.Deleted, Body: x.Body, Canonical: x.Canonical, Author: x.Author.Decode()}
+		err := h.findAttachments(ctx, x, &w)
+		if isPermanent(err) {
 			denied = append(denied, denial(x, err))
 			continue
 		}
@@ -62,7 +62,7 @@ func (h *Local) store100(ctx context.Context, rows []*line.Revision) (denied []D
 	for i, r := range results {
 		switch {
 		case r.Err == nil:
-		case forGood(r.Err):
+		case isPermanent(r.Err):
 			d := denial(at[i], r.Err)
 			d.Kept = r.Kept
 			denied = append(denied, d)
@@ -73,15 +73,15 @@ func (h *Local) store100(ctx context.Context, rows []*line.Revision) (denied []D
 	return denied, nil
 }
 
-// forGood tells what is wrong with a document itself, and will be tomorrow.
-func forGood(err error) bool {
+// isPermanent tells what is wrong with a document itself, and will be tomorrow.
+func isPermanent(err error) bool {
 	return slices.ContainsFunc([]error{kv.ErrForbidden, kv.ErrConflict, kv.ErrDocument, kv.ErrRevision, kv.ErrTooLarge, line.ErrStub, line.ErrLength},
 		func(known error) bool { return errors.Is(err, known) })
 }
 
-// attach finds the bytes of a replica's attachments: in the database, where an earlier revision has brought them, else at the
+// findAttachments finds the bytes of a replica's attachments: in the database, where an earlier revision has brought them, else at the
 // source.
-func (h *Local) attach(ctx context.Context, x *line.Revision, w *kv.DocWrite) error {
+func (h *Local) findAttachments(ctx context.Context, x *line.Revision, w *kv.DocWrite) error {
 	if len(x.Parts) == 0 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (h *Local) attach(ctx context.Context, x *line.Revision, w *kv.DocWrite) er
 			return line.ErrStub
 		}
 		a := p.Attachment
-		if a.Blob, err = h.fetch(ctx, x, p); err != nil {
+		if a.Blob, err = h.storeBlob(ctx, x, p); err != nil {
 			return err
 		}
 		w.Attachments = append(w.Attachments, a)
@@ -109,8 +109,8 @@ func (h *Local) attach(ctx context.Context, x *line.Revision, w *kv.DocWrite) er
 	return nil
 }
 
-// fetch stores the bytes of an attachment as they come from the source.
-func (h *Local) fetch(ctx context.Context, x *line.Revision, p *line.Part) (kv.Blob, error) {
+// storeBlob stores the bytes of an attachment as they come from the source.
+func (h *Local) storeBlob(ctx context.Context, x *line.Revision, p *line.Part) (kv.Blob, error) {
 	r, w := io.Pipe()
 	done := make(chan struct{})
 	go func() {

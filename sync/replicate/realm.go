@@ -25,8 +25,8 @@ func OfRecords(name string) bool {
 	return scoped || name == "records"
 }
 
-// keepsRecords tells that a peer is a database of records, as far as it says what it is.
-func keepsRecords(ctx context.Context, p Peer) bool {
+// holdsRecords tells that a peer is a database of records, as far as it says what it is.
+func holdsRecords(ctx context.Context, p Peer) bool {
 	says, err := p.Identify(ctx)
 	return err == nil && OfRecords(says.DB)
 }
@@ -41,9 +41,9 @@ func isNamed(h *line.Head) bool {
 	return realm == nil && node == nil
 }
 
-// isOfSystem tells the id of what only the server itself writes: keys, laptops, erasures, what staff shall look at. The parts of a
+// isServerKind tells the id of what only the server itself writes: keys, laptops, erasures, what staff shall look at. The parts of a
 // ticket are written by whoever writes the ticket.
-func isOfSystem(id string) bool {
+func isServerKind(id string) bool {
 	k, _, ok := record.ParseDocID(id)
 	return ok && k.System && k != record.HolderName && k != record.Holder
 }

@@ -47,7 +47,7 @@ type Outcome struct {
 	Session   string          `json:"session_id"`
 	Last      json.RawMessage `json:"source_last_seq"`
 	Version   int             `json:"replication_id_version"`
-	History   []Pass          `json:"history"` // this run alone
+	History   []HistoryEntry  `json:"history"` // this run alone
 	Denied    []Denial        `json:"denied,omitempty"`
 	// RefusedFacts is how many of the refused documents are facts: all of them, while Denied names the first refusals alone.
 	RefusedFacts int `json:"-"`
@@ -65,9 +65,9 @@ const (
 // replication is a job while it runs.
 type replication struct {
 	*Job
-	ledgers
+	checkpoints
 	mu  sync.Mutex // guards run and denied, which Progress reads
-	run Pass
+	run HistoryEntry
 	out Outcome
 }
 
@@ -75,9 +75,9 @@ type replication struct {
 // goes on where it was, and nothing is copied twice but what had not been noted.
 func Run(ctx context.Context, j Job) (Outcome, error) {
 	j.defaults()
-	r := &replication{Job: &j, ledgers: ledgers{source: j.Source, target: j.Target}}
-	r.run = Pass{Session: rand.Text(), Began: stamp(j.Clock())}
-	err := r.persist(ctx)
+	r := &replication{Job: &j, checkpoints: checkpoints{source: j.Source, target: j.Target}}
+	r.run = HistoryEntry{Session: rand.Text(), Began: stamp(j.Clock())}
+	err := r.retry(ctx)
 	out := r.outcome()
 	out.OK = err == nil
 	return out, err
@@ -126,7 +126,7 @@ func (r *replication) pass(ctx context.Context) error {
 	var broke, unread, unwritten error
 	stages.Go(func() {
 		defer close(batches)
-		w := Wish{Since: since, live: r.Live, ids: r.IDs, selector: r.Selector, records: keepsRecords(reading, r.Target), lacked: r.Target.Missing}
+		w := Wish{Since: since, live: r.Live, ids: r.IDs, selector: r.Selector, records: holdsRecords(reading, r.Target), lacked: r.Target.Missing}
 		broke = r.Source.Feed(reading, w, func(b *Batch) error { return send(reading, batches, b) })
 	})
 	stages.Go(func() {
@@ -181,7 +181,7 @@ func (r *replication) begin(ctx context.Context) (since line.Sequence, err error
 // fetch asks the target what it lacks of each batch, and reads that. What is read goes on once it can be written; until then the next
 // batches join it, so that few large loads are written however small the batches are.
 func (r *replication) fetch(ctx context.Context, batches <-chan *Batch, loads chan<- *load) error {
-	f := &fetching{ctx: ctx, loads: loads, load: &load{}}
+	f := &loader{ctx: ctx, loads: loads, load: &load{}}
 	for {
 		in, out := batches, loads
 		if f.load.upto == nil {
@@ -193,10 +193,10 @@ func (r *replication) fetch(ctx context.Context, batches <-chan *Batch, loads ch
 		select {
 		case b, more := <-in:
 			if !more {
-				return f.rest()
+				return f.flush()
 			}
 			if err := r.readMissing(f, b); err != nil {
-				_ = f.rest() // the first error is the one to tell
+				_ = f.flush() // the first error is the one to tell
 				return err
 			}
 		case out <- f.load:
@@ -209,9 +209,9 @@ func (r *replication) fetch(ctx context.Context, batches <-chan *Batch, loads ch
 
 // readMissing reads what the target lacks of a batch. What the target has is asked for each time, and remembered only while it is itself the
 // one that has just given it.
-func (r *replication) readMissing(f *fetching, b *Batch) error {
+func (r *replication) readMissing(f *loader, b *Batch) error {
 	if r.On.Left != nil && len(b.Left) > 0 {
-		if err := f.settle(); err != nil {
+		if err := f.flushAndWait(); err != nil {
 			return err
 		}
 		if err := r.On.Left(f.ctx, b.Left); err != nil {
@@ -219,13 +219,13 @@ func (r *replication) readMissing(f *fetching, b *Batch) error {
 		}
 	}
 	var missing []kv.MissingRevs
-	if offers := r.On.Skip.unasked(b.offers); len(offers) > 0 {
+	if offers := r.On.Skip.Unknown(b.offers); len(offers) > 0 {
 		var err error
 		if missing, err = r.Target.Missing(f.ctx, offers); err != nil {
 			return err
 		}
 	}
-	r.checked(b, missing)
+	r.countChecked(b, missing)
 	r.On.Gave.note(missing) // before they are written: then the log offers them
 	f.held = map[string]kv.MissingRevs{}
 	for _, m := range missing {
@@ -233,9 +233,9 @@ func (r *replication) readMissing(f *fetching, b *Batch) error {
 	}
 	var err error
 	if b.carried {
-		err = f.filter(b.Replicas)
+		err = f.addMissing(b.Replicas)
 	} else if len(missing) > 0 {
-		err = r.Source.Read(f.ctx, missing, f.take)
+		err = r.Source.Read(f.ctx, missing, f.add)
 	}
 	if err == nil {
 		f.load.upto = b.Upto
@@ -256,10 +256,10 @@ func (r *replication) store(ctx context.Context, loads <-chan *load) error {
 		select {
 		case l, more := <-loads:
 			if !more {
-				return r.last(ctx, upto)
+				return r.saveLast(ctx, upto)
 			}
 			if err := r.write(ctx, l); err != nil {
-				_ = r.last(ctx, upto) // the first error is the one to tell
+				_ = r.saveLast(ctx, upto) // the first error is the one to tell
 				return err
 			}
 			if l.stored != nil {
@@ -272,7 +272,7 @@ func (r *replication) store(ctx context.Context, loads <-chan *load) error {
 				due = time.After(time.Until(noted.Add(r.Note)))
 			}
 		case <-due:
-			if err := r.reach(ctx, upto); err != nil {
+			if err := r.saveCheckpoint(ctx, upto); err != nil {
 				return err
 			}
 			due, noted = nil, time.Now()
@@ -289,18 +289,18 @@ func (r *replication) write(ctx context.Context, l *load) error {
 	if err != nil {
 		return err
 	}
-	r.wrote(l, denied)
-	r.tell()
+	r.countWritten(l, denied)
+	r.reportProgress()
 	if r.On.Refused != nil && len(denied) > 0 {
 		return r.On.Refused(ctx, denied)
 	}
 	return nil
 }
 
-// last notes the place that was reached before a pass ends.
-func (r *replication) last(ctx context.Context, upto line.Sequence) error {
+// saveLast notes the place that was reached before a pass ends.
+func (r *replication) saveLast(ctx context.Context, upto line.Sequence) error {
 	if upto == nil {
 		return nil
 	}
-	return r.reach(ctx, upto)
+	return r.saveCheckpoint(ctx, upto)
 }

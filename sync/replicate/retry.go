@@ -10,24 +10,24 @@ import (
 	"doorward/sync/line"
 )
 
-// passes tells an error that may be gone when the job is tried again: the peer's, or this store's own.
-func passes(err error) bool {
+// isTransient tells an error that may be gone when the job is tried again: the peer's, or this store's own.
+func isTransient(err error) bool {
 	return dial.Transient(err) || errors.Is(err, kv.ErrBusy) || errors.Is(err, kv.ErrDiskFull)
 }
 
 // LongestWaited is the longest pause before a job tries again what it waits out.
 const LongestWaited = 15 * time.Second
 
-// persist runs passes until one has copied all. One that broke for a reason that may pass is followed by another, after a
+// retry runs passes until one has copied all. One that broke for a reason that may pass is followed by another, after a
 // pause that grows while they come no further.
-func (r *replication) persist(ctx context.Context) error {
+func (r *replication) retry(ctx context.Context) error {
 	var at line.Sequence
 	for failed := 0; ; failed++ {
 		err := r.pass(ctx)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err == nil || !passes(err) {
+		if err == nil || !isTransient(err) {
 			return err
 		}
 		if came := r.outcome().Last; string(came) != string(at) {

@@ -10,16 +10,16 @@ import (
 	"doorward/sync/line"
 )
 
-// fetching gathers the revisions of batches into loads.
-type fetching struct {
+// loader gathers the revisions of batches into loads.
+type loader struct {
 	ctx   context.Context
 	loads chan<- *load
 	load  *load
 	held  map[string]kv.MissingRevs // of the batch that is being read
 }
 
-// take adds a revision that was read; a load that is full goes to be written.
-func (f *fetching) take(x *line.Revision) error {
+// add adds a revision that was read; a load that is full goes to be written.
+func (f *loader) add(x *line.Revision) error {
 	x.Held = f.held[x.Id].PossibleAncestors
 	f.load.replicas = append(f.load.replicas, x)
 	f.load.bytes += x.Size()
@@ -31,16 +31,16 @@ func (f *fetching) take(x *line.Revision) error {
 	return send(f.ctx, f.loads, full)
 }
 
-// rest hands on what whole batches have brought, before the stage ends.
-func (f *fetching) rest() error {
+// flush hands on what whole batches have brought, before the stage ends.
+func (f *loader) flush() error {
 	if f.load.upto == nil {
 		return nil
 	}
 	return send(f.ctx, f.loads, f.load)
 }
 
-// settle waits until all that was read is written: a document of it may be one that has left the source since.
-func (f *fetching) settle() error {
+// flushAndWait waits until all that was read is written: a document of it may be one that has left the source since.
+func (f *loader) flushAndWait() error {
 	f.load.stored = make(chan struct{})
 	stored := f.load.stored
 	if err := send(f.ctx, f.loads, f.load); err != nil {
@@ -55,21 +55,21 @@ func (f *fetching) settle() error {
 	}
 }
 
-// filter takes those of the carried revisions that the target lacks.
-func (f *fetching) filter(carried []*line.Revision) error {
+// addMissing takes those of the carried revisions that the target lacks.
+func (f *loader) addMissing(carried []*line.Revision) error {
 	for _, x := range carried {
 		if !slices.Contains(f.held[x.Id].Missing, x.Rev()) {
 			continue
 		}
-		if err := f.take(x); err != nil {
+		if err := f.add(x); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checked counts what was offered and what of it is missing.
-func (r *replication) checked(b *Batch, missing []kv.MissingRevs) {
+// countChecked counts what was offered and what of it is missing.
+func (r *replication) countChecked(b *Batch, missing []kv.MissingRevs) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, o := range b.offers {
@@ -78,20 +78,20 @@ func (r *replication) checked(b *Batch, missing []kv.MissingRevs) {
 	for _, m := range missing {
 		r.run.Found += len(m.Missing)
 	}
-	r.deny(b.denied)
+	r.countDenied(b.denied)
 }
 
-// wrote counts what was written.
-func (r *replication) wrote(l *load, denied []Denial) {
+// countWritten counts what was written.
+func (r *replication) countWritten(l *load, denied []Denial) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.run.Read += len(l.replicas)
 	r.run.Written += len(l.replicas) - len(denied)
-	r.deny(denied)
+	r.countDenied(denied)
 }
 
-// deny counts and names what was refused. Nobody waits for it.
-func (r *replication) deny(denied []Denial) {
+// countDenied counts and names what was refused. Nobody waits for it.
+func (r *replication) countDenied(denied []Denial) {
 	r.run.Failures += len(denied)
 	for _, d := range denied {
 		if isFact(d.ID) {
@@ -107,8 +107,8 @@ func (r *replication) deny(denied []Denial) {
 	}
 }
 
-// reach notes a place at both ends.
-func (r *replication) reach(ctx context.Context, upto line.Sequence) error {
+// saveCheckpoint notes a place at both ends.
+func (r *replication) saveCheckpoint(ctx context.Context, upto line.Sequence) error {
 	r.mu.Lock()
 	again := bytes.Equal(r.run.Recorded, upto)
 	run := r.run
@@ -123,12 +123,12 @@ func (r *replication) reach(ctx context.Context, upto line.Sequence) error {
 	r.mu.Lock()
 	r.run.Ended, r.run.To, r.run.Recorded = run.Ended, upto, upto
 	r.mu.Unlock()
-	r.tell()
+	r.reportProgress()
 	return nil
 }
 
-// tell tells whoever asks how far the job has come.
-func (r *replication) tell() {
+// reportProgress tells whoever asks how far the job has come.
+func (r *replication) reportProgress() {
 	if r.On.Progress != nil {
 		r.On.Progress(r.outcome())
 	}
@@ -147,7 +147,7 @@ func (r *replication) outcome() Outcome {
 	}
 	return Outcome{
 		NoChanges: run.Checked == 0, Session: run.Session, Last: run.Recorded, Version: checkpointVersion,
-		History: []Pass{run}, Denied: slices.Clone(r.out.Denied), RefusedFacts: r.out.RefusedFacts, Unkept: r.out.Unkept,
+		History: []HistoryEntry{run}, Denied: slices.Clone(r.out.Denied), RefusedFacts: r.out.RefusedFacts, Unkept: r.out.Unkept,
 	}
 }
 

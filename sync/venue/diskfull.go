@@ -8,29 +8,29 @@ import (
 	"doorward/sync/dial"
 )
 
-// noRoom tells the answer of a centre whose disk is nearly full: it takes later what it refuses now.
-func noRoom(err error) bool { return dial.Is(err, http.StatusInsufficientStorage) }
+// isDiskFull tells the answer of a centre whose disk is nearly full: it takes later what it refuses now.
+func isDiskFull(err error) bool { return dial.Is(err, http.StatusInsufficientStorage) }
 
 // What the log says of that.
 const (
-	roomGone = "the centre's disk is nearly full; what is made here is kept until it has room"
-	roomBack = "the centre has room again"
+	logDiskFull = "the centre's disk is nearly full; what is made here is kept until it has room"
+	logDiskFree = "the centre has room again"
 )
 
 // waits tells whether a job waits out what it broke on: a disk without room, of either side. Of its own the store itself tells.
-func (v *Venue) waits(c copying, err error) bool {
-	if !noRoom(err) {
+func (v *Venue) waits(c copyJob, err error) bool {
+	if !isDiskFull(err) {
 		return errors.Is(err, kv.ErrDiskFull)
 	}
-	if before, _ := v.metrics.wait(c, true); before == 0 {
-		v.config.Logger.Warn(roomGone, "cause", err)
+	if before, _ := v.metrics.setWaiting(c, true); before == 0 {
+		v.config.Logger.Warn(logDiskFull, "cause", err)
 	}
 	return true
 }
 
 // goesOn notes that a job has copied something.
-func (v *Venue) goesOn(c copying) {
-	if before, after := v.metrics.wait(c, false); before > 0 && after == 0 {
-		v.config.Logger.Info(roomBack)
+func (v *Venue) goesOn(c copyJob) {
+	if before, after := v.metrics.setWaiting(c, false); before > 0 && after == 0 {
+		v.config.Logger.Info(logDiskFree)
 	}
 }

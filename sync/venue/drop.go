@@ -23,8 +23,8 @@ import (
 //	not before   it has been over for long enough by both clocks and by what both say of its end
 //	not before   a day after it was announced: in the log, in the metrics, in the handshake
 
-// quiet is how long nobody was scanned at an event before it is dropped.
-const quiet = 12 * time.Hour
+// quietFor is how long nobody was scanned at an event before it is dropped.
+const quietFor = 12 * time.Hour
 
 // Why a database stays, as the log says it.
 const (
@@ -34,35 +34,35 @@ const (
 	staysEarly   = "by this machine's clock and what is known here of its end it has not been over for long enough"
 )
 
-// weighing decides for each event whether its databases may go now.
-type weighing struct {
+// dropper decides for each event whether its databases may go now.
+type dropper struct {
 	*visit
 	now   time.Time
 	drops map[int64]time.Time // as Upstream has it
 }
 
-// weigh finds out what of all that the centre wants dropped may go now: that is exchanged no longer. All else goes on.
-func (x *visit) weigh() error {
+// decideDrops finds out what of all that the centre wants dropped may go now: that is exchanged no longer. All else goes on.
+func (x *visit) decideDrops() error {
 	maps.DeleteFunc(x.stays, func(name, _ string) bool { return !x.greeting.IsDropped(name) })
-	x.ripe = nil
-	w := weighing{x, x.config.Store.Now(), map[int64]time.Time{}}
+	x.droppable = nil
+	w := dropper{x, x.config.Store.Now(), map[int64]time.Time{}}
 	for event, all := range x.greeting.DropsByEvent() {
 		held, err := x.holds(all)
 		stays := held && (all[0].Left || !all[0].Due.IsZero())
 		if err == nil && stays {
-			stays, err = w.stays(event, all[0])
+			stays, err = w.mustStay(event, all[0])
 		}
 		if err != nil {
 			return err
 		}
 		for _, d := range all {
 			if !stays {
-				x.ripe = append(x.ripe, d.Name)
+				x.droppable = append(x.droppable, d.Name)
 			}
 		}
 	}
-	slices.Sort(x.ripe)
-	x.greeting.Databases = slices.DeleteFunc(x.greeting.Databases, func(e handshake.Database) bool { return slices.Contains(x.ripe, e.Name) })
+	slices.Sort(x.droppable)
+	x.greeting.Databases = slices.DeleteFunc(x.greeting.Databases, func(e handshake.Database) bool { return slices.Contains(x.droppable, e.Name) })
 	if maps.Equal(w.drops, x.upstream.Drops) {
 		return nil
 	}
@@ -80,30 +80,30 @@ func (x *visit) holds(all []handshake.Drop) (bool, error) {
 	return false, nil
 }
 
-// stays tells whether an event that is held stays for now.
-func (w *weighing) stays(event int64, d handshake.Drop) (bool, error) {
+// mustStay tells whether an event that is held stays for now.
+func (w *dropper) mustStay(event int64, d handshake.Drop) (bool, error) {
 	t, err := w.config.Store.EventTimes(kv.Operator(), event)
 	if err != nil {
 		return false, err
 	}
 	if d.Left { // no clock decides that
-		return busy(t, w.now) && w.staysFor(d.Name, staysScanned), nil
+		return busy(t, w.now) && w.logStay(d.Name, staysScanned), nil
 	}
 	if at, told := w.upstream.Drops[event]; told {
 		w.drops[event] = at
 	}
 	if why := w.why(t); why != "" {
-		return w.staysFor(d.Name, why), nil
+		return w.logStay(d.Name, why), nil
 	}
 	at, due := w.announce(d, event), !w.greeting.Now.Before(d.Due)
 	if due && w.now.Before(t.End.Add(d.Delay())) {
-		return w.staysFor(d.Name, staysEarly), nil
+		return w.logStay(d.Name, staysEarly), nil
 	}
 	return !due || w.now.Before(at), nil
 }
 
 // why is why nothing of an event may go now; "" where it may.
-func (w *weighing) why(t kv.EventTimes) string {
+func (w *dropper) why(t kv.EventTimes) string {
 	c := w.config.Store.Clock()
 	switch {
 	case c.Doubt != "":
@@ -117,10 +117,10 @@ func (w *weighing) why(t kv.EventTimes) string {
 }
 
 // busy tells an event with a scan in the last 12 hours.
-func busy(t kv.EventTimes, now time.Time) bool { return now.Sub(t.Scanned).Abs() < quiet }
+func busy(t kv.EventTimes, now time.Time) bool { return now.Sub(t.Scanned).Abs() < quietFor }
 
 // announce answers from when on an event that is over may be dropped here. It is said in the log, once.
-func (w *weighing) announce(d handshake.Drop, event int64) time.Time {
+func (w *dropper) announce(d handshake.Drop, event int64) time.Time {
 	at, told := w.upstream.Drops[event]
 	if !told {
 		at = w.now.Add(min(kv.DropNotice, d.Delay())).UTC().Truncate(time.Second)
@@ -133,7 +133,7 @@ func (w *weighing) announce(d handshake.Drop, event int64) time.Time {
 // drop takes what may go out of the file.
 func (x *visit) drop(ctx context.Context) error {
 	var dropped []string
-	for _, name := range slices.Backward(x.ripe) { // the event itself last: without it nobody knows when it ended
+	for _, name := range slices.Backward(x.droppable) { // the event itself last: without it nobody knows when it ended
 		held, err := x.dropOne(ctx, name, x.greeting.Kept(name))
 		if err != nil {
 			return err
@@ -160,7 +160,7 @@ func (x *visit) dropOne(ctx context.Context, name string, kept []string) (held b
 		return false, err
 	}
 	if upto > 0 {
-		if why, err := x.lacks(ctx, name); err != nil || x.staysFor(name, why) {
+		if why, err := x.missingAtCentre(ctx, name); err != nil || x.logStay(name, why) {
 			return false, err
 		}
 		if err := (lag{store, x.upstream}).forget(ctx, name); err != nil { // first: of what is gone already nobody would
@@ -173,8 +173,8 @@ func (x *visit) dropOne(ctx context.Context, name string, kept []string) (held b
 	return upto > 0, store.ReleaseRefusals(kv.Operator(), name, kept...)
 }
 
-// staysFor tells whether there is a cause for a database to stay, and the log what it is, once for each change.
-func (x *visit) staysFor(name, cause string) bool {
+// logStay tells whether there is a cause for a database to stay, and the log what it is, once for each change.
+func (x *visit) logStay(name, cause string) bool {
 	if cause != "" && cause != x.stays[name] {
 		x.config.Logger.Warn("an event that the centre wants dropped stays here", "database", name, "cause", cause)
 	}

@@ -21,8 +21,8 @@ const (
 	helloSoon  = time.Second      // after the last that was copied, so that both sides know that nothing is left
 )
 
-// copying is one database one way.
-type copying struct {
+// copyJob is one database one way.
+type copyJob struct {
 	name string
 	push bool
 }
@@ -41,7 +41,7 @@ func (x *visit) exchange(ctx context.Context) error {
 			if push && !e.Push || !push && !e.Pull {
 				continue
 			}
-			c := copying{e.Name, push}
+			c := copyJob{e.Name, push}
 			job, err := x.job(c, copied)
 			if err != nil {
 				return err
@@ -57,12 +57,12 @@ func (x *visit) exchange(ctx context.Context) error {
 // job copies one database one way, as long as the link holds: what broke once is begun again by the next visit. A disk that has no
 // room breaks nothing: this job waits, and the others go on. What is pushed is told to copied, and what is pulled as long as the centre
 // has not said that it was all: else it would be known as missing until the next regular handshake.
-func (x *visit) job(c copying, copied chan<- struct{}) (replicate.Job, error) {
+func (x *visit) job(c copyJob, copied chan<- struct{}) (replicate.Job, error) {
 	own, err := replicate.OpenLocal(x.config.Store, kv.Operator(), c.name)
 	if err != nil {
 		return replicate.Job{}, err
 	}
-	theirs, err := x.met(c.name)
+	theirs, err := x.database(c.name)
 	if err != nil {
 		return replicate.Job{}, err
 	}
@@ -70,9 +70,9 @@ func (x *visit) job(c copying, copied chan<- struct{}) (replicate.Job, error) {
 	j.On.Waits = func(err error) bool { return x.waits(c, err) }
 	count := x.metrics.progress(pulled)
 	if c.push {
-		count = x.metrics.progress(brought)
+		count = x.metrics.progress(pushed)
 		j.Source, j.Target = own, theirs
-		j.On.Refused, j.On.Skip = x.giveWay(own, theirs), x.received(c.name)
+		j.On.Refused, j.On.Skip = x.takeBack(own, theirs), x.received(c.name)
 	} else {
 		j.On.Gave = x.received(c.name)
 		j.On.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, c.name, ids) }
@@ -106,9 +106,9 @@ func (x *visit) received(name string) *replicate.Echo {
 }
 
 // follow runs a job. A database that is not there keeps none of the others from going on.
-func (x *visit) follow(ctx context.Context, j replicate.Job, c copying, fail context.CancelCauseFunc) {
+func (x *visit) follow(ctx context.Context, j replicate.Job, c copyJob, fail context.CancelCauseFunc) {
 	_, err := replicate.Run(ctx, j)
-	x.metrics.wait(c, false) // nobody knows for what until it is tried again
+	x.metrics.setWaiting(c, false) // nobody knows for what until it is tried again
 	switch {
 	case ctx.Err() != nil:
 	case dial.Is(err, http.StatusNotFound), errors.Is(err, kv.ErrNotFound):
@@ -140,29 +140,29 @@ func (x *visit) attend(ctx context.Context, copied, rekeyed <-chan struct{}) err
 		case <-x.told:
 		case <-regular.C:
 		}
-		if err := x.again(ctx, measures); err != nil {
+		if err := x.renew(ctx, measures); err != nil {
 			return err
 		}
 	}
 }
 
-// again shakes hands while databases are copied: errAgain where the centre exchanges others than it did.
-func (x *visit) again(ctx context.Context, measures bool) error {
-	before, ripe := x.greeting, x.ripe
+// renew shakes hands while databases are copied: errAgain where the centre exchanges others than it did.
+func (x *visit) renew(ctx context.Context, measures bool) error {
+	before, ripe := x.greeting, x.droppable
 	if measures {
 		if err := x.handshake(ctx); err != nil {
 			return err
 		}
 	} else if _, err := x.hello(ctx, false); err != nil {
 		return err
-	} else if err := x.weigh(); err != nil {
+	} else if err := x.decideDrops(); err != nil {
 		return err
 	}
 	if x.greeting.Revoked || x.greeting.Clone || x.greeting.Epoch != before.Epoch || !slices.Equal(before.Databases, x.greeting.Databases) ||
-		!slices.Equal(ripe, x.ripe) {
+		!slices.Equal(ripe, x.droppable) {
 		return errAgain
 	}
-	if err := x.take(ctx); err != nil {
+	if err := x.applyGreeting(ctx); err != nil {
 		return err
 	}
 	if err := x.drop(ctx); err != nil {
@@ -231,7 +231,7 @@ func (x *visit) release(ctx context.Context) error {
 		if held == 0 {
 			continue
 		}
-		why, err := x.lacks(ctx, e.Name)
+		why, err := x.missingAtCentre(ctx, e.Name)
 		if err == nil && why == "" {
 			err = store.Release(kv.Operator(), e.Name, upto)
 		}

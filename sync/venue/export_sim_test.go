@@ -32,7 +32,7 @@ func VisitOnce(ctx context.Context, c Config, client *http.Client, greeted func(
 	if err := x.drop(ctx); err != nil {
 		return nil, err
 	}
-	if err := x.refill(ctx); err != nil {
+	if err := x.resync(ctx); err != nil {
 		return nil, err
 	}
 	for _, e := range x.greeting.Databases {
@@ -49,7 +49,7 @@ func (x *visit) copyBothWays(ctx context.Context, e handshake.Database) (denied 
 		if push && !e.Push || !push && !e.Pull {
 			continue
 		}
-		j, err := x.job(copying{e.Name, push}, make(chan struct{}, 1))
+		j, err := x.job(copyJob{e.Name, push}, make(chan struct{}, 1))
 		if err != nil {
 			return denied, err
 		}

@@ -31,10 +31,10 @@ func (x *visit) handshake(ctx context.Context) error {
 			return err
 		}
 		if !x.greeting.Clone {
-			if err := x.weigh(); err != nil {
+			if err := x.decideDrops(); err != nil {
 				return err
 			}
-			return x.take(ctx)
+			return x.applyGreeting(ctx)
 		}
 		if err := x.config.Store.BeginEpoch("the centre has met another copy of this folder"); err != nil {
 			return err
@@ -45,7 +45,7 @@ func (x *visit) handshake(ctx context.Context) error {
 
 // hello sends one handshake. offset is how far the centre's clock is ahead: its reading against the middle of the exchange.
 func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, err error) {
-	in, err := x.tell()
+	in, err := x.newHello()
 	if err != nil {
 		return 0, err
 	}
@@ -62,12 +62,12 @@ func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, er
 	if err := x.config.Store.SessionMet(in.Session); err != nil {
 		return 0, err
 	}
-	x.metrics.meet(at, x.greeting.Behind)
+	x.metrics.noteContact(at, x.greeting.Behind)
 	return x.greeting.Now.Sub(at.Add(time.Since(began) / 2)), nil
 }
 
-// tell is what this store says of itself.
-func (x *visit) tell() (in handshake.Hello, err error) {
+// newHello is what this store says of itself.
+func (x *visit) newHello() (in handshake.Hello, err error) {
 	s := x.config.Store
 	in = handshake.Hello{Version: x.config.Version, Realm: s.Realm(), Node: s.Node(), Epoch: s.Epoch(), Wants: []string{}}
 	session, before, err := s.Session()
@@ -94,7 +94,7 @@ func (x *visit) tell() (in handshake.Hello, err error) {
 	if in.Backlog, in.Oldest, err = o.backlog(); err != nil {
 		return in, err
 	}
-	in.Since, err = o.places()
+	in.Since, err = o.pulledUpTo()
 	return in, err
 }
 
@@ -106,8 +106,8 @@ func (x *visit) compare(offset time.Duration) error {
 	return x.config.Store.MeasureClock(x.greeting.Node, offset, x.config.Store.Now())
 }
 
-// take takes what the centre has given: what is erased, ids, and the keys that work here too.
-func (x *visit) take(ctx context.Context) error {
+// applyGreeting takes what the centre has given: what is erased, ids, and the keys that work here too.
+func (x *visit) applyGreeting(ctx context.Context) error {
 	if err := x.takeErasures(); err != nil {
 		return err
 	}
@@ -155,18 +155,18 @@ func (x *visit) takeKeys(ctx context.Context) error {
 	return err
 }
 
-// refill exchanges everything anew with a centre that is not what it was when it was last met: one that was restored from a backup
+// resync exchanges everything anew with a centre that is not what it was when it was last met: one that was restored from a backup
 // may lack what it had acknowledged, and may have again what had left a database or was erased since.
-func (x *visit) refill(ctx context.Context) error {
+func (x *visit) resync(ctx context.Context) error {
 	if x.upstream.Epoch == x.greeting.Epoch {
-		return x.learn()
+		return x.saveUpstream()
 	}
 	if x.upstream.Epoch != "" {
 		brought, err := x.tellErased(ctx)
 		if err != nil {
 			return err
 		}
-		if err := x.copyAnew(ctx, true); err != nil {
+		if err := x.copyFromStart(ctx, true); err != nil {
 			return err
 		}
 		if brought != nil {
@@ -174,21 +174,21 @@ func (x *visit) refill(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := x.copyAnew(ctx, false); err != nil {
+		if err := x.copyFromStart(ctx, false); err != nil {
 			return err
 		}
 	}
 	x.upstream.Epoch = x.greeting.Epoch
-	return x.learn()
+	return x.saveUpstream()
 }
 
-// copyAnew copies all databases one way from their beginnings.
-func (x *visit) copyAnew(ctx context.Context, push bool) error {
+// copyFromStart copies all databases one way from their beginnings.
+func (x *visit) copyFromStart(ctx context.Context, push bool) error {
 	for _, e := range x.greeting.Databases {
 		if push && !e.Push || !push && !e.Pull {
 			continue
 		}
-		t, err := x.met(e.Name)
+		t, err := x.database(e.Name)
 		if err != nil {
 			return err
 		}
@@ -196,9 +196,9 @@ func (x *visit) copyAnew(ctx context.Context, push bool) error {
 		if err != nil {
 			return err
 		}
-		j := replicate.Job{Source: own, Target: anew{t}, Tries: 1, On: replicate.Hooks{Refused: x.giveWay(own, t)}}
+		j := replicate.Job{Source: own, Target: unremembered{t}, Tries: 1, On: replicate.Hooks{Refused: x.takeBack(own, t)}}
 		if !push {
-			j.Source, j.Target, j.On = anew{t}, own, replicate.Hooks{Gave: x.received(e.Name)}
+			j.Source, j.Target, j.On = unremembered{t}, own, replicate.Hooks{Gave: x.received(e.Name)}
 		}
 		if _, err := replicate.Run(ctx, j); err != nil {
 			return err
@@ -207,10 +207,10 @@ func (x *visit) copyAnew(ctx context.Context, push bool) error {
 	return nil
 }
 
-// learn keeps what the centre has said, for when it is not reached.
-func (x *visit) learn() error {
+// saveUpstream keeps what the centre has said, for when it is not reached.
+func (x *visit) saveUpstream() error {
 	x.upstream.Pushes, x.upstream.Pulls, x.upstream.Guest = nil, x.greeting.Pulls(), nil
-	x.upstream.Over, x.upstream.Chosen, x.upstream.Revoked = x.ripe, x.greeting.Chosen, false
+	x.upstream.Over, x.upstream.Chosen, x.upstream.Revoked = x.droppable, x.greeting.Chosen, false
 	for _, e := range x.greeting.Databases {
 		if e.Push {
 			x.upstream.Pushes = append(x.upstream.Pushes, e.Name)
@@ -222,10 +222,10 @@ func (x *visit) learn() error {
 	return x.config.Store.NoteUpstream(x.upstream)
 }
 
-// anew is an end of which nobody remembers how far it has come.
-type anew struct{ *replicate.Remote }
+// unremembered is an end of which nobody remembers how far it has come.
+type unremembered struct{ *replicate.Remote }
 
-func (a anew) Identify(ctx context.Context) (replicate.Identity, error) {
+func (a unremembered) Identify(ctx context.Context) (replicate.Identity, error) {
 	says, err := a.Remote.Identify(ctx)
 	says.ID = ""
 	return says, err

@@ -83,12 +83,12 @@ func Join(ctx context.Context, c JoinConfig) (kv.Upstream, error) {
 	}
 	defer l.Close()
 	u := kv.Upstream{URL: site, Insecure: c.Insecure, Secret: drawSecret()}
-	in, err := introduce(c.Store, code, u.Secret)
+	in, err := newEnrolRequest(c.Store, code, u.Secret)
 	if err != nil {
 		return kv.Upstream{}, err
 	}
 	var out handshake.EnrolAnswer
-	if err := bring(ctx, l, in, &out); err != nil {
+	if err := sendEnrolRequest(ctx, l, in, &out); err != nil {
 		return kv.Upstream{}, err
 	}
 	codes, err := hex.DecodeString(out.CodeKey)
@@ -99,8 +99,8 @@ func Join(ctx context.Context, c JoinConfig) (kv.Upstream, error) {
 	return u, c.Store.Join(kv.Operator(), u, kv.Credential{Realm: out.Realm, CodeKey: codes})
 }
 
-// introduce is what a store says of itself. One that has joined before shows that it is still the same.
-func introduce(store *kv.Store, code, secret string) (in handshake.EnrolRequest, err error) {
+// newEnrolRequest is what a store says of itself. One that has joined before shows that it is still the same.
+func newEnrolRequest(store *kv.Store, code, secret string) (in handshake.EnrolRequest, err error) {
 	j := kv.Joiner{Node: store.Node(), Secret: kv.HashSecret(secret)}
 	before, joined, err := store.Upstream()
 	if joined {
@@ -115,8 +115,8 @@ func introduce(store *kv.Store, code, secret string) (in handshake.EnrolRequest,
 // ErrNoCode is an address to join that has no code.
 var ErrNoCode = errors.New("no code of enrolment is given")
 
-// bring brings the code, once more where the answer was lost.
-func bring(ctx context.Context, l *dial.Link, in handshake.EnrolRequest, out *handshake.EnrolAnswer) (err error) {
+// sendEnrolRequest brings the code, once more where the answer was lost.
+func sendEnrolRequest(ctx context.Context, l *dial.Link, in handshake.EnrolRequest, out *handshake.EnrolAnswer) (err error) {
 	for tries := range 3 {
 		if err = l.Ask(ctx, http.MethodPost, l.At(), in, out); !dial.Transient(err) {
 			break

@@ -22,7 +22,7 @@ func (x *visit) listen(ctx context.Context, mark string, rekeyed chan<- struct{}
 		case errors.As(asked, &refused) && !dial.Transient(asked):
 			return
 		case asked != nil:
-			err = dial.Rest(ctx, longestAway)
+			err = dial.Rest(ctx, longestPause)
 			continue
 		case told.Keys != mark:
 			mark = told.Keys

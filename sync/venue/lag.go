@@ -19,8 +19,8 @@ type lag struct {
 	upstream kv.Upstream
 }
 
-// noted is where a replication of a database came to, as this store has written it down: from here, or from the centre.
-func (o lag) noted(name string, push bool) (line.Sequence, error) {
+// checkpointOf is where a replication of a database came to, as this store has written it down: from here, or from the centre.
+func (o lag) checkpointOf(name string, push bool) (line.Sequence, error) {
 	own, err := replicate.OpenLocal(o.store, kv.Operator(), name)
 	if err != nil {
 		return nil, err
@@ -52,18 +52,18 @@ func (o lag) forget(ctx context.Context, name string) error {
 
 // acknowledged is the sequence up to which the centre has said that it has a database of this store.
 func (o lag) acknowledged(name string) (uint64, error) {
-	at, err := o.noted(name, true)
+	at, err := o.checkpointOf(name, true)
 	if err != nil || at == nil {
 		return 0, err
 	}
 	return replicate.SinceOf(o.store, at)
 }
 
-// places are up to where this store has what the centre has.
-func (o lag) places() (map[string]string, error) {
+// pulledUpTo are up to where this store has what the centre has.
+func (o lag) pulledUpTo() (map[string]string, error) {
 	all := map[string]string{}
 	for _, name := range o.upstream.Pulls {
-		at, err := o.noted(name, false)
+		at, err := o.checkpointOf(name, false)
 		if err != nil {
 			return nil, err
 		}
@@ -74,8 +74,8 @@ func (o lag) places() (map[string]string, error) {
 	return all, nil
 }
 
-// owed are the databases that the centre has all of, or ought to: those that it takes, and what is still here of events that are over.
-func (o lag) owed() ([]string, error) {
+// pushedDatabases are the databases that the centre has all of, or ought to: those that it takes, and what is still here of events that are over.
+func (o lag) pushedDatabases() ([]string, error) {
 	names, kept := slices.Clone(o.upstream.Pushes), handshake.Kept(o.upstream.Pulls)
 	for _, name := range o.upstream.Over {
 		held, err := o.store.Held(kv.Operator(), name, kept...)
@@ -91,7 +91,7 @@ func (o lag) owed() ([]string, error) {
 
 // backlog is how many changes the centre has not said that it has, and when the oldest of them was made.
 func (o lag) backlog() (n int, oldest time.Time, err error) {
-	names, err := o.owed()
+	names, err := o.pushedDatabases()
 	if err != nil {
 		return 0, oldest, err
 	}

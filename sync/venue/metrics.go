@@ -25,13 +25,13 @@ type metrics struct {
 	contact time.Time
 	success time.Time
 	behind  int
-	waiting map[copying]bool // for room on the centre's disk
+	waiting map[copyJob]bool // for room on the centre's disk
 }
 
 // The directions, as labels.
 const (
-	pulled  = "pull"
-	brought = "push"
+	pulled = "pull"
+	pushed = "push"
 )
 
 var (
@@ -50,7 +50,7 @@ func peerDesc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 func newMetrics(c Config) (*metrics, error) {
-	m := &metrics{store: c.Store, waiting: map[copying]bool{},
+	m := &metrics{store: c.Store, waiting: map[copyJob]bool{},
 		documents: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "doorward_peer_documents_total", Help: "Revisions that were copied to and from the centre, and those that were refused.",
 		}, []string{"peer", "direction", "outcome"}),
@@ -89,7 +89,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 			g := gauges{ch, strconv.FormatInt(e.ID, 10)}
 			g.time(contactDesc, c.At)
 			g.time(oldestDesc, c.Oldest)
-			g.set(lagDesc, float64(c.Backlog), brought)
+			g.set(lagDesc, float64(c.Backlog), pushed)
 			if c.Offset != nil {
 				g.set(offsetDesc, float64(*c.Offset)/1000)
 			}
@@ -107,7 +107,7 @@ func (m *metrics) collectCentre(ch chan<- prometheus.Metric, u kv.Upstream) {
 	g.set(lagDesc, float64(behind), pulled)
 	g.set(fullDesc, float64(min(waiting, 1)))
 	if n, oldest, err := (lag{m.store, u}).backlog(); err == nil {
-		g.set(lagDesc, float64(n), brought)
+		g.set(lagDesc, float64(n), pushed)
 		g.time(oldestDesc, oldest)
 	}
 	if c := m.store.Clock(); !c.Measured.IsZero() {
@@ -138,8 +138,8 @@ func (g gauges) time(d *prometheus.Desc, at time.Time) {
 	}
 }
 
-// meet notes a handshake.
-func (m *metrics) meet(at time.Time, behind int) {
+// noteContact notes a handshake.
+func (m *metrics) noteContact(at time.Time, behind int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.contact, m.behind = at, behind
@@ -155,8 +155,8 @@ func (m *metrics) lags() bool {
 	return m.behind > 0
 }
 
-// wait notes whether something waits for room on the centre's disk, and answers how much did before and does now.
-func (m *metrics) wait(c copying, does bool) (before, after int) {
+// setWaiting notes whether something waits for room on the centre's disk, and answers how much did before and does now.
+func (m *metrics) setWaiting(c copyJob, does bool) (before, after int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before = len(m.waiting)
@@ -166,17 +166,17 @@ func (m *metrics) wait(c copying, does bool) (before, after int) {
 	return before, len(m.waiting)
 }
 
-// part notes the end of a visit: nobody knows which databases wait for room until they are tried again.
-func (m *metrics) part() {
+// endVisit notes the end of a visit: nobody knows which databases wait for room until they are tried again.
+func (m *metrics) endVisit() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	maps.DeleteFunc(m.waiting, func(c copying, _ bool) bool { return c != copying{} })
+	maps.DeleteFunc(m.waiting, func(c copyJob, _ bool) bool { return c != copyJob{} })
 }
 
 // progress counts what a replication has done since it last said.
 func (m *metrics) progress(direction string) func(replicate.Outcome) {
 	applied, refused := m.documents.WithLabelValues("centre", direction, "applied"), m.documents.WithLabelValues("centre", direction, "refused")
-	var before replicate.Pass
+	var before replicate.HistoryEntry
 	return func(out replicate.Outcome) {
 		run := out.History[0]
 		applied.Add(float64(run.Written - before.Written))
@@ -190,7 +190,7 @@ func (m *metrics) progress(direction string) func(replicate.Outcome) {
 
 // count counts the bytes of a client's requests and answers.
 func (m *metrics) count(c *http.Client) *http.Client {
-	c.Transport = &countedTransport{c.Transport, m.bytes.WithLabelValues("centre", brought), m.bytes.WithLabelValues("centre", pulled)}
+	c.Transport = &countedTransport{c.Transport, m.bytes.WithLabelValues("centre", pushed), m.bytes.WithLabelValues("centre", pulled)}
 	return c
 }
 

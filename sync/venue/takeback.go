@@ -8,9 +8,9 @@ import (
 	"doorward/sync/replicate"
 )
 
-// giveWay takes back in a database what the centre has refused and keeps for its staff: down to what the centre has of it, which is
+// takeBack takes back in a database what the centre has refused and keeps for its staff: down to what the centre has of it, which is
 // asked.
-func (x *visit) giveWay(own *replicate.Local, theirs *replicate.Remote) func(context.Context, []replicate.Denial) error {
+func (x *visit) takeBack(own *replicate.Local, theirs *replicate.Remote) func(context.Context, []replicate.Denial) error {
 	return func(ctx context.Context, denied []replicate.Denial) error {
 		var refused []kv.Revs
 		for _, d := range denied {
@@ -44,17 +44,17 @@ const (
 	lacksWill = "the centre has refused facts, or what it does not keep either"
 )
 
-// lacks tells why a centre that is offered all of a database, from its beginning, has not all that nobody would have then; "" = it
+// missingAtCentre tells why a centre that is offered all of a database, from its beginning, has not all that nobody would have then; "" = it
 // has. A fact that it refuses is such, and what it does not keep for its staff either. For room the database waits, and nothing else does.
-func (x *visit) lacks(ctx context.Context, name string) (why string, err error) {
-	t, err := x.met(name) // it may write there, and not ask what is there
+func (x *visit) missingAtCentre(ctx context.Context, name string) (why string, err error) {
+	t, err := x.database(name) // it may write there, and not ask what is there
 	if err != nil {
 		return "", err
 	}
-	out, err := x.copyOnce(ctx, name, anew{t})
-	c := copying{name, true}
+	out, err := x.copyOnce(ctx, name, unremembered{t})
+	c := copyJob{name, true}
 	switch {
-	case noRoom(err):
+	case isDiskFull(err):
 		x.waits(c, err)
 		return lacksRoom, nil
 	case err != nil:

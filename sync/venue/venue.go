@@ -35,7 +35,7 @@ type Venue struct {
 	config  Config
 	told    chan struct{} // somebody wants it to try at once
 	metrics *metrics
-	said    string // what the log was last told of the link; "" = it holds
+	logged  string // what the log was last told of the link; "" = it holds
 	client  func(dial.Reach) *http.Client
 	stays   map[string]string // by database of an event that is over, why it stays here, as the log was last told; "" = it does not
 }
@@ -43,9 +43,9 @@ type Venue struct {
 // Between two tries of a centre that is not reached. With an event in progress a laptop waits less than a second, and never as long as the
 // others.
 const (
-	firstAway   = time.Second / 2
-	longestAway = replicate.LongestWaited
-	eventAway   = 900 * time.Millisecond
+	firstPause   = time.Second / 2
+	longestPause = replicate.LongestWaited
+	eventPause   = 900 * time.Millisecond
 )
 
 // New makes a venue, which does nothing before Run. It fails where the registry holds other metrics of the same names.
@@ -79,7 +79,7 @@ func (v *Venue) Run(ctx context.Context) {
 		}
 		met := false
 		if err == nil {
-			met, err = v.meet(ctx, u)
+			met, err = v.visitCentre(ctx, u)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -93,20 +93,20 @@ func (v *Venue) Run(ctx context.Context) {
 		case met:
 			failed = 0
 		}
-		v.metrics.wait(copying{}, noRoom(err)) // for the visit as a whole
-		v.say(err)
-		t := time.NewTimer(v.away(failed, err))
+		v.metrics.setWaiting(copyJob{}, isDiskFull(err)) // for the visit as a whole
+		v.logLink(err)
+		t := time.NewTimer(v.nextTry(failed, err))
 		v.wait(ctx, t.C)
 		t.Stop()
 	}
 }
 
-// away is how long to wait after so many visits in a row that failed, before the next.
-func (v *Venue) away(failed int, err error) time.Duration {
-	if parted(err) && v.inProgress() {
-		return eventAway/2 + rand.N(eventAway/2+1)
+// nextTry is how long to wait after so many visits in a row that failed, before the next.
+func (v *Venue) nextTry(failed int, err error) time.Duration {
+	if isDown(err) && v.inProgress() {
+		return eventPause/2 + rand.N(eventPause/2+1)
 	}
-	return min(dial.Pause(firstAway, failed, err), longestAway)
+	return min(dial.Pause(firstPause, failed, err), longestPause)
 }
 
 // dialer is a client for one visit.
@@ -123,10 +123,10 @@ func (v *Venue) inProgress() bool {
 	return err == nil && is
 }
 
-// parted tells a link that is down, or a centre that does not run, from a centre that refuses, or asks to be left alone for a while.
-func parted(err error) bool {
+// isDown tells a link that is down, or a centre that does not run, from a centre that refuses, or asks to be left alone for a while.
+func isDown(err error) bool {
 	if r := (*dial.Refusal)(nil); errors.As(err, &r) {
-		return r.Status >= 500 && !noRoom(err)
+		return r.Status >= 500 && !isDiskFull(err)
 	}
 	return errors.Is(err, dial.ErrCut) || errors.Is(err, dial.ErrNoCentre) || errors.Is(err, dial.ErrRedirect)
 }
@@ -140,22 +140,22 @@ func (v *Venue) wait(ctx context.Context, until <-chan time.Time) {
 	}
 }
 
-// say tells the log how the link is, once for each change.
-func (v *Venue) say(err error) {
+// logLink tells the log how the link is, once for each change.
+func (v *Venue) logLink(err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	if text == v.said {
+	if text == v.logged {
 		return
 	}
-	v.said = text
+	v.logged = text
 	switch {
 	case errors.Is(err, errEnded):
 		v.config.Logger.Error("this laptop is revoked at the centre: it sells and edits nothing more; its check-ins are recorded for review")
 		return
-	case noRoom(err):
-		v.config.Logger.Warn(roomGone, "cause", err)
+	case isDiskFull(err):
+		v.config.Logger.Warn(logDiskFull, "cause", err)
 		return
 	case errors.Is(err, errExpired):
 		v.config.Logger.Error("the centre refuses this laptop; what is made here is kept until it is enrolled there again", "cause", err)
@@ -178,13 +178,13 @@ var (
 // visit is one contact with the centre, for as long as the link holds.
 type visit struct {
 	*Venue
-	upstream kv.Upstream
-	site     string
-	reach    dial.Reach
-	client   *http.Client
-	greeting handshake.Greeting
-	ripe     []string                   // databases that may be dropped now
-	given    map[string]*replicate.Echo // by the centre in this visit, by database
+	upstream  kv.Upstream
+	site      string
+	reach     dial.Reach
+	client    *http.Client
+	greeting  handshake.Greeting
+	droppable []string                   // databases that may be dropped now
+	given     map[string]*replicate.Echo // by the centre in this visit, by database
 }
 
 func (v *Venue) visit(u kv.Upstream) (*visit, error) {
@@ -195,38 +195,38 @@ func (v *Venue) visit(u kv.Upstream) (*visit, error) {
 	return &visit{Venue: v, upstream: u, site: site, reach: reach, client: v.metrics.count(v.client(reach))}, nil
 }
 
-// meet shakes hands and exchanges all that there is until the link breaks. met tells that there was one to a centre that has more
+// visitCentre shakes hands and exchanges all that there is until the link breaks. met tells that there was one to a centre that has more
 // to say than that the laptop is revoked.
-func (v *Venue) meet(ctx context.Context, u kv.Upstream) (met bool, err error) {
+func (v *Venue) visitCentre(ctx context.Context, u kv.Upstream) (met bool, err error) {
 	x, err := v.visit(u)
 	if err != nil {
 		return false, err
 	}
 	defer x.client.CloseIdleConnections()
-	defer v.metrics.part()
+	defer v.metrics.endVisit()
 	if err := x.handshake(ctx); err != nil {
-		return false, x.blame(err)
+		return false, x.explainExpiry(err)
 	}
 	if x.greeting.Revoked {
-		if err := x.retire(); err != nil {
+		if err := x.saveRevoked(); err != nil {
 			return false, err
 		}
-		return false, x.handOver(ctx) // again, and less and less often
+		return false, x.deliverFacts(ctx) // again, and less and less often
 	}
 	if err := x.drop(ctx); err != nil {
 		return true, err
 	}
-	if err := x.refill(ctx); err != nil {
+	if err := x.resync(ctx); err != nil {
 		return true, err
 	}
-	v.metrics.wait(copying{}, false)
-	v.say(nil)
+	v.metrics.setWaiting(copyJob{}, false)
+	v.logLink(nil)
 	return true, x.exchange(ctx)
 }
 
-// blame tells where the centre refuses this laptop because its own key there has expired. The centre judges by its own clock, so either clock
+// explainExpiry tells where the centre refuses this laptop because its own key there has expired. The centre judges by its own clock, so either clock
 // may say so.
-func (x *visit) blame(err error) error {
+func (x *visit) explainExpiry(err error) error {
 	var r *dial.Refusal
 	ends := x.upstream.Ends
 	if !errors.As(err, &r) || r.Status != http.StatusUnauthorized || ends.IsZero() {
@@ -268,8 +268,8 @@ func (x *visit) ask(ctx context.Context, q question, out any) error {
 	return l.Ask(ctx, q.method, address, q.body, out)
 }
 
-// met is a database at the centre, of which the handshake has told whose it is: it need not be asked.
-func (x *visit) met(name string) (*replicate.Remote, error) {
+// database is a database at the centre, of which the handshake has told whose it is: it need not be asked.
+func (x *visit) database(name string) (*replicate.Remote, error) {
 	c := replicate.RemoteConfig{Config: x.linkConfig(name)}
 	if x.greeting.Feed == dial.FeedVersion {
 		c.Met = &line.Head{Format: line.Format, Realm: x.config.Store.Realm(), Node: x.greeting.Node, Epoch: x.greeting.Epoch, DB: name}
@@ -277,8 +277,8 @@ func (x *visit) met(name string) (*replicate.Remote, error) {
 	return replicate.NewRemote(c)
 }
 
-// retire keeps in mind that the laptop is revoked.
-func (x *visit) retire() error {
+// saveRevoked keeps in mind that the laptop is revoked.
+func (x *visit) saveRevoked() error {
 	if x.upstream.Revoked {
 		return nil
 	}
@@ -286,8 +286,8 @@ func (x *visit) retire() error {
 	return x.config.Store.NoteUpstream(x.upstream)
 }
 
-// handOver brings the facts of a laptop that is revoked. Where it is to be wiped and all of them are there, the answer is errWipe.
-func (x *visit) handOver(ctx context.Context) error {
+// deliverFacts brings the facts of a laptop that is revoked. Where it is to be wiped and all of them are there, the answer is errWipe.
+func (x *visit) deliverFacts(ctx context.Context) error {
 	for _, e := range x.greeting.Databases {
 		if !e.Push {
 			continue
@@ -337,7 +337,7 @@ func (v *Venue) Farewell(ctx context.Context) error {
 	if !x.greeting.Wipe {
 		return errUnasked
 	}
-	if err := x.handOver(ctx); !errors.Is(err, errWipe) {
+	if err := x.deliverFacts(ctx); !errors.Is(err, errWipe) {
 		return err
 	}
 	_, err = x.hello(ctx, true)
