@@ -12,7 +12,7 @@ import (
 
 // body is a request's body as it was meant: decompressed, limited, never slower than patience.
 func (c *call) body() (io.Reader, error) {
-	raw := &input.Limited{From: c.request.Body, Left: input.MaxSize}
+	raw := input.Limit(c.request.Body)
 	switch strings.ToLower(c.request.Header.Get("Content-Encoding")) {
 	case "", "identity":
 		if c.request.ContentLength > input.MaxSize {
@@ -20,7 +20,7 @@ func (c *call) body() (io.Reader, error) {
 		}
 		return raw, nil
 	case "gzip":
-		return input.Inflate(raw)
+		return raw.Gzip()
 	}
 	return nil, errMedia
 }
@@ -43,9 +43,8 @@ func (c *call) anyDecoder() (*jsontext.Decoder, error) {
 
 // decode reads JSON out of the body, or a part of it.
 func (c *call) decode(r io.Reader) *jsontext.Decoder {
-	c.values = &input.Values{From: r}
-	c.values.Into = input.NewDecoder(c.values)
-	return c.values.Into
+	c.values = input.NewValues(r)
+	return c.values.Decoder()
 }
 
 // isJSON tells whether a request calls its body JSON.

@@ -54,7 +54,7 @@ func readBatch(c *call) (*bulk, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.values.From = &input.DepthLimit{From: c.values.From}
+	c.values.LimitDepth()
 	b, given := &bulk{}, false
 	err = input.EachMember(dec, func(name string) error {
 		switch name {
@@ -81,8 +81,8 @@ func readBatch(c *call) (*bulk, error) {
 // malformed answers what is wrong with the first document that is malformed.
 func (b *bulk) malformed() error {
 	for _, d := range b.docs {
-		if d.Id == "" && !b.replicated {
-			d.Id = newID()
+		if d.ID == "" && !b.replicated {
+			d.ID = newID()
 		}
 		if err := d.Malformed(b.replicated); err != nil {
 			return err
@@ -102,8 +102,8 @@ func (b *bulk) store(c *call, docs []*line.Parsed) ([]docOutcome, error) {
 	results := make([]docOutcome, len(docs))
 	writes, places := make([]kv.DocWrite, 0, len(docs)), make([]int, 0, len(docs))
 	for i, d := range docs {
-		if d.Id == "" && !b.replicated {
-			d.Id = newID()
+		if d.ID == "" && !b.replicated {
+			d.ID = newID()
 		}
 		if d.IsLocal() {
 			results[i] = storeLocal(c, d)
@@ -136,7 +136,7 @@ func (b *bulk) writeResult(c *call, d *line.Parsed, r docOutcome) {
 	}
 	if r.Err == nil {
 		s.text(`{"ok":true,"id":`)
-		s.quoted(d.Id)
+		s.quoted(d.ID)
 		s.text(`,"rev":`)
 		if d.IsLocal() {
 			s.quoted(r.local)
@@ -149,7 +149,7 @@ func (b *bulk) writeResult(c *call, d *line.Parsed, r docOutcome) {
 	c.server.metrics.refuse(r.Err)
 	p := refusalOf(r.Err, b.replicated)
 	s.text(`{"id":`)
-	s.quoted(d.Id)
+	s.quoted(d.ID)
 	if d.Rev != (record.Revision{}) && !errors.Is(r.Err, kv.ErrConflict) {
 		s.text(`,"rev":`)
 		s.revision(d.Rev)

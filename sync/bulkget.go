@@ -37,7 +37,7 @@ func bulkGet(c *call) error {
 		if i > 0 {
 			s.text(",\n")
 		}
-		if err := s.item(item, w, latest); err != nil {
+		if err := writeItem(s, item, bulkShow{w, latest}); err != nil {
 			return err
 		}
 	}
@@ -103,18 +103,24 @@ func readItem(dec *jsontext.Decoder) (item bulkItem, err error) {
 	return item, err
 }
 
-// item writes what there is of one item. What is not there is CouchDB's error in a free database, and an empty list in one of
+// bulkShow says what of each item is answered.
+type bulkShow struct {
+	show
+	latest bool // the leaves that follow a revision, in its place
+}
+
+// writeItem writes what there is of one item. What is not there is CouchDB's error in a free database, and an empty list in one of
 // records, which may hold it out of scope: PouchDB throws its whole batch away on an error, and asks again for ever.
-func (s *stream) item(item bulkItem, w show, latest bool) error {
+func writeItem(s *stream, item bulkItem, w bulkShow) error {
 	if item.since != nil {
 		w.since = item.since
 	}
-	doc, err := s.read(item, latest)
+	doc, err := readRevisions(s.call, item, w.latest)
 	if err != nil {
 		return err
 	}
 	s.text(`{"id":`)
-	s.textOrNull(item.id)
+	writeText(s, item.id)
 	s.text(`,"docs":[`)
 	lines, free := 0, s.call.db.Free()
 	for i := range doc.Revisions {
@@ -126,24 +132,24 @@ func (s *stream) item(item bulkItem, w show, latest bool) error {
 			s.text(",")
 		}
 		if r.Body == nil {
-			s.missingItem(item, r.Revision.String(), problemOf(errMissing))
+			writeMissing(s, item, r.Revision.String(), problemOf(errMissing))
 			continue
 		}
 		s.text(`{"ok":`)
-		s.document(&doc, r, w)
+		s.document(&doc, r, w.show)
 		s.text("}")
 	}
 	if lines == 0 && free {
-		s.missingItem(item, item.revText(), problemOf(item.missingError()))
+		writeMissing(s, item, item.revText(), problemOf(item.missingError()))
 	}
 	s.text("]}")
 	return s.err
 }
 
-// missingItem writes that a revision is not there, or is none.
-func (s *stream) missingItem(item bulkItem, rev string, p problem) {
+// writeMissing writes that a revision is not there, or is none.
+func writeMissing(s *stream, item bulkItem, rev string, p problem) {
 	s.text(`{"error":{"id":`)
-	s.textOrNull(item.id)
+	writeText(s, item.id)
 	s.text(`,"rev":`)
 	s.quoted(rev)
 	s.text(`,"error":`)
@@ -176,8 +182,8 @@ func (w *bulkItem) missingError() error {
 	return errMissing
 }
 
-// textOrNull writes a text, or null where there is none.
-func (s *stream) textOrNull(text *string) {
+// writeText writes a text, or null where there is none.
+func writeText(s *stream, text *string) {
 	if text == nil {
 		s.text("null")
 		return
@@ -185,8 +191,8 @@ func (s *stream) textOrNull(text *string) {
 	s.quoted(*text)
 }
 
-// read reads what is wanted: no revision of what is not there, or not named.
-func (s *stream) read(item bulkItem, latest bool) (doc kv.Doc, err error) {
+// readRevisions reads what is wanted: no revision of what is not there, or not named.
+func readRevisions(c *call, item bulkItem, latest bool) (doc kv.Doc, err error) {
 	if item.id == nil || item.broken {
 		return doc, nil
 	}
@@ -198,7 +204,7 @@ func (s *stream) read(item bulkItem, latest bool) (doc kv.Doc, err error) {
 		}
 		ask.Revisions = []record.Revision{rev}
 	}
-	doc, err = s.call.db.Read(*item.id, ask)
+	doc, err = c.db.Read(*item.id, ask)
 	if errors.Is(err, kv.ErrNotFound) {
 		return kv.Doc{}, nil
 	}

@@ -14,7 +14,14 @@ import (
 // feed is a request of _changes while it is answered.
 type feed struct {
 	*call
-	out        *stream
+	feedQuery
+	out   *stream
+	epoch string // behind a sequence: "-" and the epoch
+	rows  int
+}
+
+// feedQuery is what a request of _changes asks for.
+type feedQuery struct {
 	kind       feedKind
 	since      uint64 // what has been looked at
 	limit      int
@@ -26,8 +33,6 @@ type feed struct {
 	selector   mango.Selector // nil: all documents
 	heartbeat  time.Duration
 	timeout    time.Duration
-	epoch      string // behind a sequence: "-" and the epoch
-	rows       int
 }
 
 // feedKind is how a feed ends.

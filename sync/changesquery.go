@@ -14,10 +14,10 @@ func readFeed(c *call) (*feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{
-		call: c, kind: normal, limit: q.number("limit", unlimited), descending: q.flag("descending"), docs: q.flag("include_docs"),
+	f := &feed{call: c, feedQuery: feedQuery{
+		kind: normal, limit: q.number("limit", unlimited), descending: q.flag("descending"), docs: q.flag("include_docs"),
 		show: showOf(q), timeout: longestWait,
-	}
+	}}
 	if kind, given := q.text("feed"); given {
 		f.kind = feedKind(kind)
 	}

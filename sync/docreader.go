@@ -45,7 +45,7 @@ func readDocument(c *call, dec *jsontext.Decoder) (*line.Parsed, error) {
 
 // docWrite is the document as the store takes it: as a new edit of its revision, or as it was replicated. What is wrong with it is in it.
 func docWrite(c *call, d *line.Parsed, replicated bool) (w kv.DocWrite, err error) {
-	w = kv.DocWrite{ID: d.Id, Parent: d.Rev, Deleted: d.Deleted, Body: d.Body, Wrong: d.Err}
+	w = kv.DocWrite{ID: d.ID, Parent: d.Rev, Deleted: d.Deleted, Body: d.Body, Wrong: d.Err}
 	if w.Wrong == nil && (d.BadRev || d.BadPath || d.UpperCase && !c.db.Free()) {
 		w.Wrong = line.ErrRevision
 	}

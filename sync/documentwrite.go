@@ -23,8 +23,8 @@ func postDocument(c *call) error {
 	if err != nil {
 		return err
 	}
-	if d.Id == "" {
-		d.Id = newID()
+	if d.ID == "" {
+		d.ID = newID()
 	}
 	return storeDocument(c, d, false)
 }
@@ -42,10 +42,10 @@ func putDocument(c *call) error {
 	if err != nil {
 		return err
 	}
-	if d.Id != "" && d.Id != id {
+	if d.ID != "" && d.ID != id {
 		return errPath
 	}
-	d.Id = id
+	d.ID = id
 	q := queryOf(c.query)
 	replicated := q.values.Has("new_edits") && !q.flag("new_edits")
 	named, err := namedRevision(c, q)
@@ -101,7 +101,7 @@ func storeDocument(c *call, d *line.Parsed, replicated bool) error {
 	}
 	c.setEtag(rev)
 	c.Header().Set("Location", c.request.URL.EscapedPath())
-	return c.reply(http.StatusCreated, writtenDoc{true, d.Id, rev.String()})
+	return c.reply(http.StatusCreated, writtenDoc{true, d.ID, rev.String()})
 }
 
 // countRefused counts a document that is not taken.

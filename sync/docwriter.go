@@ -130,10 +130,10 @@ func (s *stream) attachments(doc *kv.Doc, r *kv.DocRevision, w show) {
 		s.text(`,"digest":"` + a.Digest() + `"`)
 		switch {
 		case !w.attachments || a.RevPos <= known:
-			s.length(a)
+			writeLength(s, a)
 			s.text(`,"stub":true}`)
 		case w.follow:
-			s.length(a)
+			writeLength(s, a)
 			s.text(`,"follows":true}`)
 		default:
 			s.text(`,"data":"`)
@@ -146,7 +146,7 @@ func (s *stream) attachments(doc *kv.Doc, r *kv.DocRevision, w show) {
 	}
 }
 
-func (s *stream) length(a kv.Attachment) {
+func writeLength(s *stream, a kv.Attachment) {
 	s.text(`,"length":`)
 	s.number(a.Length)
 }

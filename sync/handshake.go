@@ -158,7 +158,7 @@ func keyLines(c *call) (lines []json.RawMessage, err error) {
 	}
 	for _, id := range ids {
 		err := own.Leaves(record.APIKey.DocID(record.Int(id)), func(x *line.Revision) error {
-			lines = append(lines, x.AppendLine(nil, line.Sequence("0")))
+			lines = append(lines, x.AppendLine(nil))
 			return nil
 		})
 		if err != nil {

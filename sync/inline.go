@@ -2,7 +2,6 @@ package sync
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -109,7 +108,7 @@ func stubSources(c *call, d *line.Parsed, path []record.Revision) (known []kv.Do
 			asks[0].Revisions = []record.Revision{d.Rev}
 		}
 	}
-	return replicate.Relatives(c.db, d.Id, asks)
+	return replicate.Relatives(c.db, d.ID, asks)
 }
 
 // unpackPart stores an attachment anew that came compressed, as CouchDB keeps texts: here it is what it was for its author.
@@ -133,10 +132,9 @@ func unpackPart(c *call, d *line.Parsed, p *line.Part) error {
 
 // storeGzip stores what a compressed text says.
 func storeGzip(c *call, r io.Reader) (kv.Blob, error) {
-	raw := &input.Limited{From: r, Left: input.MaxSize}
-	z, err := gzip.NewReader(raw)
+	plain, err := input.Limit(r).Gzip()
 	if err != nil {
-		return kv.Blob{}, input.ErrBroken
+		return kv.Blob{}, err
 	}
-	return c.db.PutBlob(&input.Inflated{Plain: z, Raw: raw})
+	return c.db.PutBlob(plain)
 }

@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"io"
 	"net/http"
 	"strings"
 
@@ -17,42 +16,40 @@ func sendLines(c *call) error {
 	if q.err != nil {
 		return q.err
 	}
-	h := replicate.NewLocal(c.server.config.Store, c.db)
+	store := c.server.config.Store
 	var since line.Sequence
 	if text != "" && text != "0" {
-		since = line.Sequence(`"` + strings.Trim(text, `"`) + `"`)
+		since = line.SequenceOf(text)
 	}
-	if _, err := h.Since(since); err != nil {
+	if _, err := replicate.SinceOf(store, since); err != nil {
 		return err
 	}
 	s := beginLines(c)
-	store, count, upto := c.server.config.Store, 0, since
+	out, upto := line.NewWriter(s), since
 	if upto == nil {
-		upto = h.Sequence(0)
+		upto = line.SequenceOf(store.SeqText(0))
 	}
-	_, _ = s.Write(line.Append(nil, line.Head{Format: line.Format, Realm: store.Realm(), Node: store.Node(), Epoch: store.Epoch(), DB: c.db.Name(), Since: since})) // the stream keeps its error
-	var b []byte
-	err := h.Feed(c.request.Context(), replicate.Wish{Since: since, Carry: true}, func(page *replicate.Batch) error {
-		b = b[:0]
-		for _, x := range page.Replicas {
-			b = x.AppendLine(b, x.Seq)
+	if err := out.Head(line.Head{Realm: store.Realm(), Node: store.Node(), Epoch: store.Epoch(), DB: c.db.Name(), Since: since}); err != nil {
+		return err
+	}
+	own, wish := replicate.NewLocal(store, c.db), replicate.Wish{Since: since, Carry: true}
+	err := own.Feed(c.request.Context(), wish, func(page *replicate.Batch) error {
+		for _, x := range page.Revisions {
+			out.Add(x)
 		}
 		for _, id := range page.Left {
-			b = line.Append(b, struct {
-				Seq     line.Sequence `json:"seq"`
-				Removed string        `json:"removed"`
-			}{page.Upto, id})
+			out.Remove(id, page.Upto)
 		}
-		count, upto = count+len(page.Replicas)+len(page.Left), page.Upto
-		b = line.Append(b, line.Mark{Upto: upto, Count: count})
-		c.server.metrics.sent.Add(float64(len(page.Replicas)))
-		_, err := s.Write(b)
-		return err
+		upto = page.Upto
+		c.server.metrics.sent.Add(float64(len(page.Revisions)))
+		return out.Mark(upto)
 	})
+	if err == nil {
+		err = out.Foot(upto)
+	}
 	if err != nil {
 		return err
 	}
-	_, _ = s.Write(line.Append(nil, line.Foot{Last: upto, Count: count})) // as above
 	return s.end()
 }
 
@@ -74,11 +71,11 @@ func takeLines(c *call) error {
 	if c.request.Header.Get("Content-Encoding") != "zstd" {
 		return errMedia
 	}
-	raw := &input.Limited{From: c.request.Body, Left: input.MaxSize}
+	raw := input.Limit(c.request.Body)
 	z := line.Decompress(raw)
 	defer z.Close()
-	w := &upload{call: c, here: replicate.NewLocal(c.server.config.Store, c.db), denied: []replicate.Denial{}}
-	err := w.read(&input.Inflated{Plain: z, Raw: raw})
+	w := &upload{call: c, own: replicate.NewLocal(c.server.config.Store, c.db), denied: []replicate.Denial{}}
+	err := replicate.ReadBatches(raw.Inflated(z), w.store)
 	if failed := w.wait(); err == nil {
 		err = failed
 	}
@@ -91,19 +88,9 @@ func takeLines(c *call) error {
 // upload is lines on their way into the store.
 type upload struct {
 	call   *call
-	here   *replicate.Local
+	own    *replicate.Local
 	denied []replicate.Denial
 	done   chan error // of what is being stored; nil: nothing is
-}
-
-// read reads lines up to the last.
-func (w *upload) read(from io.Reader) error {
-	g := replicate.NewBatcher(w.store)
-	g.CutAnywhere = true
-	if _, err := line.NewReader(from).Each(g.Add); err != nil {
-		return err
-	}
-	return g.Flush()
 }
 
 // store begins to store a batch once the one before is stored.
@@ -113,10 +100,10 @@ func (w *upload) store(b *replicate.Batch) error {
 	}
 	w.done = make(chan error, 1)
 	go func() {
-		denied, err := w.here.Write(w.call.request.Context(), b.Replicas)
+		denied, err := w.own.Write(w.call.request.Context(), b.Revisions)
 		w.denied = append(w.denied, denied...)
 		m := w.call.server.metrics
-		m.received.Add(float64(len(b.Replicas) - len(denied)))
+		m.received.Add(float64(len(b.Revisions) - len(denied)))
 		for _, d := range denied {
 			m.refused.WithLabelValues(d.Error).Inc()
 		}

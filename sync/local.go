@@ -78,7 +78,7 @@ func storeLocal(c *call, d *line.Parsed) (o docOutcome) {
 		body = nil
 	}
 	if o.Err = d.Err; o.Err == nil {
-		o.local, o.Err = keepLocal(c, strings.TrimPrefix(d.Id, "_local/"), body, d.RevText)
+		o.local, o.Err = keepLocal(c, strings.TrimPrefix(d.ID, "_local/"), body, d.RevText)
 	}
 	return o
 }

@@ -6,20 +6,34 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Values is the body behind a decoder that keeps no value larger than a document may be, but what it is told to.
+// Values are the JSON values of a body. Each may be as large as a document may be.
 type Values struct {
-	From  io.Reader
-	Into  *jsontext.Decoder
-	read  int64
-	Large bool // an attachment may come, which can be as large as the request
+	Large bool // the next may be as large as the whole body: it holds attachments
+
+	from io.Reader
+	dec  *jsontext.Decoder
+	read int64
 }
 
-// Read reads some more: errTooLarge where the value that is being read is.
-func (b *Values) Read(p []byte) (int, error) {
-	if !b.Large && b.read-b.Into.InputOffset() > MaxValue {
+// NewValues reads values from a body.
+func NewValues(from io.Reader) *Values {
+	v := &Values{from: from}
+	v.dec = NewDecoder(v)
+	return v
+}
+
+// Decoder decodes the values.
+func (v *Values) Decoder() *jsontext.Decoder { return v.dec }
+
+// LimitDepth replaces what lies too deep by 0, so that only its own document is refused. Nothing may be read before.
+func (v *Values) LimitDepth() { v.from = &depthLimit{from: v.from} }
+
+// Read reads for the decoder. It returns ErrTooLarge if the present value is too large.
+func (v *Values) Read(p []byte) (int, error) {
+	if !v.Large && v.read-v.dec.InputOffset() > MaxValue {
 		return 0, ErrTooLarge
 	}
-	n, err := b.From.Read(p)
-	b.read += int64(n)
+	n, err := v.from.Read(p)
+	v.read += int64(n)
 	return n, err
 }

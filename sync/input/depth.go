@@ -10,18 +10,18 @@ import (
 // deepest is beyond what any document may be, with what a request has around it.
 const deepest = kv.MaxDocDepth + 10
 
-// DepthLimit passes JSON on, and lets each value that lies too deep for any document be 0. A decoder gives up where values lie deeper than
+// depthLimit passes JSON on, and lets each value that lies too deep for any document be 0. A decoder gives up where values lie deeper than
 // it counts, and with it all that stands beside: this way the one document is refused, and blocks no other.
-type DepthLimit struct {
-	From    io.Reader
+type depthLimit struct {
+	from    io.Reader
 	depth   int
 	text    bool // within a text
 	escaped bool // behind a backslash there
 }
 
 // Read reads some more.
-func (s *DepthLimit) Read(p []byte) (int, error) {
-	n, err := s.From.Read(p)
+func (s *depthLimit) Read(p []byte) (int, error) {
+	n, err := s.from.Read(p)
 	for rest := p[:n]; len(rest) > 0; {
 		if s.text {
 			rest = rest[s.passText(rest):]
@@ -33,7 +33,7 @@ func (s *DepthLimit) Read(p []byte) (int, error) {
 }
 
 // pass goes to the next text, and answers how far that is.
-func (s *DepthLimit) pass(b []byte) int {
+func (s *depthLimit) pass(b []byte) int {
 	for i, c := range b {
 		deep := s.depth > deepest
 		switch c {
@@ -58,7 +58,7 @@ func (s *DepthLimit) pass(b []byte) int {
 }
 
 // passText goes beyond the end of a text, and answers how far that is.
-func (s *DepthLimit) passText(b []byte) (n int) {
+func (s *depthLimit) passText(b []byte) (n int) {
 	for n < len(b) && s.text {
 		if s.escaped {
 			s.escaped = false

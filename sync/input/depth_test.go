@@ -22,14 +22,14 @@ func TestShallowLeavesWhatIsNoDeeper(t *testing.T) {
 		strings.Repeat(" \"\\\"\" ", 100),
 	} {
 		for _, cut := range []func(io.Reader) io.Reader{func(r io.Reader) io.Reader { return r }, iotest.OneByteReader, iotest.HalfReader} {
-			got, err := io.ReadAll(&DepthLimit{From: cut(strings.NewReader(text))})
+			got, err := io.ReadAll(&depthLimit{from: cut(strings.NewReader(text))})
 			if err != nil || string(got) != text {
 				t.Errorf("%.40q came through as %.40q, %v", text, got, err)
 			}
 		}
 	}
 	deep := `{"deep":` + nested(20_000, `"]}\"{["`) + `,"beside":"}]"}`
-	got, err := io.ReadAll(&DepthLimit{From: iotest.OneByteReader(strings.NewReader(deep))})
+	got, err := io.ReadAll(&depthLimit{from: iotest.OneByteReader(strings.NewReader(deep))})
 	if err != nil || len(got) != len(deep) {
 		t.Fatalf("%d bytes came through as %d, %v", len(deep), len(got), err)
 	}
@@ -57,7 +57,7 @@ func BenchmarkShallow(b *testing.B) {
 	buf := make([]byte, 32<<10)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		s := &DepthLimit{From: bytes.NewReader(text)}
+		s := &depthLimit{from: bytes.NewReader(text)}
 		for {
 			if _, err := s.Read(buf); err != nil {
 				break

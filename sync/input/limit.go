@@ -6,48 +6,53 @@ import (
 	"io"
 )
 
-// Limited reads at most so many bytes: errTooLarge.
+// Limited is a body that may hold MaxSize bytes.
 type Limited struct {
-	From  io.Reader
-	Count int64
-	Left  int64
+	from io.Reader
+	read int64
 }
 
-// Read reads some more.
+// Limit limits a body.
+func Limit(from io.Reader) *Limited { return &Limited{from: from} }
+
+// Read returns ErrTooLarge for what is beyond the limit.
 func (r *Limited) Read(p []byte) (int, error) {
-	if r.Left < 0 {
+	if r.read > MaxSize {
 		return 0, ErrTooLarge
 	}
-	n, err := r.From.Read(p[:min(int64(len(p)), r.Left+1)])
-	r.Count += int64(n)
-	if r.Left -= int64(n); r.Left < 0 {
+	n, err := r.from.Read(p[:min(int64(len(p)), MaxSize+1-r.read)])
+	if r.read += int64(n); r.read > MaxSize {
 		return 0, ErrTooLarge
 	}
 	return n, err
 }
 
-// Inflate decompresses what came in: errTooLarge, errRatio.
-func Inflate(raw *Limited) (io.Reader, error) {
-	z, err := gzip.NewReader(raw)
+// Gzip decompresses the body. It returns ErrBroken if the body is not gzip.
+func (r *Limited) Gzip() (io.Reader, error) {
+	z, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, ErrBroken
 	}
-	return &Inflated{Plain: z, Raw: raw}, nil
+	return r.Inflated(z), nil
 }
 
-type Inflated struct {
-	Plain io.Reader
-	Raw   *Limited
+// Inflated limits what the body says once it is decompressed, which plain reads.
+func (r *Limited) Inflated(plain io.Reader) io.Reader { return &inflated{plain: plain, raw: r} }
+
+// inflated is a decompressed body.
+type inflated struct {
+	plain io.Reader
+	raw   *Limited
 	read  int64
 }
 
-// Read reads some more.
-func (r *Inflated) Read(p []byte) (int, error) {
-	n, err := r.Plain.Read(p)
+// Read returns ErrTooLarge and ErrRatio for what is beyond the limits, and ErrBroken if the body does not decompress.
+func (r *inflated) Read(p []byte) (int, error) {
+	n, err := r.plain.Read(p)
 	switch r.read += int64(n); {
 	case r.read > MaxSize:
 		return 0, ErrTooLarge
-	case r.read > ratioOff && r.read > maxRatio*r.Raw.Count:
+	case r.read > ratioOff && r.read > maxRatio*r.raw.read:
 		return 0, ErrRatio
 	case err != nil && !errors.Is(err, io.EOF):
 		return n, ErrBroken

@@ -10,7 +10,7 @@ import (
 
 // AppendDoc writes the revision as a document with _revisions; content writes what follows an attachment's type and revpos.
 func (x *Revision) AppendDoc(dst []byte, content func([]byte, *Part) ([]byte, error)) (_ []byte, err error) {
-	dst, _ = jsontext.AppendQuote(append(dst, `{"_id":`...), x.Id) // what is no UTF-8 becomes what is
+	dst, _ = jsontext.AppendQuote(append(dst, `{"_id":`...), x.ID) // what is no UTF-8 becomes what is
 	dst = AppendRevision(append(dst, `,"_rev":`...), x.Rev())
 	if x.Deleted {
 		dst = append(dst, `,"_deleted":true`...)

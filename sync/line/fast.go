@@ -15,7 +15,7 @@ func scan(text []byte) (l Line, ok bool) {
 	c.expect(`{"seq":`)
 	l.Seq = Sequence(`"` + c.text() + `"`)
 	c.expect(`,"doc":{"_id":`)
-	x := &Revision{Id: c.text()}
+	x := &Revision{ID: c.text()}
 	c.expect(`,"_rev":`)
 	rev := c.text()
 	x.Deleted = c.skip(`,"_deleted":true`)
@@ -33,10 +33,10 @@ func scan(text []byte) (l Line, ok bool) {
 		c.list(func() { x.scopes = append(x.scopes, c.text()) })
 	}
 	c.expect("}\n")
-	if c.bad || len(c.rest) > 0 || x.Id == "" || x.Rev().String() != rev {
+	if c.bad || len(c.rest) > 0 || x.ID == "" || x.Rev().String() != rev {
 		return Line{}, false
 	}
-	l.Replica = x
+	l.Revision = x
 	return l, true
 }
 

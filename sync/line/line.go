@@ -47,31 +47,31 @@ type Foot struct {
 
 // Line is any of them, as it was read.
 type Line struct {
-	Seq     Sequence
-	Replica *Revision // nil: none, or one that is not a document of ours
-	Removed string    // the document that has left the database; "" = none
-	Head    *Head
-	foot    *Foot
-	Mark    *Mark
-	count   int // of a mark or of the last line
+	Seq      Sequence
+	Revision *Revision // nil: none, or one that is not a document of ours
+	Removed  string    // the document that has left the database; "" = none
+	Head     *Head
+	foot     *Foot
+	Mark     *Mark
+	count    int // of a mark or of the last line
 }
 
-// Append writes a line of a small value.
-func Append(dst []byte, v any) []byte {
+// appendJSON writes a line of a small value.
+func appendJSON(dst []byte, v any) []byte {
 	b, _ := json.Marshal(v) // what is written here can be
 	return append(append(dst, b...), '\n')
 }
 
 // AppendLine writes a revision's line; its attachments' bytes are elsewhere.
-func (x *Revision) AppendLine(dst []byte, seq Sequence) []byte {
-	dst, _ = x.AppendLineWith(dst, seq, appendStub) // stubs cannot fail
+func (x *Revision) AppendLine(dst []byte) []byte {
+	dst, _ = x.appendLineWith(dst, appendStub) // stubs cannot fail
 	return dst
 }
 
-// AppendLineWith is appendLine with what is said of an attachment.
-func (x *Revision) AppendLineWith(dst []byte, seq Sequence, content func([]byte, *Part) ([]byte, error)) (_ []byte, err error) {
-	dst = append(append(dst, `{"seq":`...), seq...)
-	dst, _ = jsontext.AppendQuote(append(dst, `,"doc":{"_id":`...), x.Id) // what is no UTF-8 becomes what is
+// appendLineWith is AppendLine with what is said of an attachment.
+func (x *Revision) appendLineWith(dst []byte, content func([]byte, *Part) ([]byte, error)) (_ []byte, err error) {
+	dst = append(append(dst, `{"seq":`...), orBeginning(x.Seq)...)
+	dst, _ = jsontext.AppendQuote(append(dst, `,"doc":{"_id":`...), x.ID) // what is no UTF-8 becomes what is
 	dst = AppendRevision(append(dst, `,"_rev":`...), x.Rev())
 	if x.Deleted {
 		dst = append(dst, `,"_deleted":true`...)

@@ -15,7 +15,7 @@ import (
 
 // Parsed is a document on its way in. What is wrong with it alone is its err; the ones around it go on.
 type Parsed struct {
-	Id        string
+	ID        string
 	Rev       record.Revision
 	RevText   string            // _rev as it stands there
 	BadRev    bool              // _rev is none: as of a local document
@@ -68,7 +68,7 @@ func (d *Parsed) Special(name string, v jsontext.Value) error {
 	var text string
 	switch name {
 	case "_id":
-		if json.Unmarshal(v, &d.Id) != nil {
+		if json.Unmarshal(v, &d.ID) != nil {
 			return kv.ErrDocumentID
 		}
 	case "_rev":
@@ -129,7 +129,7 @@ func (d *Parsed) Malformed(replicated bool) error {
 	case replicated && !named:
 		return ErrNoRevision
 	}
-	return kv.CheckDocID(d.Id)
+	return kv.CheckDocID(d.ID)
 }
 
 // isMalformed tells what is wrong with a document's form from what is wrong with its size or its attachments' bytes.
@@ -138,7 +138,7 @@ func isMalformed(err error) bool {
 }
 
 // IsLocal tells a local document among others.
-func (d *Parsed) IsLocal() bool { return strings.HasPrefix(d.Id, "_local/") }
+func (d *Parsed) IsLocal() bool { return strings.HasPrefix(d.ID, "_local/") }
 
 // ReadMember reads a member of a document whose attachments are stubs.
 func (d *Parsed) ReadMember(dec *jsontext.Decoder, name string) error {
@@ -188,8 +188,8 @@ func (d *Parsed) Revision() *Revision {
 	if path == nil || d.Rev != (record.Revision{}) && path[0] != d.Rev {
 		path = []record.Revision{d.Rev}
 	}
-	if d.Id == "" || d.BadRev || path[0] == (record.Revision{}) {
+	if d.ID == "" || d.BadRev || path[0] == (record.Revision{}) {
 		return nil
 	}
-	return &Revision{Id: d.Id, Path: path, Deleted: d.Deleted, Body: d.Body, Parts: d.Parts}
+	return &Revision{ID: d.ID, Path: path, Deleted: d.Deleted, Body: d.Body, Parts: d.Parts}
 }

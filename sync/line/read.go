@@ -44,8 +44,8 @@ func Parse(dec *jsontext.Decoder) (l Line, err error) {
 	if err != nil || l.Seq == nil || l.Removed != "" || doc == nil {
 		return l, err
 	}
-	if l.Replica, err = d.document(doc); l.Replica != nil {
-		l.Replica.Author, l.Replica.scopes = who, scopes
+	if l.Revision, err = d.document(doc); l.Revision != nil {
+		l.Revision.Author, l.Revision.scopes = who, scopes
 	}
 	return l, err
 }
@@ -71,7 +71,7 @@ func (d *Parsed) cut(doc []byte) *Revision {
 	if !ok || end < 0 || len(d.Path) == 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
 		return nil
 	}
-	x := &Revision{Id: string(rest[:end]), Path: d.Path}
+	x := &Revision{ID: string(rest[:end]), Path: d.Path}
 	if rest, ok = bytes.CutPrefix(rest[end+1:], AppendRevision([]byte(`,"_rev":`), x.Rev())); !ok {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (d *Parsed) cut(doc []byte) *Revision {
 		x.Deleted, rest = true, next
 	}
 	switch {
-	case x.Id == "" || bytes.HasPrefix(rest, []byte(`,"_`)):
+	case x.ID == "" || bytes.HasPrefix(rest, []byte(`,"_`)):
 		return nil
 	case rest[0] == ',':
 		rest[0] = '{'

@@ -114,7 +114,7 @@ func (s *Reader) next() (l Line, err error) {
 			return l, s.wrong(fmt.Sprintf("%d lines should be before it, and there are %d", l.count, s.count))
 		}
 	case l.Seq == nil:
-	case l.Replica == nil && l.Removed == "":
+	case l.Revision == nil && l.Removed == "":
 		return l, s.wrong("it holds no revision of a document")
 	default:
 		s.count++

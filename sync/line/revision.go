@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
+	"strings"
 
 	"doorward/kv"
 	"doorward/kv/record"
@@ -13,9 +14,12 @@ import (
 // Sequence is a place in a source's feed, in whatever JSON the source gives it; nil is its beginning.
 type Sequence = json.RawMessage
 
+// SequenceOf is a sequence of one of our own nodes.
+func SequenceOf(text string) Sequence { return Sequence(`"` + strings.Trim(text, `"`) + `"`) }
+
 // Revision is one revision of a document on its way.
 type Revision struct {
-	Id        string
+	ID        string
 	Path      []record.Revision // it and those before, newest first
 	Deleted   bool
 	Body      []byte       // without the members that begin with "_"
@@ -32,9 +36,9 @@ type Revision struct {
 // Rev is the revision itself.
 func (r *Revision) Rev() record.Revision { return r.Path[0] }
 
-// Size is about how much room the replica takes.
+// Size is about how much room the revision takes.
 func (r *Revision) Size() int {
-	n := len(r.Id) + len(r.Body) + 40*len(r.Path)
+	n := len(r.ID) + len(r.Body) + 40*len(r.Path)
 	for i := range r.Parts {
 		n += 200 + int(min(max(r.Parts[i].Length, 0), MaxInline))*4/3
 	}

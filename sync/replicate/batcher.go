@@ -2,6 +2,7 @@ package replicate
 
 import (
 	"errors"
+	"io"
 
 	"doorward/kv"
 	"doorward/sync/dial"
@@ -20,24 +21,24 @@ const (
 	unmarkedBytes = 16 * carriedBytes
 )
 
-// Batcher makes batches of lines.
-type Batcher struct {
-	batch       *Batch
-	bytes       int
-	CutAnywhere bool // the lines are no use but all together: a batch may end between any two
-	fn          func(*Batch) error
+// batcher makes batches of lines.
+type batcher struct {
+	batch    *Batch
+	bytes    int
+	anywhere bool // the lines count only all together: a batch may end between any two
+	fn       func(*Batch) error
 }
 
-func NewBatcher(fn func(*Batch) error) *Batcher {
-	return &Batcher{batch: &Batch{carried: true}, fn: fn}
+func newBatcher(fn func(*Batch) error) *batcher {
+	return &batcher{batch: &Batch{Carried: true}, fn: fn}
 }
 
-// Add adds a line; before one of another change a batch that is full goes on.
-func (g *Batcher) Add(l *line.Line) error {
+// add adds a line; before one of another change a batch that is full goes on.
+func (g *batcher) add(l *line.Line) error {
 	b := g.batch
-	full := len(b.Replicas) >= carriedRows || g.bytes >= carriedBytes
-	if full && (g.CutAnywhere || l.Mark != nil) {
-		if err := g.Flush(); err != nil {
+	full := len(b.Revisions) >= carriedRows || g.bytes >= carriedBytes
+	if full && (g.anywhere || l.Mark != nil) {
+		if err := g.flush(); err != nil {
 			return err
 		}
 		b = g.batch
@@ -45,31 +46,31 @@ func (g *Batcher) Add(l *line.Line) error {
 	switch {
 	case l.Mark != nil:
 		return nil
-	case len(b.Replicas) >= unmarkedRows, g.bytes >= unmarkedBytes:
+	case len(b.Revisions) >= unmarkedRows, g.bytes >= unmarkedBytes:
 		return line.ErrUnmarked
 	}
 	b.Upto = l.Seq
 	if l.Removed != "" {
 		b.Left = append(b.Left, l.Removed)
 	}
-	x := l.Replica
+	x := l.Revision
 	if x == nil {
 		return nil
 	}
-	if n := len(b.offers); n > 0 && b.offers[n-1].ID == x.Id {
-		b.offers[n-1].Revisions = append(b.offers[n-1].Revisions, x.Rev())
+	if n := len(b.Offers); n > 0 && b.Offers[n-1].ID == x.ID {
+		b.Offers[n-1].Revisions = append(b.Offers[n-1].Revisions, x.Rev())
 	} else {
-		b.offers = append(b.offers, kv.Revs{ID: x.Id, Revisions: x.Path[:1:1]})
+		b.Offers = append(b.Offers, kv.Revs{ID: x.ID, Revisions: x.Path[:1:1]})
 	}
-	b.Replicas = append(b.Replicas, x)
+	b.Revisions = append(b.Revisions, x)
 	g.bytes += x.Size()
 	return nil
 }
 
-// Flush lets go of what there is.
-func (g *Batcher) Flush() error {
+// flush lets go of what there is.
+func (g *batcher) flush() error {
 	b := g.batch
-	g.batch, g.bytes = &Batch{carried: true}, 0
+	g.batch, g.bytes = &Batch{Carried: true}, 0
 	if b.Upto == nil {
 		return nil
 	}
@@ -88,4 +89,14 @@ func readLines(s *line.Reader, fn func(*line.Line) error) (last line.Foot, err e
 		return last, err
 	}
 	return last, dial.ErrCut
+}
+
+// ReadBatches reads lines up to the last, and calls fn with batches. Batches end between any two lines: what broke off is sent again as a whole.
+func ReadBatches(from io.Reader, fn func(*Batch) error) error {
+	g := newBatcher(fn)
+	g.anywhere = true
+	if _, err := line.NewReader(from).Each(g.add); err != nil {
+		return err
+	}
+	return g.flush()
 }

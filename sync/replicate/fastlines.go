@@ -19,24 +19,26 @@ const (
 	echoPause = 400 * time.Millisecond
 )
 
-// fastFeed reads all that there is as one long stream of lines; live, it then waits for changes, and reads on where they are news.
-func (t *Remote) fastFeed(ctx context.Context, w Wish, fn func(*Batch) error) (err error) {
-	if !w.live || len(w.Since) == 0 {
-		if w.Since, err = t.lines(ctx, w.Since, fn); err != nil || !w.live {
+// lineTransport carries lines, which our own nodes give and take. What has no lines goes over HTTP as the protocol has it.
+type lineTransport struct{ *httpTransport }
+
+// feed reads all changes as one long stream of lines. A live feed then waits for changes, and reads on if the target lacks some of them.
+func (t lineTransport) feed(ctx context.Context, w Wish, fn func(*Batch) error) (err error) {
+	if !w.Live || len(w.Since) == 0 {
+		if w.Since, err = t.lines(ctx, w.Since, fn); err != nil || !w.Live {
 			return err
 		}
 	}
-	w.waits = true
 	for limit := feedRows; ; {
-		b, rows, err := t.changes(ctx, w, limit)
+		b, rows, err := t.changes(ctx, w, page{limit, waiting})
 		if err != nil {
 			return err
 		}
-		missing, err := w.lacked(ctx, b.offers)
+		missing, err := w.Lacked(ctx, b.Offers)
 		switch {
 		case err != nil:
 			return err
-		case rows > 0 && len(missing)+len(b.Left)+len(b.denied) == 0:
+		case rows > 0 && len(missing)+len(b.Left)+len(b.Denied) == 0:
 			limit, w.Since = echoRows, b.Upto
 			if err = fn(b); err == nil {
 				err = dial.Rest(ctx, echoPause)
@@ -52,7 +54,7 @@ func (t *Remote) fastFeed(ctx context.Context, w Wish, fn func(*Batch) error) (e
 }
 
 // lines reads the lines after a place and answers how far they go.
-func (t *Remote) lines(ctx context.Context, since line.Sequence, fn func(*Batch) error) (upto line.Sequence, err error) {
+func (t lineTransport) lines(ctx context.Context, since line.Sequence, fn func(*Batch) error) (upto line.Sequence, err error) {
 	address := t.link.At("_feed")
 	if text := line.SequenceText(since); text != "" {
 		address += "?" + url.Values{"since": {text}}.Encode()
@@ -64,13 +66,13 @@ func (t *Remote) lines(ctx context.Context, since line.Sequence, fn func(*Batch)
 	defer func() { _ = resp.Body.Close() }() // it is read, or given up
 	z := line.Decompress(resp.Body)
 	defer z.Close()
-	g := NewBatcher(fn)
+	g := newBatcher(fn)
 	f, err := readLines(line.NewReader(z), func(l *line.Line) error {
-		if l.Replica != nil {
-			x := l.Replica
+		if l.Revision != nil {
+			x := l.Revision
 			x.Content = func(ctx context.Context, p *line.Part, w io.Writer) error { return t.content(ctx, x, p, w) }
 		}
-		return g.Add(l)
+		return g.add(l)
 	})
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -81,20 +83,19 @@ func (t *Remote) lines(ctx context.Context, since line.Sequence, fn func(*Batch)
 	if string(f.Last) != string(since) {
 		g.batch.Upto = f.Last
 	}
-	return f.Last, g.Flush()
+	return f.Last, g.flush()
 }
 
-// fastWrite sends revisions as lines. Attachments are named alone; those that the peer lacks follow. A load takes little room once it
+// write sends revisions as lines. Attachments are named alone; those that the peer lacks follow. A load takes little room once it
 // is compressed, and is sent with its length: the connection ends with a body that has none.
-func (t *Remote) fastWrite(ctx context.Context, replicas []*line.Revision) ([]Denial, error) {
+func (t lineTransport) write(ctx context.Context, revisions []*line.Revision) ([]Denial, error) {
 	var body bytes.Buffer // takes everything
 	z := line.Compress(&body)
-	var b []byte
-	for _, x := range replicas {
-		b = x.AppendLine(b[:0], line.Sequence("0"))
-		_, _ = z.Write(b)
+	out := line.NewWriter(z)
+	for _, x := range revisions {
+		out.Add(x)
 	}
-	_, _ = z.Write(line.Append(nil, line.Foot{Last: line.Sequence("0"), Count: len(replicas)}))
+	_ = out.Foot(nil)
 	_ = z.Close()
 	return t.denials(ctx, t.link.At("_feed"), &dial.Payload{Media: line.Media, Packing: "zstd", Read: &body, Size: int64(body.Len())})
 }

@@ -32,8 +32,7 @@ type File struct {
 	head  line.Head
 	lines *line.Reader  // of a file that is read
 	z     *zstd.Encoder // of a file that is written
-	count int
-	upto  line.Sequence // of the latest line
+	out   *line.Writer  // to z
 }
 
 // CreateFile begins a file; Finish ends it. It takes all revisions that it is offered, with their attachments' bytes. It takes no
@@ -41,19 +40,14 @@ type File struct {
 // one without the realm's key.
 func CreateFile(w io.Writer, h line.Head) (*File, error) {
 	h.Format = line.Format
-	f := &File{head: h, z: line.Compress(w)}
-	_, err := f.z.Write(line.Append(nil, h))
-	return f, errors.Join(err, f.z.Flush()) // the head can be read of the shortest piece
+	z := line.Compress(w)
+	f := &File{head: h, z: z, out: line.NewWriter(z)}
+	return f, errors.Join(f.out.Head(h), z.Flush()) // the head can be read of the shortest piece
 }
 
 // Finish writes how far the file goes. A file without that was cut short.
 func (f *File) Finish(o Outcome) error {
-	last := o.Last
-	if last == nil {
-		last = line.Sequence("0")
-	}
-	_, err := f.z.Write(line.Append(nil, line.Foot{Last: last, Count: f.count}))
-	return errors.Join(err, f.z.Close())
+	return errors.Join(f.out.Foot(o.Last), f.z.Close())
 }
 
 // OpenFile begins to read a file: ErrFile.
@@ -95,29 +89,18 @@ func (f *File) Missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, e
 	return missing, nil
 }
 
-func (f *File) Write(ctx context.Context, replicas []*line.Revision) ([]Denial, error) {
+func (f *File) Write(ctx context.Context, revisions []*line.Revision) ([]Denial, error) {
 	if f.z == nil {
 		return nil, errOneWay
 	}
-	var b []byte
-	for _, x := range replicas {
-		seq := x.Seq
-		if seq == nil {
-			seq = line.Sequence("0")
-		}
-		var err error
-		b, err = x.AppendLineWith(b[:0], seq, func(dst []byte, p *line.Part) ([]byte, error) { return x.AppendContent(ctx, dst, p) })
-		if err == nil {
-			_, err = f.z.Write(b)
-		}
-		if err != nil {
+	var upto line.Sequence
+	for _, x := range revisions {
+		if err := f.out.AddWhole(ctx, x); err != nil {
 			return nil, err
 		}
-		f.count++
-		f.upto = seq
+		upto = x.Seq
 	}
-	_, err := f.z.Write(line.Append(nil, line.Mark{Upto: f.upto, Count: f.count}))
-	return nil, err
+	return nil, f.out.Mark(upto)
 }
 
 // Feed reads the file once. If the file was cut, what came before the cut is kept: revisions that come again change nothing. Anyone can
@@ -126,24 +109,24 @@ func (f *File) Feed(_ context.Context, w Wish, fn func(*Batch) error) error {
 	if f.lines == nil {
 		return errOneWay
 	}
-	g := NewBatcher(fn)
+	g := newBatcher(fn)
 	last, err := readLines(f.lines, func(l *line.Line) error {
-		if x := l.Replica; x != nil && w.records && isServerKind(x.Id) && !isErasure(x.Id) {
-			g.batch.denied = append(g.batch.denied, denial(x, errServerKind))
-			l.Replica = nil
+		if x := l.Revision; x != nil && w.Records && isServerKind(x.ID) && !isErasure(x.ID) {
+			g.batch.Denied = append(g.batch.Denied, denial(x, errServerKind))
+			l.Revision = nil
 		} else if x != nil && len(x.Parts) > 0 {
 			x.Content = inLine
 		}
-		return g.Add(l)
+		return g.add(l)
 	})
 	switch {
 	case errors.Is(err, dial.ErrCut):
-		return errors.Join(ErrFileCut, g.Flush())
+		return errors.Join(ErrFileCut, g.flush())
 	case err != nil:
 		return err
 	}
 	g.batch.Upto = last.Last
-	return g.Flush()
+	return g.flush()
 }
 
 // inLine writes the bytes of an attachment that came with its line.

@@ -20,20 +20,12 @@ const (
 	beat     = 10000 // milliseconds between the signs of life of a peer that has nothing to say
 )
 
-// Feed reads the peer's changes, a batch a request; live, a request waits for what comes.
-func (t *Remote) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
-	if err := t.open(ctx); err != nil {
-		return err
-	}
-	if t.fast && w.ids == nil && w.selector == nil {
-		return t.fastFeed(ctx, w, fn)
-	}
+// feed reads the peer's changes, a batch a request. A live feed then waits in a request for the next.
+func (t *httpTransport) feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
 	for {
-		w.waits = false
-		b, rows, err := t.changes(ctx, w, feedRows)
-		if err == nil && rows == 0 && w.live {
-			w.waits = true
-			b, rows, err = t.changes(ctx, w, feedRows)
+		b, rows, err := t.changes(ctx, w, page{rows: feedRows})
+		if err == nil && rows == 0 && w.Live {
+			b, rows, err = t.changes(ctx, w, page{feedRows, waiting})
 		}
 		if err != nil {
 			return err
@@ -44,33 +36,44 @@ func (t *Remote) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error 
 				return err
 			}
 		}
-		if rows < feedRows && !w.live {
+		if rows < feedRows && !w.Live {
 			return nil
 		}
 	}
 }
 
-// changes reads one batch of so many rows at most.
-func (t *Remote) changes(ctx context.Context, w Wish, limit int) (b *Batch, rows int, err error) {
-	q := url.Values{"style": {"all_docs"}, "limit": {strconv.Itoa(limit)}}
+// page is one request for changes.
+type page struct {
+	rows int // at most
+	wait wait
+}
+
+// wait says whether a request for changes waits until there are some.
+type wait bool
+
+const waiting wait = true
+
+// changes reads one batch.
+func (t *httpTransport) changes(ctx context.Context, w Wish, p page) (b *Batch, rows int, err error) {
+	q := url.Values{"style": {"all_docs"}, "limit": {strconv.Itoa(p.rows)}}
 	if text := line.SequenceText(w.Since); text != "" {
 		q.Set("since", text)
 	}
-	if w.waits {
+	if p.wait {
 		q.Set("feed", "longpoll")
 		q.Set("heartbeat", strconv.Itoa(beat))
 	}
-	method, p := http.MethodGet, (*dial.Payload)(nil)
+	method, payload := http.MethodGet, (*dial.Payload)(nil)
 	switch {
-	case w.ids != nil:
+	case w.IDs != nil:
 		q.Set("filter", "_doc_ids")
-		method, p = http.MethodPost, dial.JSON(map[string]any{"doc_ids": w.ids})
-	case w.selector != nil:
+		method, payload = http.MethodPost, dial.JSON(map[string]any{"doc_ids": w.IDs})
+	case w.Selector != nil:
 		q.Set("filter", "_selector")
-		method, p = http.MethodPost, dial.JSON(map[string]any{"selector": w.selector})
+		method, payload = http.MethodPost, dial.JSON(map[string]any{"selector": w.Selector})
 	}
 	b = &Batch{}
-	err = t.link.Stream(ctx, method, t.link.At("_changes")+"?"+q.Encode(), p, func(dec *jsontext.Decoder) error {
+	err = t.link.Stream(ctx, method, t.link.At("_changes")+"?"+q.Encode(), payload, func(dec *jsontext.Decoder) error {
 		return input.EachMember(dec, func(name string) error {
 			switch name {
 			case "results":
@@ -118,10 +121,7 @@ func (b *Batch) readChange(dec *jsontext.Decoder) error {
 	return nil
 }
 
-func (t *Remote) Missing(ctx context.Context, offers []kv.Revs) (missing []kv.MissingRevs, err error) {
-	if err := t.open(ctx); err != nil || len(offers) == 0 {
-		return nil, err
-	}
+func (t *httpTransport) missing(ctx context.Context, offers []kv.Revs) (missing []kv.MissingRevs, err error) {
 	body := []byte{'{'}
 	for i, o := range offers {
 		if i > 0 {

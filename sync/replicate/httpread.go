@@ -22,7 +22,7 @@ const askRows = 200
 
 // Read asks for revisions many at a time; a peer that cannot is asked one document after the other. Attachments are named alone,
 // and fetched when the target wants them.
-func (t *Remote) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*line.Revision) error) error {
+func (t *httpTransport) read(ctx context.Context, missing []kv.MissingRevs, fn func(*line.Revision) error) error {
 	for some := range slices.Chunk(missing, askRows) {
 		if !t.noBulk {
 			err := t.bulkGet(ctx, some, fn)
@@ -49,7 +49,7 @@ func isUnsupported(err error) bool {
 	return dial.Is(err, http.StatusNotFound) || dial.Is(err, http.StatusMethodNotAllowed) || dial.Is(err, http.StatusBadRequest) || dial.Is(err, http.StatusNotImplemented)
 }
 
-func (t *Remote) bulkGet(ctx context.Context, missing []kv.MissingRevs, fn func(*line.Revision) error) error {
+func (t *httpTransport) bulkGet(ctx context.Context, missing []kv.MissingRevs, fn func(*line.Revision) error) error {
 	type item struct {
 		ID  string `json:"id"`
 		Rev string `json:"rev"`
@@ -73,7 +73,7 @@ func (t *Remote) bulkGet(ctx context.Context, missing []kv.MissingRevs, fn func(
 					if name != "docs" {
 						return input.Wrap(dec.SkipValue())
 					}
-					return t.revisions(dec, fn)
+					return t.eachRevision(dec, fn)
 				})
 			})
 		})
@@ -85,25 +85,25 @@ func (t *Remote) bulkGet(ctx context.Context, missing []kv.MissingRevs, fn func(
 }
 
 // openRevs asks for the revisions of one document, as JSON: what a server that knows only parts sends is read as such.
-func (t *Remote) openRevs(ctx context.Context, m kv.MissingRevs, fn func(*line.Revision) error) error {
+func (t *httpTransport) openRevs(ctx context.Context, m kv.MissingRevs, fn func(*line.Revision) error) error {
 	revs, _ := json.Marshal(line.RevisionTexts(m.Missing)) // it can be
 	q := url.Values{"open_revs": {string(revs)}, "revs": {"true"}, "latest": {"true"}}
 	address := t.link.At(docPath(m.ID)) + "?" + q.Encode()
-	err := t.link.Stream(ctx, http.MethodGet, address, nil, func(dec *jsontext.Decoder) error { return t.revisions(dec, fn) })
+	err := t.link.Stream(ctx, http.MethodGet, address, nil, func(dec *jsontext.Decoder) error { return t.eachRevision(dec, fn) })
 	if dial.Is(err, http.StatusNotFound) {
 		return nil // it has gone since
 	}
 	return err
 }
 
-// revisions reads a list of {"ok":document} and of what is not there.
-func (t *Remote) revisions(dec *jsontext.Decoder, fn func(*line.Revision) error) error {
+// eachRevision reads a list of {"ok":document} and of what is not there.
+func (t *httpTransport) eachRevision(dec *jsontext.Decoder, fn func(*line.Revision) error) error {
 	return input.EachItem(dec, func() error {
 		return input.EachMember(dec, func(name string) error {
 			if name != "ok" {
 				return input.Wrap(dec.SkipValue())
 			}
-			x, err := t.replica(dec)
+			x, err := t.parse(dec)
 			if err != nil || x == nil {
 				return err
 			}
@@ -112,8 +112,8 @@ func (t *Remote) revisions(dec *jsontext.Decoder, fn func(*line.Revision) error)
 	})
 }
 
-// replica reads a document; nil for one that cannot be copied, as it has no revisions of ours.
-func (t *Remote) replica(dec *jsontext.Decoder) (*line.Revision, error) {
+// parse reads a document; nil for one that cannot be copied, as it has no revisions of ours.
+func (t *httpTransport) parse(dec *jsontext.Decoder) (*line.Revision, error) {
 	d := &line.Parsed{Body: []byte{'{'}}
 	err := input.EachMember(dec, func(name string) error { return d.ReadMember(dec, name) })
 	if err != nil {
@@ -127,8 +127,8 @@ func (t *Remote) replica(dec *jsontext.Decoder) (*line.Revision, error) {
 }
 
 // content fetches an attachment.
-func (t *Remote) content(ctx context.Context, x *line.Revision, p *line.Part, w io.Writer) error {
-	address := t.link.At(docPath(x.Id), escape(p.Name)) + "?rev=" + url.QueryEscape(x.Rev().String())
+func (t *httpTransport) content(ctx context.Context, x *line.Revision, p *line.Part, w io.Writer) error {
+	address := t.link.At(docPath(x.ID), escape(p.Name)) + "?rev=" + url.QueryEscape(x.Rev().String())
 	resp, err := t.link.Do(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err

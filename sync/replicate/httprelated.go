@@ -15,7 +15,7 @@ import (
 )
 
 // putRelated sends one revision, its attachments as they come from the source.
-func (t *Remote) putRelated(ctx context.Context, x *line.Revision) ([]Denial, error) {
+func (t *httpTransport) putRelated(ctx context.Context, x *line.Revision) ([]Denial, error) {
 	if x.Content == nil {
 		return []Denial{denial(x, line.ErrStub)}, nil
 	}
@@ -28,7 +28,7 @@ func (t *Remote) putRelated(ctx context.Context, x *line.Revision) ([]Denial, er
 		done <- err
 	}()
 	p := &dial.Payload{Media: `multipart/related; boundary="` + mw.Boundary() + `"`, Read: r}
-	resp, err := t.link.Do(ctx, http.MethodPut, t.link.At(docPath(x.Id))+"?new_edits=false", p)
+	resp, err := t.link.Do(ctx, http.MethodPut, t.link.At(docPath(x.ID))+"?new_edits=false", p)
 	_ = r.Close() // never fails; it ends the writer
 	if failed := <-done; failed != nil && !errors.Is(failed, io.ErrClosedPipe) {
 		err = failed // the source's own, which is why the request broke off
@@ -38,7 +38,7 @@ func (t *Remote) putRelated(ctx context.Context, x *line.Revision) ([]Denial, er
 	case err == nil:
 		return nil, dial.Drain(resp)
 	case errors.As(err, &no) && !dial.Transient(err) && no.Status != http.StatusUnauthorized && no.Status != http.StatusNotFound:
-		return []Denial{{ID: x.Id, Rev: x.Rev().String(), Error: "forbidden", Reason: no.Error()}}, nil
+		return []Denial{{ID: x.ID, Rev: x.Rev().String(), Error: "forbidden", Reason: no.Error()}}, nil
 	}
 	return nil, err
 }

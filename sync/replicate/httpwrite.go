@@ -15,18 +15,18 @@ import (
 )
 
 // Write sends revisions many at a time, and those with large attachments one by one.
-func (t *Remote) Write(ctx context.Context, replicas []*line.Revision) (denied []Denial, err error) {
+func (t *Remote) Write(ctx context.Context, revisions []*line.Revision) (denied []Denial, err error) {
 	if err := t.open(ctx); err != nil {
 		return nil, err
 	}
-	t.uncommit = true
+	t.dirty = true
 	var many []*line.Revision
-	for _, x := range replicas {
+	for _, x := range revisions {
 		if !isLarge(x) {
 			many = append(many, x)
 			continue
 		}
-		d, err := t.putRelated(ctx, x)
+		d, err := t.http.putRelated(ctx, x)
 		if err != nil {
 			return nil, err
 		}
@@ -50,24 +50,20 @@ func isLarge(x *line.Revision) bool {
 }
 
 // writeMany sends revisions in one request. A server that finds it too large, or one of them malformed, is sent halves.
-func (t *Remote) writeMany(ctx context.Context, replicas []*line.Revision) (denied []Denial, err error) {
-	if len(replicas) == 0 {
+func (t *Remote) writeMany(ctx context.Context, revisions []*line.Revision) (denied []Denial, err error) {
+	if len(revisions) == 0 {
 		return nil, nil
 	}
-	if t.fast {
-		denied, err = t.fastWrite(ctx, replicas)
-	} else {
-		denied, err = t.bulkDocs(ctx, replicas)
-	}
+	denied, err = t.transport().write(ctx, revisions)
 	no := batchRefusal(err)
 	switch {
 	case no == nil:
-		return t.resendWhole(ctx, replicas, denied, err)
-	case len(replicas) == 1:
-		return []Denial{denial(replicas[0], no)}, nil
+		return t.resendWhole(ctx, revisions, denied, err)
+	case len(revisions) == 1:
+		return []Denial{denial(revisions[0], no)}, nil
 	}
-	half := len(replicas) / 2
-	for _, some := range [][]*line.Revision{replicas[:half], replicas[half:]} {
+	half := len(revisions) / 2
+	for _, some := range [][]*line.Revision{revisions[:half], revisions[half:]} {
 		d, err := t.writeMany(ctx, some)
 		if err != nil {
 			return nil, err
@@ -93,15 +89,15 @@ func batchRefusal(err error) error {
 }
 
 // resendWhole sends with all their bytes those revisions whose attachments the server was believed to have.
-func (t *Remote) resendWhole(ctx context.Context, replicas []*line.Revision, denied []Denial, err error) ([]Denial, error) {
+func (t *Remote) resendWhole(ctx context.Context, revisions []*line.Revision, denied []Denial, err error) ([]Denial, error) {
 	for i := 0; i < len(denied) && err == nil; i++ {
 		d := denied[i]
-		at := slices.IndexFunc(replicas, func(x *line.Revision) bool { return x.Id == d.ID && (d.Rev == "" || x.Rev().String() == d.Rev) })
-		if at < 0 || len(replicas[at].Parts) == 0 || !lacksBytes(d) {
+		at := slices.IndexFunc(revisions, func(x *line.Revision) bool { return x.ID == d.ID && (d.Rev == "" || x.Rev().String() == d.Rev) })
+		if at < 0 || len(revisions[at].Parts) == 0 || !lacksBytes(d) {
 			continue
 		}
 		var still []Denial
-		if still, err = t.putRelated(ctx, replicas[at]); err == nil && len(still) == 0 {
+		if still, err = t.http.putRelated(ctx, revisions[at]); err == nil && len(still) == 0 {
 			denied = slices.Delete(denied, i, i+1)
 			i--
 		}
@@ -114,10 +110,10 @@ func lacksBytes(d Denial) bool {
 	return d.Error == "missing_stub" || d.Reason == Reason(line.ErrStub)
 }
 
-// bulkDocs sends revisions as the protocol has them.
-func (t *Remote) bulkDocs(ctx context.Context, replicas []*line.Revision) ([]Denial, error) {
+// write sends revisions by _bulk_docs.
+func (t *httpTransport) write(ctx context.Context, revisions []*line.Revision) ([]Denial, error) {
 	body := []byte(`{"new_edits":false,"docs":[`)
-	for i, x := range replicas {
+	for i, x := range revisions {
 		if i > 0 {
 			body = append(body, ',')
 		}
@@ -130,7 +126,7 @@ func (t *Remote) bulkDocs(ctx context.Context, replicas []*line.Revision) ([]Den
 }
 
 // denials sends revisions and reads which of them are refused.
-func (t *Remote) denials(ctx context.Context, address string, p *dial.Payload) (denied []Denial, err error) {
+func (t *httpTransport) denials(ctx context.Context, address string, p *dial.Payload) (denied []Denial, err error) {
 	err = t.link.Stream(ctx, http.MethodPost, address, p, func(dec *jsontext.Decoder) error {
 		return input.EachItem(dec, func() error {
 			var d Denial

@@ -75,17 +75,17 @@ const coalesceFor = 100 * time.Millisecond
 // Feed reads the log page by page; live, it waits at the log's end. From the beginning it brings the revisions along: they are
 // likely to be lacked.
 func (h *Local) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
-	since, err := h.Since(w.Since)
+	since, err := SinceOf(h.store, w.Since)
 	if err != nil {
 		return err
 	}
-	passes, err := mango.Parse(w.selector)
+	passes, err := mango.Parse(w.Selector)
 	if err != nil {
 		return err
 	}
 	carries := w.Carry || since == 0
-	f := kv.Feed{Since: since, Limit: kv.DocPage, IDs: w.ids, Bodies: carries || passes != nil}
-	b, size := &Batch{carried: carries}, 0
+	f := kv.Feed{Since: since, Limit: kv.DocPage, IDs: w.IDs, Bodies: carries || passes != nil}
+	b, size := &Batch{Carried: carries}, 0
 	for ctx.Err() == nil {
 		page, more, err := h.db.Changes(f)
 		if err != nil {
@@ -98,7 +98,7 @@ func (h *Local) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
 		size += n
 		if len(page) > 0 {
 			f.Since = page[len(page)-1].Seq
-			b.Upto = h.Sequence(f.Since)
+			b.Upto = h.sequence(f.Since)
 		}
 		if more && !b.full(size) {
 			continue
@@ -107,11 +107,11 @@ func (h *Local) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
 			if err := fn(b); err != nil {
 				return err
 			}
-			b, size = &Batch{carried: carries}, 0
+			b, size = &Batch{Carried: carries}, 0
 		}
 		switch {
 		case more:
-		case !w.live:
+		case !w.Live:
 			return nil
 		default:
 			if err := h.await(ctx, f.Since); err != nil {
@@ -124,10 +124,10 @@ func (h *Local) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
 
 // full tells that a batch is to go on, whatever follows: revisions take room, offers little.
 func (b *Batch) full(size int) bool {
-	if !b.carried {
-		return len(b.offers) >= loadRows
+	if !b.Carried {
+		return len(b.Offers) >= loadRows
 	}
-	return len(b.offers) >= carriedRows || size >= carriedBytes
+	return len(b.Offers) >= carriedRows || size >= carriedBytes
 }
 
 // await waits until something follows a place, and a moment has passed since it was asked to.
@@ -139,11 +139,9 @@ func (h *Local) await(ctx context.Context, since uint64) error {
 	return dial.Rest(ctx, time.Until(asked.Add(coalesceFor)))
 }
 
-func (h *Local) Sequence(n uint64) line.Sequence {
+func (h *Local) sequence(n uint64) line.Sequence {
 	return line.Sequence(`"` + h.store.SeqText(n) + `"`)
 }
-
-func (h *Local) Since(s line.Sequence) (uint64, error) { return SinceOf(h.store, s) }
 
 // SinceOf is where a store's log goes on after a place.
 func SinceOf(store *kv.Store, s line.Sequence) (uint64, error) {
@@ -169,15 +167,15 @@ func (h *Local) offer(b *Batch, page []kv.DocChange, passes mango.Selector) (siz
 		for _, leaf := range c.Leaves {
 			o.Revisions = append(o.Revisions, leaf.Revision)
 		}
-		b.offers = append(b.offers, o)
-		if !b.carried {
+		b.Offers = append(b.Offers, o)
+		if !b.Carried {
 			continue
 		}
-		seq := h.Sequence(c.Seq)
+		seq := h.sequence(c.Seq)
 		err := h.carry(c, o.Revisions, func(x *line.Revision) error {
 			x.Seq = seq
 			size += x.Size()
-			b.Replicas = append(b.Replicas, x)
+			b.Revisions = append(b.Revisions, x)
 			return nil
 		})
 		if err != nil {
@@ -190,7 +188,7 @@ func (h *Local) offer(b *Batch, page []kv.DocChange, passes mango.Selector) (siz
 // carry calls fn with the leaves of a change; of most documents that is the winner, which the change itself has.
 func (h *Local) carry(c *kv.DocChange, leaves []record.Revision, fn func(*line.Revision) error) error {
 	if len(leaves) == 1 && c.Tree.Len() > 0 && c.Winner.Body != nil {
-		return fn(h.replica(&kv.Doc{ID: c.ID, Tree: c.Tree}, &c.Winner))
+		return fn(h.revision(&kv.Doc{ID: c.ID, Tree: c.Tree}, &c.Winner))
 	}
 	return h.each(c.ID, kv.Ask{Revisions: leaves, Latest: true}, fn)
 }
@@ -223,7 +221,7 @@ func (h *Local) each(id string, ask kv.Ask, fn func(*line.Revision) error) error
 	}
 	for i := range doc.Revisions {
 		if r := &doc.Revisions[i]; r.Body != nil {
-			if err := fn(h.replica(&doc, r)); err != nil {
+			if err := fn(h.revision(&doc, r)); err != nil {
 				return err
 			}
 		}
@@ -231,9 +229,9 @@ func (h *Local) each(id string, ask kv.Ask, fn func(*line.Revision) error) error
 	return nil
 }
 
-// replica is a revision on its way out.
-func (h *Local) replica(doc *kv.Doc, r *kv.DocRevision) *line.Revision {
-	x := &line.Revision{Id: doc.ID, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body, Author: authorOf(doc.Tree.Find(r.Revision), h.store.Node())}
+// revision is a revision on its way out.
+func (h *Local) revision(doc *kv.Doc, r *kv.DocRevision) *line.Revision {
+	x := &line.Revision{ID: doc.ID, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body, Author: authorOf(doc.Tree.Find(r.Revision), h.store.Node())}
 	if len(x.Path) == 0 {
 		x.Path = []record.Revision{r.Revision} // it has been forgotten since
 	}

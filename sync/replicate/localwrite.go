@@ -21,11 +21,11 @@ func (h *Local) Missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, 
 }
 
 // Write stores revisions, up to a hundred an operation.
-func (h *Local) Write(ctx context.Context, replicas []*line.Revision) (denied []Denial, err error) {
+func (h *Local) Write(ctx context.Context, revisions []*line.Revision) (denied []Denial, err error) {
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	places := make(chan struct{}, writers)
-	for rows := range slices.Chunk(replicas, kv.MaxRows) {
+	for rows := range slices.Chunk(revisions, kv.MaxRows) {
 		places <- struct{}{}
 		running.Go(func() {
 			defer func() { <-places }()
@@ -44,7 +44,7 @@ func (h *Local) writeOperation(ctx context.Context, rows []*line.Revision) (deni
 	writes := make([]kv.DocWrite, 0, len(rows))
 	at := make([]*line.Revision, 0, len(rows))
 	for _, x := range rows {
-		w := kv.DocWrite{ID: x.Id, Path: x.Path, Deleted: x.Deleted, Body: x.Body, Canonical: x.Canonical, Author: x.Author.Decode()}
+		w := kv.DocWrite{ID: x.ID, Path: x.Path, Deleted: x.Deleted, Body: x.Body, Canonical: x.Canonical, Author: x.Author.Decode()}
 		err := h.findAttachments(ctx, x, &w)
 		if isPermanent(err) {
 			denied = append(denied, denial(x, err))
@@ -79,13 +79,13 @@ func isPermanent(err error) bool {
 		func(known error) bool { return errors.Is(err, known) })
 }
 
-// findAttachments finds the bytes of a replica's attachments: in the database, where an earlier revision has brought them, else at the
+// findAttachments finds the bytes of a revision's attachments: in the database, where an earlier revision has brought them, else at the
 // source.
 func (h *Local) findAttachments(ctx context.Context, x *line.Revision, w *kv.DocWrite) error {
 	if len(x.Parts) == 0 {
 		return nil
 	}
-	known, err := Relatives(h.db, x.Id, []kv.Ask{{Revisions: x.Path}, {Leaves: true}})
+	known, err := Relatives(h.db, x.ID, []kv.Ask{{Revisions: x.Path}, {Leaves: true}})
 	if err != nil && !errors.Is(err, line.ErrStub) {
 		return err
 	}

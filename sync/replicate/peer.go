@@ -24,7 +24,7 @@ type Peer interface {
 	// Missing returns the offered revisions that the peer lacks.
 	Missing(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
 	// Write stores revisions. It returns those that the peer refuses for good; they keep none of the others out.
-	Write(ctx context.Context, replicas []*line.Revision) ([]Denial, error)
+	Write(ctx context.Context, revisions []*line.Revision) ([]Denial, error)
 }
 
 // Identity says which database a peer is.
@@ -37,23 +37,22 @@ type Identity struct {
 // Wish says what of a feed is wanted.
 type Wish struct {
 	Since    line.Sequence
-	live     bool
-	waits    bool            // this request for changes waits until there are some
-	ids      []string        // nil: all documents
-	selector json.RawMessage // nil: all documents
+	Live     bool
+	IDs      []string        // nil: all documents
+	Selector json.RawMessage // nil: all documents
 	Carry    bool            // the feed brings the revisions along, also where it does not begin at the beginning
-	records  bool            // the target keeps records
-	lacked   func(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
+	Records  bool            // the target keeps records
+	Lacked   func(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
 }
 
 // Batch is some changes that follow one another.
 type Batch struct {
-	offers   []kv.Revs
-	carried  bool // the feed brings the revisions along
-	Replicas []*line.Revision
-	denied   []Denial // of what cannot be offered
-	Left     []string // the documents that have left the source, and live on elsewhere
-	Upto     line.Sequence
+	Offers    []kv.Revs
+	Carried   bool // the feed brings the revisions along
+	Revisions []*line.Revision
+	Denied    []Denial // of what cannot be offered
+	Left      []string // the documents that have left the source, and live on elsewhere
+	Upto      line.Sequence
 }
 
 // Denial is a revision that the target does not take.
@@ -67,7 +66,7 @@ type Denial struct {
 
 // denial is the denial of a revision.
 func denial(r *line.Revision, err error) Denial {
-	return Denial{ID: r.Id, Rev: r.Rev().String(), Error: "forbidden", Reason: Reason(err)}
+	return Denial{ID: r.ID, Rev: r.Rev().String(), Error: "forbidden", Reason: Reason(err)}
 }
 
 // reasons say why a revision is refused. The first error that matches counts.

@@ -9,22 +9,43 @@ import (
 	"strings"
 	"sync"
 
+	"doorward/kv"
 	"doorward/sync/dial"
 	"doorward/sync/line"
 )
 
 // Remote is a database at a server that speaks the protocol, as an end of replications.
 type Remote struct {
-	link     *dial.Link
-	create   bool
-	plain    bool
-	opening  sync.Mutex // guards what follows
-	opened   bool
-	says     Identity          // what the server says of itself
-	fast     bool              // the server takes and gives documents as our own nodes do
-	noBulk   bool              // it does not know _bulk_get
-	uncommit bool              // something was written since it was told to commit
-	revs     map[string]string // of checkpoints
+	link    *dial.Link
+	http    *httpTransport
+	create  bool
+	plain   bool
+	opening sync.Mutex // guards what follows
+	opened  bool
+	says    Identity          // what the server says of itself
+	fast    bool              // the server is one of our own nodes
+	dirty   bool              // something was written since it was told to commit
+	revs    map[string]string // of checkpoints
+}
+
+// transport carries changes from a server, and revisions to it.
+type transport interface {
+	feed(ctx context.Context, w Wish, fn func(*Batch) error) error
+	write(ctx context.Context, revisions []*line.Revision) ([]Denial, error)
+}
+
+// httpTransport speaks CouchDB's replication protocol.
+type httpTransport struct {
+	link   *dial.Link
+	noBulk bool // the server does not know _bulk_get
+}
+
+// transport is the fastest that both sides know.
+func (t *Remote) transport() transport {
+	if t.fast {
+		return lineTransport{t.http}
+	}
+	return t.http
 }
 
 // RemoteConfig says where a database is. Only URL is needed.
@@ -42,7 +63,7 @@ func NewRemote(c RemoteConfig) (*Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Remote{link: l, create: c.Create, plain: c.Plain, revs: map[string]string{}}
+	t := &Remote{link: l, http: &httpTransport{link: l}, create: c.Create, plain: c.Plain, revs: map[string]string{}}
 	if c.Met != nil {
 		t.opened, t.fast, t.says.Head = true, true, *c.Met
 		if c.Met.Node != "" {
@@ -66,6 +87,30 @@ func docPath(id string) string {
 func (t *Remote) Identify(ctx context.Context) (Identity, error) {
 	err := t.open(ctx)
 	return t.says, err
+}
+
+// Feed reads the server's changes: as lines from one of our own nodes, unless only some documents are wanted.
+func (t *Remote) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
+	if err := t.open(ctx); err != nil {
+		return err
+	}
+	if w.IDs != nil || w.Selector != nil {
+		return t.http.feed(ctx, w, fn)
+	}
+	return t.transport().feed(ctx, w, fn)
+}
+
+// Read asks for revisions.
+func (t *Remote) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*line.Revision) error) error {
+	return t.http.read(ctx, missing, fn)
+}
+
+// Missing asks which of the offered revisions the server lacks.
+func (t *Remote) Missing(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
+	if err := t.open(ctx); err != nil || len(offers) == 0 {
+		return nil, err
+	}
+	return t.http.missing(ctx, offers)
 }
 
 // open asks once whether the database is there, what its server is called, and whether it is one of ours.
@@ -184,12 +229,12 @@ func (t *Remote) put(ctx context.Context, id string, c Checkpoint) error {
 
 // commit asks the server to have on disk what it has taken. Ours has it before it answers.
 func (t *Remote) commit(ctx context.Context) error {
-	if !t.uncommit || t.fast {
+	if !t.dirty || t.fast {
 		return nil
 	}
 	err := t.link.Ask(ctx, http.MethodPost, t.link.At("_ensure_full_commit"), struct{}{}, nil)
 	if err == nil || dial.Is(err, http.StatusNotFound) || dial.Is(err, http.StatusMethodNotAllowed) {
-		t.uncommit = false
+		t.dirty = false
 		return nil
 	}
 	return err

@@ -103,13 +103,13 @@ func (j *Job) defaults() {
 
 // load is some revisions to write, and the place that is reached once they are.
 type load struct {
-	replicas []*line.Revision
-	bytes    int
-	upto     line.Sequence // nil: more of the same batch follows
-	stored   chan struct{} // closed when this load and those before it are; nil = nobody waits
+	revisions []*line.Revision
+	bytes     int
+	upto      line.Sequence // nil: more of the same batch follows
+	stored    chan struct{} // closed when this load and those before it are; nil = nobody waits
 }
 
-func (l *load) full() bool { return len(l.replicas) >= loadRows || l.bytes >= loadBytes }
+func (l *load) full() bool { return len(l.revisions) >= loadRows || l.bytes >= loadBytes }
 
 // pass copies until the source has no more, or until something breaks. Three stages run side by side, each a step ahead of the
 // next: the feed; what of it the target lacks; writing. All have ended when pass returns. Where a stage breaks off, what it has
@@ -126,7 +126,7 @@ func (r *replication) pass(ctx context.Context) error {
 	var broke, unread, unwritten error
 	stages.Go(func() {
 		defer close(batches)
-		w := Wish{Since: since, live: r.Live, ids: r.IDs, selector: r.Selector, records: holdsRecords(reading, r.Target), lacked: r.Target.Missing}
+		w := Wish{Since: since, Live: r.Live, IDs: r.IDs, Selector: r.Selector, Records: holdsRecords(reading, r.Target), Lacked: r.Target.Missing}
 		broke = r.Source.Feed(reading, w, func(b *Batch) error { return send(reading, batches, b) })
 	})
 	stages.Go(func() {
@@ -219,7 +219,7 @@ func (r *replication) readMissing(f *loader, b *Batch) error {
 		}
 	}
 	var missing []kv.MissingRevs
-	if offers := r.On.Skip.Unknown(b.offers); len(offers) > 0 {
+	if offers := r.On.Skip.Unknown(b.Offers); len(offers) > 0 {
 		var err error
 		if missing, err = r.Target.Missing(f.ctx, offers); err != nil {
 			return err
@@ -232,8 +232,8 @@ func (r *replication) readMissing(f *loader, b *Batch) error {
 		f.held[m.ID] = m
 	}
 	var err error
-	if b.carried {
-		err = f.addMissing(b.Replicas)
+	if b.Carried {
+		err = f.addMissing(b.Revisions)
 	} else if len(missing) > 0 {
 		err = r.Source.Read(f.ctx, missing, f.add)
 	}
@@ -282,10 +282,10 @@ func (r *replication) store(ctx context.Context, loads <-chan *load) error {
 
 // write writes a load.
 func (r *replication) write(ctx context.Context, l *load) error {
-	if len(l.replicas) == 0 {
+	if len(l.revisions) == 0 {
 		return nil
 	}
-	denied, err := r.Target.Write(ctx, l.replicas)
+	denied, err := r.Target.Write(ctx, l.revisions)
 	if err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ type loader struct {
 
 // add adds a revision that was read; a load that is full goes to be written.
 func (f *loader) add(x *line.Revision) error {
-	x.Held = f.held[x.Id].PossibleAncestors
-	f.load.replicas = append(f.load.replicas, x)
+	x.Held = f.held[x.ID].PossibleAncestors
+	f.load.revisions = append(f.load.revisions, x)
 	f.load.bytes += x.Size()
 	if !f.load.full() {
 		return nil
@@ -58,7 +58,7 @@ func (f *loader) flushAndWait() error {
 // addMissing takes those of the carried revisions that the target lacks.
 func (f *loader) addMissing(carried []*line.Revision) error {
 	for _, x := range carried {
-		if !slices.Contains(f.held[x.Id].Missing, x.Rev()) {
+		if !slices.Contains(f.held[x.ID].Missing, x.Rev()) {
 			continue
 		}
 		if err := f.add(x); err != nil {
@@ -72,21 +72,21 @@ func (f *loader) addMissing(carried []*line.Revision) error {
 func (r *replication) countChecked(b *Batch, missing []kv.MissingRevs) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, o := range b.offers {
+	for _, o := range b.Offers {
 		r.run.Checked += len(o.Revisions)
 	}
 	for _, m := range missing {
 		r.run.Found += len(m.Missing)
 	}
-	r.countDenied(b.denied)
+	r.countDenied(b.Denied)
 }
 
 // countWritten counts what was written.
 func (r *replication) countWritten(l *load, denied []Denial) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.run.Read += len(l.replicas)
-	r.run.Written += len(l.replicas) - len(denied)
+	r.run.Read += len(l.revisions)
+	r.run.Written += len(l.revisions) - len(denied)
 	r.countDenied(denied)
 }
 
@@ -158,10 +158,10 @@ func (b *Batch) offer(id string, revs []string) {
 		if rev, ok := record.ParseFreeRevision(text); ok && text != "" {
 			o.Revisions = append(o.Revisions, rev)
 		} else {
-			b.denied = append(b.denied, Denial{ID: id, Rev: text, Error: "forbidden", Reason: "not a revision"})
+			b.Denied = append(b.Denied, Denial{ID: id, Rev: text, Error: "forbidden", Reason: "not a revision"})
 		}
 	}
 	if len(o.Revisions) > 0 {
-		b.offers = append(b.offers, o)
+		b.Offers = append(b.Offers, o)
 	}
 }

@@ -41,16 +41,19 @@ type dropper struct {
 	drops map[int64]time.Time // as Upstream has it
 }
 
-// decideDrops finds out what of all that the centre wants dropped may go now: that is exchanged no longer. All else goes on.
-func (x *visit) decideDrops() error {
+func newDropper(x *visit) *dropper {
+	return &dropper{x, x.config.Store.Now(), map[int64]time.Time{}}
+}
+
+// decide finds which of the databases that the centre wants dropped may go now. These are exchanged no longer; all others go on.
+func (x *dropper) decide() error {
 	maps.DeleteFunc(x.stays, func(name, _ string) bool { return !x.greeting.IsDropped(name) })
 	x.droppable = nil
-	w := dropper{x, x.config.Store.Now(), map[int64]time.Time{}}
 	for event, all := range x.greeting.DropsByEvent() {
 		held, err := x.holds(all)
 		stays := held && (all[0].Left || !all[0].Due.IsZero())
 		if err == nil && stays {
-			stays, err = w.mustStay(event, all[0])
+			stays, err = x.mustStay(event, all[0])
 		}
 		if err != nil {
 			return err
@@ -63,15 +66,15 @@ func (x *visit) decideDrops() error {
 	}
 	slices.Sort(x.droppable)
 	x.greeting.Databases = slices.DeleteFunc(x.greeting.Databases, func(e handshake.Database) bool { return slices.Contains(x.droppable, e.Name) })
-	if maps.Equal(w.drops, x.upstream.Drops) {
+	if maps.Equal(x.drops, x.upstream.Drops) {
 		return nil
 	}
-	x.upstream.Drops = w.drops
+	x.upstream.Drops = x.drops
 	return x.config.Store.NoteUpstream(x.upstream)
 }
 
 // holds tells whether anything of some databases is here that would go with them.
-func (x *visit) holds(all []handshake.Drop) (bool, error) {
+func (x *dropper) holds(all []handshake.Drop) (bool, error) {
 	for _, d := range all {
 		if upto, err := x.config.Store.Held(kv.Operator(), d.Name, x.greeting.Kept(d.Name)...); err != nil || upto > 0 {
 			return upto > 0, err
@@ -81,36 +84,36 @@ func (x *visit) holds(all []handshake.Drop) (bool, error) {
 }
 
 // mustStay tells whether an event that is held stays for now.
-func (w *dropper) mustStay(event int64, d handshake.Drop) (bool, error) {
-	t, err := w.config.Store.EventTimes(kv.Operator(), event)
+func (x *dropper) mustStay(event int64, d handshake.Drop) (bool, error) {
+	t, err := x.config.Store.EventTimes(kv.Operator(), event)
 	if err != nil {
 		return false, err
 	}
 	if d.Left { // no clock decides that
-		return busy(t, w.now) && w.logStay(d.Name, staysScanned), nil
+		return busy(t, x.now) && x.logStay(d.Name, staysScanned), nil
 	}
-	if at, told := w.upstream.Drops[event]; told {
-		w.drops[event] = at
+	if at, told := x.upstream.Drops[event]; told {
+		x.drops[event] = at
 	}
-	if why := w.why(t); why != "" {
-		return w.logStay(d.Name, why), nil
+	if why := x.why(t); why != "" {
+		return x.logStay(d.Name, why), nil
 	}
-	at, due := w.announce(d, event), !w.greeting.Now.Before(d.Due)
-	if due && w.now.Before(t.End.Add(d.Delay())) {
-		return w.logStay(d.Name, staysEarly), nil
+	at, due := x.announce(d, event), !x.greeting.Now.Before(d.Due)
+	if due && x.now.Before(t.End.Add(d.Delay())) {
+		return x.logStay(d.Name, staysEarly), nil
 	}
-	return !due || w.now.Before(at), nil
+	return !due || x.now.Before(at), nil
 }
 
 // why is why nothing of an event may go now; "" where it may.
-func (w *dropper) why(t kv.EventTimes) string {
-	c := w.config.Store.Clock()
+func (x *dropper) why(t kv.EventTimes) string {
+	c := x.config.Store.Clock()
 	switch {
 	case c.Doubt != "":
 		return staysDoubted
 	case c.Offset.Abs() > warnOffset:
 		return staysApart
-	case busy(t, w.now):
+	case busy(t, x.now):
 		return staysScanned
 	}
 	return ""
@@ -120,18 +123,18 @@ func (w *dropper) why(t kv.EventTimes) string {
 func busy(t kv.EventTimes, now time.Time) bool { return now.Sub(t.Scanned).Abs() < quietFor }
 
 // announce answers from when on an event that is over may be dropped here. It is said in the log, once.
-func (w *dropper) announce(d handshake.Drop, event int64) time.Time {
-	at, told := w.upstream.Drops[event]
+func (x *dropper) announce(d handshake.Drop, event int64) time.Time {
+	at, told := x.upstream.Drops[event]
 	if !told {
-		at = w.now.Add(min(kv.DropNotice, d.Delay())).UTC().Truncate(time.Second)
-		w.config.Logger.Warn("an event that is over will be dropped here; the centre keeps it", "event", event, "at", at)
+		at = x.now.Add(min(kv.DropNotice, d.Delay())).UTC().Truncate(time.Second)
+		x.config.Logger.Warn("an event that is over will be dropped here; the centre keeps it", "event", event, "at", at)
 	}
-	w.drops[event] = at
+	x.drops[event] = at
 	return at
 }
 
 // drop takes what may go out of the file.
-func (x *visit) drop(ctx context.Context) error {
+func (x *dropper) drop(ctx context.Context) error {
 	var dropped []string
 	for _, name := range slices.Backward(x.droppable) { // the event itself last: without it nobody knows when it ended
 		held, err := x.dropOne(ctx, name, x.greeting.Kept(name))
@@ -150,7 +153,7 @@ func (x *visit) drop(ctx context.Context) error {
 
 // dropOne takes a database out of the file, unless the centre lacks something of it, and has it pulled from its beginning if it ever
 // comes back; held tells whether there was anything. What was refused here goes even where there was not: the private halves go before.
-func (x *visit) dropOne(ctx context.Context, name string, kept []string) (held bool, err error) {
+func (x *dropper) dropOne(ctx context.Context, name string, kept []string) (held bool, err error) {
 	store := x.config.Store
 	upto, err := store.Held(kv.Operator(), name, kept...)
 	if errors.Is(err, kv.ErrNotFound) {
@@ -174,7 +177,7 @@ func (x *visit) dropOne(ctx context.Context, name string, kept []string) (held b
 }
 
 // logStay tells whether there is a cause for a database to stay, and the log what it is, once for each change.
-func (x *visit) logStay(name, cause string) bool {
+func (x *Venue) logStay(name, cause string) bool {
 	if cause != "" && cause != x.stays[name] {
 		x.config.Logger.Warn("an event that the centre wants dropped stays here", "database", name, "cause", cause)
 	}

@@ -13,7 +13,7 @@ func RunOver(ctx context.Context, c Config, client *http.Client) error {
 	if err != nil {
 		return err
 	}
-	v.client = func(dial.Reach) *http.Client { return client }
+	v.newClient = func(dial.Reach) *http.Client { return client }
 	v.Run(ctx)
 	return nil
 }

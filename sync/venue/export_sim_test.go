@@ -29,14 +29,14 @@ func VisitOnce(ctx context.Context, c Config, client *http.Client, greeted func(
 		return nil, err
 	}
 	greeted()
-	if err := x.drop(ctx); err != nil {
+	if err := newDropper(x).drop(ctx); err != nil {
 		return nil, err
 	}
 	if err := x.resync(ctx); err != nil {
 		return nil, err
 	}
 	for _, e := range x.greeting.Databases {
-		d, err := x.copyBothWays(ctx, e)
+		d, err := copyBothWays(ctx, newCopies(x), e)
 		if denied = append(denied, d...); err != nil {
 			return denied, err
 		}
@@ -44,12 +44,12 @@ func VisitOnce(ctx context.Context, c Config, client *http.Client, greeted func(
 	return denied, x.release(ctx)
 }
 
-func (x *visit) copyBothWays(ctx context.Context, e handshake.Database) (denied []replicate.Denial, err error) {
+func copyBothWays(ctx context.Context, x *copies, e handshake.Database) (denied []replicate.Denial, err error) {
 	for _, push := range []bool{true, true, false} { // what is taken back once it was refused is a change, which the centre has to know of
 		if push && !e.Push || !push && !e.Pull {
 			continue
 		}
-		j, err := x.job(copyJob{e.Name, push}, make(chan struct{}, 1))
+		j, err := x.job(copyJob{e.Name, push})
 		if err != nil {
 			return denied, err
 		}

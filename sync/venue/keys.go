@@ -12,7 +12,7 @@ import (
 
 // listen asks the centre to say when it has other keys than those of a mark, for as long as the link holds. A centre that gives no
 // marks, or knows no such question, tells of its keys at the next handshake.
-func (x *visit) listen(ctx context.Context, mark string, rekeyed chan<- struct{}) {
+func (x *copies) listen(ctx context.Context, mark string) {
 	var err error
 	for mark != "" && err == nil {
 		var told handshake.KeyMark
@@ -26,10 +26,7 @@ func (x *visit) listen(ctx context.Context, mark string, rekeyed chan<- struct{}
 			continue
 		case told.Keys != mark:
 			mark = told.Keys
-			select {
-			case rekeyed <- struct{}{}:
-			default: // it is known
-			}
+			signal(x.rekeyed)
 		}
 		err = dial.Rest(ctx, helloSoon/10) // whatever the centre answers, it is not asked without end
 	}

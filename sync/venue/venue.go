@@ -3,18 +3,13 @@ package venue
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"doorward/kv"
 	"doorward/sync/dial"
-	"doorward/sync/handshake"
-	"doorward/sync/line"
 	"doorward/sync/replicate"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,12 +27,12 @@ type Config struct {
 // Venue keeps a store in step with the centre that it has joined. The store dials: it shakes hands, pushes what it has made, pulls
 // what the centre has, and goes on as long as the link holds; then it tries again.
 type Venue struct {
-	config  Config
-	told    chan struct{} // somebody wants it to try at once
-	metrics *metrics
-	logged  string // what the log was last told of the link; "" = it holds
-	client  func(dial.Reach) *http.Client
-	stays   map[string]string // by database of an event that is over, why it stays here, as the log was last told; "" = it does not
+	config    Config
+	told      chan struct{} // somebody wants it to try at once
+	metrics   *metrics
+	logged    string // what the log was last told of the link; "" = it holds
+	newClient func(dial.Reach) *http.Client
+	stays     map[string]string // by database of an event that is over, why it stays here, as the log was last told; "" = it does not
 }
 
 // Between two tries of a centre that is not reached. With an event in progress a laptop waits less than a second, and never as long as the
@@ -54,7 +49,7 @@ func New(c Config) (*Venue, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	v := &Venue{config: c, told: make(chan struct{}, 1), stays: map[string]string{}}
-	v.client = v.dialer
+	v.newClient = v.dialer
 	var err error
 	v.metrics, err = newMetrics(c)
 	return v, err
@@ -174,172 +169,3 @@ var (
 	errExpired = errors.New("this laptop's own key at the centre has expired")
 	errUnasked = errors.New("the centre does not order this folder wiped")
 )
-
-// visit is one contact with the centre, for as long as the link holds.
-type visit struct {
-	*Venue
-	upstream  kv.Upstream
-	site      string
-	reach     dial.Reach
-	client    *http.Client
-	greeting  handshake.Greeting
-	droppable []string                   // databases that may be dropped now
-	given     map[string]*replicate.Echo // by the centre in this visit, by database
-}
-
-func (v *Venue) visit(u kv.Upstream) (*visit, error) {
-	site, _, reach, err := centre(u.URL, u.Insecure)
-	if err != nil {
-		return nil, err
-	}
-	return &visit{Venue: v, upstream: u, site: site, reach: reach, client: v.metrics.count(v.client(reach))}, nil
-}
-
-// visitCentre shakes hands and exchanges all that there is until the link breaks. met tells that there was one to a centre that has more
-// to say than that the laptop is revoked.
-func (v *Venue) visitCentre(ctx context.Context, u kv.Upstream) (met bool, err error) {
-	x, err := v.visit(u)
-	if err != nil {
-		return false, err
-	}
-	defer x.client.CloseIdleConnections()
-	defer v.metrics.endVisit()
-	if err := x.handshake(ctx); err != nil {
-		return false, x.explainExpiry(err)
-	}
-	if x.greeting.Revoked {
-		if err := x.saveRevoked(); err != nil {
-			return false, err
-		}
-		return false, x.deliverFacts(ctx) // again, and less and less often
-	}
-	if err := x.drop(ctx); err != nil {
-		return true, err
-	}
-	if err := x.resync(ctx); err != nil {
-		return true, err
-	}
-	v.metrics.setWaiting(copyJob{}, false)
-	v.logLink(nil)
-	return true, x.exchange(ctx)
-}
-
-// explainExpiry tells where the centre refuses this laptop because its own key there has expired. The centre judges by its own clock, so either clock
-// may say so.
-func (x *visit) explainExpiry(err error) error {
-	var r *dial.Refusal
-	ends := x.upstream.Ends
-	if !errors.As(err, &r) || r.Status != http.StatusUnauthorized || ends.IsZero() {
-		return err
-	}
-	if x.config.Store.Now().Before(ends) && r.At.Before(ends) {
-		return err
-	}
-	return fmt.Errorf("%w on %s", errExpired, ends.UTC().Format(time.DateOnly))
-}
-
-// trusted tells a centre that may order the folder wiped: nobody on the way can have given the order in its place.
-func (x *visit) trusted() bool {
-	return x.reach == dial.Loopback || strings.HasPrefix(x.site, "https://")
-}
-
-// linkConfig says how something below the centre's /sync is reached.
-func (x *visit) linkConfig(name string) dial.Config {
-	return dial.Config{URL: x.site + "/sync/" + name, Client: x.client, Key: x.upstream.Key, Secret: x.upstream.Secret, Node: x.upstream.Node}
-}
-
-// question is a small request to the centre that is about no database.
-type question struct {
-	method, path string
-	query        url.Values
-	body         any // nil: there is none
-}
-
-// ask sends a question and reads the answer.
-func (x *visit) ask(ctx context.Context, q question, out any) error {
-	l, err := dial.New(x.linkConfig(q.path))
-	if err != nil {
-		return err
-	}
-	address := l.At()
-	if q.query != nil {
-		address += "?" + q.query.Encode()
-	}
-	return l.Ask(ctx, q.method, address, q.body, out)
-}
-
-// database is a database at the centre, of which the handshake has told whose it is: it need not be asked.
-func (x *visit) database(name string) (*replicate.Remote, error) {
-	c := replicate.RemoteConfig{Config: x.linkConfig(name)}
-	if x.greeting.Feed == dial.FeedVersion {
-		c.Met = &line.Head{Format: line.Format, Realm: x.config.Store.Realm(), Node: x.greeting.Node, Epoch: x.greeting.Epoch, DB: name}
-	}
-	return replicate.NewRemote(c)
-}
-
-// saveRevoked keeps in mind that the laptop is revoked.
-func (x *visit) saveRevoked() error {
-	if x.upstream.Revoked {
-		return nil
-	}
-	x.upstream.Revoked = true
-	return x.config.Store.NoteUpstream(x.upstream)
-}
-
-// deliverFacts brings the facts of a laptop that is revoked. Where it is to be wiped and all of them are there, the answer is errWipe.
-func (x *visit) deliverFacts(ctx context.Context) error {
-	for _, e := range x.greeting.Databases {
-		if !e.Push {
-			continue
-		}
-		t, err := replicate.NewRemote(replicate.RemoteConfig{Config: x.linkConfig(e.Name), Met: &line.Head{Realm: x.config.Store.Realm(), DB: e.Name}}) // it may not ask
-		if err != nil {
-			return err
-		}
-		out, err := x.copyOnce(ctx, e.Name, t)
-		if err != nil {
-			return err
-		}
-		if out.RefusedFacts > 0 {
-			return errEnded
-		}
-	}
-	if x.greeting.Wipe && x.trusted() && x.config.Wipe != nil {
-		return errWipe
-	}
-	return errEnded
-}
-
-// copyOnce copies a database of this store to the centre.
-func (x *visit) copyOnce(ctx context.Context, name string, to replicate.Peer) (replicate.Outcome, error) {
-	from, err := replicate.OpenLocal(x.config.Store, kv.Operator(), name)
-	if err != nil {
-		return replicate.Outcome{}, err
-	}
-	return replicate.Run(ctx, replicate.Job{Source: from, Target: to, Tries: 1})
-}
-
-// Farewell hands over what has been made until now, of a store that nobody writes to any more, and tells the centre that the folder
-// is wiped next. Only then it may be: any error says that it must stay.
-func (v *Venue) Farewell(ctx context.Context) error {
-	u, _, err := v.config.Store.Upstream()
-	if err != nil {
-		return err
-	}
-	x, err := v.visit(u)
-	if err != nil {
-		return err
-	}
-	defer x.client.CloseIdleConnections()
-	if err := x.handshake(ctx); err != nil {
-		return err
-	}
-	if !x.greeting.Wipe {
-		return errUnasked
-	}
-	if err := x.deliverFacts(ctx); !errors.Is(err, errWipe) {
-		return err
-	}
-	_, err = x.hello(ctx, true)
-	return err
-}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,37 +26,55 @@ type copyJob struct {
 	push bool
 }
 
-// exchange runs the copying of all databases, both ways, until the link breaks or the centre says something else.
-func (x *visit) exchange(ctx context.Context) error {
+// copies are the jobs that copy all databases, both ways, while the link holds.
+type copies struct {
+	*visit
+	copied  chan struct{} // something was copied since the last handshake
+	rekeyed chan struct{} // the centre has other keys
+}
+
+func newCopies(x *visit) *copies {
+	return &copies{x, make(chan struct{}, 1), make(chan struct{}, 1)}
+}
+
+// signal fills a channel of one, if it is empty.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it is known
+	}
+}
+
+// run copies until the link breaks or the centre says something else.
+func (x *copies) run(ctx context.Context) error {
 	running, fail := context.WithCancelCause(ctx)
 	var jobs sync.WaitGroup
 	defer func() {
 		fail(nil)
 		jobs.Wait()
 	}()
-	copied := make(chan struct{}, 1)
 	for _, e := range x.greeting.Databases {
 		for _, push := range []bool{true, false} {
 			if push && !e.Push || !push && !e.Pull {
 				continue
 			}
 			c := copyJob{e.Name, push}
-			job, err := x.job(c, copied)
+			job, err := x.job(c)
 			if err != nil {
 				return err
 			}
 			jobs.Go(func() { x.follow(running, job, c, fail) })
 		}
 	}
-	rekeyed, mark := make(chan struct{}, 1), x.greeting.KeyMark
-	jobs.Go(func() { x.listen(running, mark, rekeyed) })
-	return x.attend(running, copied, rekeyed)
+	mark := x.greeting.KeyMark
+	jobs.Go(func() { x.listen(running, mark) })
+	return x.attend(running)
 }
 
 // job copies one database one way, as long as the link holds: what broke once is begun again by the next visit. A disk that has no
 // room breaks nothing: this job waits, and the others go on. What is pushed is told to copied, and what is pulled as long as the centre
 // has not said that it was all: else it would be known as missing until the next regular handshake.
-func (x *visit) job(c copyJob, copied chan<- struct{}) (replicate.Job, error) {
+func (x *copies) job(c copyJob) (replicate.Job, error) {
 	own, err := replicate.OpenLocal(x.config.Store, kv.Operator(), c.name)
 	if err != nil {
 		return replicate.Job{}, err
@@ -83,10 +100,7 @@ func (x *visit) job(c copyJob, copied chan<- struct{}) (replicate.Job, error) {
 		if !c.push && !x.metrics.lags() {
 			return
 		}
-		select {
-		case copied <- struct{}{}:
-		default: // it is known
-		}
+		signal(x.copied)
 	}
 	return j, nil
 }
@@ -106,7 +120,7 @@ func (x *visit) received(name string) *replicate.Echo {
 }
 
 // follow runs a job. A database that is not there keeps none of the others from going on.
-func (x *visit) follow(ctx context.Context, j replicate.Job, c copyJob, fail context.CancelCauseFunc) {
+func (x *copies) follow(ctx context.Context, j replicate.Job, c copyJob, fail context.CancelCauseFunc) {
 	_, err := replicate.Run(ctx, j)
 	x.metrics.setWaiting(c, false) // nobody knows for what until it is tried again
 	switch {
@@ -121,7 +135,7 @@ func (x *visit) follow(ctx context.Context, j replicate.Job, c copyJob, fail con
 }
 
 // attend shakes hands again from time to time, soon after something was copied, and when the centre has other keys.
-func (x *visit) attend(ctx context.Context, copied, rekeyed <-chan struct{}) error {
+func (x *copies) attend(ctx context.Context) error {
 	regular := time.NewTicker(helloEvery)
 	defer regular.Stop()
 	var soon <-chan time.Time
@@ -130,12 +144,12 @@ func (x *visit) attend(ctx context.Context, copied, rekeyed <-chan struct{}) err
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-copied:
+		case <-x.copied:
 			soon = time.After(helloSoon)
 			continue
 		case <-soon:
 			soon, measures = nil, false
-		case <-rekeyed:
+		case <-x.rekeyed:
 			measures = false
 		case <-x.told:
 		case <-regular.C:
@@ -147,7 +161,7 @@ func (x *visit) attend(ctx context.Context, copied, rekeyed <-chan struct{}) err
 }
 
 // renew shakes hands while databases are copied: errAgain where the centre exchanges others than it did.
-func (x *visit) renew(ctx context.Context, measures bool) error {
+func (x *copies) renew(ctx context.Context, measures bool) error {
 	before, ripe := x.greeting, x.droppable
 	if measures {
 		if err := x.handshake(ctx); err != nil {
@@ -155,7 +169,7 @@ func (x *visit) renew(ctx context.Context, measures bool) error {
 		}
 	} else if _, err := x.hello(ctx, false); err != nil {
 		return err
-	} else if err := x.decideDrops(); err != nil {
+	} else if err := newDropper(x.visit).decide(); err != nil {
 		return err
 	}
 	if x.greeting.Revoked || x.greeting.Clone || x.greeting.Epoch != before.Epoch || !slices.Equal(before.Databases, x.greeting.Databases) ||
@@ -165,7 +179,7 @@ func (x *visit) renew(ctx context.Context, measures bool) error {
 	if err := x.applyGreeting(ctx); err != nil {
 		return err
 	}
-	if err := x.drop(ctx); err != nil {
+	if err := newDropper(x.visit).drop(ctx); err != nil {
 		return err
 	}
 	return x.release(ctx)
@@ -173,7 +187,7 @@ func (x *visit) renew(ctx context.Context, measures bool) error {
 
 // left takes out of the file what has left a database of the centre: it is another's now. What was changed here is handed over
 // first: the centre keeps it for staff.
-func (x *visit) left(ctx context.Context, name string, ids []string) error {
+func (x *copies) left(ctx context.Context, name string, ids []string) error {
 	ids, err := x.leaving(ids)
 	if err != nil {
 		return err
@@ -195,7 +209,7 @@ func (x *visit) left(ctx context.Context, name string, ids []string) error {
 
 // leaving are those of the documents that have left a database of the centre which go now. An event stays while its doors are busy: drop
 // takes it out later, with its tickets.
-func (x *visit) leaving(ids []string) (going []string, err error) {
+func (x *copies) leaving(ids []string) (going []string, err error) {
 	now := x.config.Store.Now()
 	for _, id := range ids {
 		if k, event, ok := record.ParseDocID(id); ok && k == record.Event {
@@ -210,34 +224,4 @@ func (x *visit) leaving(ids []string) (going []string, err error) {
 		going = append(going, id)
 	}
 	return going, nil
-}
-
-// release takes out of the file what only the centre keeps, once it is there. What the centre has refused, and does not keep either,
-// stays.
-func (x *visit) release(ctx context.Context) error {
-	store := x.config.Store
-	for _, e := range x.greeting.Databases {
-		if !e.Push || e.Pull || !strings.HasSuffix(e.Name, "-holders") && !strings.HasSuffix(e.Name, "-names") {
-			continue
-		}
-		upto, err := lag{store, x.upstream}.acknowledged(e.Name)
-		if err != nil {
-			return err
-		}
-		held, err := store.Held(kv.Operator(), e.Name)
-		if err != nil {
-			return err
-		}
-		if held == 0 {
-			continue
-		}
-		why, err := x.missingAtCentre(ctx, e.Name)
-		if err == nil && why == "" {
-			err = store.Release(kv.Operator(), e.Name, upto)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,0 +1,77 @@
+package line
+
+import (
+	"context"
+	"io"
+)
+
+// Writer writes lines, and counts them for the marks.
+type Writer struct {
+	to    io.Writer
+	buf   []byte // the lines since the last mark
+	count int
+}
+
+// NewWriter writes lines to a stream.
+func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
+
+// Head writes the first line.
+func (w *Writer) Head(h Head) error {
+	h.Format = Format
+	w.buf = appendJSON(w.buf, h)
+	return w.flush()
+}
+
+// Add adds a revision; its attachments' bytes are elsewhere.
+func (w *Writer) Add(x *Revision) {
+	w.buf = x.AppendLine(w.buf)
+	w.count++
+}
+
+// AddWhole adds a revision with its attachments' bytes.
+func (w *Writer) AddWhole(ctx context.Context, x *Revision) (err error) {
+	content := func(dst []byte, p *Part) ([]byte, error) { return x.AppendContent(ctx, dst, p) }
+	if w.buf, err = x.appendLineWith(w.buf, content); err != nil {
+		return err
+	}
+	w.count++
+	if len(w.buf) < lineBuffer {
+		return nil
+	}
+	return w.flush()
+}
+
+// Remove says that a document has left the database.
+func (w *Writer) Remove(id string, seq Sequence) {
+	w.buf = appendJSON(w.buf, struct {
+		Seq     Sequence `json:"seq"`
+		Removed string   `json:"removed"`
+	}{seq, id})
+	w.count++
+}
+
+// Mark ends the lines of some changes.
+func (w *Writer) Mark(upto Sequence) error {
+	w.buf = appendJSON(w.buf, Mark{Upto: orBeginning(upto), Count: w.count})
+	return w.flush()
+}
+
+// Foot writes the last line.
+func (w *Writer) Foot(last Sequence) error {
+	w.buf = appendJSON(w.buf, Foot{Last: orBeginning(last), Count: w.count})
+	return w.flush()
+}
+
+func (w *Writer) flush() error {
+	_, err := w.to.Write(w.buf)
+	w.buf = w.buf[:0]
+	return err
+}
+
+// orBeginning is a place, or the beginning if there is none.
+func orBeginning(s Sequence) Sequence {
+	if s == nil {
+		return Sequence("0")
+	}
+	return s
+}

@@ -1,0 +1,152 @@
+package venue
+
+import (
+	"context"
+	"doorward/kv"
+	"doorward/sync/dial"
+	"doorward/sync/handshake"
+	"doorward/sync/line"
+	"doorward/sync/replicate"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// visit is one contact with the centre, for as long as the link holds.
+type visit struct {
+	*Venue
+	contact
+	upstream  kv.Upstream
+	greeting  handshake.Greeting
+	droppable []string                   // databases that may be dropped now
+	given     map[string]*replicate.Echo // by the centre in this visit, by database
+}
+
+func (v *Venue) visit(u kv.Upstream) (*visit, error) {
+	site, _, reach, err := centre(u.URL, u.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	at := contact{site: site, reach: reach, client: v.metrics.count(v.newClient(reach)), node: u.Node, key: u.Key, secret: u.Secret}
+	return &visit{Venue: v, contact: at, upstream: u}, nil
+}
+
+// visitCentre shakes hands and exchanges all that there is until the link breaks. met tells that there was one to a centre that has more
+// to say than that the laptop is revoked.
+func (v *Venue) visitCentre(ctx context.Context, u kv.Upstream) (met bool, err error) {
+	x, err := v.visit(u)
+	if err != nil {
+		return false, err
+	}
+	defer x.client.CloseIdleConnections()
+	defer v.metrics.endVisit()
+	if err := x.handshake(ctx); err != nil {
+		return false, x.explainExpiry(err)
+	}
+	if x.greeting.Revoked {
+		if err := x.saveRevoked(); err != nil {
+			return false, err
+		}
+		return false, x.deliverFacts(ctx) // again, and less and less often
+	}
+	if err := newDropper(x).drop(ctx); err != nil {
+		return true, err
+	}
+	if err := x.resync(ctx); err != nil {
+		return true, err
+	}
+	v.metrics.setWaiting(copyJob{}, false)
+	v.logLink(nil)
+	return true, newCopies(x).run(ctx)
+}
+
+// explainExpiry tells where the centre refuses this laptop because its own key there has expired. The centre judges by its own clock, so either clock
+// may say so.
+func (x *visit) explainExpiry(err error) error {
+	var r *dial.Refusal
+	ends := x.upstream.Ends
+	if !errors.As(err, &r) || r.Status != http.StatusUnauthorized || ends.IsZero() {
+		return err
+	}
+	if x.config.Store.Now().Before(ends) && r.At.Before(ends) {
+		return err
+	}
+	return fmt.Errorf("%w on %s", errExpired, ends.UTC().Format(time.DateOnly))
+}
+
+// database is a database at the centre, of which the handshake has told whose it is: it need not be asked.
+func (x *visit) database(name string) (*replicate.Remote, error) {
+	c := replicate.RemoteConfig{Config: x.address(name)}
+	if x.greeting.Feed == dial.FeedVersion {
+		c.Met = &line.Head{Format: line.Format, Realm: x.config.Store.Realm(), Node: x.greeting.Node, Epoch: x.greeting.Epoch, DB: name}
+	}
+	return replicate.NewRemote(c)
+}
+
+// saveRevoked keeps in mind that the laptop is revoked.
+func (x *visit) saveRevoked() error {
+	if x.upstream.Revoked {
+		return nil
+	}
+	x.upstream.Revoked = true
+	return x.config.Store.NoteUpstream(x.upstream)
+}
+
+// deliverFacts brings the facts of a laptop that is revoked. Where it is to be wiped and all of them are there, the answer is errWipe.
+func (x *visit) deliverFacts(ctx context.Context) error {
+	for _, e := range x.greeting.Databases {
+		if !e.Push {
+			continue
+		}
+		t, err := replicate.NewRemote(replicate.RemoteConfig{Config: x.address(e.Name), Met: &line.Head{Realm: x.config.Store.Realm(), DB: e.Name}}) // it may not ask
+		if err != nil {
+			return err
+		}
+		out, err := x.copyOnce(ctx, e.Name, t)
+		if err != nil {
+			return err
+		}
+		if out.RefusedFacts > 0 {
+			return errEnded
+		}
+	}
+	if x.greeting.Wipe && x.trusted() && x.config.Wipe != nil {
+		return errWipe
+	}
+	return errEnded
+}
+
+// copyOnce copies a database of this store to the centre.
+func (x *Venue) copyOnce(ctx context.Context, name string, to replicate.Peer) (replicate.Outcome, error) {
+	from, err := replicate.OpenLocal(x.config.Store, kv.Operator(), name)
+	if err != nil {
+		return replicate.Outcome{}, err
+	}
+	return replicate.Run(ctx, replicate.Job{Source: from, Target: to, Tries: 1})
+}
+
+// Farewell hands over what has been made until now, of a store that nobody writes to any more, and tells the centre that the folder
+// is wiped next. Only then it may be: any error says that it must stay.
+func (v *Venue) Farewell(ctx context.Context) error {
+	u, _, err := v.config.Store.Upstream()
+	if err != nil {
+		return err
+	}
+	x, err := v.visit(u)
+	if err != nil {
+		return err
+	}
+	defer x.client.CloseIdleConnections()
+	if err := x.handshake(ctx); err != nil {
+		return err
+	}
+	if !x.greeting.Wipe {
+		return errUnasked
+	}
+	if err := x.deliverFacts(ctx); !errors.Is(err, errWipe) {
+		return err
+	}
+	_, err = x.hello(ctx, true)
+	return err
+}
