@@ -9,10 +9,11 @@ import (
 
 const (
 	longestPause = time.Minute
-	longestAfter = 10 * time.Minute // that a peer may ask to be left alone
+	longestAfter = 10 * time.Minute // of what a peer asks for
 )
 
-// Pause is how long to wait after so many failures in a row: longer each time, and never the same for all who wait.
+// Pause returns how long to wait after some failures in a row. It grows with each failure, up to a minute, and is drawn from its upper
+// half, so that clients do not come back all at once. A server that says how long to wait is obeyed, up to ten minutes.
 func Pause(first time.Duration, failed int, err error) time.Duration {
 	var r *Refusal
 	if errors.As(err, &r) && r.after > 0 {
@@ -22,7 +23,7 @@ func Pause(first time.Duration, failed int, err error) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// Rest waits.
+// Rest waits for a while, or until ctx ends.
 func Rest(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -16,27 +16,26 @@ type Reach int
 // How far clients reach.
 const (
 	Anywhere Reach = iota
-	// Public leaves out loopback, private networks and the like: where somebody else than the machine's owner says whom to dial.
+	// Public leaves out loopback, private networks and the like. It is for addresses that callers over the network give.
 	Public
-	// Loopback is this machine itself, where secrets may go in the clear.
+	// Loopback is this machine itself. Secrets may go there in the clear.
 	Loopback
 )
 
-// ErrNotDialed is an address that a client is not to dial.
+// ErrNotDialed is an address that a client may not dial.
 var ErrNotDialed = errors.New("the address is not one that may be dialled from here")
 
-// NewClient is a client for talking to peers. It follows no redirects. What it may dial is judged by the address that is dialled in
-// the end, so that no name server can talk it into another.
+// NewClient makes a client for peers. It follows no redirects. The address that is dialled in the end decides whether it may be dialled,
+// so no name server can lead elsewhere.
 func NewClient(reach Reach) *http.Client { return newClient(reach.dial) }
 
-// NewEagerClient is NewClient for while an event is in progress: it dials every second until somebody answers.
+// NewEagerClient makes a client for the time of an event: it dials each second until there is a connection.
 func NewEagerClient(reach Reach) *http.Client { return newClient(eager(reach.dial)) }
 
 // dialFunc makes a connection, as a dialer does.
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dial makes a connection to an address within reach. It looks names up by itself: a dialer before it may wait for an answer that never
-// comes.
+// dial makes a connection to an address within reach. Its resolver is its own: the shared one could wait for an answer that never comes.
 func (r Reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := &net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second, Resolver: &net.Resolver{}}
 	d.Control = func(_, address string, _ syscall.RawConn) error {
@@ -48,14 +47,14 @@ func (r Reach) dial(ctx context.Context, network, address string) (net.Conn, err
 	return d.DialContext(ctx, network, address)
 }
 
-// How long a connection may take, and after which time an eager client dials once more.
+// How long a connection may take, and when an eager client dials again.
 const (
 	dialTime  = 10 * time.Second
 	dialAgain = time.Second
 )
 
-// eager dials anew each second while nothing has come of it: the system repeats a packet that was lost only after 1, 3 and 7 seconds. The
-// first result counts.
+// eager dials again each second until there is a result, because the system repeats a lost packet only after 1, 3 and 7 seconds. The first
+// result counts.
 func eager(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, done := context.WithTimeout(ctx, dialTime)
@@ -79,13 +78,13 @@ func eager(dial dialFunc) dialFunc {
 	}
 }
 
-// dialResult is what has become of a dial.
+// dialResult is the result of a dial.
 type dialResult struct {
 	conn net.Conn
 	err  error
 }
 
-// give hands a result on; a connection that comes too late is closed.
+// give passes a result on. It closes a connection that comes too late.
 func (d dialResult) give(ctx context.Context, results chan<- dialResult) {
 	select {
 	case results <- d:
@@ -96,7 +95,7 @@ func (d dialResult) give(ctx context.Context, results chan<- dialResult) {
 	}
 }
 
-// newClient is a client that dials so.
+// newClient makes a client with a dialer.
 func newClient(dial dialFunc) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -107,7 +106,7 @@ func newClient(dial dialFunc) *http.Client {
 	}
 }
 
-// notPublic are the networks of nobody in particular that netip does not know.
+// notPublic are networks that are not public, and that netip does not know.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),

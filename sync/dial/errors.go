@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// Refusal is a server's answer that is an error.
+// Refusal is an answer of a server that is an error.
 type Refusal struct {
 	Status int
-	Word   string // as CouchDB's errors are called
+	Word   string // CouchDB's name of the error
 	Reason string
-	after  time.Duration // how long to wait, where the server says
-	At     time.Time     // by the server's clock; zero where it does not say
+	after  time.Duration // how long to wait; 0 = the server does not say
+	At     time.Time     // by the server's clock; zero = it does not say
 }
 
+// Error says the status, and the reason if there is one.
 func (e *Refusal) Error() string {
 	if e.Word == "" {
 		return fmt.Sprintf("the peer answered %d", e.Status)
@@ -22,16 +23,16 @@ func (e *Refusal) Error() string {
 	return fmt.Sprintf("the peer answered %d %s: %s", e.Status, e.Word, e.Reason)
 }
 
-// ErrCut is an exchange with a peer that did not come to its end.
+// ErrCut is an exchange with a peer that broke off.
 var ErrCut = errors.New("the peer broke off")
 
-// ErrNoCentre is somebody else's answer in the place of the centre's: a gateway's or a portal's, that says yes to everything.
+// ErrNoCentre is an answer of another server in the place of the centre's: of a gateway or a captive portal.
 var ErrNoCentre = errors.New("no Doorward centre answers there")
 
-// ErrRedirect is a peer that sends elsewhere, where nobody has said to go.
+// ErrRedirect is an answer that sends to another address. Redirects are not followed.
 var ErrRedirect = errors.New("the peer redirects")
 
-// Transient tells an error that may be gone when the same is tried again.
+// Transient tells whether the same request may succeed later.
 func Transient(err error) bool {
 	var r *Refusal
 	if errors.As(err, &r) {
@@ -40,7 +41,7 @@ func Transient(err error) bool {
 	return errors.Is(err, ErrCut)
 }
 
-// Is tells whether an error is a server's answer of a status.
+// Is tells whether an error is an answer with this status.
 func Is(err error, status int) bool {
 	var r *Refusal
 	return errors.As(err, &r) && r.Status == status

@@ -1,7 +1,7 @@
 package dial
 
-// By fastHeader our own nodes know each other: who sends it to a database and has it sent back may use _feed. Each answer to who
-// sends it names the node that gives it.
+// Headers between our own nodes. A client that sends HeaderFeed, and gets it back from a database, may use _feed. Each answer to a request
+// with HeaderFeed names the node that gives it.
 const (
 	HeaderFeed    = "Doorward-Feed"
 	FeedVersion   = "1"

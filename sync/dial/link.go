@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Link is a server, or a database of it, that this side sends requests to.
+// Link sends requests to a server, or to a database of it.
 type Link struct {
 	client *http.Client
 	base   *url.URL // without name and password
@@ -19,15 +19,15 @@ type Link struct {
 type Config struct {
 	URL    string       // it may hold a name and a password
 	Client *http.Client // nil = one that dials anywhere
-	Key    string       // logs in, where the URL does not
+	Key    string       // logs in, if the URL does not
 	Secret string
-	Node   string // of the server, one of ours: answers that do not name it are another's and count for nothing; "" = anybody's count
+	Node   string // of the server, if it is one of ours: answers without its name are refused; "" = all count
 }
 
 // ErrURL is an address that cannot be a database's.
 var ErrURL = errors.New("not the address of a database")
 
-// New makes a link, over which nothing is sent yet: ErrURL.
+// New makes a link and sends nothing yet. It returns ErrURL for an address that cannot be a database's.
 func New(c Config) (*Link, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
@@ -49,7 +49,7 @@ func New(c Config) (*Link, error) {
 	return l, nil
 }
 
-// At is the address of something below the link's own; its parts are escaped.
+// At returns the address of something below the link's own. The parts are escaped already.
 func (l *Link) At(parts ...string) string {
 	text := l.base.String()
 	for _, p := range parts {
@@ -58,10 +58,10 @@ func (l *Link) At(parts ...string) string {
 	return text
 }
 
-// Close ends the connections that are idle.
+// Close closes idle connections.
 func (l *Link) Close() { l.client.CloseIdleConnections() }
 
-// Root asks the server itself, of which the link's own address is a database, and answers that database's name as the address has it.
+// Root returns the address of the server, and the name of the database as the link's address has it.
 func (l *Link) Root() (server, database string) {
 	root := *l.base
 	cut := strings.LastIndex(root.EscapedPath(), "/")
@@ -71,5 +71,5 @@ func (l *Link) Root() (server, database string) {
 	return root.String(), database
 }
 
-// Name is the last part of the link's path.
+// Name returns the last part of the link's path.
 func (l *Link) Name() string { return l.base.Path[strings.LastIndex(l.base.Path, "/")+1:] }

@@ -22,16 +22,16 @@ import (
 // stallLimit is how long a peer may send nothing, heartbeats included.
 const stallLimit = time.Minute
 
-// Payload is a request's body, and which packing its answer may have.
+// Payload is a request's body, and the encoding that its answer may have.
 type Payload struct {
 	Media   string
 	Packing string    // Content-Encoding
 	Read    io.Reader // nil: there is no body
 	Size    int64     // 0: not known
-	Accept  string    // Accept-Encoding; "" is gzip, which nobody here notices
+	Accept  string    // Accept-Encoding; "" = gzip, which net/http decompresses by itself
 }
 
-// Do sends a request. An answer that is an error comes back as one: *refusal, or errCut where none came.
+// Do sends a request. It returns *Refusal for an answer that is an error, and ErrCut if there was no whole answer.
 func (l *Link) Do(ctx context.Context, method, address string, p *Payload) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	req, err := l.request(ctx, method, address, p)
@@ -45,7 +45,7 @@ func (l *Link) Do(ctx context.Context, method, address string, p *Payload) (*htt
 	}
 	resp, err := l.client.Do(req)
 	if err != nil {
-		err = l.requestError(ctx, err) // before it is stopped, which looks like somebody's wish to end it
+		err = l.requestError(ctx, err) // before the watch stops, which cancels ctx
 		w.stop()
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (l *Link) Do(ctx context.Context, method, address string, p *Payload) (*htt
 		return nil, refusalOf(resp)
 	}
 	if l.node != "" && resp.Header.Get(HeaderNode) != l.node {
-		_ = w.Close() // nothing of it is read
+		_ = w.Close() // its body is not read
 		return nil, ErrNoCentre
 	}
 	return resp, nil
@@ -87,7 +87,7 @@ func (l *Link) request(ctx context.Context, method, address string, p *Payload) 
 	return req, nil
 }
 
-// requestError is what became of a request without an answer.
+// requestError says why a request had no answer.
 func (l *Link) requestError(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(err, ErrNotDialed):
@@ -102,14 +102,16 @@ func (l *Link) requestError(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrCut, cause)
 }
 
-// unreachable is an errCut of a peer to which there never was a connection.
+// unreachable is an ErrCut of a peer to which no connection was made.
 type unreachable struct{ cause error }
 
+// Error says the cause.
 func (u unreachable) Error() string { return "the peer cannot be reached: " + u.cause.Error() }
 
+// Unwrap makes it an ErrCut.
 func (u unreachable) Unwrap() []error { return []error{ErrCut, u.cause} }
 
-// withAdvice is an error with what helps, where the peer's certificate is not believed here.
+// withAdvice adds to an error what helps if this machine does not trust the peer's certificate.
 func withAdvice(err error) error {
 	var invalid x509.CertificateInvalidError
 	switch {
@@ -123,7 +125,7 @@ func withAdvice(err error) error {
 	return err
 }
 
-// unwrapURL is an error without the address, which may name people.
+// unwrapURL drops the address from an error: an address may name people.
 func unwrapURL(err error) error {
 	var u interface{ Unwrap() error }
 	if errors.As(err, &u) {
@@ -134,7 +136,7 @@ func unwrapURL(err error) error {
 	return err
 }
 
-// watched is an answer that must not stall.
+// watched is the body of an answer. A peer that sends nothing for too long ends it.
 type watched struct {
 	body   io.ReadCloser
 	ctx    context.Context
@@ -142,7 +144,7 @@ type watched struct {
 	timer  *time.Timer
 }
 
-// Read reads some of the answer: errCut where it breaks off.
+// Read returns ErrCut if the answer breaks off.
 func (w *watched) Read(p []byte) (int, error) {
 	w.timer.Reset(stallLimit)
 	n, err := w.body.Read(p)
@@ -168,7 +170,7 @@ func (w *watched) stop() {
 	w.cancel(nil)
 }
 
-// watchedUpload is a request's body: while it is taken nothing stalls.
+// watchedUpload is the body of a request. While the peer takes it, the answer is not late.
 type watchedUpload struct {
 	io.ReadCloser
 	w *watched
@@ -183,15 +185,15 @@ func (u *watchedUpload) Read(p []byte) (int, error) {
 // maxAnswer is how much of a small answer is read.
 const maxAnswer = 16 << 20
 
-// Drain reads an answer that has nothing to tell, so that its connection may be used again.
+// Drain reads the rest of an answer, so that its connection can be used again.
 func Drain(resp *http.Response) error {
 	_, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
 	return errors.Join(err, resp.Body.Close())
 }
 
-// refusalOf is an answer that is an error.
+// refusalOf reads an answer that is an error.
 func refusalOf(resp *http.Response) error {
-	defer func() { _ = resp.Body.Close() }() // what of it matters has been read
+	defer func() { _ = resp.Body.Close() }() // the rest does not matter
 	if resp.StatusCode < 400 {
 		return ErrRedirect
 	}
@@ -201,24 +203,25 @@ func refusalOf(resp *http.Response) error {
 	}
 	r.At, _ = http.ParseTime(resp.Header.Get("Date")) // zero where it does not say
 	var said struct{ Error, Reason string }
-	b, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10)) // what there is of it
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10)) // as much as there is
 	if json.Unmarshal(b, &said) == nil {
 		r.Word, r.Reason = said.Error, said.Reason
 	}
 	return r
 }
 
-// JSON is a request's body of JSON.
+// JSON makes a body of a value.
 func JSON(v any) *Payload {
-	b, _ := json.Marshal(v) // all that is asked can be
+	b, _ := json.Marshal(v) // all our requests can be marshalled
 	return Bytes(b)
 }
 
+// Bytes makes a body of JSON that is marshalled already.
 func Bytes(b []byte) *Payload {
 	return &Payload{Media: "application/json", Read: bytes.NewReader(b), Size: int64(len(b))}
 }
 
-// Ask exchanges small JSON.
+// Ask sends a small value and reads a small answer. Both may be nil.
 func (l *Link) Ask(ctx context.Context, method, address string, in, out any) error {
 	var p *Payload
 	if in != nil {
@@ -239,7 +242,7 @@ func (l *Link) Ask(ctx context.Context, method, address string, in, out any) err
 	return nil
 }
 
-// Stream exchanges JSON that is read as it comes. What is read and is no JSON counts as broken off.
+// Stream sends a body and reads the answer as it comes. An answer that is not JSON counts as ErrCut.
 func (l *Link) Stream(ctx context.Context, method, address string, p *Payload, fn func(*jsontext.Decoder) error) error {
 	resp, err := l.Do(ctx, method, address, p)
 	if err != nil {

@@ -11,11 +11,12 @@ import (
 // Drop is a database that a laptop shall drop.
 type Drop struct {
 	Name  string    `json:"name"`
-	Due   time.Time `json:"due,omitzero"`      // by the centre's clock, where its event is over; zero = at once
-	After int64     `json:"after_ms,omitzero"` // how long after the end of the event that is, in milliseconds
-	Left  bool      `json:"left,omitzero"`     // its event has left the laptop's churches: it goes once its doors are quiet
+	Due   time.Time `json:"due,omitzero"`      // by the centre's clock, if its event is over; zero = at once
+	After int64     `json:"after_ms,omitzero"` // milliseconds from the end of the event to Due
+	Left  bool      `json:"left,omitzero"`     // its event has left the laptop's churches: it goes once no ticket was scanned for a while
 }
 
+// NewDrop makes a Drop of what the centre decides; after is how long after its end an event is dropped.
 func NewDrop(x kv.Exchanged, after time.Duration) Drop {
 	d := Drop{Name: x.Name, Due: x.Due, Left: x.Left}
 	if !d.Due.IsZero() {
@@ -24,13 +25,14 @@ func NewDrop(x kv.Exchanged, after time.Duration) Drop {
 	return d
 }
 
-// StillExchanged tells whether a database is exchanged though the laptop shall drop it: its event is over or has left, and the laptop holds it.
+// StillExchanged tells whether a laptop still exchanges a database that it shall drop: its event is over or has left, and the laptop holds
+// it.
 func StillExchanged(x kv.Exchanged, now time.Time, held []int64) bool {
 	scope, _ := record.ParseScope(x.Name) // it is one of an event
 	return (x.Left || !x.Due.IsZero()) && (now.Before(x.Due) || slices.Contains(held, scope.ID))
 }
 
-// DropsByEvent are the databases that shall be dropped, by event. Names that this version does not know are left out.
+// DropsByEvent returns the databases to be dropped, by event. It leaves out names that this version does not know.
 func (g *Greeting) DropsByEvent() map[int64][]Drop {
 	events := map[int64][]Drop{}
 	for _, d := range g.Drop {
@@ -41,10 +43,11 @@ func (g *Greeting) DropsByEvent() map[int64][]Drop {
 	return events
 }
 
+// Delay returns how long after the end of its event a database is dropped.
 func (d Drop) Delay() time.Duration { return time.Duration(d.After) * time.Millisecond }
 
-// Kept are those of the databases that a laptop is given whose records stay when an event goes: a church has its events too. A laptop
-// of event level is given no events but its own.
+// Kept returns the databases that keep their records when an event is dropped. A church has its events too. A laptop of event level has no
+// events but its own.
 func Kept(pulls []string) []string {
 	if !slices.Contains(pulls, "reference-finance") {
 		return nil
@@ -52,7 +55,7 @@ func Kept(pulls []string) []string {
 	return pulls
 }
 
-// Kept are the databases whose records stay when one is dropped. An event that has left its church takes its own record along.
+// Kept returns the databases that keep their records when one is dropped. An event that has left its church takes its own record along.
 func (g *Greeting) Kept(name string) []string {
 	if slices.ContainsFunc(g.Drop, func(d Drop) bool { return d.Name == name && d.Left }) {
 		return nil

@@ -4,19 +4,19 @@ import (
 	"time"
 )
 
-// EnrolRequest is what a laptop brings to _enrol: its code and the hash of a secret that it has drawn.
+// EnrolRequest is the body of POST /sync/_enrol: a code, and the hash of a secret that the laptop has drawn.
 type EnrolRequest struct {
 	Code   string `json:"code"`
 	Node   string `json:"node"`
 	Secret string `json:"secret_hash"`
 	Realm  string `json:"realm"`
-	Vacant bool   `json:"vacant"`          // it has no records, and may take another realm over
-	Proof  []byte `json:"proof,omitempty"` // that it has the key which it had before
+	Vacant bool   `json:"vacant"`          // the store has no records and may join another realm
+	Proof  []byte `json:"proof,omitempty"` // proves that the laptop still has its earlier key
 
-	Holds []string `json:"holds,omitempty"` // the databases of churches and events of which it has something
+	Holds []string `json:"holds,omitempty"` // the databases of churches and events that the store has records of
 }
 
-// EnrolAnswer is what it is given. It is the one answer that holds the key which codes are hashed with.
+// EnrolAnswer is the answer. No other answer holds the key that codes are hashed with.
 type EnrolAnswer struct {
 	ID      int64     `json:"id"`
 	Name    string    `json:"name"`

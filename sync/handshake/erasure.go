@@ -7,15 +7,16 @@ import (
 	"doorward/kv/record"
 )
 
-// erasure is a record that was erased, by the keyed hash of its id.
-type erasure struct {
+// Erasure is an erased record, by the keyed hash of its id.
+type Erasure struct {
 	Kind  string              `json:"kind"`
 	Hash  string              `json:"hash"`
-	First map[string][]string `json:"first,omitempty"` // of a ticket, by the kind of a part: its first revisions without names
+	First map[string][]string `json:"first,omitempty"` // of a ticket, by kind: the first revisions of its parts without names
 }
 
-func NewErasure(e kv.Erasure) erasure {
-	told := erasure{Kind: e.Kind.Name, Hash: hex.EncodeToString(e.Hash[:])}
+// NewErasure writes an erasure for the wire.
+func NewErasure(e kv.Erasure) Erasure {
+	told := Erasure{Kind: e.Kind.Name, Hash: hex.EncodeToString(e.Hash[:])}
 	for k, revs := range e.First {
 		if told.First == nil {
 			told.First = map[string][]string{}
@@ -27,8 +28,8 @@ func NewErasure(e kv.Erasure) erasure {
 	return told
 }
 
-// Parse reads what a centre tells; ok is false for what tells of no erasure. A kind of a later version is nil: nothing of it is here.
-func (told *erasure) Parse() (e kv.Erasure, ok bool) {
+// Parse reads an erasure; ok is false if it cannot be read. A kind of a later version is nil: this store has none of it.
+func (told *Erasure) Parse() (e kv.Erasure, ok bool) {
 	hash, err := hex.DecodeString(told.Hash)
 	if copy(e.Hash[:], hash) != len(hash) || err != nil {
 		return e, false
@@ -50,8 +51,8 @@ func (told *erasure) Parse() (e kv.Erasure, ok bool) {
 	return e, true
 }
 
-// ErasureReport is what a laptop tells a centre that was restored of what was erased: POST /sync/_erased, with its key of class node.
+// ErasureReport is the body of POST /sync/_erased: a laptop tells a restored centre what was erased.
 type ErasureReport struct {
-	Erasures []erasure `json:"erasures,omitempty"`
-	Brought  bool      `json:"brought,omitzero"` // the laptop has brought all that it has: they can be carried out
+	Erasures []Erasure `json:"erasures,omitempty"`
+	Brought  bool      `json:"brought,omitzero"` // the laptop has pushed all its records: the erasures can be carried out
 }

@@ -7,11 +7,11 @@ import (
 	"doorward/kv"
 )
 
-// deepest is beyond what any document may be, with what a request has around it.
+// deepest is deeper than any document may be, with what a request has around it.
 const deepest = kv.MaxDocDepth + 10
 
-// depthLimit passes JSON on, and lets each value that lies too deep for any document be 0. A decoder gives up where values lie deeper than
-// it counts, and with it all that stands beside: this way the one document is refused, and blocks no other.
+// depthLimit passes JSON on and writes 0 in the place of each value that lies too deep for a document. A decoder gives up at that depth,
+// and would lose the documents beside it.
 type depthLimit struct {
 	from    io.Reader
 	depth   int
@@ -32,7 +32,7 @@ func (s *depthLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pass goes to the next text, and answers how far that is.
+// pass goes to the next text, and returns how far that is.
 func (s *depthLimit) pass(b []byte) int {
 	for i, c := range b {
 		deep := s.depth > deepest
@@ -57,7 +57,7 @@ func (s *depthLimit) pass(b []byte) int {
 	return len(b)
 }
 
-// passText goes beyond the end of a text, and answers how far that is.
+// passText goes beyond the end of a text, and returns how far that is.
 func (s *depthLimit) passText(b []byte) (n int) {
 	for n < len(b) && s.text {
 		if s.escaped {

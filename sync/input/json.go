@@ -9,11 +9,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// NewDecoder makes a decoder that takes duplicate names and text that is not UTF-8, as CouchDB does.
 func NewDecoder(r io.Reader) *jsontext.Decoder {
 	return jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// Wrap is what is wrong with a body that could not be read: its size, how it came, or what it says.
+// Wrap returns what a client is told of an error of reading: the body's size, its encoding, or ErrJSON.
 func Wrap(err error) error {
 	switch {
 	case err == nil:
@@ -26,7 +27,7 @@ func Wrap(err error) error {
 	return fmt.Errorf("%w: %w", ErrJSON, err)
 }
 
-// EachMember calls fn with every member of the object that comes next; fn reads its value.
+// EachMember calls fn with each member of the object that comes next. fn reads its value.
 func EachMember(dec *jsontext.Decoder, fn func(name string) error) error {
 	if dec.PeekKind() != '{' {
 		_, err := dec.ReadToken()
@@ -47,7 +48,7 @@ func EachMember(dec *jsontext.Decoder, fn func(name string) error) error {
 	}
 }
 
-// EachItem calls fn before every item of the list that comes next; fn reads it.
+// EachItem calls fn before each item of the list that comes next. fn reads it.
 func EachItem(dec *jsontext.Decoder, fn func() error) error {
 	if dec.PeekKind() != '[' {
 		_, err := dec.ReadToken()
@@ -63,7 +64,7 @@ func EachItem(dec *jsontext.Decoder, fn func() error) error {
 	return Wrap(err)
 }
 
-// orShape is errShape where reading itself went well.
+// orShape returns ErrShape if reading itself succeeded.
 func orShape(err error) error {
 	if err == nil {
 		return ErrShape
@@ -88,7 +89,7 @@ func Texts(dec *jsontext.Decoder) (list []string, err error) {
 	return list, err
 }
 
-// Trailing wants a body to end with its document.
+// Trailing returns ErrJSON if something follows the value that was read.
 func Trailing(dec *jsontext.Decoder) error {
 	if dec.PeekKind() != 0 {
 		return ErrJSON

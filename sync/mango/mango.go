@@ -11,7 +11,7 @@ import (
 	"doorward/kv"
 )
 
-// Parse reads a selector; nil for none.
+// Parse reads a selector from JSON. It returns nil for nil.
 func Parse(text json.RawMessage) (Selector, error) {
 	if text == nil {
 		return nil, nil
@@ -23,13 +23,13 @@ func Parse(text json.RawMessage) (Selector, error) {
 	return New(v)
 }
 
-// Selector is a test of a document, made of Mango's: equality, $eq $gt $gte $lt $lte $in $exists, $and, $or.
+// Selector is a test of a document.
 type Selector func(doc any) bool
 
-// ErrSelector is a test that is not one of these.
+// ErrSelector is an operator or operand that this package does not know.
 var ErrSelector = errors.New("not a selector of these tests")
 
-// ErrNoSelector is a selector that is no object of tests.
+// ErrNoSelector is a selector that is not an object.
 var ErrNoSelector = errors.New("a selector that is no object")
 
 // Matches tells whether the winner of a change passes.
@@ -45,7 +45,7 @@ func (s Selector) Matches(c *kv.DocChange) bool {
 	return s(doc)
 }
 
-// New reads an object of tests, all of which must hold.
+// New reads an object of tests. All must hold.
 func New(v any) (Selector, error) {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -90,10 +90,10 @@ func parseTest(name string, operand any) (Selector, error) {
 	return func(v any) bool { return test(fieldOf(v, path)) }, nil
 }
 
-// absent is what a field holds that is not there.
+// absent is the value of a field that is not there.
 type absent struct{}
 
-// fieldOf is a field within fields.
+// fieldOf returns a field of nested objects.
 func fieldOf(v any, path []string) any {
 	for _, name := range path {
 		object, _ := v.(map[string]any)
