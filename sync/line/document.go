@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AppendDoc writes the revision as a document with _revisions; content writes what follows an attachment's type and revpos.
+// AppendDoc appends the revision as a document with _revisions. content appends what follows an attachment's type and revpos.
 func (x *Revision) AppendDoc(dst []byte, content func([]byte, *Part) ([]byte, error)) (_ []byte, err error) {
 	dst, _ = jsontext.AppendQuote(append(dst, `{"_id":`...), x.ID) // what is no UTF-8 becomes what is
 	dst = AppendRevision(append(dst, `,"_rev":`...), x.Rev())
@@ -29,7 +29,7 @@ func (x *Revision) AppendDoc(dst []byte, content func([]byte, *Part) ([]byte, er
 	return appendMembers(dst, x.Body), nil
 }
 
-// appendMembers writes the members of a body and closes the document.
+// appendMembers appends the members of a body and closes the document.
 func appendMembers(dst, body []byte) []byte {
 	if len(body) <= len("{}") {
 		return append(dst, '}')
@@ -71,7 +71,7 @@ func appendStub(dst []byte, p *Part) ([]byte, error) {
 	return dst, nil
 }
 
-// AppendContent writes an attachment's bytes, or that the server has them.
+// AppendContent appends an attachment's bytes, or a stub if the target has them.
 func (x *Revision) AppendContent(ctx context.Context, dst []byte, p *Part) ([]byte, error) {
 	if x.Knows(p) || x.Content == nil {
 		return appendStub(dst, p)
@@ -85,7 +85,7 @@ func (x *Revision) AppendContent(ctx context.Context, dst []byte, p *Part) ([]by
 	return append(w.b, '"'), nil
 }
 
-// appending is bytes that are written to.
+// appending is a writer to memory.
 type appending struct{ b []byte }
 
 // Write appends.

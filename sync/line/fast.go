@@ -8,8 +8,8 @@ import (
 	"doorward/kv/record"
 )
 
-// scan reads a line of a revision as appendLine writes it of a document without attachments, its end included. It decodes nothing,
-// and looks at the body once, which is canonical then. ok is false for any other line: readLine says what that is.
+// scan reads a line as AppendLine writes it for a document without attachments. It decodes nothing, and looks at the body once: the body
+// is canonical then. ok is false for any other line; Parse reads that.
 func scan(text []byte) (l Line, ok bool) {
 	c := scanner{rest: text}
 	c.expect(`{"seq":`)
@@ -40,13 +40,13 @@ func scan(text []byte) (l Line, ok bool) {
 	return l, true
 }
 
-// scanner is what is left of a line. Once something else stands there than was expected it is bad, and all that follows means nothing.
+// scanner is the rest of a line. It becomes bad where the text is not as expected, and what follows means nothing.
 type scanner struct {
 	rest []byte
 	bad  bool
 }
 
-// skip goes on beyond something, if that is next.
+// skip passes a text, if it comes next.
 func (c *scanner) skip(text string) bool {
 	ok := len(c.rest) >= len(text) && string(c.rest[:len(text)]) == text
 	if ok {
@@ -55,14 +55,14 @@ func (c *scanner) skip(text string) bool {
 	return ok
 }
 
-// expect wants something to be next.
+// expect passes a text that must come next.
 func (c *scanner) expect(text string) {
 	if !c.skip(text) {
 		c.bad = true
 	}
 }
 
-// text takes a string of ASCII in which nothing is escaped.
+// text reads a string of ASCII without escapes.
 func (c *scanner) text() string {
 	c.expect(`"`)
 	for i, b := range c.rest {
@@ -80,7 +80,7 @@ func (c *scanner) text() string {
 	return ""
 }
 
-// number takes an integer of at most 18 digits.
+// number reads an integer of at most 18 digits.
 func (c *scanner) number() int64 {
 	end := bytes.IndexFunc(c.rest, func(r rune) bool { return r < '0' || r > '9' })
 	if end < 1 || end > 18 || end > 1 && c.rest[0] == '0' {
@@ -92,7 +92,7 @@ func (c *scanner) number() int64 {
 	return n
 }
 
-// list takes a list that is not empty, of which fn takes each item.
+// list reads a list that is not empty. fn reads each item.
 func (c *scanner) list(fn func()) {
 	c.expect("[")
 	for fn(); !c.bad && c.skip(","); {
@@ -101,7 +101,7 @@ func (c *scanner) list(fn func()) {
 	c.expect("]")
 }
 
-// body takes what follows of a document.
+// body reads the rest of a document.
 func (c *scanner) body(x *Revision) {
 	more := c.skip(",")
 	if c.bad || len(c.rest) == 0 || more != (c.rest[0] == '"') {
@@ -113,7 +113,7 @@ func (c *scanner) body(x *Revision) {
 	x.Body, c.bad = x.Canonical.Bytes(), !ok
 }
 
-// author takes an author from the value of its first member on.
+// author reads an author from the value of its first member on.
 func (c *scanner) author(a *Author) {
 	a.At = c.number()
 	c.expect(`,"key":`)

@@ -7,23 +7,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Lines are how our own nodes and files hold revisions: one JSON object a line, compressed with zstd. The first says where they
-// come from, the last how far they go; without it they were cut off. Marks say how many lines of revisions and of what has left are
-// before them, and so does the last line: nothing of what has come since the mark before is taken for complete until it is right.
-//
-//	{"format":1,"realm":…,"node":…,"epoch":…,"db":"notes","since":"0-…"}
-//	{"seq":"7-…","doc":{"_id":…,"_rev":…,"_deleted":true,"_attachments":{…stubs},…},"revs":["3-…","2-…"],"author":{…},"scopes":[…]}
-//	{"seq":"8-…","removed":"person:0000000000000001"}
-//	{"upto":"8-…","count":2}
-//	{"last_seq":"8-…","count":2}
-//
-// author is {at,key,node,fields}: microseconds since 1970, the api key's number at that node, its ULID, the names of fields.
-// Members that are not known stay out.
-
-// Format is the number of this form of lines.
+// Format is the version of this form of lines.
 const Format = 1
 
-// Head is the first line: whose revisions follow.
+// Head is the first line: which database the lines are of.
 type Head struct {
 	Format int             `json:"format"`
 	Realm  string          `json:"realm,omitempty"`
@@ -45,30 +32,30 @@ type Foot struct {
 	Count int      `json:"count"`
 }
 
-// Line is any of them, as it was read.
+// Line is any line, as it was read.
 type Line struct {
 	Seq      Sequence
-	Revision *Revision // nil: none, or one that is not a document of ours
-	Removed  string    // the document that has left the database; "" = none
+	Revision *Revision // nil: the line has none, or it cannot be read
+	Removed  string    // a document that has left the database; "" = none
 	Head     *Head
 	foot     *Foot
 	Mark     *Mark
 	count    int // of a mark or of the last line
 }
 
-// appendJSON writes a line of a small value.
+// appendJSON appends a small value as a line.
 func appendJSON(dst []byte, v any) []byte {
 	b, _ := json.Marshal(v) // what is written here can be
 	return append(append(dst, b...), '\n')
 }
 
-// AppendLine writes a revision's line; its attachments' bytes are elsewhere.
+// AppendLine appends the revision as a line. Attachments are stubs.
 func (x *Revision) AppendLine(dst []byte) []byte {
 	dst, _ = x.appendLineWith(dst, appendStub) // stubs cannot fail
 	return dst
 }
 
-// appendLineWith is AppendLine with what is said of an attachment.
+// appendLineWith is AppendLine with another content of attachments.
 func (x *Revision) appendLineWith(dst []byte, content func([]byte, *Part) ([]byte, error)) (_ []byte, err error) {
 	dst = append(append(dst, `{"seq":`...), orBeginning(x.Seq)...)
 	dst, _ = jsontext.AppendQuote(append(dst, `,"doc":{"_id":`...), x.ID) // what is no UTF-8 becomes what is
@@ -98,7 +85,7 @@ func (x *Revision) appendLineWith(dst []byte, content func([]byte, *Part) ([]byt
 	return append(dst, "}\n"...), nil
 }
 
-// append writes an author, if one is known.
+// append appends an author, if one is known.
 func (a *Author) append(dst []byte) []byte {
 	if a.At == 0 && a.Node == "" {
 		return dst

@@ -13,41 +13,41 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Parsed is a document on its way in. What is wrong with it alone is its err; the ones around it go on.
+// Parsed is a document as it was read. Err is what is wrong with this document alone; the documents beside it are not affected.
 type Parsed struct {
 	ID        string
 	Rev       record.Revision
-	RevText   string            // _rev as it stands there
-	BadRev    bool              // _rev is none: as of a local document
+	RevText   string            // _rev as it was sent
+	BadRev    bool              // _rev is not a document's revision
 	Path      []record.Revision // of _revisions
-	BadPath   bool              // _revisions are none, as above
-	UpperCase bool              // a hash has upper-case digits, as a record's may not
+	BadPath   bool              // _revisions are not a document's
+	UpperCase bool              // a hash has upper-case digits, which a record's may not have
 	Deleted   bool
 	Body      []byte // without the members that begin with "_"
 	Parts     []Part
 	Err       error
 }
 
-// BadMember is a member that begins with "_" and means nothing; its name is for the client alone.
+// BadMember is a member that begins with "_" and that no document has. Only the client learns its name.
 type BadMember string
 
-// Error does not say the name, which anything may stand in.
+// Error does not say the name, which may be any text.
 func (BadMember) Error() string { return errMember.Error() }
 
-// Is tells that it is an errMember.
+// Is tells that it is an ErrMember.
 func (BadMember) Is(target error) bool { return target == errMember }
 
-// Shown is the name as far as an answer says it.
+// Shown returns the name as an answer says it, cut to 100 bytes.
 func (m BadMember) Shown() string { return strings.ToValidUTF8(string(m[:min(len(m), 100)]), "") }
 
-// Refuse notes what is wrong with the document; the first is told.
+// Refuse notes what is wrong with the document. The first error stays.
 func (d *Parsed) Refuse(err error) {
 	if d.Err == nil {
 		d.Err = err
 	}
 }
 
-// Member keeps a member of the body, as long as the body may become one.
+// Member adds a member to the body, unless the body becomes too large.
 func (d *Parsed) Member(name string, v jsontext.Value) {
 	if len(d.Body)+len(v) > input.MaxValue {
 		d.Refuse(kv.ErrTooLarge)
@@ -89,14 +89,15 @@ func (d *Parsed) Special(name string, v jsontext.Value) error {
 		d.Path, upper = parsePath(v)
 		d.BadPath, d.UpperCase = d.Path == nil, d.UpperCase || upper
 	case "_conflicts", "_deleted_conflicts", "_revs_info", "_local_seq", "_removed":
-		// what only an answer holds; a client may send it back
+		// an answer has these, and a client may send them back
 	default:
 		return BadMember(name)
 	}
 	return nil
 }
 
-// parsePath reads where a replicated revision comes from: it and those before; nil for what is no path. upper tells of upper-case digits.
+// parsePath reads _revisions: the revision and those before it. It returns nil if they cannot be read; upper tells that a hash has upper-
+// case digits.
 func parsePath(v jsontext.Value) (path []record.Revision, upper bool) {
 	var in struct {
 		Start uint64   `json:"start"`
@@ -105,7 +106,7 @@ func parsePath(v jsontext.Value) (path []record.Revision, upper bool) {
 	if json.Unmarshal(v, &in) != nil || len(in.IDs) == 0 || uint64(len(in.IDs)) > in.Start {
 		return nil, false
 	}
-	in.IDs = in.IDs[:min(len(in.IDs), record.MaxPath)] // the oldest are more than any tree knows
+	in.IDs = in.IDs[:min(len(in.IDs), record.MaxPath)] // no tree keeps more
 	for i, id := range in.IDs {
 		rev, ok := record.FreeRevision(in.Start-uint64(i), id)
 		if !ok {
@@ -116,14 +117,14 @@ func parsePath(v jsontext.Value) (path []record.Revision, upper bool) {
 	return path, upper
 }
 
-// Malformed answers what CouchDB refuses a whole request for: members, an id or a revision that no document has.
+// Malformed returns an error if CouchDB refuses a whole request for this document: its members, its id or its revision cannot be read.
 func (d *Parsed) Malformed(replicated bool) error {
 	named := d.Rev != (record.Revision{}) || d.Path != nil
 	switch {
 	case d.Err != nil && isMalformed(d.Err):
 		return d.Err
 	case d.IsLocal():
-		return nil // its revisions are others
+		return nil // its revisions have another form
 	case d.BadRev || d.BadPath:
 		return ErrRevision
 	case replicated && !named:
@@ -132,15 +133,15 @@ func (d *Parsed) Malformed(replicated bool) error {
 	return kv.CheckDocID(d.ID)
 }
 
-// isMalformed tells what is wrong with a document's form from what is wrong with its size or its attachments' bytes.
+// isMalformed tells errors of a document's form from errors of its size and attachments.
 func isMalformed(err error) bool {
 	return slices.ContainsFunc([]error{input.ErrShape, errMember, kv.ErrDocumentID}, func(known error) bool { return errors.Is(err, known) })
 }
 
-// IsLocal tells a local document among others.
+// IsLocal tells whether the document is a local one.
 func (d *Parsed) IsLocal() bool { return strings.HasPrefix(d.ID, "_local/") }
 
-// ReadMember reads a member of a document whose attachments are stubs.
+// ReadMember reads a member. Attachments are stubs, or have their bytes as base64.
 func (d *Parsed) ReadMember(dec *jsontext.Decoder, name string) error {
 	if name == "_attachments" {
 		return input.EachMember(dec, func(name string) error { return d.readStub(dec, name) })
@@ -169,7 +170,7 @@ func (d *Parsed) readStub(dec *jsontext.Decoder, name string) error {
 		}
 		switch name {
 		case "length":
-			_ = json.Unmarshal(v, &p.Length) // where it is none, nobody compares
+			_ = json.Unmarshal(v, &p.Length) // -1 if it cannot be read: then no length is compared
 		case "data":
 			p.Data = v.Clone()
 		}
@@ -181,7 +182,7 @@ func (d *Parsed) readStub(dec *jsontext.Decoder, name string) error {
 	return err
 }
 
-// Revision is what came in as a revision on its way; nil where it names no revision of ours.
+// Revision makes a revision of the document. It returns nil if the document names no id or no revision.
 func (d *Parsed) Revision() *Revision {
 	d.Body = append(d.Body, '}')
 	path := d.Path

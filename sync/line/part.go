@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MediaType is a content type, or that of bytes that nobody has named.
+// MediaType returns a content type that a header can hold. The default is that of plain bytes.
 func MediaType(media string) string {
 	if media == "" || strings.ContainsAny(media, "\r\n") {
 		return "application/octet-stream"
@@ -17,18 +17,18 @@ func MediaType(media string) string {
 	return media
 }
 
-// Part is an attachment on its way in.
+// Part is an attachment of a document that was read.
 type Part struct {
 	kv.Attachment
-	ClaimedDigest string // as the document says it; "" where it does not
-	ClaimedLength int64  // how long it is, as the document says it; 0 where it does not
-	Packed        bool   // the bytes come compressed: the digest is of these
-	Stub          bool   // the server has the bytes
+	ClaimedDigest string // of the document; "" = it says none
+	ClaimedLength int64  // of the document; 0 = it says none
+	Packed        bool   // the bytes are compressed, and the digest is of these
+	Stub          bool   // the receiver has the bytes
 	Follows       bool   // the bytes come after the document
-	Data          []byte // the bytes as base64 in quotes, where a line of a file has them
+	Data          []byte // the bytes as base64 in quotes, if the line has them
 }
 
-// ReadMember reads what a document says of an attachment. What cannot be read is as if it were not said.
+// ReadMember reads a member of an attachment. It ignores one that it cannot read.
 func (p *Part) ReadMember(name string, v jsontext.Value) {
 	switch name {
 	case "content_type":
@@ -48,7 +48,7 @@ func (p *Part) ReadMember(name string, v jsontext.Value) {
 	}
 }
 
-// Find finds what a stub stands for.
+// Find returns the attachment that a stub stands for, or nil.
 func (p *Part) Find(revisions []kv.DocRevision) *kv.Attachment {
 	for _, r := range revisions {
 		for i, a := range r.Attachments {

@@ -14,7 +14,7 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Parse reads the line that comes next: errJSON where there is none.
+// Parse reads the line that comes next. It returns ErrJSON if there is none.
 func Parse(dec *jsontext.Decoder) (l Line, err error) {
 	d := &Parsed{}
 	var doc jsontext.Value
@@ -50,7 +50,7 @@ func Parse(dec *jsontext.Decoder) (l Line, err error) {
 	return l, err
 }
 
-// document reads the document of a line. One as we write it is cut behind what says who it is, and decoded by nobody but the store.
+// document reads the document of a line. A document as AppendLine writes it is split, and its body is not decoded here.
 func (d *Parsed) document(doc jsontext.Value) (*Revision, error) {
 	if x := d.cut(doc); x != nil {
 		return x, nil
@@ -64,7 +64,7 @@ func (d *Parsed) document(doc jsontext.Value) (*Revision, error) {
 	return d.Revision(), nil
 }
 
-// cut cuts a document that begins as appendLine lets it begin, and has no attachments; nil for any other.
+// cut splits a document that AppendLine has written, without attachments. It returns nil for any other.
 func (d *Parsed) cut(doc []byte) *Revision {
 	rest, ok := bytes.CutPrefix(doc, []byte(`{"_id":"`))
 	end := bytes.IndexByte(rest, '"')
@@ -92,7 +92,7 @@ func (d *Parsed) cut(doc []byte) *Revision {
 	return nil
 }
 
-// readPath reads a path of revisions; nil where one is none.
+// readPath reads a list of revisions. It returns nil if one of them cannot be read.
 func readPath(dec *jsontext.Decoder) (path []record.Revision, err error) {
 	bad := false
 	err = input.EachItem(dec, func() error {
@@ -111,7 +111,7 @@ func readPath(dec *jsontext.Decoder) (path []record.Revision, err error) {
 	return path, err
 }
 
-// read reads an author. Members of other versions are passed over.
+// read reads an author. It ignores members of later versions.
 func (a *Author) read(dec *jsontext.Decoder) error {
 	return input.EachMember(dec, func(name string) (err error) {
 		if name == "fields" {
@@ -124,7 +124,7 @@ func (a *Author) read(dec *jsontext.Decoder) error {
 		}
 		switch name {
 		case "at":
-			a.At, _ = strconv.ParseInt(string(v), 10, 64) // what is no number is not known
+			a.At, _ = strconv.ParseInt(string(v), 10, 64) // 0 = not known
 		case "key":
 			a.Key, _ = strconv.ParseInt(string(v), 10, 64) // as above
 		case "node":
@@ -165,12 +165,12 @@ func (l *Line) special(name string, v jsontext.Value) error {
 	return json.Unmarshal(v, to)
 }
 
-// Decode is the author as the store knows it.
+// Decode returns the author as the store has it.
 func (a *Author) Decode() (k kv.Author) {
 	if a.At != 0 {
 		k.At = time.UnixMicro(a.At)
 	}
 	k.Key, k.Fields = a.Key, a.Fields
-	k.Node, _ = ulid.ParseStrict(a.Node) // what is none is nobody's
+	k.Node, _ = ulid.ParseStrict(a.Node) // zero = not known
 	return k
 }

@@ -12,38 +12,39 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Error is a line that is wrong, or before which others are missing.
+// Error is a line that is wrong, or that other lines are missing before.
 type Error struct {
 	Line   int // counted from 1
 	Reason string
 }
 
-// Error says which and why.
+// Error says which line and why.
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
 
-// ErrUnmarked is a peer that leaves us holding lines for ever.
+// ErrUnmarked is a sender that writes lines without a mark and without end.
 var ErrUnmarked = errors.New("too many lines without a mark")
 
-// Reader reads lines, counts them, and compares that with what marks and the last line say.
+// Reader reads lines, counts them, and compares the count with each mark and with the last line.
 type Reader struct {
 	from   *bufio.Reader
-	unread []byte // what has been read and nobody has had yet: a line, or a part of one that is long
+	unread []byte // read, and not yet given on: a line, or a part of a long one
 	ended  error  // of from
 	dec    *jsontext.Decoder
-	Line   int // the number of the latest
+	Line   int // the number of the latest line
 	count  int // of revisions, and of what has left
 }
 
-// lineBuffer holds most lines whole.
+// lineBuffer is larger than most lines.
 const lineBuffer = 64 << 10
 
+// NewReader reads lines from a stream that is decompressed.
 func NewReader(from io.Reader) *Reader {
 	s := &Reader{from: bufio.NewReaderSize(from, lineBuffer)}
 	s.dec = input.NewDecoder(s)
 	return s
 }
 
-// Read reads for the decoder, which is given no more than the line that it reads.
+// Read reads for the decoder. It gives no more than the present line.
 func (s *Reader) Read(p []byte) (int, error) {
 	if len(s.unread) == 0 {
 		s.fill()
@@ -56,7 +57,7 @@ func (s *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill reads up to the end of a line, as far as there is room for.
+// fill reads up to the end of a line, or as much of it as the buffer holds.
 func (s *Reader) fill() {
 	if s.ended != nil {
 		return
@@ -67,7 +68,7 @@ func (s *Reader) fill() {
 	}
 }
 
-// scanNext cuts the line that comes next, where it is one that can be cut and the decoder has nothing of it.
+// scanNext scans the next line, if it can be scanned and the decoder has read nothing of it.
 func (s *Reader) scanNext() (l Line, ok bool) {
 	if len(s.unread)+len(bytes.TrimSpace(s.dec.UnreadBuffer())) > 0 {
 		return l, false
@@ -79,8 +80,8 @@ func (s *Reader) scanNext() (l Line, ok bool) {
 	return l, ok
 }
 
-// Each calls fn with each line of a revision, of what has left, and each mark that is right, and answers the last line: *LineError
-// for what is wrong with them, or the error with which they break off.
+// Each calls fn with each revision, each removed document and each mark that is right, and returns the last line. It returns *Error for a
+// wrong line, and the reader's error if the lines break off.
 func (s *Reader) Each(fn func(*Line) error) (last Foot, err error) {
 	for {
 		l, err := s.next()
@@ -90,7 +91,7 @@ func (s *Reader) Each(fn func(*Line) error) (last Foot, err error) {
 		case l.foot != nil:
 			return *l.foot, s.end()
 		case l.Mark == nil && l.Seq == nil:
-			continue // the first, or of a later version
+			continue // the first line, or one of a later version
 		}
 		if err := fn(&l); err != nil {
 			return last, err
@@ -122,7 +123,7 @@ func (s *Reader) next() (l Line, err error) {
 	return l, nil
 }
 
-// end wants nothing to follow the last line.
+// end returns an error if something follows the last line.
 func (s *Reader) end() error {
 	_, err := s.dec.ReadToken()
 	switch {
@@ -135,7 +136,7 @@ func (s *Reader) end() error {
 	return s.wrong("the line before it should be the last")
 }
 
-// isCut tells that there was no more to read, from what was wrong.
+// isCut tells whether the lines broke off; otherwise one of them is wrong.
 func (s *Reader) isCut(err error) bool {
 	return s.ended != nil && !errors.Is(s.ended, io.EOF) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// RevisionTexts returns revisions as texts.
 func RevisionTexts(revs []record.Revision) []string {
 	list := make([]string, len(revs))
 	for i, rev := range revs {
@@ -14,6 +15,7 @@ func RevisionTexts(revs []record.Revision) []string {
 	return list
 }
 
+// ParseRevisions reads revisions. It leaves out texts that are none.
 func ParseRevisions(texts []string) []record.Revision {
 	revs := make([]record.Revision, 0, len(texts))
 	for _, text := range texts {
@@ -24,12 +26,12 @@ func ParseRevisions(texts []string) []record.Revision {
 	return revs
 }
 
-// AppendRevision appends a revision as a JSON text. The hash of a free document's revision may be any text.
+// AppendRevision appends a revision as a JSON text.
 func AppendRevision(dst []byte, rev record.Revision) []byte {
 	return appendHash(dst, rev, rev.String())
 }
 
-// appendHash appends a revision's own text, which needs no escapes where its hash is of hex digits.
+// appendHash appends the text of a revision. It needs no escapes if the hash is hex digits; in a free database it may be any text.
 func appendHash(dst []byte, rev record.Revision, text string) []byte {
 	if rev.Text == "" {
 		return append(append(append(dst, '"'), text...), '"')

@@ -11,32 +11,32 @@ import (
 	"doorward/kv/record"
 )
 
-// Sequence is a place in a source's feed, in whatever JSON the source gives it; nil is its beginning.
+// Sequence is a place in a source's feed, in the JSON that the source gives it; nil is the beginning.
 type Sequence = json.RawMessage
 
-// SequenceOf is a sequence of one of our own nodes.
+// SequenceOf returns a sequence of one of our own nodes.
 func SequenceOf(text string) Sequence { return Sequence(`"` + strings.Trim(text, `"`) + `"`) }
 
-// Revision is one revision of a document on its way.
+// Revision is one revision of a document in transit.
 type Revision struct {
 	ID        string
-	Path      []record.Revision // it and those before, newest first
+	Path      []record.Revision // the revision and those before it, newest first
 	Deleted   bool
 	Body      []byte       // without the members that begin with "_"
-	Canonical kv.Canonical // body, where that has been found out
+	Canonical kv.Canonical // Body, if it is known to be canonical
 	Parts     []Part
 	Author    Author
 	scopes    []string
-	Seq       Sequence          // of its change, where a feed carries it
-	Held      []record.Revision // of the target's revisions those that may come before
+	Seq       Sequence          // of its change, if a feed brought it
+	Held      []record.Revision // revisions of the target that may be ancestors
 	// Content writes the bytes of an attachment.
 	Content func(ctx context.Context, p *Part, w io.Writer) error
 }
 
-// Rev is the revision itself.
+// Rev returns the revision's id.
 func (r *Revision) Rev() record.Revision { return r.Path[0] }
 
-// Size is about how much room the revision takes.
+// Size is about how many bytes the revision takes.
 func (r *Revision) Size() int {
 	n := len(r.ID) + len(r.Body) + 40*len(r.Path)
 	for i := range r.Parts {
@@ -45,7 +45,7 @@ func (r *Revision) Size() int {
 	return n
 }
 
-// Author is who made a revision, when, where and to which fields; the zero one is not known.
+// Author says which key made a revision, at which node, when, and which fields it changed. The zero author is not known.
 type Author struct {
 	At     int64    `json:"at,omitzero"`
 	Key    int64    `json:"key,omitzero"`
@@ -53,7 +53,7 @@ type Author struct {
 	Fields []string `json:"fields,omitzero"`
 }
 
-// SequenceText is a sequence as a parameter: a text as it is, anything else as JSON.
+// SequenceText returns a sequence as a parameter of an address: a text as it is, any other value as JSON.
 func SequenceText(s Sequence) (text string) {
 	if len(s) == 0 || string(s) == "null" || json.Unmarshal(s, &text) == nil {
 		return text
@@ -61,10 +61,10 @@ func SequenceText(s Sequence) (text string) {
 	return string(s)
 }
 
-// MaxInline is up to how many bytes of a document's attachments are sent within it.
+// MaxInline is how many bytes of attachments are sent within a document.
 const MaxInline = 256 << 10
 
-// Knows tells that the target has an attachment's bytes already, with a revision that this one comes from.
+// Knows tells whether the target has an attachment's bytes already, with an ancestor of this revision.
 func (x *Revision) Knows(p *Part) bool {
 	return slices.ContainsFunc(x.Held, func(rev record.Revision) bool {
 		return p.RevPos > 0 && p.RevPos <= rev.Generation && slices.Contains(x.Path, rev)

@@ -68,7 +68,7 @@ func (w *Writer) flush() error {
 	return err
 }
 
-// orBeginning is a place, or the beginning if there is none.
+// orBeginning returns the beginning for nil.
 func orBeginning(s Sequence) Sequence {
 	if s == nil {
 		return Sequence("0")

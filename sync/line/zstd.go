@@ -6,7 +6,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindow is how much memory a peer's compression may ask for.
+// maxWindow is how much memory the sender's compression may need.
 const maxWindow = 8 << 20
 
 // Compress compresses lines.
@@ -15,11 +15,11 @@ func Compress(w io.Writer) *zstd.Encoder {
 	return z
 }
 
-// Decompress decompresses lines; what is no zstd is an error of the first Read.
+// Decompress decompresses lines. The first Read returns an error if they are not zstd.
 func Decompress(r io.Reader) *zstd.Decoder {
 	z, _ := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow)) // the options are good
 	return z
 }
 
-// Media is the type of lines.
+// Media is the content type of lines.
 const Media = "application/x-ndjson"
