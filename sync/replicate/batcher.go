@@ -9,7 +9,7 @@ import (
 	"doorward/sync/line"
 )
 
-// Lines of one change follow one another; a batch ends between two changes, where a mark says that it is whole.
+// How much a batch holds. It ends between two changes, where a mark says that it is complete.
 const (
 	carriedRows  = 4000
 	carriedBytes = 4 << 20
@@ -25,7 +25,7 @@ const (
 type batcher struct {
 	batch    *Batch
 	bytes    int
-	anywhere bool // the lines count only all together: a batch may end between any two
+	anywhere bool // a batch may end between any two lines
 	fn       func(*Batch) error
 }
 
@@ -33,7 +33,7 @@ func newBatcher(fn func(*Batch) error) *batcher {
 	return &batcher{batch: &Batch{Carried: true}, fn: fn}
 }
 
-// add adds a line; before one of another change a batch that is full goes on.
+// add adds a line. A full batch goes on before the first line of another change.
 func (g *batcher) add(l *line.Line) error {
 	b := g.batch
 	full := len(b.Revisions) >= carriedRows || g.bytes >= carriedBytes
@@ -67,7 +67,7 @@ func (g *batcher) add(l *line.Line) error {
 	return nil
 }
 
-// flush lets go of what there is.
+// flush passes the batch on.
 func (g *batcher) flush() error {
 	b := g.batch
 	g.batch, g.bytes = &Batch{Carried: true}, 0
@@ -77,7 +77,7 @@ func (g *batcher) flush() error {
 	return g.fn(b)
 }
 
-// readLines is each for lines of a source: errCut where they break off.
+// readLines is Each for the lines of a source. It returns ErrCut if they break off.
 func readLines(s *line.Reader, fn func(*line.Line) error) (last line.Foot, err error) {
 	var ours error
 	last, err = s.Each(func(l *line.Line) error {
@@ -91,7 +91,8 @@ func readLines(s *line.Reader, fn func(*line.Line) error) (last line.Foot, err e
 	return last, dial.ErrCut
 }
 
-// ReadBatches reads lines up to the last, and calls fn with batches. Batches end between any two lines: what broke off is sent again as a whole.
+// ReadBatches reads lines up to the last, and calls fn with batches. A batch may end between any two lines, because a sender that was cut
+// off sends all again.
 func ReadBatches(from io.Reader, fn func(*Batch) error) error {
 	g := newBatcher(fn)
 	g.anywhere = true

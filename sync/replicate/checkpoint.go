@@ -14,7 +14,7 @@ import (
 	"doorward/sync/line"
 )
 
-// Checkpoint is what both ends keep of a replication, in the form that CouchDB gives it.
+// Checkpoint is what both peers keep of a replication, in CouchDB's form.
 type Checkpoint struct {
 	Session string         `json:"session_id"`
 	Last    line.Sequence  `json:"source_last_seq"`
@@ -38,18 +38,18 @@ type HistoryEntry struct {
 }
 
 const (
-	checkpointVersion = 4  // of how replicationID names a replication
-	keptRuns          = 50 // in a checkpoint
+	checkpointVersion = 4  // of the way in which ReplicationID names a replication
+	keptRuns          = 50 // of which a checkpoint tells
 )
 
-// ReplicationID names a replication: the same two ends with the same wishes go on where they were.
+// ReplicationID names a replication. The same peers with the same filter go on at the same checkpoint.
 func ReplicationID(source, target string, j *Job) string {
-	b, _ := json.Marshal([]any{source, target, slices.Sorted(slices.Values(j.IDs)), j.Selector}) // it can be
+	b, _ := json.Marshal([]any{source, target, slices.Sorted(slices.Values(j.IDs)), j.Selector}) // these can be marshalled
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:16])
 }
 
-// commonPlace is where both ends say that the last run came to: the latest place that both have written down. nil is the beginning.
+// commonPlace returns the latest place that both checkpoints have; nil is the beginning.
 func commonPlace(a, b Checkpoint) line.Sequence {
 	if a.Session == "" || b.Session == "" {
 		return nil
@@ -63,14 +63,14 @@ func commonPlace(a, b Checkpoint) line.Sequence {
 			continue
 		}
 		if other := b.History[i]; other.Checked < run.Checked {
-			return other.Recorded // one end noted less of the run, or has been put back to an earlier day
+			return other.Recorded // one peer saved less of the run, or was restored from a backup
 		}
 		return run.Recorded
 	}
 	return nil
 }
 
-// addRun adds what a run has come to, in place of what was noted of it before.
+// addRun adds a run, in the place of an earlier state of it.
 func (c *Checkpoint) addRun(run HistoryEntry) {
 	c.Session, c.Last, c.Version = run.Session, run.Recorded, checkpointVersion
 	if len(c.History) > 0 && c.History[0].Session == run.Session {
@@ -81,10 +81,10 @@ func (c *Checkpoint) addRun(run HistoryEntry) {
 	c.History = c.History[:min(len(c.History), keptRuns)]
 }
 
-// stamp is a moment as CouchDB's histories have it.
+// stamp is a time as CouchDB's histories have it.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC1123) }
 
-// checkpoints are both ends' notes of one replication.
+// checkpoints are those of one replication, at both peers.
 type checkpoints struct {
 	source, target Peer
 	id             string
@@ -92,8 +92,8 @@ type checkpoints struct {
 	targetNotes    Checkpoint
 }
 
-// open reads what both ends have noted and answers where to begin. An end that keeps nothing has no say, and then there is no
-// common place.
+// open reads both checkpoints and returns where to begin. If a peer keeps none, there is no common place. It returns ErrRealm if records
+// would go to another realm.
 func (l *checkpoints) open(ctx context.Context, j *Job) (since line.Sequence, err error) {
 	source, err := l.source.Identify(ctx)
 	if err != nil {
@@ -116,8 +116,8 @@ func (l *checkpoints) open(ctx context.Context, j *Job) (since line.Sequence, er
 	return commonPlace(l.sourceNotes, l.targetNotes), nil
 }
 
-// keep notes at both ends how far a run has come. A source that may only be read keeps none: then the next run begins anew, and
-// asks for what is there already.
+// keep saves at both peers how far a run has come. A source that may only be read saves none: then the next run begins at the beginning,
+// and asks for what the target has already.
 func (l *checkpoints) keep(ctx context.Context, run HistoryEntry) error {
 	if l.id == "" {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"doorward/kv/record"
 )
 
-// Echo are revisions of a database that a peer has just given. This store's log offers them back at once, and the peer need not be asked
-// whether it has them. They are remembered while the link holds, and each until it has been offered back: what else a peer has is asked for.
+// Echo remembers revisions that a peer has just given. This store's log offers them back at once, and the peer is not asked about them.
+// Each is forgotten once it was offered back, and all when the link ends.
 type Echo struct {
 	mu   sync.Mutex // guards revs
 	revs map[docRevision]struct{}
@@ -20,10 +20,10 @@ type docRevision struct {
 	rev record.Revision
 }
 
-// maxReceived is how many are remembered at once; about the others the peer is asked.
+// maxReceived is how many revisions are remembered. The peer is asked about all others.
 const maxReceived = 200_000
 
-// note remembers revisions that the peer has offered and that are about to be written here. Nil remembers nothing.
+// note remembers revisions before they are written here. A nil Echo remembers nothing.
 func (r *Echo) note(missing []kv.MissingRevs) {
 	if r == nil {
 		return
@@ -42,7 +42,7 @@ func (r *Echo) note(missing []kv.MissingRevs) {
 	}
 }
 
-// Unknown are those of some offers that the peer has not given itself.
+// Unknown returns those of the offers that the peer has not given itself.
 func (r *Echo) Unknown(offers []kv.Revs) []kv.Revs {
 	if r == nil {
 		return offers
@@ -57,12 +57,12 @@ func (r *Echo) Unknown(offers []kv.Revs) []kv.Revs {
 		}
 	}
 	if len(r.revs) == 0 {
-		r.revs = nil // a map keeps the room that it once took
+		r.revs = nil // a map never shrinks
 	}
 	return left
 }
 
-// forget tells whether a revision was remembered, which it is no more.
+// forget tells whether a revision was remembered, and forgets it.
 func (r *Echo) forget(d docRevision) bool {
 	_, was := r.revs[d]
 	delete(r.revs, d)

@@ -15,42 +15,42 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// What a file can be that no documents are read from, or not all.
+// What is wrong with a file that is read.
 var (
 	ErrFile    = errors.New("not a file of changes")
 	ErrFileCut = errors.New("the file was cut short: what it holds was taken, and the rest is missing")
 )
 
-// errServerKind is a document of a file that only a server itself may write.
+// errServerKind is a record in a file that only a server writes.
 var errServerKind = &kv.Forbidden{CurrentScopes: []string{}, Reason: "the server alone writes this kind; no file brings it"}
 
-// errOneWay is a file that is asked for what is only for the other way.
+// errOneWay is a file that is written and asked to read, or the other way round.
 var errOneWay = errors.New("a file is either read or written")
 
 // File is a file of lines as a peer: OpenFile reads one, CreateFile writes one. It keeps no checkpoint.
 type File struct {
 	head  line.Head
-	lines *line.Reader  // of a file that is read
-	z     *zstd.Encoder // of a file that is written
+	lines *line.Reader  // nil: the file is written
+	z     *zstd.Encoder // nil: the file is read
 	out   *line.Writer  // to z
 }
 
-// CreateFile begins a file; Finish ends it. It takes all revisions that it is offered, with their attachments' bytes. It takes no
-// record of a kind that only servers write: a reader of the file learns of no keys, and OpenFile refuses it. It takes erasures: they name no
-// one without the realm's key.
+// CreateFile begins a file; Finish ends it. The file takes all revisions that it is offered, with their attachments' bytes. It takes no
+// record of a kind that only servers write, so a reader of the file learns no keys. It takes erasures, because they name a person only for
+// those with the realm's key.
 func CreateFile(w io.Writer, h line.Head) (*File, error) {
 	h.Format = line.Format
 	z := line.Compress(w)
 	f := &File{head: h, z: z, out: line.NewWriter(z)}
-	return f, errors.Join(f.out.Head(h), z.Flush()) // the head can be read of the shortest piece
+	return f, errors.Join(f.out.Head(h), z.Flush()) // even a file that is cut early has its head
 }
 
-// Finish writes how far the file goes. A file without that was cut short.
+// Finish writes the last line. A file without it was cut.
 func (f *File) Finish(o Outcome) error {
 	return errors.Join(f.out.Foot(o.Last), f.z.Close())
 }
 
-// OpenFile begins to read a file: ErrFile.
+// OpenFile begins to read a file. It returns ErrFile if it is not one.
 func OpenFile(r io.Reader) (*File, error) {
 	z := line.Decompress(r)
 	var first []byte
@@ -70,15 +70,19 @@ func OpenFile(r io.Reader) (*File, error) {
 	return f, nil
 }
 
-// Head is the file's first line.
+// Head returns the first line.
 func (f *File) Head() line.Head { return f.head }
 
+// Identify says which database the file is of.
 func (f *File) Identify(context.Context) (Identity, error) { return Identity{Head: f.head}, nil }
 
+// Checkpoint returns none.
 func (f *File) Checkpoint(context.Context, string) (Checkpoint, error) { return Checkpoint{}, nil }
 
+// Keep does nothing.
 func (f *File) Keep(context.Context, string, Checkpoint) error { return nil }
 
+// Missing returns all offers that the file takes.
 func (f *File) Missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
 	missing := make([]kv.MissingRevs, 0, len(offers))
 	for _, o := range offers {
@@ -89,6 +93,7 @@ func (f *File) Missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, e
 	return missing, nil
 }
 
+// Write adds revisions and a mark.
 func (f *File) Write(ctx context.Context, revisions []*line.Revision) ([]Denial, error) {
 	if f.z == nil {
 		return nil, errOneWay
@@ -103,8 +108,8 @@ func (f *File) Write(ctx context.Context, revisions []*line.Revision) ([]Denial,
 	return nil, f.out.Mark(upto)
 }
 
-// Feed reads the file once. If the file was cut, what came before the cut is kept: revisions that come again change nothing. Anyone can
-// write a file: a database of records takes none of the records that only servers write from it.
+// Feed reads the file, once. If the file is cut, it returns ErrFileCut and keeps what came before: revisions that come again change
+// nothing. Anyone can write a file, so a database of records takes no record from it that only servers write.
 func (f *File) Feed(_ context.Context, w Wish, fn func(*Batch) error) error {
 	if f.lines == nil {
 		return errOneWay

@@ -3,112 +3,20 @@ package replicate
 import (
 	"context"
 	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
 	"net/http"
+	"net/textproto"
 	"slices"
+	"strconv"
 
-	"doorward/kv"
 	"doorward/sync/dial"
 	"doorward/sync/input"
 	"doorward/sync/line"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// Write sends revisions many at a time, and those with large attachments one by one.
-func (t *Remote) Write(ctx context.Context, revisions []*line.Revision) (denied []Denial, err error) {
-	if err := t.open(ctx); err != nil {
-		return nil, err
-	}
-	t.dirty = true
-	var many []*line.Revision
-	for _, x := range revisions {
-		if !isLarge(x) {
-			many = append(many, x)
-			continue
-		}
-		d, err := t.http.putRelated(ctx, x)
-		if err != nil {
-			return nil, err
-		}
-		denied = append(denied, d...)
-	}
-	d, err := t.writeMany(ctx, many)
-	return append(denied, d...), err
-}
-
-func isLarge(x *line.Revision) bool {
-	size := int64(0)
-	for i := range x.Parts {
-		if p := &x.Parts[i]; !x.Knows(p) {
-			size += max(p.Length, 0)
-			if p.Length < 0 {
-				return true
-			}
-		}
-	}
-	return size > line.MaxInline
-}
-
-// writeMany sends revisions in one request. A server that finds it too large, or one of them malformed, is sent halves.
-func (t *Remote) writeMany(ctx context.Context, revisions []*line.Revision) (denied []Denial, err error) {
-	if len(revisions) == 0 {
-		return nil, nil
-	}
-	denied, err = t.transport().write(ctx, revisions)
-	no := batchRefusal(err)
-	switch {
-	case no == nil:
-		return t.resendWhole(ctx, revisions, denied, err)
-	case len(revisions) == 1:
-		return []Denial{denial(revisions[0], no)}, nil
-	}
-	half := len(revisions) / 2
-	for _, some := range [][]*line.Revision{revisions[:half], revisions[half:]} {
-		d, err := t.writeMany(ctx, some)
-		if err != nil {
-			return nil, err
-		}
-		denied = append(denied, d...)
-	}
-	return denied, nil
-}
-
-// batchRefusal answers what is wrong with a request whose documents may be taken in smaller ones; nil for any other error. As CouchDB
-// does, a free database refuses a whole request for one document that is malformed.
-func batchRefusal(err error) error {
-	var no *dial.Refusal
-	switch {
-	case dial.Is(err, http.StatusRequestEntityTooLarge):
-		return input.ErrTooLarge
-	case errors.As(err, &no) && no.Status == http.StatusBadRequest && no.Word == "illegal_docid":
-		return kv.ErrDocumentID
-	case errors.As(err, &no) && no.Status == http.StatusBadRequest && no.Word == "doc_validation":
-		return kv.ErrDocument
-	}
-	return nil
-}
-
-// resendWhole sends with all their bytes those revisions whose attachments the server was believed to have.
-func (t *Remote) resendWhole(ctx context.Context, revisions []*line.Revision, denied []Denial, err error) ([]Denial, error) {
-	for i := 0; i < len(denied) && err == nil; i++ {
-		d := denied[i]
-		at := slices.IndexFunc(revisions, func(x *line.Revision) bool { return x.ID == d.ID && (d.Rev == "" || x.Rev().String() == d.Rev) })
-		if at < 0 || len(revisions[at].Parts) == 0 || !lacksBytes(d) {
-			continue
-		}
-		var still []Denial
-		if still, err = t.http.putRelated(ctx, revisions[at]); err == nil && len(still) == 0 {
-			denied = slices.Delete(denied, i, i+1)
-			i--
-		}
-	}
-	return denied, err
-}
-
-// lacksBytes tells a denial for want of an attachment's bytes.
-func lacksBytes(d Denial) bool {
-	return d.Error == "missing_stub" || d.Reason == Reason(line.ErrStub)
-}
 
 // write sends revisions by _bulk_docs.
 func (t *httpTransport) write(ctx context.Context, revisions []*line.Revision) ([]Denial, error) {
@@ -125,7 +33,7 @@ func (t *httpTransport) write(ctx context.Context, revisions []*line.Revision) (
 	return t.denials(ctx, t.link.At("_bulk_docs"), dial.Bytes(append(body, "]}"...)))
 }
 
-// denials sends revisions and reads which of them are refused.
+// denials sends revisions and reads which of them the server refuses.
 func (t *httpTransport) denials(ctx context.Context, address string, p *dial.Payload) (denied []Denial, err error) {
 	err = t.link.Stream(ctx, http.MethodPost, address, p, func(dec *jsontext.Decoder) error {
 		return input.EachItem(dec, func() error {
@@ -145,22 +53,90 @@ func (t *httpTransport) denials(ctx context.Context, address string, p *dial.Pay
 	return denied, err
 }
 
-func (d *Denial) readMember(dec *jsontext.Decoder, name string) error {
-	v, err := dec.ReadValue()
-	if err != nil || v.Kind() != '"' {
-		d.Kept = d.Kept || name == "kept" && v.Kind() == 't'
-		return input.Wrap(err)
+// putRelated sends one revision and its attachments, with bytes that come from the source.
+func (t *httpTransport) putRelated(ctx context.Context, x *line.Revision) ([]Denial, error) {
+	if x.Content == nil {
+		return []Denial{denial(x, line.ErrStub)}, nil
 	}
-	b, _ := jsontext.AppendUnquote(nil, v) // it was read as a text
-	switch name {
-	case "id":
-		d.ID = string(b)
-	case "rev":
-		d.Rev = string(b)
-	case "error":
-		d.Error = string(b)
-	case "reason":
-		d.Reason = string(b)
+	r, w := io.Pipe()
+	mw := multipart.NewWriter(w)
+	done := make(chan error, 1)
+	go func() {
+		err := writeRelated(ctx, x, mw)
+		_ = w.CloseWithError(err) // never fails
+		done <- err
+	}()
+	p := &dial.Payload{Media: `multipart/related; boundary="` + mw.Boundary() + `"`, Read: r}
+	resp, err := t.link.Do(ctx, http.MethodPut, t.link.At(docPath(x.ID))+"?new_edits=false", p)
+	_ = r.Close() // never fails; it ends the writer
+	if failed := <-done; failed != nil && !errors.Is(failed, io.ErrClosedPipe) {
+		err = failed // the source broke off, and so did the request
 	}
-	return nil
+	var no *dial.Refusal
+	switch {
+	case err == nil:
+		return nil, dial.Drain(resp)
+	case errors.As(err, &no) && !dial.Transient(err) && no.Status != http.StatusUnauthorized && no.Status != http.StatusNotFound:
+		return []Denial{{ID: x.ID, Rev: x.Rev().String(), Error: "forbidden", Reason: no.Error()}}, nil
+	}
+	return nil, err
+}
+
+// writeRelated writes a document and then its attachments.
+func writeRelated(ctx context.Context, x *line.Revision, mw *multipart.Writer) error {
+	doc, err := x.AppendDoc(nil, func(dst []byte, p *line.Part) ([]byte, error) {
+		if p.Length >= 0 {
+			dst = strconv.AppendInt(append(dst, `,"length":`...), p.Length, 10)
+		}
+		return append(dst, `,"follows":true`...), nil
+	})
+	if err != nil {
+		return err
+	}
+	first, err := mw.CreatePart(textproto.MIMEHeader{"Content-Type": {"application/json"}})
+	if err == nil {
+		_, err = first.Write(doc)
+	}
+	for i := 0; i < len(x.Parts) && err == nil; i++ {
+		err = writePart(ctx, mw, followed{x, &x.Parts[i]})
+	}
+	if err != nil {
+		return err
+	}
+	return mw.Close()
+}
+
+// followed is an attachment that follows its document.
+type followed struct {
+	of *line.Revision
+	*line.Part
+}
+
+// writePart writes one attachment as a part.
+func writePart(ctx context.Context, mw *multipart.Writer, p followed) error {
+	h := textproto.MIMEHeader{
+		"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": p.Name})},
+		"Content-Type":        {line.MediaType(p.Type)},
+	}
+	if p.Length >= 0 {
+		h.Set("Content-Length", strconv.FormatInt(p.Length, 10))
+	}
+	w, err := mw.CreatePart(h)
+	if err != nil {
+		return err
+	}
+	return p.of.Content(ctx, p.Part, w)
+}
+
+func isLarge(x *line.Revision) bool {
+	size := int64(0)
+	for i := range x.Parts {
+		if p := &x.Parts[i]; !x.Knows(p) {
+			size += max(p.Length, 0)
+			if p.Length < 0 {
+				return true
+			}
+		}
+	}
+	return size > line.MaxInline
 }

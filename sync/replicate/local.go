@@ -14,29 +14,16 @@ import (
 	"doorward/sync/mango"
 )
 
-// Path is a revision and those before it, as far as they are here: newest first.
-func (h *Local) Path(id, text string) ([]record.Revision, error) {
-	rev, ok := record.ParseFreeRevision(text)
-	if !ok {
-		return nil, nil
-	}
-	doc, err := h.db.Read(id, kv.Ask{Revisions: []record.Revision{rev}})
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil, nil
-	}
-	return doc.Tree.Path(rev), err
-}
-
-// Local is a database of this process, as an end of replications.
+// Local is a database of this process, as a peer.
 type Local struct {
 	store *kv.Store
 	db    *kv.Database
 }
 
-// NewLocal makes an end of a database that is open.
+// NewLocal makes a peer of an open database.
 func NewLocal(store *kv.Store, db *kv.Database) *Local { return &Local{store, db} }
 
-// OpenLocal opens a database as an end: kv's errors.
+// OpenLocal opens a database as a peer. It returns kv's errors.
 func OpenLocal(store *kv.Store, p kv.Principal, name string) (*Local, error) {
 	db, err := store.Database(p, name)
 	if err != nil {
@@ -45,22 +32,25 @@ func OpenLocal(store *kv.Store, p kv.Principal, name string) (*Local, error) {
 	return NewLocal(store, db), nil
 }
 
+// Identify says the store's realm, node and epoch.
 func (h *Local) Identify(context.Context) (Identity, error) {
 	head := line.Head{Format: line.Format, Realm: h.store.Realm(), Node: h.store.Node(), Epoch: h.store.Epoch(), DB: h.db.Name()}
 	return Identity{Head: head, ID: strings.ToLower(head.Node) + "/" + head.DB}, nil
 }
 
+// Checkpoint reads a local document of the database.
 func (h *Local) Checkpoint(_ context.Context, id string) (c Checkpoint, err error) {
 	body, _, err := h.db.Local(id)
 	if errors.Is(err, kv.ErrNotFound) {
 		return c, nil
 	}
 	if err != nil || json.Unmarshal(body, &c) != nil {
-		return Checkpoint{}, err // what somebody else has put there is no checkpoint
+		return Checkpoint{}, err // a document of another program
 	}
 	return c, nil
 }
 
+// Keep writes a local document of the database.
 func (h *Local) Keep(_ context.Context, id string, c Checkpoint) error {
 	body, err := json.Marshal(c)
 	if err == nil {
@@ -69,11 +59,11 @@ func (h *Local) Keep(_ context.Context, id string, c Checkpoint) error {
 	return err
 }
 
-// Of a live feed what changes within a moment goes together; the first change after a quiet time goes at once.
+// coalesceFor is how long a live feed collects changes after the first. The first change after a quiet time goes at once.
 const coalesceFor = 100 * time.Millisecond
 
-// Feed reads the log page by page; live, it waits at the log's end. From the beginning it brings the revisions along: they are
-// likely to be lacked.
+// Feed reads the log page by page. A live feed waits at the log's end. From the beginning the feed brings the revisions along, because the
+// target probably lacks them.
 func (h *Local) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
 	since, err := SinceOf(h.store, w.Since)
 	if err != nil {
@@ -122,7 +112,7 @@ func (h *Local) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
 	return context.Cause(ctx)
 }
 
-// full tells that a batch is to go on, whatever follows: revisions take room, offers little.
+// full tells whether a batch is large enough. Revisions take more room than offers.
 func (b *Batch) full(size int) bool {
 	if !b.Carried {
 		return len(b.Offers) >= loadRows
@@ -130,7 +120,7 @@ func (b *Batch) full(size int) bool {
 	return len(b.Offers) >= carriedRows || size >= carriedBytes
 }
 
-// await waits until something follows a place, and a moment has passed since it was asked to.
+// await waits until a change follows a place, and until coalesceFor has passed.
 func (h *Local) await(ctx context.Context, since uint64) error {
 	asked := time.Now()
 	if err := h.db.Await(ctx, since); err != nil {
@@ -143,7 +133,7 @@ func (h *Local) sequence(n uint64) line.Sequence {
 	return line.Sequence(`"` + h.store.SeqText(n) + `"`)
 }
 
-// SinceOf is where a store's log goes on after a place.
+// SinceOf returns where a store's log goes on after a place.
 func SinceOf(store *kv.Store, s line.Sequence) (uint64, error) {
 	if len(s) == 0 || string(s) == "null" {
 		return 0, nil
@@ -151,8 +141,8 @@ func SinceOf(store *kv.Store, s line.Sequence) (uint64, error) {
 	return store.Since(strings.Trim(string(s), `"`))
 }
 
-// offer adds a page of changes to a batch, all leaves of each document, and answers how many bytes of revisions came along. What
-// has left the database is nothing to copy.
+// offer adds a page of changes to a batch, all leaves of each document, and returns the size of the revisions that came along. A document
+// that has left the database is not copied.
 func (h *Local) offer(b *Batch, page []kv.DocChange, passes mango.Selector) (size int, err error) {
 	for i := range page {
 		c := &page[i]
@@ -185,7 +175,7 @@ func (h *Local) offer(b *Batch, page []kv.DocChange, passes mango.Selector) (siz
 	return size, nil
 }
 
-// carry calls fn with the leaves of a change; of most documents that is the winner, which the change itself has.
+// carry calls fn with the leaves of a change. Most documents have one, and the change has it already.
 func (h *Local) carry(c *kv.DocChange, leaves []record.Revision, fn func(*line.Revision) error) error {
 	if len(leaves) == 1 && c.Tree.Len() > 0 && c.Winner.Body != nil {
 		return fn(h.revision(&kv.Doc{ID: c.ID, Tree: c.Tree}, &c.Winner))
@@ -198,6 +188,7 @@ func (h *Local) Leaves(id string, fn func(*line.Revision) error) error {
 	return h.each(id, kv.Ask{Leaves: true}, fn)
 }
 
+// Read reads revisions, or the leaves that have followed them.
 func (h *Local) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*line.Revision) error) error {
 	for _, m := range missing {
 		if ctx.Err() != nil {
@@ -210,7 +201,7 @@ func (h *Local) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*lin
 	return nil
 }
 
-// each calls fn with the revisions of a document that are asked for.
+// each calls fn with the revisions that are asked for.
 func (h *Local) each(id string, ask kv.Ask, fn func(*line.Revision) error) error {
 	doc, err := h.db.Read(id, ask)
 	if errors.Is(err, kv.ErrNotFound) {
@@ -229,11 +220,11 @@ func (h *Local) each(id string, ask kv.Ask, fn func(*line.Revision) error) error
 	return nil
 }
 
-// revision is a revision on its way out.
+// revision makes a revision in transit.
 func (h *Local) revision(doc *kv.Doc, r *kv.DocRevision) *line.Revision {
 	x := &line.Revision{ID: doc.ID, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body, Author: authorOf(doc.Tree.Find(r.Revision), h.store.Node())}
 	if len(x.Path) == 0 {
-		x.Path = []record.Revision{r.Revision} // it has been forgotten since
+		x.Path = []record.Revision{r.Revision} // the tree was pruned since
 	}
 	for _, a := range r.Attachments {
 		x.Parts = append(x.Parts, line.Part{Attachment: a, ClaimedDigest: a.Digest(), Stub: true})
@@ -251,4 +242,17 @@ func authorOf(n record.TreeNode, here string) line.Author {
 		a.Node = here
 	}
 	return a
+}
+
+// Path returns a revision and those before it, newest first, as far as the database has them.
+func (h *Local) Path(id, text string) ([]record.Revision, error) {
+	rev, ok := record.ParseFreeRevision(text)
+	if !ok {
+		return nil, nil
+	}
+	doc, err := h.db.Read(id, kv.Ask{Revisions: []record.Revision{rev}})
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, nil
+	}
+	return doc.Tree.Path(rev), err
 }

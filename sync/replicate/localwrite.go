@@ -11,10 +11,10 @@ import (
 	"doorward/sync/line"
 )
 
-// writers is how many operations of a load are about at a time. Those that wait are committed together, and while the store writes
-// some the next are made ready.
+// writers is how many operations run at a time. The store commits those that wait together, and the next are prepared while it writes.
 const writers = 64
 
+// Missing returns the offered revisions that the database lacks.
 func (h *Local) Missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
 	answers, err := h.db.Missing(offers)
 	return slices.DeleteFunc(answers, func(m kv.MissingRevs) bool { return len(m.Missing) == 0 }), err
@@ -39,7 +39,7 @@ func (h *Local) Write(ctx context.Context, revisions []*line.Revision) (denied [
 	return denied, err
 }
 
-// writeOperation stores some revisions in one operation, and before it the attachments that come with them.
+// writeOperation stores some revisions in one operation, after the attachments that come with them.
 func (h *Local) writeOperation(ctx context.Context, rows []*line.Revision) (denied []Denial, err error) {
 	writes := make([]kv.DocWrite, 0, len(rows))
 	at := make([]*line.Revision, 0, len(rows))
@@ -73,14 +73,13 @@ func (h *Local) writeOperation(ctx context.Context, rows []*line.Revision) (deni
 	return denied, nil
 }
 
-// isPermanent tells what is wrong with a document itself, and will be tomorrow.
+// isPermanent tells errors of the revision itself from those that may pass.
 func isPermanent(err error) bool {
 	return slices.ContainsFunc([]error{kv.ErrForbidden, kv.ErrConflict, kv.ErrDocument, kv.ErrRevision, kv.ErrTooLarge, line.ErrStub, line.ErrLength},
 		func(known error) bool { return errors.Is(err, known) })
 }
 
-// findAttachments finds the bytes of a revision's attachments: in the database, where an earlier revision has brought them, else at the
-// source.
+// findAttachments finds the bytes of a revision's attachments: in the database, if an earlier revision has brought them, or at the source.
 func (h *Local) findAttachments(ctx context.Context, x *line.Revision, w *kv.DocWrite) error {
 	if len(x.Parts) == 0 {
 		return nil
@@ -121,7 +120,7 @@ func (h *Local) storeBlob(ctx context.Context, x *line.Revision, p *line.Part) (
 	_ = r.Close() // never fails; it ends the writer
 	<-done
 	if err == nil && p.Length >= 0 && blob.Length != p.Length {
-		err = line.ErrLength // its digest does not tell: CouchDB's is that of the bytes as it keeps them, compressed
+		err = line.ErrLength // a digest cannot tell: CouchDB's is of the bytes that it keeps, which may be compressed
 	}
 	return blob, err
 }
@@ -130,7 +129,7 @@ func (h *Local) content(_ context.Context, p *line.Part, w io.Writer) error {
 	return h.db.Blob(p.SHA256, w)
 }
 
-// Relatives are the revisions that some asks name; errStub where there is no such document.
+// Relatives returns revisions of a document. It returns line.ErrStub if there is no document.
 func Relatives(db *kv.Database, id string, asks []kv.Ask) (known []kv.DocRevision, err error) {
 	for _, ask := range asks {
 		doc, err := db.Read(id, ask)

@@ -3,27 +3,27 @@ package replicate
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"doorward/kv"
-	"doorward/sync/input"
+	"doorward/kv/record"
 	"doorward/sync/line"
 )
 
-// Peer is one end of a replication: a database of this process, one at a server, or a file.
+// Peer is one end of a replication: Local, Remote or File.
 type Peer interface {
 	// Identify says which database the peer is.
 	Identify(ctx context.Context) (Identity, error)
-	// Checkpoint reads what keep has written. It returns the zero checkpoint if there is none.
+	// Checkpoint reads what Keep has saved. It returns the zero checkpoint if there is none.
 	Checkpoint(ctx context.Context, id string) (Checkpoint, error)
+	// Keep saves a checkpoint.
 	Keep(ctx context.Context, id string, c Checkpoint) error
-	// Feed calls fn with what changed after a place, in order. A live feed ends with ctx alone.
+	// Feed calls fn with the changes after a place, in order. A live feed ends with ctx alone.
 	Feed(ctx context.Context, w Wish, fn func(*Batch) error) error
-	// Read calls fn with revisions that the target lacks. It leaves out what the peer no longer has.
+	// Read calls fn with revisions that the target lacks. It leaves out those that the peer does not have any more.
 	Read(ctx context.Context, missing []kv.MissingRevs, fn func(*line.Revision) error) error
 	// Missing returns the offered revisions that the peer lacks.
 	Missing(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
-	// Write stores revisions. It returns those that the peer refuses for good; they keep none of the others out.
+	// Write stores revisions. It returns those that the peer refuses for good. All others are stored.
 	Write(ctx context.Context, revisions []*line.Revision) ([]Denial, error)
 }
 
@@ -34,69 +34,39 @@ type Identity struct {
 	CodeKey   []byte // of the realm, if the source's operator copies all records
 }
 
-// Wish says what of a feed is wanted.
+// Wish says which changes a feed brings.
 type Wish struct {
-	Since    line.Sequence
-	Live     bool
+	Since    line.Sequence   // after which place; nil: from the beginning
+	Live     bool            // goes on with what comes later
 	IDs      []string        // nil: all documents
 	Selector json.RawMessage // nil: all documents
-	Carry    bool            // the feed brings the revisions along, also where it does not begin at the beginning
-	Records  bool            // the target keeps records
-	Lacked   func(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
+	Carry    bool            // the feed always brings the revisions along
+	Records  bool            // the target is a database of records
+	// Lacked tells which offers the target lacks.
+	Lacked func(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
 }
 
-// Batch is some changes that follow one another.
+// Batch is some changes in order.
 type Batch struct {
-	Offers    []kv.Revs
-	Carried   bool // the feed brings the revisions along
+	Offers    []kv.Revs // the revisions of the changed documents
+	Carried   bool      // Revisions has all that is offered
 	Revisions []*line.Revision
-	Denied    []Denial // of what cannot be offered
-	Left      []string // the documents that have left the source, and live on elsewhere
-	Upto      line.Sequence
+	Denied    []Denial      // what cannot be offered
+	Left      []string      // documents that have left the database and live on elsewhere
+	Upto      line.Sequence // the place after the batch
 }
 
-// Denial is a revision that the target does not take.
-type Denial struct {
-	ID     string `json:"id"`
-	Rev    string `json:"rev,omitempty"`
-	Error  string `json:"error"`
-	Reason string `json:"reason"`
-	Kept   bool   `json:"kept,omitzero"` // the target keeps it for its staff
-}
-
-// denial is the denial of a revision.
-func denial(r *line.Revision, err error) Denial {
-	return Denial{ID: r.ID, Rev: r.Rev().String(), Error: "forbidden", Reason: Reason(err)}
-}
-
-// reasons say why a revision is refused. The first error that matches counts.
-var reasons = []struct {
-	err  error
-	text string
-}{
-	{kv.ErrConflict, "Document update conflict."},
-	{line.ErrStub, "A stub of an attachment that is not there."},
-	{kv.ErrNoBlob, "A stub of an attachment that is not there."},
-	{line.ErrLength, "An attachment is not as long as its document says."},
-	{kv.ErrDocumentID, "A document's id is a text of 1 to 8192 bytes. Only reserved ids begin with an underscore."},
-	{kv.ErrRevision, "Invalid rev format"},
-	{input.ErrTooLarge, "The request's body is too large."},
-	{kv.ErrTooLarge, "The document is too large."},
-}
-
-// Reason says why a revision is refused; "" for an error that is not the revision's own.
-func Reason(err error) string {
-	var forbidden *kv.Forbidden
-	if errors.As(err, &forbidden) {
-		return forbidden.Error()
-	}
-	for _, r := range reasons {
-		if errors.Is(err, r.err) {
-			return r.text
+// offer adds a document's revisions of a feed. Texts that are no revisions are denied.
+func (b *Batch) offer(id string, revs []string) {
+	o := kv.Revs{ID: id}
+	for _, text := range revs {
+		if rev, ok := record.ParseFreeRevision(text); ok && text != "" {
+			o.Revisions = append(o.Revisions, rev)
+		} else {
+			b.Denied = append(b.Denied, Denial{ID: id, Rev: text, Error: "forbidden", Reason: "not a revision"})
 		}
 	}
-	if errors.Is(err, kv.ErrDocument) {
-		return err.Error()
+	if len(o.Revisions) > 0 {
+		b.Offers = append(b.Offers, o)
 	}
-	return ""
 }

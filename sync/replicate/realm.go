@@ -10,28 +10,28 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// isFact tells the id of a fact.
+// isFact tells whether an id is a fact's.
 func isFact(id string) bool {
 	k, _, ok := record.ParseDocID(id)
 	return ok && k.Fact
 }
 
-// ErrRealm is an exchange of records between two congregations.
+// ErrRealm is a replication of records between two congregations.
 var ErrRealm = errors.New("the two stores belong to different congregations, whose records never mix: export them here, import them there")
 
-// OfRecords tells whether a database of a name is one of records, which hold to their realm.
+// OfRecords tells whether a name is that of a database of records. These stay within their realm.
 func OfRecords(name string) bool {
 	_, scoped := record.ParseScope(name)
 	return scoped || name == "records"
 }
 
-// holdsRecords tells that a peer is a database of records, as far as it says what it is.
+// holdsRecords tells whether a peer says that it is a database of records.
 func holdsRecords(ctx context.Context, p Peer) bool {
 	says, err := p.Identify(ctx)
 	return err == nil && OfRecords(says.DB)
 }
 
-// isNamed tells whether a head of a database of records names a realm and a node.
+// isNamed tells whether the head of a database of records names a realm and a node.
 func isNamed(h *line.Head) bool {
 	if !OfRecords(h.DB) {
 		return true
@@ -41,14 +41,14 @@ func isNamed(h *line.Head) bool {
 	return realm == nil && node == nil
 }
 
-// isServerKind tells the id of what only the server itself writes: keys, laptops, erasures, what staff shall look at. The parts of a
-// ticket are written by whoever writes the ticket.
+// isServerKind tells whether an id is of a kind that only a server writes: keys, laptops, erasures, items for staff. The parts of a ticket
+// are written with the ticket.
 func isServerKind(id string) bool {
 	k, _, ok := record.ParseDocID(id)
 	return ok && k.System && k != record.HolderName && k != record.Holder
 }
 
-// isErasure tells the id of what says that a record was erased.
+// isErasure tells whether an id is an erasure's.
 func isErasure(id string) bool {
 	k, _, ok := record.ParseDocID(id)
 	return ok && k == record.Erasure

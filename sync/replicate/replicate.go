@@ -20,7 +20,7 @@ type Job struct {
 	IDs      []string        // only these documents; nil = all
 	Selector json.RawMessage // only documents that pass; nil = all
 	Since    json.RawMessage // where to begin if no checkpoint says; nil = at the beginning
-	Tries    int             // in a row that come no further, before the job gives up; 0 = 6, live without end
+	Tries    int             // in a row without progress, before the job gives up; 0 = 6, or without end if live
 	Pause    time.Duration   // before the second try, doubled before each further one; 0 = half a second
 	Note     time.Duration   // how long a checkpoint may lie behind what is stored; 0 = a second
 	Logger   *slog.Logger    // nil = silent
@@ -28,51 +28,29 @@ type Job struct {
 	On       Hooks
 }
 
-// Hooks are what a job calls, and what it remembers, besides copying. All may be nil.
+// Hooks are what a job calls besides copying, and what it remembers. Each may be nil.
 type Hooks struct {
 	Progress func(Outcome)    // when something has been copied
-	Waits    func(error) bool // tells an error that is waited out however often it comes
-	// Left is called with documents that have left the source and live on elsewhere, before their place is noted.
+	Waits    func(error) bool // tells an error that ends the job never, however often it comes
+	// Left is called with documents that have left the source and live on elsewhere, before the checkpoint passes them.
 	Left func(ctx context.Context, ids []string) error
-	// Refused is called with what the target has refused, before its place is noted.
+	// Refused is called with what the target has refused, before the checkpoint passes it.
 	Refused func(ctx context.Context, denied []Denial) error
 	Gave    *Echo // remembers what the source gives
-	Skip    *Echo // what the target has just given itself: it is not asked about that
+	Skip    *Echo // what the target has just given: it is not asked about that
 }
 
-// Outcome tells what a replication has done, as CouchDB tells it.
-type Outcome struct {
-	OK        bool            `json:"ok"`
-	NoChanges bool            `json:"no_changes,omitempty"`
-	Session   string          `json:"session_id"`
-	Last      json.RawMessage `json:"source_last_seq"`
-	Version   int             `json:"replication_id_version"`
-	History   []HistoryEntry  `json:"history"` // this run alone
-	Denied    []Denial        `json:"denied,omitempty"`
-	// RefusedFacts is how many of the refused documents are facts: all of them, while Denied names the first refusals alone.
-	RefusedFacts int `json:"-"`
-	Unkept       int `json:"-"` // refused, and not kept for the target's staff either
-}
-
-// What is in memory at once: loads of at most so many revisions and about so many bytes, one being written, one waiting and one
-// being read. A load is a request: what is small goes many at a time.
-const (
-	loadRows   = 16_000
-	loadBytes  = 8 << 20
-	keptDenied = 1000 // of the refused revisions that are named
-)
-
-// replication is a job while it runs.
+// replication is a job that runs.
 type replication struct {
 	*Job
 	checkpoints
-	mu  sync.Mutex // guards run and denied, which Progress reads
+	mu  sync.Mutex // guards run and out
 	run HistoryEntry
 	out Outcome
 }
 
-// Run carries out a job. It answers what was done also where it fails. A job that was cut off anywhere can be begun again: it
-// goes on where it was, and nothing is copied twice but what had not been noted.
+// Run carries out a job. It says what was done, also with an error. A job that was cut off anywhere can run again: it goes on at the
+// checkpoint, and copies nothing twice but what came after it.
 func Run(ctx context.Context, j Job) (Outcome, error) {
 	j.defaults()
 	r := &replication{Job: &j, checkpoints: checkpoints{source: j.Source, target: j.Target}}
@@ -101,19 +79,8 @@ func (j *Job) defaults() {
 	}
 }
 
-// load is some revisions to write, and the place that is reached once they are.
-type load struct {
-	revisions []*line.Revision
-	bytes     int
-	upto      line.Sequence // nil: more of the same batch follows
-	stored    chan struct{} // closed when this load and those before it are; nil = nobody waits
-}
-
-func (l *load) full() bool { return len(l.revisions) >= loadRows || l.bytes >= loadBytes }
-
-// pass copies until the source has no more, or until something breaks. Three stages run side by side, each a step ahead of the
-// next: the feed; what of it the target lacks; writing. All have ended when pass returns. Where a stage breaks off, what it has
-// handed on is still written and noted.
+// pass copies until the source has no more or a stage fails. Three stages run side by side: the feed, what the target lacks of it,
+// writing. All have ended when pass returns. What a failed stage has passed on is still written, and the checkpoint is saved.
 func (r *replication) pass(ctx context.Context) error {
 	since, err := r.begin(ctx)
 	if err != nil {
@@ -149,7 +116,7 @@ func (r *replication) pass(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// send hands something to the next stage.
+// send gives a value to the next stage.
 func send[T any](ctx context.Context, to chan<- T, v T) error {
 	select {
 	case to <- v:
@@ -159,7 +126,7 @@ func send[T any](ctx context.Context, to chan<- T, v T) error {
 	}
 }
 
-// begin finds out where a pass begins: where both ends say; where nobody keeps that, where the last pass came to.
+// begin finds where a pass begins: at the common checkpoint, or where the last pass came to if the peers keep none.
 func (r *replication) begin(ctx context.Context) (since line.Sequence, err error) {
 	if since, err = r.open(ctx, r.Job); err != nil {
 		return nil, err
@@ -178,14 +145,14 @@ func (r *replication) begin(ctx context.Context) (since line.Sequence, err error
 	return since, nil
 }
 
-// fetch asks the target what it lacks of each batch, and reads that. What is read goes on once it can be written; until then the next
-// batches join it, so that few large loads are written however small the batches are.
+// fetch asks the target what it lacks of each batch, and reads that. While a load waits to be written, the next batches join it: small
+// batches make few large loads.
 func (r *replication) fetch(ctx context.Context, batches <-chan *Batch, loads chan<- *load) error {
 	f := &loader{ctx: ctx, loads: loads, load: &load{}}
 	for {
 		in, out := batches, loads
 		if f.load.upto == nil {
-			out = nil // there is nothing to hand on
+			out = nil // nothing is complete yet
 		}
 		if f.load.full() || out != nil && len(loads) == 0 {
 			in = nil
@@ -207,8 +174,7 @@ func (r *replication) fetch(ctx context.Context, batches <-chan *Batch, loads ch
 	}
 }
 
-// readMissing reads what the target lacks of a batch. What the target has is asked for each time, and remembered only while it is itself the
-// one that has just given it.
+// readMissing reads what the target lacks of a batch. The target is always asked, but for revisions that it has just given itself.
 func (r *replication) readMissing(f *loader, b *Batch) error {
 	if r.On.Left != nil && len(b.Left) > 0 {
 		if err := f.flushAndWait(); err != nil {
@@ -226,7 +192,7 @@ func (r *replication) readMissing(f *loader, b *Batch) error {
 		}
 	}
 	r.countChecked(b, missing)
-	r.On.Gave.note(missing) // before they are written: then the log offers them
+	r.On.Gave.note(missing) // before they are written, because the log offers them then
 	f.held = map[string]kv.MissingRevs{}
 	for _, m := range missing {
 		f.held[m.ID] = m
@@ -243,11 +209,11 @@ func (r *replication) readMissing(f *loader, b *Batch) error {
 	return err
 }
 
-// store writes load after load. Places are noted once all before them is written, and not each by itself: the first of a live job at
-// once, and then those that were reached within a time together.
+// store writes load after load. A checkpoint is saved once all before it is written: the first of a live job at once, later ones at most
+// every Note.
 func (r *replication) store(ctx context.Context, loads <-chan *load) error {
 	var upto line.Sequence
-	var due <-chan time.Time // nil: all that was reached is noted
+	var due <-chan time.Time // nil: the checkpoint is up to date
 	var noted time.Time
 	if !r.Live {
 		noted = time.Now()
@@ -297,7 +263,7 @@ func (r *replication) write(ctx context.Context, l *load) error {
 	return nil
 }
 
-// saveLast notes the place that was reached before a pass ends.
+// saveLast saves the last place before a pass ends.
 func (r *replication) saveLast(ctx context.Context, upto line.Sequence) error {
 	if upto == nil {
 		return nil

@@ -10,16 +10,16 @@ import (
 	"doorward/sync/line"
 )
 
-// isTransient tells an error that may be gone when the job is tried again: the peer's, or this store's own.
+// isTransient tells whether the job may succeed later: the peer or this store is busy, or out of reach.
 func isTransient(err error) bool {
 	return dial.Transient(err) || errors.Is(err, kv.ErrBusy) || errors.Is(err, kv.ErrDiskFull)
 }
 
-// LongestWaited is the longest pause before a job tries again what it waits out.
+// LongestWaited is the longest pause of a job that waits for Hooks.Waits.
 const LongestWaited = 15 * time.Second
 
-// retry runs passes until one has copied all. One that broke for a reason that may pass is followed by another, after a
-// pause that grows while they come no further.
+// retry runs passes until one has copied all. After an error that may pass it waits and runs another. The wait grows while there is no
+// progress.
 func (r *replication) retry(ctx context.Context) error {
 	var at line.Sequence
 	for failed := 0; ; failed++ {

@@ -12,14 +12,14 @@ import (
 	"doorward/sync/line"
 )
 
-// What the peer has from nobody but the target comes back in its feed: then so many changes are asked for at once, and not more
-// often than so. A change of somebody else's waits no longer than that.
+// How a live feed treats its own echo. Changes that the target has given itself come back in the peer's feed. While these alone come, a
+// request asks for many, and the next waits. A change of another origin waits no longer than that.
 const (
 	echoRows  = 10_000
 	echoPause = 400 * time.Millisecond
 )
 
-// lineTransport carries lines, which our own nodes give and take. What has no lines goes over HTTP as the protocol has it.
+// lineTransport uses lines, which only our own nodes give and take. The rest goes over HTTP as with any server.
 type lineTransport struct{ *httpTransport }
 
 // feed reads all changes as one long stream of lines. A live feed then waits for changes, and reads on if the target lacks some of them.
@@ -53,7 +53,7 @@ func (t lineTransport) feed(ctx context.Context, w Wish, fn func(*Batch) error) 
 	}
 }
 
-// lines reads the lines after a place and answers how far they go.
+// lines reads the lines after a place, and returns how far they go.
 func (t lineTransport) lines(ctx context.Context, since line.Sequence, fn func(*Batch) error) (upto line.Sequence, err error) {
 	address := t.link.At("_feed")
 	if text := line.SequenceText(since); text != "" {
@@ -86,8 +86,8 @@ func (t lineTransport) lines(ctx context.Context, since line.Sequence, fn func(*
 	return f.Last, g.flush()
 }
 
-// write sends revisions as lines. Attachments are named alone; those that the peer lacks follow. A load takes little room once it
-// is compressed, and is sent with its length: the connection ends with a body that has none.
+// write sends revisions as lines. Attachments are stubs; resendWhole sends those that the peer lacks. The body is small once compressed,
+// and is sent with its length: a connection ends with a body that has none.
 func (t lineTransport) write(ctx context.Context, revisions []*line.Revision) ([]Denial, error) {
 	var body bytes.Buffer // takes everything
 	z := line.Compress(&body)
