@@ -13,12 +13,12 @@ type contact struct {
 	site   string // the centre's address
 	reach  dial.Reach
 	client *http.Client
-	node   string // the centre's, by which its answers are known
+	node   string // the centre's: an answer must name it
 	key    string
 	secret string
 }
 
-// trusted tells a centre that may order the folder wiped: nobody on the way can have given the order in its place.
+// trusted tells whether the centre may order the folder wiped: no one between could have forged the order.
 func (c *contact) trusted() bool {
 	return c.reach == dial.Loopback || strings.HasPrefix(c.site, "https://")
 }
@@ -28,7 +28,7 @@ func (c *contact) address(name string) dial.Config {
 	return dial.Config{URL: c.site + "/sync/" + name, Client: c.client, Key: c.key, Secret: c.secret, Node: c.node}
 }
 
-// question is a small request to the centre that is about no database.
+// question is a small request to the centre, about no database.
 type question struct {
 	method, path string
 	query        url.Values

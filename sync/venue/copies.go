@@ -17,7 +17,7 @@ import (
 
 const (
 	helloEvery = 30 * time.Second // while the link holds
-	helloSoon  = time.Second      // after the last that was copied, so that both sides know that nothing is left
+	helloSoon  = time.Second      // after the last copy, so that both sides know soon that nothing is left
 )
 
 // copyJob is one database one way.
@@ -26,7 +26,7 @@ type copyJob struct {
 	push bool
 }
 
-// copies are the jobs that copy all databases, both ways, while the link holds.
+// copies are the jobs of all databases, both ways, while the link holds.
 type copies struct {
 	*visit
 	copied  chan struct{} // something was copied since the last handshake
@@ -41,11 +41,11 @@ func newCopies(x *visit) *copies {
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // it is known
+	default: // it is full
 	}
 }
 
-// run copies until the link breaks or the centre says something else.
+// run copies until the link breaks or the centre changes what is exchanged.
 func (x *copies) run(ctx context.Context) error {
 	running, fail := context.WithCancelCause(ctx)
 	var jobs sync.WaitGroup
@@ -71,9 +71,9 @@ func (x *copies) run(ctx context.Context) error {
 	return x.attend(running)
 }
 
-// job copies one database one way, as long as the link holds: what broke once is begun again by the next visit. A disk that has no
-// room breaks nothing: this job waits, and the others go on. What is pushed is told to copied, and what is pulled as long as the centre
-// has not said that it was all: else it would be known as missing until the next regular handshake.
+// job makes the job of one database one way. The next visit repeats what failed. A full disk fails nothing: this job waits, and the others
+// go on. Each push is signalled, and each pull while the centre says that it has more: the next handshake then tells that nothing is
+// missing.
 func (x *copies) job(c copyJob) (replicate.Job, error) {
 	own, err := replicate.OpenLocal(x.config.Store, kv.Operator(), c.name)
 	if err != nil {
@@ -105,7 +105,8 @@ func (x *copies) job(c copyJob) (replicate.Job, error) {
 	return j, nil
 }
 
-// received is what the centre gives of a database that is pushed too; nil for any other, of which nothing is offered back.
+// received returns what the centre has given of a database that is pushed too. It is nil for any other database, of which nothing comes
+// back.
 func (x *visit) received(name string) *replicate.Echo {
 	if !slices.ContainsFunc(x.greeting.Databases, func(e handshake.Database) bool { return e.Name == name && e.Push && e.Pull }) {
 		return nil
@@ -119,10 +120,10 @@ func (x *visit) received(name string) *replicate.Echo {
 	return x.given[name]
 }
 
-// follow runs a job. A database that is not there keeps none of the others from going on.
+// follow runs a job. A database that does not exist at the centre stops none of the others.
 func (x *copies) follow(ctx context.Context, j replicate.Job, c copyJob, fail context.CancelCauseFunc) {
 	_, err := replicate.Run(ctx, j)
-	x.metrics.setWaiting(c, false) // nobody knows for what until it is tried again
+	x.metrics.setWaiting(c, false) // the next try tells
 	switch {
 	case ctx.Err() != nil:
 	case dial.Is(err, http.StatusNotFound), errors.Is(err, kv.ErrNotFound):
@@ -134,7 +135,7 @@ func (x *copies) follow(ctx context.Context, j replicate.Job, c copyJob, fail co
 	}
 }
 
-// attend shakes hands again from time to time, soon after something was copied, and when the centre has other keys.
+// attend repeats the handshake: regularly, soon after something was copied, and when the centre has other keys.
 func (x *copies) attend(ctx context.Context) error {
 	regular := time.NewTicker(helloEvery)
 	defer regular.Stop()
@@ -160,7 +161,7 @@ func (x *copies) attend(ctx context.Context) error {
 	}
 }
 
-// renew shakes hands while databases are copied: errAgain where the centre exchanges others than it did.
+// renew repeats the handshake while databases are copied. It returns errAgain if the centre exchanges other databases than before.
 func (x *copies) renew(ctx context.Context, measures bool) error {
 	before, ripe := x.greeting, x.droppable
 	if measures {
@@ -185,8 +186,8 @@ func (x *copies) renew(ctx context.Context, measures bool) error {
 	return x.release(ctx)
 }
 
-// left takes out of the file what has left a database of the centre: it is another's now. What was changed here is handed over
-// first: the centre keeps it for staff.
+// left takes documents out of the file that have left a database of the centre. What was changed here is pushed first: the centre keeps it
+// for staff.
 func (x *copies) left(ctx context.Context, name string, ids []string) error {
 	ids, err := x.leaving(ids)
 	if err != nil {
@@ -207,8 +208,7 @@ func (x *copies) left(ctx context.Context, name string, ids []string) error {
 	}
 }
 
-// leaving are those of the documents that have left a database of the centre which go now. An event stays while its doors are busy: drop
-// takes it out later, with its tickets.
+// leaving returns the documents that go now. An event stays while tickets are scanned there: dropper takes it out later, with its tickets.
 func (x *copies) leaving(ids []string) (going []string, err error) {
 	now := x.config.Store.Now()
 	for _, id := range ids {

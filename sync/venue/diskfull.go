@@ -8,16 +8,16 @@ import (
 	"doorward/sync/dial"
 )
 
-// isDiskFull tells the answer of a centre whose disk is nearly full: it takes later what it refuses now.
+// isDiskFull tells whether the centre's disk is nearly full. It takes later what it refuses now.
 func isDiskFull(err error) bool { return dial.Is(err, http.StatusInsufficientStorage) }
 
-// What the log says of that.
+// What the log says of a full disk.
 const (
 	logDiskFull = "the centre's disk is nearly full; what is made here is kept until it has room"
 	logDiskFree = "the centre has room again"
 )
 
-// waits tells whether a job waits out what it broke on: a disk without room, of either side. Of its own the store itself tells.
+// waits tells whether a job waits: for room on the centre's disk or on its own.
 func (v *Venue) waits(c copyJob, err error) bool {
 	if !isDiskFull(err) {
 		return errors.Is(err, kv.ErrDiskFull)
@@ -28,7 +28,7 @@ func (v *Venue) waits(c copyJob, err error) bool {
 	return true
 }
 
-// goesOn notes that a job has copied something.
+// goesOn is called when a job has copied something.
 func (v *Venue) goesOn(c copyJob) {
 	if before, after := v.metrics.setWaiting(c, false); before > 0 && after == 0 {
 		v.config.Logger.Info(logDiskFree)

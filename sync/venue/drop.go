@@ -5,25 +5,14 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"doorward/kv"
 	"doorward/sync/handshake"
 )
 
-// A laptop takes the databases of an event out of its file when it was enrolled for another event, at once; when the event has left its
-// churches; or when the event is over. The centre asks for it. Of the last two the laptop decides, because one wrong edit or one wrong
-// clock must not empty a door. Until then the centre gets what the laptop makes.
-//
-//	not within   12 hours of the last scan
-//
-// and of an event that is over:
-//
-//	not while    this machine's clock is doubted, or differs from the centre's by more than two minutes
-//	not before   it has been over for long enough by both clocks and by what both say of its end
-//	not before   a day after it was announced: in the log, in the metrics, in the handshake
-
-// quietFor is how long nobody was scanned at an event before it is dropped.
+// quietFor is how long no ticket was scanned at an event before it is dropped.
 const quietFor = 12 * time.Hour
 
 // Why a database stays, as the log says it.
@@ -38,7 +27,7 @@ const (
 type dropper struct {
 	*visit
 	now   time.Time
-	drops map[int64]time.Time // as Upstream has it
+	drops map[int64]time.Time // when events may be dropped, for kv.Upstream
 }
 
 func newDropper(x *visit) *dropper {
@@ -73,7 +62,7 @@ func (x *dropper) decide() error {
 	return x.config.Store.NoteUpstream(x.upstream)
 }
 
-// holds tells whether anything of some databases is here that would go with them.
+// holds tells whether this store has records that go with some databases.
 func (x *dropper) holds(all []handshake.Drop) (bool, error) {
 	for _, d := range all {
 		if upto, err := x.config.Store.Held(kv.Operator(), d.Name, x.greeting.Kept(d.Name)...); err != nil || upto > 0 {
@@ -83,13 +72,13 @@ func (x *dropper) holds(all []handshake.Drop) (bool, error) {
 	return false, nil
 }
 
-// mustStay tells whether an event that is held stays for now.
+// mustStay tells whether an event stays for now.
 func (x *dropper) mustStay(event int64, d handshake.Drop) (bool, error) {
 	t, err := x.config.Store.EventTimes(kv.Operator(), event)
 	if err != nil {
 		return false, err
 	}
-	if d.Left { // no clock decides that
+	if d.Left { // clocks do not matter
 		return busy(t, x.now) && x.logStay(d.Name, staysScanned), nil
 	}
 	if at, told := x.upstream.Drops[event]; told {
@@ -105,7 +94,7 @@ func (x *dropper) mustStay(event int64, d handshake.Drop) (bool, error) {
 	return !due || x.now.Before(at), nil
 }
 
-// why is why nothing of an event may go now; "" where it may.
+// why returns why nothing of an event may go now; "" = it may.
 func (x *dropper) why(t kv.EventTimes) string {
 	c := x.config.Store.Clock()
 	switch {
@@ -119,10 +108,10 @@ func (x *dropper) why(t kv.EventTimes) string {
 	return ""
 }
 
-// busy tells an event with a scan in the last 12 hours.
+// busy tells whether a ticket was scanned at an event in the last 12 hours.
 func busy(t kv.EventTimes, now time.Time) bool { return now.Sub(t.Scanned).Abs() < quietFor }
 
-// announce answers from when on an event that is over may be dropped here. It is said in the log, once.
+// announce returns when an event that is over may be dropped. The log says it once.
 func (x *dropper) announce(d handshake.Drop, event int64) time.Time {
 	at, told := x.upstream.Drops[event]
 	if !told {
@@ -133,10 +122,10 @@ func (x *dropper) announce(d handshake.Drop, event int64) time.Time {
 	return at
 }
 
-// drop takes what may go out of the file.
+// drop takes databases out of the file.
 func (x *dropper) drop(ctx context.Context) error {
 	var dropped []string
-	for _, name := range slices.Backward(x.droppable) { // the event itself last: without it nobody knows when it ended
+	for _, name := range slices.Backward(x.droppable) { // the event itself last: it says when it ended
 		held, err := x.dropOne(ctx, name, x.greeting.Kept(name))
 		if err != nil {
 			return err
@@ -151,8 +140,8 @@ func (x *dropper) drop(ctx context.Context) error {
 	return nil
 }
 
-// dropOne takes a database out of the file, unless the centre lacks something of it, and has it pulled from its beginning if it ever
-// comes back; held tells whether there was anything. What was refused here goes even where there was not: the private halves go before.
+// dropOne takes a database out of the file, unless the centre lacks something of it. If the database ever comes back, it is pulled from
+// its beginning. held tells whether there was anything. Refused documents go in any case.
 func (x *dropper) dropOne(ctx context.Context, name string, kept []string) (held bool, err error) {
 	store := x.config.Store
 	upto, err := store.Held(kv.Operator(), name, kept...)
@@ -166,7 +155,7 @@ func (x *dropper) dropOne(ctx context.Context, name string, kept []string) (held
 		if why, err := x.missingAtCentre(ctx, name); err != nil || x.logStay(name, why) {
 			return false, err
 		}
-		if err := (lag{store, x.upstream}).forget(ctx, name); err != nil { // first: of what is gone already nobody would
+		if err := (lag{store, x.upstream}).forget(ctx, name); err != nil { // before the records go, so that a cut in between is harmless
 			return false, err
 		}
 		if err := store.Release(kv.Operator(), name, upto, kept...); err != nil {
@@ -176,11 +165,41 @@ func (x *dropper) dropOne(ctx context.Context, name string, kept []string) (held
 	return upto > 0, store.ReleaseRefusals(kv.Operator(), name, kept...)
 }
 
-// logStay tells whether there is a cause for a database to stay, and the log what it is, once for each change.
+// logStay tells whether there is a cause for a database to stay, and logs each new cause.
 func (x *Venue) logStay(name, cause string) bool {
 	if cause != "" && cause != x.stays[name] {
 		x.config.Logger.Warn("an event that the centre wants dropped stays here", "database", name, "cause", cause)
 	}
 	x.stays[name] = cause
 	return cause != ""
+}
+
+// release takes records out of the file that only the centre keeps, once it has them. Records that the centre has refused and does not
+// keep stay.
+func (x *visit) release(ctx context.Context) error {
+	store := x.config.Store
+	for _, e := range x.greeting.Databases {
+		if !e.Push || e.Pull || !strings.HasSuffix(e.Name, "-holders") && !strings.HasSuffix(e.Name, "-names") {
+			continue
+		}
+		upto, err := lag{store, x.upstream}.acknowledged(e.Name)
+		if err != nil {
+			return err
+		}
+		held, err := store.Held(kv.Operator(), e.Name)
+		if err != nil {
+			return err
+		}
+		if held == 0 {
+			continue
+		}
+		why, err := x.missingAtCentre(ctx, e.Name)
+		if err == nil && why == "" {
+			err = store.Release(kv.Operator(), e.Name, upto)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

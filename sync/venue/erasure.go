@@ -31,12 +31,12 @@ func (x *visit) takeErasures() error {
 	return x.config.Store.NoteUpstream(x.upstream)
 }
 
-// toldAtOnce is how many erasures one request tells of.
+// toldAtOnce is how many erasures one request tells.
 const toldAtOnce = 2000
 
-// tellErased tells a centre of another epoch than before what was erased, before it is brought or asked for anything: it may have been
-// restored to a backup from before that. One that was not, or is of a version that does not ask, has its own list. What tells it
-// afterwards that all was brought is brought; nil where it need not be told.
+// tellErased tells a centre of another epoch what was erased, before anything is pushed or pulled: it may have been restored to a backup
+// from before. A centre that was not restored, or does not ask, has its own list. brought tells the centre that all was pushed; nil = it
+// need not be told.
 func (x *visit) tellErased(ctx context.Context) (brought func() error, err error) {
 	all, err := x.config.Store.KnownErasures(kv.Operator())
 	if err != nil || len(all) == 0 {

@@ -17,12 +17,12 @@ import (
 	"doorward/sync/replicate"
 )
 
-// warnOffset is how far the two clocks may be apart before the log says so.
+// warnOffset is how far the two clocks may differ before the log says so.
 const warnOffset = 2 * time.Minute
 
-// handshake meets the centre: clocks are compared, a copy of this store is noticed, ids and keys are taken.
+// handshake compares clocks, notices a copy of this store, and takes ids, keys and erasures.
 func (x *visit) handshake(ctx context.Context) error {
-	for range 3 { // one that is told of its copy asks again, as another
+	for range 3 { // a store that has a copy begins another epoch and asks again
 		offset, err := x.hello(ctx, false)
 		if err != nil {
 			return err
@@ -43,7 +43,7 @@ func (x *visit) handshake(ctx context.Context) error {
 	return dial.ErrCut
 }
 
-// hello sends one handshake. offset is how far the centre's clock is ahead: its reading against the middle of the exchange.
+// hello sends one handshake. offset is how far the centre's clock is ahead of the middle of the exchange.
 func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, err error) {
 	in, err := x.newHello()
 	if err != nil {
@@ -66,7 +66,7 @@ func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, er
 	return x.greeting.Now.Sub(at.Add(time.Since(began) / 2)), nil
 }
 
-// newHello is what this store says of itself.
+// newHello says what this store has and wants.
 func (x *visit) newHello() (in handshake.Hello, err error) {
 	s := x.config.Store
 	in = handshake.Hello{Version: x.config.Version, Realm: s.Realm(), Node: s.Node(), Epoch: s.Epoch(), Wants: []string{}}
@@ -98,7 +98,7 @@ func (x *visit) newHello() (in handshake.Hello, err error) {
 	return in, err
 }
 
-// compare notes how far the centre's clock is from ours.
+// compare saves how far the centre's clock is from ours.
 func (x *visit) compare(offset time.Duration) error {
 	if offset.Abs() > warnOffset {
 		x.config.Logger.Warn("this machine's clock and the centre's differ", "by", offset.Round(time.Second))
@@ -106,7 +106,7 @@ func (x *visit) compare(offset time.Duration) error {
 	return x.config.Store.MeasureClock(x.greeting.Node, offset, x.config.Store.Now())
 }
 
-// applyGreeting takes what the centre has given: what is erased, ids, and the keys that work here too.
+// applyGreeting takes what the centre gives: erasures, ids, and the keys that are valid here too.
 func (x *visit) applyGreeting(ctx context.Context) error {
 	if err := x.takeErasures(); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (x *visit) applyGreeting(ctx context.Context) error {
 	return x.takeKeys(ctx)
 }
 
-// takeKeys stores the keys that are not here, or not as they are now.
+// takeKeys stores keys that are new here or have changed.
 func (x *visit) takeKeys(ctx context.Context) error {
 	own, err := replicate.OpenLocal(x.config.Store, kv.Operator(), "records")
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 // ErrCentre is an address that cannot be a centre's.
 var ErrCentre = errors.New("this is not the address of a centre: give it whole, as venue enrol prints it there: https://centre.example/#CODE")
 
-// ErrPlain is a centre that would be told secrets in the clear.
+// ErrPlain is an address where secrets would go in the clear.
 var ErrPlain = errors.New("the centre's address is http://, where everybody on the way can read all: https:// is wanted, or --insecure")
 
-// centre is where a centre's site is, and how far to dial for it.
+// centre returns a centre's site, the code behind it, and how far to dial for it.
 func centre(address string, insecure bool) (site, code string, reach dial.Reach, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.User != nil {
@@ -40,13 +40,13 @@ func centre(address string, insecure bool) (site, code string, reach dial.Reach,
 	return "", "", 0, ErrPlain
 }
 
-// CheckCentre answers nil where a store could join at an address, as far as the address tells: ErrCentre, ErrPlain.
+// CheckCentre returns ErrCentre or ErrPlain for an address that no store can join at.
 func CheckCentre(address string, insecure bool) error {
 	_, _, _, err := centre(address, insecure)
 	return err
 }
 
-// IsLocal tells an address that only this machine itself can reach.
+// IsLocal tells whether only this machine can reach an address.
 func IsLocal(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && isLocal(u)
@@ -57,15 +57,16 @@ func isLocal(u *url.URL) bool {
 	return strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// JoinConfig says which centre a store joins, and by what code.
+// JoinConfig says which centre a store joins, and with which code.
 type JoinConfig struct {
 	Store    *kv.Store
-	URL      string // of the centre's site; the code may stand behind a #
+	URL      string // of the centre's site; a code may follow a #
 	Code     string
 	Insecure bool // http:// to other machines is allowed
 }
 
-// Join makes a store one of a centre's: ErrCentre, ErrPlain, ErrNoCode, kv.ErrCode, kv.ErrOtherRealm. What it learns is kept in the store.
+// Join enrols a store at a centre. It returns ErrCentre, ErrPlain, ErrNoCode, kv.ErrCode, kv.ErrEnrolled or kv.ErrOtherRealm. The store
+// keeps what it learns.
 func Join(ctx context.Context, c JoinConfig) (kv.Upstream, error) {
 	site, code, reach, err := centre(c.URL, c.Insecure)
 	if err != nil {
@@ -99,7 +100,7 @@ func Join(ctx context.Context, c JoinConfig) (kv.Upstream, error) {
 	return u, c.Store.Join(kv.Operator(), u, kv.Credential{Realm: out.Realm, CodeKey: codes})
 }
 
-// newEnrolRequest is what a store says of itself. One that has joined before shows that it is still the same.
+// newEnrolRequest says what a store is. A store that has joined before proves that it is the same.
 func newEnrolRequest(store *kv.Store, code, secret string) (in handshake.EnrolRequest, err error) {
 	j := kv.Joiner{Node: store.Node(), Secret: kv.HashSecret(secret)}
 	before, joined, err := store.Upstream()
@@ -112,10 +113,10 @@ func newEnrolRequest(store *kv.Store, code, secret string) (in handshake.EnrolRe
 	return handshake.EnrolRequest{Code: code, Node: j.Node, Secret: hex.EncodeToString(j.Secret[:]), Realm: store.Realm(), Vacant: store.MayJoin("") == nil, Proof: j.Proof, Holds: j.Holds}, err
 }
 
-// ErrNoCode is an address to join that has no code.
+// ErrNoCode is an address without a code.
 var ErrNoCode = errors.New("no code of enrolment is given")
 
-// sendEnrolRequest brings the code, once more where the answer was lost.
+// sendEnrolRequest sends the code, and again if the answer was lost.
 func sendEnrolRequest(ctx context.Context, l *dial.Link, in handshake.EnrolRequest, out *handshake.EnrolAnswer) (err error) {
 	for tries := range 3 {
 		if err = l.Ask(ctx, http.MethodPost, l.At(), in, out); !dial.Transient(err) {

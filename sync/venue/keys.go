@@ -10,8 +10,8 @@ import (
 	"doorward/sync/handshake"
 )
 
-// listen asks the centre to say when it has other keys than those of a mark, for as long as the link holds. A centre that gives no
-// marks, or knows no such question, tells of its keys at the next handshake.
+// listen asks the centre to say when it has other keys than those of a mark, while the link holds. A centre that does not know the
+// question tells its keys at the next handshake.
 func (x *copies) listen(ctx context.Context, mark string) {
 	var err error
 	for mark != "" && err == nil {
@@ -28,6 +28,6 @@ func (x *copies) listen(ctx context.Context, mark string) {
 			mark = told.Keys
 			signal(x.rekeyed)
 		}
-		err = dial.Rest(ctx, helloSoon/10) // whatever the centre answers, it is not asked without end
+		err = dial.Rest(ctx, helloSoon/10) // a centre that answers at once is not asked without end
 	}
 }

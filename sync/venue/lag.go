@@ -13,26 +13,26 @@ import (
 	"doorward/sync/replicate"
 )
 
-// lag is what a store that has joined a centre knows of how far the two are apart, also while the centre is not reached.
+// lag says how far a store and its centre are apart, also while the centre is not reached.
 type lag struct {
 	store    *kv.Store
 	upstream kv.Upstream
 }
 
-// checkpointOf is where a replication of a database came to, as this store has written it down: from here, or from the centre.
+// checkpointOf returns where a replication came to: a push from here, or a pull. It reads this store's own checkpoint.
 func (o lag) checkpointOf(name string, push bool) (line.Sequence, error) {
 	own, err := replicate.OpenLocal(o.store, kv.Operator(), name)
 	if err != nil {
 		return nil, err
 	}
-	notes, err := own.Checkpoint(context.Background(), o.replication(name, push)) // it waits for nothing
+	notes, err := own.Checkpoint(context.Background(), o.replication(name, push)) // a local read
 	if err != nil || notes.Session == "" {
 		return nil, err
 	}
 	return notes.Last, nil
 }
 
-// replication names the copying of a database to the centre, or from there.
+// replication returns the id of a push of a database, or of a pull.
 func (o lag) replication(name string, push bool) string {
 	source, target := strings.ToLower(o.store.Node())+"/"+name, strings.ToLower(o.upstream.Node)+"/"+name
 	if !push {
@@ -41,7 +41,7 @@ func (o lag) replication(name string, push bool) string {
 	return replicate.ReplicationID(source, target, &replicate.Job{})
 }
 
-// forget has a database that is no more here pulled from its beginning if it ever comes back.
+// forget makes the next pull of a database begin at its beginning.
 func (o lag) forget(ctx context.Context, name string) error {
 	own, err := replicate.OpenLocal(o.store, kv.Operator(), name)
 	if err != nil {
@@ -50,7 +50,7 @@ func (o lag) forget(ctx context.Context, name string) error {
 	return own.Keep(ctx, o.replication(name, false), replicate.Checkpoint{})
 }
 
-// acknowledged is the sequence up to which the centre has said that it has a database of this store.
+// acknowledged returns the sequence up to which the centre has said that it has a database of this store.
 func (o lag) acknowledged(name string) (uint64, error) {
 	at, err := o.checkpointOf(name, true)
 	if err != nil || at == nil {
@@ -59,7 +59,7 @@ func (o lag) acknowledged(name string) (uint64, error) {
 	return replicate.SinceOf(o.store, at)
 }
 
-// pulledUpTo are up to where this store has what the centre has.
+// pulledUpTo returns how far each database is pulled.
 func (o lag) pulledUpTo() (map[string]string, error) {
 	all := map[string]string{}
 	for _, name := range o.upstream.Pulls {
@@ -74,12 +74,12 @@ func (o lag) pulledUpTo() (map[string]string, error) {
 	return all, nil
 }
 
-// pushedDatabases are the databases that the centre has all of, or ought to: those that it takes, and what is still here of events that are over.
+// pushedDatabases returns the databases that the centre has to have: those that it takes, and events that are over and still here.
 func (o lag) pushedDatabases() ([]string, error) {
 	names, kept := slices.Clone(o.upstream.Pushes), handshake.Kept(o.upstream.Pulls)
 	for _, name := range o.upstream.Over {
 		held, err := o.store.Held(kv.Operator(), name, kept...)
-		if err != nil && !errors.Is(err, kv.ErrNotFound) { // of a name that this version does not know nothing is here
+		if err != nil && !errors.Is(err, kv.ErrNotFound) { // this version does not know the name, and has none of it
 			return nil, err
 		}
 		if held > 0 {
@@ -89,7 +89,7 @@ func (o lag) pushedDatabases() ([]string, error) {
 	return names, nil
 }
 
-// backlog is how many changes the centre has not said that it has, and when the oldest of them was made.
+// backlog returns how many changes the centre has not acknowledged, and when the oldest was made.
 func (o lag) backlog() (n int, oldest time.Time, err error) {
 	names, err := o.pushedDatabases()
 	if err != nil {
@@ -115,8 +115,8 @@ func (o lag) backlog() (n int, oldest time.Time, err error) {
 	return n, oldest, nil
 }
 
-// Backlog is how many changes the centre that a store has joined has not said that it has, and when the oldest of them was made; none where
-// the store has joined none.
+// Backlog returns how many changes of a store its centre has not acknowledged, and when the oldest was made. It returns zeros for a store
+// that has joined none.
 func Backlog(store *kv.Store) (n int, oldest time.Time, err error) {
 	u, joined, err := store.Upstream()
 	if err != nil || !joined {
@@ -125,7 +125,7 @@ func Backlog(store *kv.Store) (n int, oldest time.Time, err error) {
 	return lag{store, u}.backlog()
 }
 
-// Unsent is how many changes of a store its centre has not said that it has; 0 where it has joined none.
+// Unsent returns how many changes of a store its centre has not acknowledged; 0 if it has joined none.
 func Unsent(s *kv.Store) (int, error) {
 	n, _, err := Backlog(s)
 	return n, err
@@ -138,7 +138,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// changedAt is when the first change after a place was made; zero where nobody has noted it.
+// changedAt returns when the first change after a place was made; zero if that is not known.
 func changedAt(db *kv.Database, upto uint64) time.Time {
 	page, _, err := db.Changes(kv.Feed{Since: upto, Limit: 1})
 	if err != nil || len(page) == 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are what Prometheus is told of peers: of the centre, as "centre", by a store that has joined one; of each laptop, by
-// its id, by the centre, until it is revoked: nobody can end an alert on one that may never come again.
+// metrics describe peers to Prometheus. A store that has joined a centre tells of it as "centre". A centre tells of each laptop by its id
+// until it is revoked: an alert on a revoked laptop could never end.
 type metrics struct {
 	store     *kv.Store
 	documents *prometheus.CounterVec
@@ -25,7 +25,7 @@ type metrics struct {
 	contact time.Time
 	success time.Time
 	behind  int
-	waiting map[copyJob]bool // for room on the centre's disk
+	waiting map[copyJob]bool // jobs that wait for room on the centre's disk
 }
 
 // The directions, as labels.
@@ -64,7 +64,7 @@ func newMetrics(c Config) (*metrics, error) {
 	return m, c.Registerer.Register(m)
 }
 
-// Describe tells what is collected.
+// Describe lists what is collected.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{contactDesc, successDesc, lagDesc, oldestDesc, fullDesc, offsetDesc, dropDesc, ownKeyDesc} {
 		ch <- d
@@ -73,7 +73,7 @@ func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	m.bytes.Describe(ch)
 }
 
-// Collect tells of the peers as they are. What cannot be read is left out.
+// Collect reads the peers. It leaves out what it cannot read.
 func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	m.documents.Collect(ch)
 	m.bytes.Collect(ch)
@@ -131,14 +131,14 @@ func (g gauges) set(d *prometheus.Desc, v float64, labels ...string) {
 	g.ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, append([]string{g.peer}, labels...)...)
 }
 
-// time leaves out a moment that has not been.
+// time sets a gauge to a time, if there is one.
 func (g gauges) time(d *prometheus.Desc, at time.Time) {
 	if !at.IsZero() {
 		g.set(d, float64(at.UnixMilli())/1000)
 	}
 }
 
-// noteContact notes a handshake.
+// noteContact saves a handshake.
 func (m *metrics) noteContact(at time.Time, behind int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -148,14 +148,14 @@ func (m *metrics) noteContact(at time.Time, behind int) {
 	}
 }
 
-// lags tells whether the centre had more for this store when it was last asked.
+// lags tells whether the centre had more for this store at the last handshake.
 func (m *metrics) lags() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.behind > 0
 }
 
-// setWaiting notes whether something waits for room on the centre's disk, and answers how much did before and does now.
+// setWaiting saves whether a job waits for room on the centre's disk, and returns how many waited before and wait now.
 func (m *metrics) setWaiting(c copyJob, does bool) (before, after int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -166,14 +166,14 @@ func (m *metrics) setWaiting(c copyJob, does bool) (before, after int) {
 	return before, len(m.waiting)
 }
 
-// endVisit notes the end of a visit: nobody knows which databases wait for room until they are tried again.
+// endVisit forgets which jobs wait for room: the next visit tells.
 func (m *metrics) endVisit() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	maps.DeleteFunc(m.waiting, func(c copyJob, _ bool) bool { return c != copyJob{} })
 }
 
-// progress counts what a replication has done since it last said.
+// progress counts what a replication has done since the last call.
 func (m *metrics) progress(direction string) func(replicate.Outcome) {
 	applied, refused := m.documents.WithLabelValues("centre", direction, "applied"), m.documents.WithLabelValues("centre", direction, "refused")
 	var before replicate.HistoryEntry
@@ -199,7 +199,7 @@ type countedTransport struct {
 	sent, received prometheus.Counter
 }
 
-// RoundTrip carries out one request.
+// RoundTrip sends one request.
 func (t *countedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		r = r.Clone(r.Context())
@@ -212,7 +212,7 @@ func (t *countedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections is for http.Client.
+// CloseIdleConnections is what http.Client calls.
 func (t *countedTransport) CloseIdleConnections() {
 	if c, ok := t.RoundTripper.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
@@ -224,7 +224,7 @@ type countedBody struct {
 	to prometheus.Counter
 }
 
-// Read reads some more.
+// Read reads and counts.
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.to.Add(float64(n))

@@ -6,8 +6,8 @@ import (
 	"doorward/sync/replicate"
 )
 
-// resync exchanges everything anew with a centre that is not what it was when it was last met: one that was restored from a backup
-// may lack what it had acknowledged, and may have again what had left a database or was erased since.
+// resync copies everything again if the centre's epoch has changed. A centre that was restored from a backup may lack what it had
+// acknowledged, and may have again what had left a database or was erased.
 func (x *visit) resync(ctx context.Context) error {
 	if x.upstream.Epoch == x.greeting.Epoch {
 		return x.saveUpstream()
@@ -58,7 +58,7 @@ func (x *visit) copyFromStart(ctx context.Context, push bool) error {
 	return nil
 }
 
-// saveUpstream keeps what the centre has said, for when it is not reached.
+// saveUpstream saves what the centre has said, for the time when it is not reached.
 func (x *visit) saveUpstream() error {
 	x.upstream.Pushes, x.upstream.Pulls, x.upstream.Guest = nil, x.greeting.Pulls(), nil
 	x.upstream.Over, x.upstream.Chosen, x.upstream.Revoked = x.droppable, x.greeting.Chosen, false
@@ -73,9 +73,10 @@ func (x *visit) saveUpstream() error {
 	return x.config.Store.NoteUpstream(x.upstream)
 }
 
-// unremembered is an end of which nobody remembers how far it has come.
+// unremembered is a database at the centre without checkpoints: a replication begins at the beginning.
 type unremembered struct{ *replicate.Remote }
 
+// Identify names no id.
 func (a unremembered) Identify(ctx context.Context) (replicate.Identity, error) {
 	says, err := a.Remote.Identify(ctx)
 	says.ID = ""

@@ -8,13 +8,12 @@ import (
 	"doorward/sync/replicate"
 )
 
-// takeBack takes back in a database what the centre has refused and keeps for its staff: down to what the centre has of it, which is
-// asked.
+// takeBack reverts here what the centre has refused and keeps for its staff, down to what the centre has of it.
 func (x *visit) takeBack(own *replicate.Local, theirs *replicate.Remote) func(context.Context, []replicate.Denial) error {
 	return func(ctx context.Context, denied []replicate.Denial) error {
 		var refused []kv.Revs
 		for _, d := range denied {
-			isAsked := func(r kv.Revs) bool { return r.ID == d.ID } // another branch of it is offered again, and refused again
+			isAsked := func(r kv.Revs) bool { return r.ID == d.ID } // other branches are offered, and refused, again
 			if !d.Kept || slices.ContainsFunc(refused, isAsked) {
 				continue
 			}
@@ -38,16 +37,17 @@ func (x *visit) takeBack(own *replicate.Local, theirs *replicate.Remote) func(co
 	}
 }
 
-// Why a centre lacks some of a database that it was offered.
+// Why a centre lacks something of a database that it was offered.
 const (
 	lacksRoom = "the centre has no room for all of it"
 	lacksWill = "the centre has refused facts, or what it does not keep either"
 )
 
-// missingAtCentre tells why a centre that is offered all of a database, from its beginning, has not all that nobody would have then; "" = it
-// has. A fact that it refuses is such, and what it does not keep for its staff either. For room the database waits, and nothing else does.
+// missingAtCentre offers the centre all of a database and returns why it lacks something; "" = it lacks nothing. It lacks a fact that it
+// refuses, and a document that it refuses and does not keep for its staff. A database waits while the centre's disk is full; nothing else
+// waits for it.
 func (x *visit) missingAtCentre(ctx context.Context, name string) (why string, err error) {
-	t, err := x.database(name) // it may write there, and not ask what is there
+	t, err := x.database(name) // the laptop may write there and not read
 	if err != nil {
 		return "", err
 	}

@@ -15,35 +15,34 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Config says whose store is kept in step with its centre. Only Store is needed.
+// Config says which store follows its centre. Only Store is needed.
 type Config struct {
 	Store      *kv.Store
 	Version    string                // of this program
 	Logger     *slog.Logger          // nil = silent
 	Registerer prometheus.Registerer // nil = not registered
-	Wipe       func()                // the centre has ordered the folder wiped: nobody shall write any more, then Farewell; nil = nobody can
+	Wipe       func()                // called when the centre orders the folder wiped: stop all writers, then call Farewell; nil = the order is ignored
 }
 
-// Venue keeps a store in step with the centre that it has joined. The store dials: it shakes hands, pushes what it has made, pulls
-// what the centre has, and goes on as long as the link holds; then it tries again.
+// Venue keeps a store in step with the centre that it has joined. The store dials: it shakes hands, pushes, pulls and goes on while the
+// link holds. Then it tries again.
 type Venue struct {
 	config    Config
-	told      chan struct{} // somebody wants it to try at once
+	told      chan struct{} // Wake was called
 	metrics   *metrics
-	logged    string // what the log was last told of the link; "" = it holds
+	logged    string // what the log said last of the link; "" = it holds
 	newClient func(dial.Reach) *http.Client
-	stays     map[string]string // by database of an event that is over, why it stays here, as the log was last told; "" = it does not
+	stays     map[string]string // by database of an event that is over: why it stays, as the log said last
 }
 
-// Between two tries of a centre that is not reached. With an event in progress a laptop waits less than a second, and never as long as the
-// others.
+// Pauses between two tries of a centre that is not reached. During an event a laptop waits less than a second.
 const (
 	firstPause   = time.Second / 2
 	longestPause = replicate.LongestWaited
 	eventPause   = 900 * time.Millisecond
 )
 
-// New makes a venue, which does nothing before Run. It fails where the registry holds other metrics of the same names.
+// New makes a venue, which does nothing before Run. It fails if the registry has other metrics of the same names.
 func New(c Config) (*Venue, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -55,15 +54,15 @@ func New(c Config) (*Venue, error) {
 	return v, err
 }
 
-// Wake has it try at once, as when the store has just joined or the link is known to be back.
+// Wake makes it try at once, for instance when the store has just joined.
 func (v *Venue) Wake() {
 	select {
 	case v.told <- struct{}{}:
-	default: // it is told already
+	default: // it will wake
 	}
 }
 
-// Run keeps the store in step until ctx ends, or the store is to be wiped. Everything that it has begun has ended when it returns.
+// Run keeps the store in step until ctx ends or the store is to be wiped. All that it has begun has ended when it returns.
 func (v *Venue) Run(ctx context.Context) {
 	for failed := 0; ctx.Err() == nil; failed++ {
 		u, ok, err := v.config.Store.Upstream()
@@ -88,7 +87,7 @@ func (v *Venue) Run(ctx context.Context) {
 		case met:
 			failed = 0
 		}
-		v.metrics.setWaiting(copyJob{}, isDiskFull(err)) // for the visit as a whole
+		v.metrics.setWaiting(copyJob{}, isDiskFull(err)) // all databases wait
 		v.logLink(err)
 		t := time.NewTimer(v.nextTry(failed, err))
 		v.wait(ctx, t.C)
@@ -96,7 +95,7 @@ func (v *Venue) Run(ctx context.Context) {
 	}
 }
 
-// nextTry is how long to wait after so many visits in a row that failed, before the next.
+// nextTry returns how long to wait after some failed visits.
 func (v *Venue) nextTry(failed int, err error) time.Duration {
 	if isDown(err) && v.inProgress() {
 		return eventPause/2 + rand.N(eventPause/2+1)
@@ -104,7 +103,7 @@ func (v *Venue) nextTry(failed int, err error) time.Duration {
 	return min(dial.Pause(firstPause, failed, err), longestPause)
 }
 
-// dialer is a client for one visit.
+// dialer makes a client for one visit.
 func (v *Venue) dialer(reach dial.Reach) *http.Client {
 	if v.inProgress() {
 		return dial.NewEagerClient(reach)
@@ -112,13 +111,13 @@ func (v *Venue) dialer(reach dial.Reach) *http.Client {
 	return dial.NewClient(reach)
 }
 
-// inProgress tells whether an event is in progress here, as far as that can be read.
+// inProgress tells whether an event is in progress here.
 func (v *Venue) inProgress() bool {
 	is, err := v.config.Store.InProgress(kv.Operator())
 	return err == nil && is
 }
 
-// isDown tells a link that is down, or a centre that does not run, from a centre that refuses, or asks to be left alone for a while.
+// isDown tells whether the link or the centre is down. A centre that refuses, or asks to wait, is not.
 func isDown(err error) bool {
 	if r := (*dial.Refusal)(nil); errors.As(err, &r) {
 		return r.Status >= 500 && !isDiskFull(err)
@@ -126,7 +125,7 @@ func isDown(err error) bool {
 	return errors.Is(err, dial.ErrCut) || errors.Is(err, dial.ErrNoCentre) || errors.Is(err, dial.ErrRedirect)
 }
 
-// wait waits for a moment, until it is told to try, or until ctx ends.
+// wait waits until a time, until Wake, or until ctx ends.
 func (v *Venue) wait(ctx context.Context, until <-chan time.Time) {
 	select {
 	case <-until:
@@ -135,7 +134,7 @@ func (v *Venue) wait(ctx context.Context, until <-chan time.Time) {
 	}
 }
 
-// logLink tells the log how the link is, once for each change.
+// logLink logs each change of the link.
 func (v *Venue) logLink(err error) {
 	text := ""
 	if err != nil {

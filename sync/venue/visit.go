@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// visit is one contact with the centre, for as long as the link holds.
+// visit is one contact with the centre, while the link holds.
 type visit struct {
 	*Venue
 	contact
 	upstream  kv.Upstream
 	greeting  handshake.Greeting
 	droppable []string                   // databases that may be dropped now
-	given     map[string]*replicate.Echo // by the centre in this visit, by database
+	given     map[string]*replicate.Echo // what the centre has given, by database
 }
 
 func (v *Venue) visit(u kv.Upstream) (*visit, error) {
@@ -32,8 +32,7 @@ func (v *Venue) visit(u kv.Upstream) (*visit, error) {
 	return &visit{Venue: v, contact: at, upstream: u}, nil
 }
 
-// visitCentre shakes hands and exchanges all that there is until the link breaks. met tells that there was one to a centre that has more
-// to say than that the laptop is revoked.
+// visitCentre shakes hands and copies until the link breaks. met tells whether the centre did more than say that the laptop is revoked.
 func (v *Venue) visitCentre(ctx context.Context, u kv.Upstream) (met bool, err error) {
 	x, err := v.visit(u)
 	if err != nil {
@@ -48,7 +47,7 @@ func (v *Venue) visitCentre(ctx context.Context, u kv.Upstream) (met bool, err e
 		if err := x.saveRevoked(); err != nil {
 			return false, err
 		}
-		return false, x.deliverFacts(ctx) // again, and less and less often
+		return false, x.deliverFacts(ctx) // and again, after longer and longer pauses
 	}
 	if err := newDropper(x).drop(ctx); err != nil {
 		return true, err
@@ -61,8 +60,8 @@ func (v *Venue) visitCentre(ctx context.Context, u kv.Upstream) (met bool, err e
 	return true, newCopies(x).run(ctx)
 }
 
-// explainExpiry tells where the centre refuses this laptop because its own key there has expired. The centre judges by its own clock, so either clock
-// may say so.
+// explainExpiry returns errExpired if the centre refuses this laptop because its key has expired. The centre judges by its own clock, so
+// either clock may say so.
 func (x *visit) explainExpiry(err error) error {
 	var r *dial.Refusal
 	ends := x.upstream.Ends
@@ -75,7 +74,7 @@ func (x *visit) explainExpiry(err error) error {
 	return fmt.Errorf("%w on %s", errExpired, ends.UTC().Format(time.DateOnly))
 }
 
-// database is a database at the centre, of which the handshake has told whose it is: it need not be asked.
+// database opens a database at the centre. The handshake has said what it is, so it is not asked.
 func (x *visit) database(name string) (*replicate.Remote, error) {
 	c := replicate.RemoteConfig{Config: x.address(name)}
 	if x.greeting.Feed == dial.FeedVersion {
@@ -84,7 +83,7 @@ func (x *visit) database(name string) (*replicate.Remote, error) {
 	return replicate.NewRemote(c)
 }
 
-// saveRevoked keeps in mind that the laptop is revoked.
+// saveRevoked saves that the laptop is revoked.
 func (x *visit) saveRevoked() error {
 	if x.upstream.Revoked {
 		return nil
@@ -93,13 +92,13 @@ func (x *visit) saveRevoked() error {
 	return x.config.Store.NoteUpstream(x.upstream)
 }
 
-// deliverFacts brings the facts of a laptop that is revoked. Where it is to be wiped and all of them are there, the answer is errWipe.
+// deliverFacts pushes the facts of a revoked laptop. It returns errWipe if the folder is to be wiped and the centre has all of them.
 func (x *visit) deliverFacts(ctx context.Context) error {
 	for _, e := range x.greeting.Databases {
 		if !e.Push {
 			continue
 		}
-		t, err := replicate.NewRemote(replicate.RemoteConfig{Config: x.address(e.Name), Met: &line.Head{Realm: x.config.Store.Realm(), DB: e.Name}}) // it may not ask
+		t, err := replicate.NewRemote(replicate.RemoteConfig{Config: x.address(e.Name), Met: &line.Head{Realm: x.config.Store.Realm(), DB: e.Name}}) // a revoked laptop may not ask
 		if err != nil {
 			return err
 		}
@@ -126,8 +125,8 @@ func (x *Venue) copyOnce(ctx context.Context, name string, to replicate.Peer) (r
 	return replicate.Run(ctx, replicate.Job{Source: from, Target: to, Tries: 1})
 }
 
-// Farewell hands over what has been made until now, of a store that nobody writes to any more, and tells the centre that the folder
-// is wiped next. Only then it may be: any error says that it must stay.
+// Farewell pushes what was made until now and tells the centre that the folder is wiped next. No one may write to the store any more. The
+// folder may be wiped only if there is no error.
 func (v *Venue) Farewell(ctx context.Context) error {
 	u, _, err := v.config.Store.Upstream()
 	if err != nil {
