@@ -13,7 +13,7 @@ import (
 	"doorward/sync/line"
 )
 
-// attachmentOf is the attachment that the path names; its own slashes may come as they are.
+// attachmentOf returns the attachment that the path names. Slashes in its name may be escaped or not.
 func attachmentOf(c *call) (id, name string, err error) {
 	if id, err = c.docID(); err == nil {
 		name, err = c.parameter("*")
@@ -27,7 +27,7 @@ func attachmentOf(c *call) (id, name string, err error) {
 	return id, name, err
 }
 
-// getAttachment answers an attachment's bytes as what their author said they are, to no page of this server's own.
+// getAttachment answers an attachment's bytes with the type that its author gave. No page of this server may run them.
 func getAttachment(c *call) error {
 	id, name, err := attachmentOf(c)
 	if err != nil {
@@ -66,7 +66,7 @@ func getAttachment(c *call) error {
 	return c.db.Blob(a.SHA256, idleWriter{c})
 }
 
-// putAttachment makes an edit of the document that has these bytes besides what it has.
+// putAttachment edits the document: it has these bytes in addition.
 func putAttachment(c *call) error {
 	r, err := c.body()
 	if err != nil {
@@ -82,7 +82,7 @@ func putAttachment(c *call) error {
 	})
 }
 
-// badBytes is what is wrong with bytes that could not be stored: how they came, else the store's own error.
+// badBytes returns what a client is told of bytes that could not be stored.
 func badBytes(err error) error {
 	for _, known := range []error{kv.ErrForbidden, kv.ErrNotFound, kv.ErrStopped, kv.ErrBusy, kv.ErrDiskFull, kv.ErrBadLogin, input.ErrTooLarge, input.ErrRatio} {
 		if errors.Is(err, known) {
@@ -92,12 +92,12 @@ func badBytes(err error) error {
 	return input.ErrBroken
 }
 
-// deleteAttachment makes an edit of the document that does without.
+// deleteAttachment edits the document: it has the attachment no longer.
 func deleteAttachment(c *call) error {
 	return editAttachment(c, func(string, *kv.DocWrite) error { return nil })
 }
 
-// editAttachment makes an edit of a document without the named attachment, to which add may add.
+// editAttachment edits a document without the named attachment. add may add another.
 func editAttachment(c *call, add func(name string, w *kv.DocWrite) error) error {
 	id, name, err := attachmentOf(c)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// body is a request's body as it was meant: decompressed, limited, never slower than patience.
+// body returns the request's body, decompressed and limited.
 func (c *call) body() (io.Reader, error) {
 	raw := input.Limit(c.request.Body)
 	switch strings.ToLower(c.request.Header.Get("Content-Encoding")) {
@@ -25,7 +25,7 @@ func (c *call) body() (io.Reader, error) {
 	return nil, errMedia
 }
 
-// decoder reads a body that must be JSON. What is wrong within single documents is found later, one by one.
+// decoder decodes a body that must be JSON. Errors of single documents are found later.
 func (c *call) decoder() (*jsontext.Decoder, error) {
 	if !isJSON(c.request.Header) {
 		return nil, errMedia
@@ -41,13 +41,13 @@ func (c *call) anyDecoder() (*jsontext.Decoder, error) {
 	return c.decode(r), nil
 }
 
-// decode reads JSON out of the body, or a part of it.
+// decode decodes JSON of the body, or of a part of it.
 func (c *call) decode(r io.Reader) *jsontext.Decoder {
 	c.values = input.NewValues(r)
 	return c.values.Decoder()
 }
 
-// isJSON tells whether a request calls its body JSON.
+// isJSON tells whether a request says that its body is JSON.
 func isJSON(h http.Header) bool {
 	media, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	return strings.EqualFold(strings.TrimSpace(media), "application/json")

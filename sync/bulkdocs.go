@@ -10,9 +10,8 @@ import (
 	"doorward/sync/line"
 )
 
-// bulkDocs stores documents, each on its own. Whether they are new edits stands behind them in what most clients send, so they are
-// gathered first; attachments are in the store by then. In a free database one document that is malformed refuses them all, as
-// CouchDB has it.
+// bulkDocs stores documents, each by itself. Most clients send new_edits after the documents, so these are collected first; their
+// attachments are stored by then. In a free database one malformed document refuses all, as in CouchDB.
 func bulkDocs(c *call) error {
 	b, err := readBatch(c)
 	if err == nil && c.db.Free() {
@@ -34,7 +33,7 @@ func bulkDocs(c *call) error {
 		for i, r := range results {
 			b.writeResult(c, b.docs[i], r)
 		}
-		clear(b.docs[:n]) // what is stored is no longer kept
+		clear(b.docs[:n]) // free the memory
 		b.docs = b.docs[n:]
 	}
 	b.out.text("]\n")
@@ -78,7 +77,7 @@ func readBatch(c *call) (*bulk, error) {
 	return b, err
 }
 
-// malformed answers what is wrong with the first document that is malformed.
+// malformed returns the error of the first malformed document.
 func (b *bulk) malformed() error {
 	for _, d := range b.docs {
 		if d.ID == "" && !b.replicated {
@@ -91,13 +90,13 @@ func (b *bulk) malformed() error {
 	return nil
 }
 
-// docOutcome is what became of one document of a batch.
+// docOutcome is what was done with one document of a batch.
 type docOutcome struct {
 	kv.DocResult
-	local string // the revision of a local document
+	local string // a local document's revision
 }
 
-// store stores some of a batch's documents and answers what became of each.
+// store stores some documents of a batch.
 func (b *bulk) store(c *call, docs []*line.Parsed) ([]docOutcome, error) {
 	results := make([]docOutcome, len(docs))
 	writes, places := make([]kv.DocWrite, 0, len(docs)), make([]int, 0, len(docs))
@@ -122,7 +121,7 @@ func (b *bulk) store(c *call, docs []*line.Parsed) ([]docOutcome, error) {
 	return results, err
 }
 
-// writeResult writes what became of one document. Of what was replicated only what was not taken is told.
+// writeResult writes a document's row. Replicated documents have one only if they are refused.
 func (b *bulk) writeResult(c *call, d *line.Parsed, r docOutcome) {
 	s := b.out
 	if r.Err == nil {

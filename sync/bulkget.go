@@ -12,15 +12,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// bulkItem is one item of _bulk_get: a document, and one of its revisions or the winner.
+// bulkItem is an item of _bulk_get: a document, and one of its revisions or the winner.
 type bulkItem struct {
-	id     *string // nil: there is none, or it is no text
+	id     *string // nil: missing, or not a text
 	rev    *string // nil: the winner
-	broken bool    // the revision is none
+	broken bool    // the revision is not a text
 	since  []record.Revision
 }
 
-// bulkGet answers items in the order in which they are asked for. The request is small and read first; the answer is not.
+// bulkGet answers items in the order of the request. The request is read first and is small. The answer is never in memory as a whole.
 func bulkGet(c *call) error {
 	q := queryOf(c.query)
 	items, err := readItems(c, q)
@@ -45,10 +45,10 @@ func bulkGet(c *call) error {
 	return s.end()
 }
 
-// maxItems is how many items one request may ask for.
+// maxItems is how many items one request may have.
 const maxItems = 100_000
 
-// readItems reads what is asked for. The members beside the items are parameters.
+// readItems reads the request. Members beside docs are parameters.
 func readItems(c *call, q *query) (items []bulkItem, err error) {
 	dec, err := c.decoder()
 	if err != nil {
@@ -75,7 +75,7 @@ func readItems(c *call, q *query) (items []bulkItem, err error) {
 	return items, err
 }
 
-// readItem reads the item that comes next. Of one that names nothing there is nothing, and the items around it are answered.
+// readItem reads the next item. One that names nothing has an empty answer, and the items beside it are answered.
 func readItem(dec *jsontext.Decoder) (item bulkItem, err error) {
 	if dec.PeekKind() != '{' {
 		return item, input.Wrap(dec.SkipValue())
@@ -94,7 +94,7 @@ func readItem(dec *jsontext.Decoder) (item bulkItem, err error) {
 			item.broken = json.Unmarshal(v, &item.rev) != nil
 		case "atts_since":
 			var list []string
-			if json.Unmarshal(v, &list) == nil { // else it wants all attachments
+			if json.Unmarshal(v, &list) == nil { // otherwise it gets all attachments
 				item.since = line.ParseRevisions(list)
 			}
 		}
@@ -106,11 +106,11 @@ func readItem(dec *jsontext.Decoder) (item bulkItem, err error) {
 // bulkShow says what of each item is answered.
 type bulkShow struct {
 	show
-	latest bool // the leaves that follow a revision, in its place
+	latest bool // leaves that follow a revision are answered in its place
 }
 
-// writeItem writes what there is of one item. What is not there is CouchDB's error in a free database, and an empty list in one of
-// records, which may hold it out of scope: PouchDB throws its whole batch away on an error, and asks again for ever.
+// writeItem writes the answer to one item. What is missing is CouchDB's error in a free database, and an empty list in a database of
+// records: PouchDB throws a whole batch away on an error and asks again without end.
 func writeItem(s *stream, item bulkItem, w bulkShow) error {
 	if item.since != nil {
 		w.since = item.since
@@ -146,7 +146,7 @@ func writeItem(s *stream, item bulkItem, w bulkShow) error {
 	return s.err
 }
 
-// writeMissing writes that a revision is not there, or is none.
+// writeMissing writes that a revision is missing or cannot be read.
 func writeMissing(s *stream, item bulkItem, rev string, p problem) {
 	s.text(`{"error":{"id":`)
 	writeText(s, item.id)
@@ -159,7 +159,7 @@ func writeMissing(s *stream, item bulkItem, rev string, p problem) {
 	s.text("}}")
 }
 
-// revText is the revision that an item asks for; CouchDB calls it undefined where there is none.
+// revText returns the revision that an item asks for. CouchDB calls a missing one undefined.
 func (w *bulkItem) revText() string {
 	if w.rev == nil || w.broken {
 		return "undefined"
@@ -167,7 +167,7 @@ func (w *bulkItem) revText() string {
 	return *w.rev
 }
 
-// missingError is why nothing was found for an item.
+// missingError returns why nothing was found for an item.
 func (w *bulkItem) missingError() error {
 	switch {
 	case w.id == nil:
@@ -182,7 +182,7 @@ func (w *bulkItem) missingError() error {
 	return errMissing
 }
 
-// writeText writes a text, or null where there is none.
+// writeText writes a text, or null.
 func writeText(s *stream, text *string) {
 	if text == nil {
 		s.text("null")
@@ -191,7 +191,7 @@ func writeText(s *stream, text *string) {
 	s.quoted(*text)
 }
 
-// readRevisions reads what is wanted: no revision of what is not there, or not named.
+// readRevisions reads what an item asks for. A missing document has no revisions.
 func readRevisions(c *call, item bulkItem, latest bool) (doc kv.Doc, err error) {
 	if item.id == nil || item.broken {
 		return doc, nil

@@ -11,7 +11,7 @@ import (
 	"doorward/sync/mango"
 )
 
-// feed is a request of _changes while it is answered.
+// feed is a request of _changes and its answer.
 type feed struct {
 	*call
 	feedQuery
@@ -23,9 +23,9 @@ type feed struct {
 // feedQuery is what a request of _changes asks for.
 type feedQuery struct {
 	kind       feedKind
-	since      uint64 // what has been looked at
+	since      uint64 // up to here the log is read
 	limit      int
-	all        bool // all leaves, not the winner alone
+	all        bool // all leaves, not only the winner
 	descending bool
 	docs       bool
 	show       show
@@ -35,17 +35,17 @@ type feedQuery struct {
 	timeout    time.Duration
 }
 
-// feedKind is how a feed ends.
+// feedKind says when a feed ends.
 type feedKind string
 
 const (
-	normal     feedKind = "normal"     // with the log
+	normal     feedKind = "normal"     // at the log's end
 	longpoll   feedKind = "longpoll"   // after the first changes
-	continuous feedKind = "continuous" // when nothing has happened for a while
+	continuous feedKind = "continuous" // after a time without changes
 )
 
-// How long feeds wait. A change of records that comes while a client waits is followed by others for a moment; a free database tells
-// of it at once, as CouchDB does.
+// How long feeds wait. Changes of records often come together, so a feed collects for a moment. A free database tells each change at once,
+// as CouchDB does.
 const (
 	longestWait   = time.Minute
 	shortestBeat  = 100 * time.Millisecond
@@ -71,7 +71,7 @@ func changes(c *call) error {
 	f.out = c.begin(packing)
 	f.out.text("{\"results\":[\n")
 	if f.kind == longpoll {
-		f.out.flush() // a client learns that it has been heard before anything happens
+		f.out.flush() // clients expect the beginning at once
 	}
 	pending, err := f.read()
 	for err == nil && f.kind == longpoll && f.rows == 0 && f.limit > 0 {
@@ -92,12 +92,12 @@ func changes(c *call) error {
 	return f.out.end()
 }
 
-// isFeedEnd tells that a feed has nothing more to say: the next request learns why.
+// isFeedEnd tells whether a feed ends without an error: the next request learns why.
 func isFeedEnd(err error) bool {
 	return errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrBadLogin) || errors.Is(err, kv.ErrForbidden)
 }
 
-// stream answers a continuous feed: a line for each change, for as long as changes come.
+// stream answers a continuous feed: one line for each change, until a time without changes.
 func (f *feed) stream() error {
 	f.out = f.begin(uncompressed)
 	f.out.flush()
@@ -128,7 +128,7 @@ func (f *feed) stream() error {
 	}
 }
 
-// read writes the changes that there are, up to the limit, and answers how many are left.
+// read writes changes up to the limit, and returns how many are left.
 func (f *feed) read() (pending int, err error) {
 	info, err := f.db.Info()
 	if err != nil {
@@ -158,7 +158,7 @@ func (f *feed) read() (pending int, err error) {
 		}
 		if !more || len(page) == 0 {
 			if !f.descending {
-				f.since = max(f.since, info.Seq) // what a filter has passed over is not looked at again
+				f.since = max(f.since, info.Seq) // what the filter left out is not read again
 			}
 			return 0, f.out.err
 		}
@@ -172,9 +172,9 @@ func (f *feed) read() (pending int, err error) {
 	return f.db.Pending(f.since)
 }
 
-// change writes one change, unless the filter does not want it.
+// change writes one change, if it passes the filter.
 func (f *feed) change(c *kv.DocChange) error {
-	if f.selector != nil && !c.Removed && !f.selector.Matches(c) { // what has left can be nothing that a client has
+	if f.selector != nil && !c.Removed && !f.selector.Matches(c) { // a client must learn of a document that has left
 		return nil
 	}
 	if f.rows > 0 && f.kind != continuous {
@@ -240,12 +240,12 @@ func (f *feed) document(c *kv.DocChange) error {
 	return f.out.err
 }
 
-// needsTree tells whether more is shown than a revision itself has.
+// needsTree tells whether the revision tree is needed.
 func (w show) needsTree() bool {
 	return w.revs || w.revsInfo || w.conflicts || w.deletedConflicts || len(w.since) > 0
 }
 
-// sequence writes a sequence as it leaves the server.
+// sequence writes a sequence as clients get it.
 func (f *feed) sequence(n uint64) {
 	f.out.text(`"`)
 	f.out.number(int64(n))
@@ -253,7 +253,7 @@ func (f *feed) sequence(n uint64) {
 	f.out.text(`"`)
 }
 
-// wait waits for a change, with heartbeats. over tells that the feed's time is over.
+// wait waits for a change and sends heartbeats. over tells that the feed has waited long enough.
 func (f *feed) wait() (over bool, err error) {
 	ctx, stop := context.WithCancel(f.request.Context())
 	defer stop()
@@ -289,7 +289,7 @@ func (f *feed) wait() (over bool, err error) {
 	}
 }
 
-// coalesce lets a moment pass, so that changes of records that come together go out together.
+// coalesce waits a moment, so that changes of records that come together go out together.
 func (f *feed) coalesce() (over bool) {
 	if f.db.Free() {
 		return false

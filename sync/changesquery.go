@@ -8,7 +8,7 @@ import (
 	"doorward/sync/mango"
 )
 
-// readFeed reads what a request of _changes asks for.
+// readFeed reads a request of _changes.
 func readFeed(c *call) (*feed, error) {
 	q, err := c.asked()
 	if err != nil {
@@ -27,7 +27,7 @@ func readFeed(c *call) (*feed, error) {
 		return nil, errQuery
 	}
 	if f.descending {
-		f.kind = normal // what comes later comes first: there is nothing to wait for
+		f.kind = normal // a descending feed never waits
 	}
 	style, _ := q.text("style")
 	f.all = style == "all_docs"
@@ -57,7 +57,7 @@ func (f *feed) waits(q *query) {
 	}
 }
 
-// start reads where a feed begins: after the sequence that a client knows, in any of the forms that JSON gives it.
+// start reads where a feed begins: after a sequence, in any of its JSON forms.
 func (f *feed) start(q *query) error {
 	text, _ := q.text("since", "last-event-id")
 	if text == "" || text == "null" || text == "0" {
@@ -71,11 +71,11 @@ func (f *feed) start(q *query) error {
 		}
 	}
 	info, err := f.db.Info()
-	f.since = min(since, info.Seq) // one of another database may lie beyond
+	f.since = min(since, info.Seq) // a sequence of another database may be larger
 	return err
 }
 
-// filter reads which documents a feed is about.
+// filter reads which documents a feed has.
 func (f *feed) filter(q *query) (err error) {
 	name, _ := q.text("filter")
 	switch name {
@@ -92,7 +92,7 @@ func (f *feed) filter(q *query) (err error) {
 		}
 		return errMissing
 	default:
-		return errMissing // a function of a design document, which are kept and not run
+		return errMissing // functions of design documents are not run
 	}
 	if err == nil {
 		err = q.err

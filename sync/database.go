@@ -46,7 +46,7 @@ func deleteDatabase(c *call) error {
 	return c.reply(http.StatusOK, ok)
 }
 
-// startTime is the moment at which a database was made, as the protocol's instance_start_time: the same after every restart.
+// startTime is when a database was created, as instance_start_time. It never changes.
 func startTime(created time.Time) string { return strconv.FormatInt(created.UnixMicro(), 10) }
 
 func showDatabase(c *call) error {
@@ -74,7 +74,7 @@ func showDatabase(c *call) error {
 	}{info.Name, c.server.config.Store.SeqText(info.Seq), info.Docs, info.Deleted, startTime(info.Created), 0, false})
 }
 
-// ensureCommit has nothing to do: what was answered is on disk.
+// ensureCommit has nothing to do: all that was answered is on disk.
 func ensureCommit(c *call) error {
 	created, err := c.db.Created()
 	if err != nil {
@@ -86,7 +86,7 @@ func ensureCommit(c *call) error {
 	}{true, startTime(created)})
 }
 
-// compact answers when it is done, however long that takes.
+// compact answers when it is done, even if that takes long.
 func compact(c *call) error {
 	if err := c.db.Compact(c.request.Context()); err != nil {
 		return err
@@ -97,7 +97,7 @@ func compact(c *call) error {
 
 func showRevsLimit(c *call) error { return c.reply(http.StatusOK, kv.RevsLimit) }
 
-// setRevsLimit takes the limit that there is and no other.
+// setRevsLimit accepts only the present limit.
 func setRevsLimit(c *call) error {
 	dec, err := c.anyDecoder()
 	if err != nil {

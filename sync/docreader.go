@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// readDocument reads the object that comes next. Its error is one of reading; what is wrong with the document is in it.
-// Attachments that come with it go to the store at once.
+// readDocument reads the next object. Its error is one of reading; what is wrong with the document is in it. Attachments with bytes are
+// stored at once.
 func readDocument(c *call, dec *jsontext.Decoder) (*line.Parsed, error) {
 	if dec.PeekKind() != '{' {
 		if err := dec.SkipValue(); err != nil {
@@ -43,7 +43,7 @@ func readDocument(c *call, dec *jsontext.Decoder) (*line.Parsed, error) {
 	return d, err
 }
 
-// docWrite is the document as the store takes it: as a new edit of its revision, or as it was replicated. What is wrong with it is in it.
+// docWrite makes a write of a document: a new edit, or a replicated revision. What is wrong with the document is in it.
 func docWrite(c *call, d *line.Parsed, replicated bool) (w kv.DocWrite, err error) {
 	w = kv.DocWrite{ID: d.ID, Parent: d.Rev, Deleted: d.Deleted, Body: d.Body, Wrong: d.Err}
 	if w.Wrong == nil && (d.BadRev || d.BadPath || d.UpperCase && !c.db.Free()) {

@@ -46,7 +46,7 @@ func getDocument(c *call) error {
 	return s.end()
 }
 
-// readRevision reads one revision of a document: the winner, unless it is deleted, or the one that is named.
+// readRevision reads one revision of a document: the one that is named, or the winner unless it is deleted.
 func readRevision(c *call, id string, rev record.Revision, latest bool) (*kv.Doc, error) {
 	ask := kv.Ask{Latest: latest}
 	if rev != (record.Revision{}) {
@@ -64,7 +64,7 @@ func readRevision(c *call, id string, rev record.Revision, latest bool) (*kv.Doc
 	return &doc, nil
 }
 
-// accepts tells whether a client names a type among those that it takes.
+// accepts tells whether a client accepts a content type by name.
 func (c *call) accepts(media string) bool {
 	for part := range strings.SplitSeq(strings.Join(c.request.Header.Values("Accept"), ","), ",") {
 		if name, _, err := mime.ParseMediaType(part); err == nil && name == media {
@@ -74,7 +74,7 @@ func (c *call) accepts(media string) bool {
 	return false
 }
 
-// openRevs answers several revisions of a document: all leaves, or those of a list.
+// openRevs answers several revisions of a document: all leaves, or a list.
 func openRevs(c *call, id string, q *query, w show) error {
 	ask, names := kv.Ask{Leaves: true, Latest: q.flag("latest")}, []string(nil)
 	if text, _ := q.text("open_revs"); text != "all" {
@@ -89,7 +89,7 @@ func openRevs(c *call, id string, q *query, w show) error {
 	}
 	doc, err := c.db.Read(id, ask)
 	if errors.Is(err, kv.ErrNotFound) && !ask.Leaves {
-		doc, err = kv.Doc{}, nil // each of them is missing
+		doc, err = kv.Doc{}, nil // all are missing
 		for _, rev := range ask.Revisions {
 			doc.Revisions = append(doc.Revisions, kv.DocRevision{Revision: rev})
 		}
@@ -98,7 +98,7 @@ func openRevs(c *call, id string, q *query, w show) error {
 		return err
 	}
 	if c.accepts("multipart/mixed") {
-		w.attachments = true // as CouchDB has it: its replicator does not ask for them
+		w.attachments = true // CouchDB sends them too: its replicator does not ask
 		return writeMixed(c, &doc, w)
 	}
 	s := c.begin(compressed)
@@ -128,7 +128,7 @@ func openRevs(c *call, id string, q *query, w show) error {
 	return s.end()
 }
 
-// missing writes that a revision is not there.
+// missing writes that a revision is missing.
 func (s *stream) missing(name string) {
 	s.text(`{"missing":`)
 	s.quoted(name)

@@ -77,7 +77,7 @@ func readPut(c *call) (*line.Parsed, error) {
 	return d, err
 }
 
-// namedRevision is the revision that a request names beside the document: in its query or in If-Match.
+// namedRevision returns the revision that the query or If-Match names.
 func namedRevision(c *call, q *query) (record.Revision, error) {
 	rev := q.revision("rev")
 	if tag := c.request.Header.Get("If-Match"); tag != "" && rev == (record.Revision{}) {
@@ -104,7 +104,7 @@ func storeDocument(c *call, d *line.Parsed, replicated bool) error {
 	return c.reply(http.StatusCreated, writtenDoc{true, d.ID, rev.String()})
 }
 
-// countRefused counts a document that is not taken.
+// countRefused counts a refused document.
 func countRefused(c *call, err error) error {
 	c.server.metrics.refuse(err)
 	return err

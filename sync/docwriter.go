@@ -8,16 +8,16 @@ import (
 	"doorward/kv/record"
 )
 
-// show says what of a document is shown besides its body.
+// show says what of a document is shown beside its body.
 type show struct {
 	revs, revsInfo                   bool
 	conflicts, deletedConflicts, seq bool
 	attachments                      bool              // with their bytes
-	since                            []record.Revision // but those which one of these has
-	follow                           bool              // the bytes come after the document, in parts of their own
+	since                            []record.Revision // leaves out attachments that one of these has
+	follow                           bool              // the bytes follow in parts of their own
 }
 
-// showOf reads what a request wants to be shown.
+// showOf reads what a request wants to see.
 func showOf(q *query) show {
 	meta := q.flag("meta")
 	return show{
@@ -54,17 +54,17 @@ func (s *stream) document(doc *kv.Doc, r *kv.DocRevision, w show) {
 	s.attachments(doc, r, w)
 	if len(r.Body) > len("{}") {
 		s.text(",")
-		_, _ = s.Write(r.Body[1:]) // the stream keeps its error
+		_, _ = s.Write(r.Body[1:]) // the stream keeps the error
 	} else {
 		s.text("}")
 	}
 	s.call.server.metrics.sent.Inc()
 }
 
-// revisions writes a path as _revisions has it.
+// revisions writes a path as _revisions.
 func (s *stream) revisions(path []record.Revision) {
 	if len(path) == 0 {
-		return // the revision has been forgotten since
+		return // the tree was pruned since
 	}
 	s.text(`,"_revisions":{"start":`)
 	s.number(int64(path[0].Generation))
@@ -98,7 +98,7 @@ func (s *stream) revsInfo(tree *record.Tree, of record.Revision) {
 	s.text("]")
 }
 
-// revisionList writes a list of revisions, unless there are none.
+// revisionList writes a list of revisions, unless it is empty.
 func (s *stream) revisionList(member string, nodes []record.TreeNode) {
 	for i, n := range nodes {
 		if i == 0 {
@@ -113,7 +113,7 @@ func (s *stream) revisionList(member string, nodes []record.TreeNode) {
 	}
 }
 
-// attachments writes what a revision has of them.
+// attachments writes the attachments of a revision.
 func (s *stream) attachments(doc *kv.Doc, r *kv.DocRevision, w show) {
 	known := w.knownGeneration(doc, r.Revision)
 	for i, a := range r.Attachments {
@@ -151,7 +151,7 @@ func writeLength(s *stream, a kv.Attachment) {
 	s.number(a.Length)
 }
 
-// knownGeneration is the generation up to which a client that asks for the attachments since some revisions has them all.
+// knownGeneration returns the generation up to which a client has all attachments, by its atts_since.
 func (w show) knownGeneration(doc *kv.Doc, rev record.Revision) (generation uint64) {
 	if len(w.since) == 0 {
 		return 0

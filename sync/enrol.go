@@ -13,7 +13,7 @@ import (
 	"doorward/sync/input"
 )
 
-// enrol exchanges a code for a key of class node. Who guesses codes is slowed as who guesses secrets is.
+// enrol exchanges a code for a key of class node. Guessing codes is slowed down like guessing secrets.
 func enrol(c *call) error {
 	var in handshake.EnrolRequest
 	if err := c.readSmall(&in); err != nil {
@@ -44,7 +44,7 @@ func enrol(c *call) error {
 	})
 }
 
-// maxSmall is how large a request between our own nodes may be that is no document.
+// maxSmall is the largest body of a request between our own nodes that holds no documents.
 const maxSmall = 1 << 20
 
 // readSmall reads a small JSON body.
@@ -66,7 +66,7 @@ func (c *call) readSmall(v any) error {
 	return input.ErrBroken
 }
 
-// isShape tells JSON of another shape from what could not be read at all.
+// isShape tells JSON of another shape from a body that could not be read.
 func isShape(err error) bool {
 	var other *json.UnmarshalTypeError
 	var of *time.ParseError

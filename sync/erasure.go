@@ -9,7 +9,7 @@ import (
 	"doorward/sync/input"
 )
 
-// tellErasures tells what was erased since a place: also one that is revoked shall lose it.
+// tellErasures tells what was erased after a place, also to a revoked laptop: it shall lose it.
 func tellErasures(c *call, g *handshake.Greeting, after string) error {
 	store := c.server.config.Store
 	since, err := store.Since(cmp.Or(after, "0"))

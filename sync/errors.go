@@ -17,7 +17,7 @@ import (
 	"doorward/sync/replicate"
 )
 
-// What this room refuses by itself.
+// Errors of this room.
 var (
 	errMissing    = errors.New("missing")
 	errDeleted    = errors.New("deleted")
@@ -35,14 +35,14 @@ var (
 	errClientGone = errors.New("the client went away")
 )
 
-// problem is an error's answer.
+// problem is the answer to an error.
 type problem struct {
 	status int
 	Error  string `json:"error"`
 	Reason string `json:"reason"`
 }
 
-// answers are the errors that always have the same answer. The first match counts. Where it has no reason, Reason has.
+// answers are the errors with a fixed answer. The first match counts. An empty reason is replicate.Reason's.
 var answers = []struct {
 	err error
 	problem
@@ -100,7 +100,7 @@ var answers = []struct {
 	{kv.ErrBusy, problem{503, "service_unavailable", "The store is busy. Try again."}},
 }
 
-// problemOf finds an error's answer.
+// problemOf finds the answer to an error.
 func problemOf(err error) problem {
 	var forbidden *kv.Forbidden
 	var slow interface{ RetryAfter() time.Duration }
@@ -136,8 +136,8 @@ func problemOf(err error) problem {
 	return problem{500, "internal_server_error", "Something went wrong on our side."}
 }
 
-// refusalOf is the answer to one document of many. With new edits off it is always forbidden: clients skip such a document, and give
-// everything up for any other word.
+// refusalOf is the answer to one document of many. For replicated ones it is always "forbidden": clients skip that document, and stop at
+// any other word.
 func refusalOf(err error, replicated bool) problem {
 	p := problemOf(err)
 	if replicated {
@@ -146,17 +146,17 @@ func refusalOf(err error, replicated bool) problem {
 	return p
 }
 
-// fail answers with an error. The cause of an internal one goes to the log, here and nowhere else.
+// fail answers with an error. The cause of an internal one is logged here and nowhere else.
 func (c *call) fail(err error) {
 	if errors.Is(err, context.Canceled) && c.request.Context().Err() != nil {
-		return // nobody is there to be told
+		return // the client has left
 	}
 	p := problemOf(err)
-	if p.status == http.StatusInternalServerError && !errors.Is(err, errClientGone) { // which is nobody's fault here
+	if p.status == http.StatusInternalServerError && !errors.Is(err, errClientGone) { // a client that leaves is no error of this server
 		c.server.config.Logger.Error("request failed", "method", c.route.method, "route", "/sync"+c.route.path, "error", err)
 	}
 	if c.began {
-		panic(http.ErrAbortHandler) // half an answer must not look whole
+		panic(http.ErrAbortHandler) // a client must notice that the answer is cut
 	}
 	h := c.Header()
 	for _, name := range []string{"Content-Encoding", "Etag", "Content-Length", "Content-Disposition"} {
@@ -167,11 +167,11 @@ func (c *call) fail(err error) {
 	case errors.As(err, &slow):
 		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(slow.RetryAfter().Seconds())))))
 	case p.status == http.StatusUnauthorized && c.request.Header.Get("Sec-Fetch-Mode") == "":
-		h.Set("WWW-Authenticate", `Basic realm="api"`) // a page asks for the key itself, without the browser's window
+		h.Set("WWW-Authenticate", `Basic realm="api"`) // in a page the browser's own window must not open
 	case p.status == http.StatusServiceUnavailable, p.status == http.StatusInsufficientStorage:
 		h.Set("Retry-After", "5")
 	case p.status == http.StatusRequestEntityTooLarge:
 		h.Set("Connection", "close")
 	}
-	_ = c.reply(p.status, p) // it can be marshalled
+	_ = c.reply(p.status, p) // two texts can be marshalled
 }

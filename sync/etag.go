@@ -13,7 +13,7 @@ func (s *stream) revision(rev record.Revision) {
 	s.keep(s.buf.Write(line.AppendRevision(s.buf.AvailableBuffer(), rev)))
 }
 
-// etag is a revision as a header tells it; "" for one that no header can.
+// etag returns a revision for a header; "" if a header cannot hold it.
 func etag(rev record.Revision) string {
 	text := rev.String()
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' }) {
@@ -22,7 +22,7 @@ func etag(rev record.Revision) string {
 	return `"` + text + `"`
 }
 
-// setEtag tells a revision in the answer's header.
+// setEtag sets the answer's header.
 func (c *call) setEtag(rev record.Revision) (tag string) {
 	if tag = etag(rev); tag != "" {
 		c.Header().Set("Etag", tag)
@@ -30,12 +30,12 @@ func (c *call) setEtag(rev record.Revision) (tag string) {
 	return tag
 }
 
-// isUnchanged tells that the client has what the tag names.
+// isUnchanged tells whether the client has the tag's version.
 func (c *call) isUnchanged(tag string) bool {
 	return tag != "" && c.request.Header.Get("If-None-Match") == tag
 }
 
-// notModified answers that the client has it already.
+// notModified answers that nothing has changed.
 func (c *call) notModified() error {
 	c.began = true
 	c.WriteHeader(http.StatusNotModified)

@@ -13,7 +13,7 @@ import (
 	"doorward/sync/replicate"
 )
 
-// errNode is a handshake of somebody who is no laptop of this centre, or not the one whose key it has.
+// errNode is a handshake with a key that is not that laptop's.
 var errNode = errors.New("the key is not that laptop's")
 
 // answerHello answers a handshake.
@@ -45,7 +45,7 @@ func answerHello(c *call) error {
 	return c.reply(http.StatusOK, g)
 }
 
-// shortVersion is a program's version as far as it is kept.
+// shortVersion cuts a version to what is kept.
 func shortVersion(version string) string { return version[:min(len(version), 64)] }
 
 // fillGreeting says what the laptop may exchange, and gives it ids and keys.
@@ -76,7 +76,7 @@ func fillGreeting(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 		}
 	}
 	if g.Clone {
-		return nil // it asks again, as another
+		return nil // it asks again with another epoch
 	}
 	if err := tellErasures(c, g, in.Erased); err != nil || g.Revoked {
 		return err
@@ -87,15 +87,14 @@ func fillGreeting(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 	if err := giveLeases(c, in, g); err != nil {
 		return err
 	}
-	if g.KeyMark, err = store.KeyMark(c.caller); err != nil { // before they are read: what changes meanwhile is told again
+	if g.KeyMark, err = store.KeyMark(c.caller); err != nil { // before the keys: what changes in between is told again
 		return err
 	}
 	g.Keys, err = keyLines(c)
 	return err
 }
 
-// countBehind is how many changes lie beyond some places. Of a database that is not the laptop's to read there are none: an event that was
-// deleted is nobody's any more, though who has written to it may ask what it lacks.
+// countBehind counts changes after some places. A database that the laptop may not read counts 0: its event may have been deleted.
 func countBehind(c *call, since map[string]string) (n int, err error) {
 	for name, text := range since {
 		pending, err := countPending(c, name, text)
@@ -110,7 +109,7 @@ func countBehind(c *call, since map[string]string) (n int, err error) {
 	return n, nil
 }
 
-// countPending is how many changes of a database lie beyond a place. One that cannot be read is none.
+// countPending counts changes of a database after a place.
 func countPending(c *call, name, text string) (int, error) {
 	store := c.server.config.Store
 	db, err := store.Database(c.caller, name)
@@ -119,13 +118,12 @@ func countPending(c *call, name, text string) (int, error) {
 	}
 	from, err := store.Since(text)
 	if err != nil {
-		return 0, nil // it tells of none
+		return 0, nil // an unreadable place counts as none
 	}
 	return db.Pending(from)
 }
 
-// giveLeases gives ids of the kinds that are wanted. A kind that the laptop does not make, or of which there are none, is left out: it
-// draws its own.
+// giveLeases gives ids of the kinds that the laptop wants. It leaves out kinds that the laptop does not make: it draws its own ids.
 func giveLeases(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 	store := c.server.config.Store
 	for _, name := range in.Wants[:min(len(in.Wants), len(record.Kinds()))] {
@@ -145,7 +143,7 @@ func giveLeases(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 	return nil
 }
 
-// keyLines are the keys that work at the laptop too, as lines without an author.
+// keyLines returns the keys that are valid at the laptop too, as lines.
 func keyLines(c *call) (lines []json.RawMessage, err error) {
 	store := c.server.config.Store
 	ids, err := store.KeysFor(c.caller)

@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// readAttachments reads _attachments. Bytes within it are stored as they come.
+// readAttachments reads _attachments, and stores the bytes in it.
 func readAttachments(c *call, dec *jsontext.Decoder, d *line.Parsed) error {
 	if dec.PeekKind() != '{' {
 		d.Refuse(kv.ErrDocument)
@@ -49,14 +49,14 @@ func readAttachments(c *call, dec *jsontext.Decoder, d *line.Parsed) error {
 	})
 }
 
-// storeInline stores an attachment that comes as base64. Only where the store itself fails does the request end.
+// storeInline stores an attachment that comes as base64. Only an error of the store ends the request.
 func storeInline(c *call, d *line.Parsed, p *line.Part, v jsontext.Value) error {
 	if v.Kind() != '"' {
 		d.Refuse(kv.ErrDocument)
 		return nil
 	}
 	raw := bytes.Trim(v, `"`)
-	if bytes.IndexByte(raw, '\\') >= 0 { // an escaped slash, as some encoders write it
+	if bytes.IndexByte(raw, '\\') >= 0 { // some encoders escape slashes
 		raw = bytes.ReplaceAll(raw, []byte(`\/`), []byte(`/`))
 	}
 	blob, err := c.db.PutBlob(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(raw)))
@@ -69,7 +69,7 @@ func storeInline(c *call, d *line.Parsed, p *line.Part, v jsontext.Value) error 
 	return err
 }
 
-// resolveStubs finds the bytes of stubs: those of the same name in a revision that the store has.
+// resolveStubs finds the bytes of stubs in revisions that the store has.
 func resolveStubs(c *call, d *line.Parsed, path []record.Revision) ([]kv.Attachment, error) {
 	var known []kv.DocRevision
 	all := make([]kv.Attachment, len(d.Parts))
@@ -77,7 +77,7 @@ func resolveStubs(c *call, d *line.Parsed, path []record.Revision) ([]kv.Attachm
 		all[i] = p.Attachment
 		if !p.Stub {
 			if path == nil {
-				all[i].RevPos = 0 // it comes with this edit
+				all[i].RevPos = 0 // the store sets it
 			}
 			continue
 		}
@@ -98,8 +98,8 @@ func resolveStubs(c *call, d *line.Parsed, path []record.Revision) ([]kv.Attachm
 	return all, nil
 }
 
-// stubSources are the revisions that may have the bytes of a document's stubs: the one that is edited; of a replicated revision
-// those before it, then all leaves.
+// stubSources returns the revisions that may have the bytes of stubs: the one that is edited, or the ancestors of a replicated revision
+// and then all leaves.
 func stubSources(c *call, d *line.Parsed, path []record.Revision) (known []kv.DocRevision, err error) {
 	asks := []kv.Ask{{Revisions: path}, {Leaves: true}}
 	if path == nil {
@@ -111,7 +111,7 @@ func stubSources(c *call, d *line.Parsed, path []record.Revision) (known []kv.Do
 	return replicate.Relatives(c.db, d.ID, asks)
 }
 
-// unpackPart stores an attachment anew that came compressed, as CouchDB keeps texts: here it is what it was for its author.
+// unpackPart decompresses a stored attachment that came compressed, as CouchDB's replicator sends texts.
 func unpackPart(c *call, d *line.Parsed, p *line.Part) error {
 	r, w := io.Pipe()
 	done := make(chan struct{})
@@ -130,7 +130,7 @@ func unpackPart(c *call, d *line.Parsed, p *line.Part) error {
 	return err
 }
 
-// storeGzip stores what a compressed text says.
+// storeGzip stores the decompressed bytes.
 func storeGzip(c *call, r io.Reader) (kv.Blob, error) {
 	plain, err := input.Limit(r).Gzip()
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"doorward/sync/handshake"
 )
 
-// keysHeld is how long a laptop's question after other keys is left without an answer. A link that is quiet for longer may be cut.
+// keysHeld is how long a question for other keys waits. Networks may cut a link that is quiet for longer.
 const keysHeld = 20 * time.Second
 
-// awaitKeys answers once the keys that work at the laptop too are no more those of the mark that it has: it shakes hands then, and
-// so a key that is revoked at the centre is refused at the door at once.
+// awaitKeys answers once the keys that are valid at the laptop have changed since a mark. The laptop then shakes hands, so a key that is
+// revoked at the centre is refused at the door at once.
 func awaitKeys(c *call) error {
 	if c.caller.Node() == "" {
 		return errNode

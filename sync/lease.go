@@ -9,7 +9,7 @@ import (
 	"doorward/sync/input"
 )
 
-// lease answers POST /sync/_lease {"kind":"person","count":100} with a range of ids that nobody else will ever use.
+// lease answers POST /sync/_lease {"kind":"person","count":100} with a range of ids that is used nowhere else.
 func lease(c *call) error {
 	var in struct {
 		Kind  string `json:"kind"`

@@ -9,7 +9,7 @@ import (
 	"doorward/sync/replicate"
 )
 
-// sendLines answers what the database has after a place, as lines.
+// sendLines answers the changes after a place as lines.
 func sendLines(c *call) error {
 	q := queryOf(c.query)
 	text, _ := q.text("since")
@@ -53,7 +53,7 @@ func sendLines(c *call) error {
 	return s.end()
 }
 
-// beginLines begins an answer of lines, compressed where the client takes zstd.
+// beginLines begins an answer of lines, compressed if the client takes zstd.
 func beginLines(c *call) *stream {
 	h := c.Header()
 	h.Set("Vary", "Accept-Encoding")
@@ -66,7 +66,7 @@ func beginLines(c *call) *stream {
 	return s
 }
 
-// takeLines stores the revisions of lines, and answers those that it refuses. While some are stored the next are read.
+// takeLines stores the revisions of lines, and answers those that it refuses. It reads the next while it stores some.
 func takeLines(c *call) error {
 	if c.request.Header.Get("Content-Encoding") != "zstd" {
 		return errMedia
@@ -85,15 +85,15 @@ func takeLines(c *call) error {
 	return c.reply(http.StatusCreated, w.denied)
 }
 
-// upload is lines on their way into the store.
+// upload is lines that are being stored.
 type upload struct {
 	call   *call
 	own    *replicate.Local
 	denied []replicate.Denial
-	done   chan error // of what is being stored; nil: nothing is
+	done   chan error // of the batch that is being stored; nil: there is none
 }
 
-// store begins to store a batch once the one before is stored.
+// store stores a batch once the one before is stored.
 func (w *upload) store(b *replicate.Batch) error {
 	if err := w.wait(); err != nil {
 		return err
@@ -112,7 +112,7 @@ func (w *upload) store(b *replicate.Batch) error {
 	return nil
 }
 
-// wait waits for what is being stored.
+// wait waits for the batch that is being stored.
 func (w *upload) wait() error {
 	if w.done == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"doorward/sync/line"
 )
 
-// localID is the local document that the path names.
+// localID returns the local document that the path names.
 func localID(c *call) (string, error) { return c.parameter("id") }
 
 // localRev is a local document's revision: how often it was written.
@@ -31,11 +31,11 @@ func getLocal(c *call) error {
 	if len(body) > len("{}") {
 		s.text(",")
 	}
-	_, _ = s.Write(body[1:]) // end tells
+	_, _ = s.Write(body[1:]) // the stream keeps the error
 	return s.end()
 }
 
-// localWritten is how often a local document was written, by a revision that a client names; kv.Whatever where it names none.
+// localWritten reads that number from a revision; kv.Whatever if there is none.
 func localWritten(rev string) (uint64, error) {
 	if rev == "" {
 		return kv.Whatever, nil
@@ -48,8 +48,7 @@ func localWritten(rev string) (uint64, error) {
 	return n, nil
 }
 
-// putLocal takes a local document: one that names a revision only where that is the last. One that is deleted goes. Attachments are
-// passed over, as CouchDB has it.
+// putLocal stores a local document. If it names a revision, that must be the last. It ignores attachments, as CouchDB does.
 func putLocal(c *call) error {
 	dec, err := c.anyDecoder()
 	if err != nil {
@@ -71,7 +70,7 @@ func putLocal(c *call) error {
 	return writeLocal(c, status, body, d.RevText)
 }
 
-// storeLocal stores a local document that comes among others.
+// storeLocal stores a local document of _bulk_docs.
 func storeLocal(c *call, d *line.Parsed) (o docOutcome) {
 	body := d.Body
 	if d.Deleted {
@@ -85,7 +84,7 @@ func storeLocal(c *call, d *line.Parsed) (o docOutcome) {
 
 func deleteLocal(c *call) error { return writeLocal(c, http.StatusOK, nil, c.query.Get("rev")) }
 
-// writeLocal writes the local document that the path names, after a revision of it; a nil body deletes it.
+// writeLocal writes the local document that the path names; a nil body deletes it.
 func writeLocal(c *call, status int, body []byte, rev string) error {
 	id, err := localID(c)
 	if err != nil {
@@ -98,7 +97,7 @@ func writeLocal(c *call, status int, body []byte, rev string) error {
 	return c.reply(status, writtenDoc{true, "_local/" + id, next})
 }
 
-// keepLocal writes a local document after a revision of it and answers the next; a nil body deletes it.
+// keepLocal writes a local document and returns its next revision; a nil body deletes it.
 func keepLocal(c *call, id string, body []byte, rev string) (next string, err error) {
 	before, err := localWritten(rev)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"doorward/sync/line"
 )
 
-// relatedBoundary is the boundary of a body that is a document and its attachments; "" for any other.
+// relatedBoundary returns the boundary of a multipart/related body; "" for any other.
 func relatedBoundary(h http.Header) string {
 	media, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil || media != "multipart/related" {
@@ -24,7 +24,7 @@ func relatedBoundary(h http.Header) string {
 	return parameters["boundary"]
 }
 
-// readRelated reads a document and then the bytes of the attachments that it says follow, in its order or by their names.
+// readRelated reads a document and then the attachments that follow it, in its order or by name.
 func readRelated(c *call, boundary string) (*line.Parsed, error) {
 	body, err := c.body()
 	if err != nil {
@@ -61,7 +61,7 @@ func readRelated(c *call, boundary string) (*line.Parsed, error) {
 	return d, nil
 }
 
-// badPart is what is wrong with a body of parts.
+// badPart returns what a client is told of a multipart body that cannot be read.
 func badPart(err error) error {
 	if errors.Is(err, input.ErrTooLarge) || errors.Is(err, input.ErrRatio) {
 		return err
@@ -69,7 +69,7 @@ func badPart(err error) error {
 	return input.ErrBroken
 }
 
-// readFollowing stores the bytes of one attachment that follows its document.
+// readFollowing stores one attachment that follows its document.
 func readFollowing(c *call, d *line.Parsed, in *multipart.Part) error {
 	i := slices.IndexFunc(d.Parts, func(p line.Part) bool { return p.Follows && p.Name == in.FileName() })
 	if i < 0 {
@@ -98,7 +98,7 @@ func readFollowing(c *call, d *line.Parsed, in *multipart.Part) error {
 	return nil
 }
 
-// parts writes an answer of several parts.
+// parts is an answer of several parts.
 type parts struct {
 	*stream
 	mw *multipart.Writer
@@ -106,10 +106,10 @@ type parts struct {
 
 // writeRelated answers a document and then its attachments' bytes.
 func writeRelated(c *call, doc *kv.Doc, r *kv.DocRevision, w show) error {
-	mw := multipart.NewWriter(io.Discard) // for its boundary
+	mw := multipart.NewWriter(io.Discard) // it draws a boundary
 	s := c.beginAs(`multipart/related; boundary="`+mw.Boundary()+`"`, http.StatusOK, uncompressed)
 	p := &parts{stream: s, mw: multipart.NewWriter(s)}
-	_ = p.mw.SetBoundary(mw.Boundary()) // it was one before
+	_ = p.mw.SetBoundary(mw.Boundary()) // a boundary of this package is valid
 	p.related(doc, r, w)
 	return s.end()
 }
@@ -142,13 +142,13 @@ func (p *parts) part(media string) {
 	p.keep(0, err)
 }
 
-// writeMixed answers revisions as parts, as CouchDB's replicator wants them: one with attachments has parts of its own.
+// writeMixed answers revisions as parts, as CouchDB's replicator needs them. One with attachments has parts of its own.
 func writeMixed(c *call, doc *kv.Doc, w show) error {
 	var missing []string
-	mw := multipart.NewWriter(io.Discard) // for its boundary
+	mw := multipart.NewWriter(io.Discard) // it draws a boundary
 	s := c.beginAs(`multipart/mixed; boundary="`+mw.Boundary()+`"`, http.StatusOK, uncompressed)
 	p := &parts{stream: s, mw: multipart.NewWriter(s)}
-	_ = p.mw.SetBoundary(mw.Boundary()) // it was one before
+	_ = p.mw.SetBoundary(mw.Boundary()) // a boundary of this package is valid
 	for i := range doc.Revisions {
 		r := &doc.Revisions[i]
 		switch {

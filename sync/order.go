@@ -32,12 +32,12 @@ type order struct {
 	Since      json.RawMessage `json:"since_seq"`
 }
 
-// peerRef is an end as an order names it: a database of this server, or an address.
+// peerRef is a peer of an order: a database of this server, or an address.
 type peerRef struct {
 	name, secret, user string
 }
 
-// UnmarshalJSON reads a name, an address, or an object of an address and how to log in.
+// UnmarshalJSON reads a name, an address, or an object of an address and a login.
 func (p *peerRef) UnmarshalJSON(b []byte) error {
 	if json.Unmarshal(b, &p.name) == nil {
 		return nil
@@ -58,13 +58,13 @@ func (p *peerRef) UnmarshalJSON(b []byte) error {
 // remote tells an address from a name.
 func (p *peerRef) remote() bool { return strings.Contains(p.name, "://") }
 
-// secure tells an address of https.
+// secure tells whether the address is https.
 func (p *peerRef) secure() bool {
 	u, err := url.Parse(p.name)
 	return err == nil && u.Scheme == "https"
 }
 
-// redacted is the end without what logs in.
+// redacted returns the peer without its login.
 func (p *peerRef) redacted() string {
 	if u, err := url.Parse(p.name); err == nil && p.remote() {
 		u.User = nil
@@ -75,7 +75,7 @@ func (p *peerRef) redacted() string {
 
 // taskID names what an order is about.
 func (o *order) taskID() string {
-	b, _ := json.Marshal([]any{o.Source.redacted(), o.Target.redacted(), o.IDs, o.Selector, o.Continuous}) // it can be
+	b, _ := json.Marshal([]any{o.Source.redacted(), o.Target.redacted(), o.IDs, o.Selector, o.Continuous}) // these can be marshalled
 	sum := sha256.Sum256(b)
 	id := hex.EncodeToString(sum[:16])
 	if o.Continuous {
@@ -84,13 +84,13 @@ func (o *order) taskID() string {
 	return id
 }
 
-// errOrder is an order that cannot be understood, errPlain one whose address is not https.
+// errOrder is an order that cannot be read. errPlain is an address that is not https.
 var (
 	errOrder = errors.New("not an order to replicate")
 	errPlain = errors.New("the address is not https")
 )
 
-// orderReplication carries out an order: at once, or for as long as the server runs.
+// orderReplication carries out an order: now, or for as long as the server runs.
 func orderReplication(c *call) error {
 	if err := mayOrder(c); err != nil {
 		return err
@@ -129,19 +129,19 @@ func orderReplication(c *call) error {
 	return c.reply(http.StatusAccepted, started{true, k.id})
 }
 
-// started is the answer to an order that is carried out from now on.
+// started is the answer to an order that runs from now on.
 type started struct {
 	OK bool   `json:"ok"`
 	ID string `json:"_local_id"`
 }
 
-// runOnce carries out a job while the caller waits.
+// runOnce runs a job while the caller waits.
 func runOnce(c *call, ctx context.Context, k *task, job replicate.Job) error {
 	defer c.server.tasks.finish(k)
 	stop := context.AfterFunc(c.request.Context(), k.cancel)
 	defer stop()
 	rc := http.NewResponseController(c.ResponseWriter)
-	_ = rc.SetWriteDeadline(time.Time{}) // nothing is written for long
+	_ = rc.SetWriteDeadline(time.Time{}) // the answer comes late
 	out, err := replicate.Run(ctx, job)
 	_ = rc.SetWriteDeadline(time.Now().Add(idleLimit)) // as above
 	switch {
@@ -153,7 +153,7 @@ func runOnce(c *call, ctx context.Context, k *task, job replicate.Job) error {
 	return err
 }
 
-// joinTask answers an order like one that is being carried out.
+// joinTask answers an order that runs already.
 func joinTask(c *call, k *task) error {
 	if k.live {
 		return c.reply(http.StatusAccepted, started{true, k.id})
@@ -175,7 +175,7 @@ func cancelTask(c *call, o *order) error {
 	return c.reply(http.StatusOK, started{true, id})
 }
 
-// mayOrder answers nil where the caller may have the server replicate.
+// mayOrder returns an error if the caller may not order replications.
 func mayOrder(c *call) error {
 	if err := c.caller.CheckWhole(); err != nil {
 		return err
@@ -200,13 +200,13 @@ func readOrder(c *call) (*order, error) {
 		return nil, errOrder
 	}
 	if o.Filter != "" {
-		return nil, errMissing // as a feed answers it; without it too much would be copied
+		return nil, errMissing // without the filter too much would be copied
 	}
 	_, err = mango.Parse(o.Selector)
 	return o, err
 }
 
-// openJob opens the ends of an order.
+// openJob opens the peers of an order.
 func openJob(c *call, o *order) (replicate.Job, error) {
 	j := replicate.Job{Live: o.Continuous, IDs: o.IDs, Selector: o.Selector, Since: o.Since, Logger: c.server.config.Logger, Clock: c.server.config.Clock}
 	source, err := openPeer(c, &o.Source, false)
@@ -221,7 +221,7 @@ func openJob(c *call, o *order) (replicate.Job, error) {
 	return j, nil
 }
 
-// openPeer opens an end. An address is dialled over https alone, and only if it is a public one: errPlain, errNotDialed.
+// openPeer opens a peer. An address must be https and public.
 func openPeer(c *call, p *peerRef, create bool) (replicate.Peer, error) {
 	conf := &c.server.config
 	if !p.remote() {

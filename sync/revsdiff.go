@@ -9,14 +9,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// offered is what a peer says it has of a document. Texts that are no revisions are missing for good: sent, they are refused.
+// offered is the revisions of a document that a peer has. A text that is no revision is always missing: the peer sends it, and it is
+// refused.
 type offered struct {
 	kv.Revs
 	others []string
 }
 
-// revsDiff answers which of the revisions that a peer has the database lacks. The offers are looked at as they come in; only what
-// is missing is kept until all have come, for an answer may not begin before.
+// revsDiff answers which of the offered revisions the database lacks. It checks offers as they come and keeps what is missing, because the
+// answer may not begin before the request ends.
 func revsDiff(c *call) error {
 	dec, err := c.decoder()
 	if err != nil {
@@ -58,20 +59,20 @@ func readOffer(dec *jsontext.Decoder, id string) (o offered, err error) {
 	return o, nil
 }
 
-// difference is the answer while it is made.
+// difference is the answer in the making.
 type difference struct {
 	call    *call
 	offers  []offered
 	missing []missingDoc
 }
 
-// missingDoc is what the database does not have of one document.
+// missingDoc is what the database lacks of one document.
 type missingDoc struct {
 	kv.MissingRevs
 	others []string
 }
 
-// lookUp asks for what is missing of the offers so far.
+// lookUp finds what is missing of the offers so far.
 func (d *difference) lookUp() error {
 	asked := make([]kv.Revs, len(d.offers))
 	for i, o := range d.offers {

@@ -6,13 +6,13 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// handler answers a request of a caller who is known, or returns an error that nobody has been told yet.
+// handler answers a request. Its error is not answered yet.
 type handler func(*call) error
 
-// route is one operation. Of those on a database the database is open.
+// route is one operation.
 type route struct {
 	method, path string
-	open         bool // for anybody, known or not
+	open         bool // without a login
 	do           handler
 }
 
@@ -56,7 +56,7 @@ func routes() []route {
 	}
 }
 
-// documentRoutes are those on documents, which have the same methods below two paths.
+// documentRoutes are those of documents, below one of two paths.
 func documentRoutes(path string) []route {
 	return []route{
 		{"GET", path, false, withDatabase(getDocument)},
@@ -102,8 +102,8 @@ func withDatabase(do handler) handler {
 	}
 }
 
-// withReadable is within for answers that begin before anything is read. One who may write alone is let in by within, as he must learn
-// what is there of what he brings; here he is told before the answer begins that it is not for him.
+// withReadable is withDatabase for an answer that begins before anything is read. A caller that may only write is refused here, and not in
+// the middle of the answer.
 func withReadable(do handler) handler {
 	return withDatabase(func(c *call) error {
 		if err := c.db.MayRead(); err != nil {

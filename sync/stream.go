@@ -16,12 +16,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// stream is an answer that is written as it is made. After the first error everything is dropped; end tells it.
+// stream is an answer that is sent while it is made. After the first error it drops everything; end returns the error.
 type stream struct {
 	call   *call
 	buf    *bufio.Writer
 	packer compressor // nil: not compressed
-	free   *sync.Pool // where zip goes in the end
+	free   *sync.Pool // where packer goes in the end
 	err    error
 }
 
@@ -33,7 +33,7 @@ type compressor interface {
 	Reset(w io.Writer)
 }
 
-// compressors are those that no answer has at present: a new one takes a megabyte, more than most answers.
+// compressors are those that no answer uses now. A new one takes a megabyte, which is more than most answers.
 type compressors struct {
 	gzip  sync.Pool
 	lines sync.Pool
@@ -42,14 +42,14 @@ type compressors struct {
 func newCompressors() *compressors {
 	p := &compressors{}
 	p.gzip.New = func() any {
-		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a level that there is
+		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a valid level
 		return z
 	}
 	p.lines.New = func() any { return line.Compress(nil) }
 	return p
 }
 
-// compress has what is gathered from now on compressed. An answer to HEAD has nothing to compress.
+// compress compresses what follows. An answer to HEAD has no body.
 func (s *stream) compress(free *sync.Pool) {
 	if s.call.request.Method == http.MethodHead {
 		return
@@ -59,13 +59,13 @@ func (s *stream) compress(free *sync.Pool) {
 	s.buf.Reset(s.packer)
 }
 
-// streamBuffer is what is gathered before it goes out.
+// streamBuffer is how much is collected before it is sent.
 const streamBuffer = 32 << 10
 
-// idleWriter gives every write of an answer its time.
+// idleWriter gives each write of an answer a deadline.
 type idleWriter struct{ c *call }
 
-// clientError is an error of writing an answer as one of the client's.
+// clientError marks an error of writing as the client's.
 func clientError(err error) error {
 	if err == nil {
 		return nil
@@ -73,14 +73,14 @@ func clientError(err error) error {
 	return fmt.Errorf("%w: %w", errClientGone, err)
 }
 
-// Write writes some more of the answer.
+// Write writes with a deadline.
 func (w idleWriter) Write(p []byte) (int, error) {
-	_ = http.NewResponseController(w.c.ResponseWriter).SetWriteDeadline(time.Now().Add(idleLimit)) // where it is known
+	_ = http.NewResponseController(w.c.ResponseWriter).SetWriteDeadline(time.Now().Add(idleLimit)) // a recorder has none
 	n, err := w.c.ResponseWriter.Write(p)
 	return n, clientError(err)
 }
 
-// compression says whether an answer is compressed where the client takes it: one that is flushed while it is made gains nothing.
+// compression says whether an answer is compressed if the client takes it. An answer that is flushed while it is made gains nothing.
 type compression bool
 
 const (
@@ -151,7 +151,7 @@ func (s *stream) number(n int64) {
 	s.keep(s.buf.Write(strconv.AppendInt(s.buf.AvailableBuffer(), n, 10)))
 }
 
-// flush sends what there is, for a client that waits.
+// flush sends what there is, because the client waits.
 func (s *stream) flush() {
 	s.keep(0, s.buf.Flush())
 	if s.packer != nil {

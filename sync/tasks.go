@@ -12,7 +12,7 @@ import (
 	"doorward/sync/replicate"
 )
 
-// task is a replication that a server carries out.
+// task is a replication that this server runs.
 type task struct {
 	id, source, target, user string
 	live                     bool
@@ -40,10 +40,10 @@ func newTasks() *tasks {
 	return t
 }
 
-// errClosing is a server that begins nothing more.
+// errClosing is a server that ends.
 var errClosing = errors.New("the server is shutting down")
 
-// begin enters a task; the one that runs already under its id is answered instead. The caller calls finish in the end.
+// begin adds a task. If one of the same id runs, it is returned instead. The caller calls finish in the end.
 func (s *tasks) begin(k *task) (running *task, ctx context.Context, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,14 +69,14 @@ func (s *tasks) finish(k *task) {
 	s.group.Done()
 }
 
-// find is the running task of an id; nil where there is none.
+// find returns the running task of an id, or nil.
 func (s *tasks) find(id string) *task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.running[id]
 }
 
-// list is what runs, the oldest first.
+// list returns the running tasks, the oldest first.
 func (s *tasks) list() []*task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *tasks) list() []*task {
 	return all
 }
 
-// close ends every task and returns once all have ended.
+// close ends all tasks and waits for them.
 func (s *tasks) close() {
 	s.mu.Lock()
 	s.closed = true
@@ -102,14 +102,14 @@ func (s *tasks) close() {
 	s.group.Wait()
 }
 
-// note takes what a task has done so far.
+// note saves what a task has done so far.
 func (k *task) note(at time.Time, done replicate.Outcome) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.updated, k.done = at, done
 }
 
-// activeTask is a task as _active_tasks tells of it.
+// activeTask is a row of _active_tasks.
 type activeTask struct {
 	Type       string        `json:"type"`
 	ID         string        `json:"replication_id"`

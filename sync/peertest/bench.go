@@ -52,6 +52,7 @@ func Rate(t *testing.T, name string, rounds int, run func() int) (most float64) 
 	return most
 }
 
+// Profile writes a CPU profile of a part, if DOORWARD_BENCH_PROFILE names a folder.
 func Profile(t *testing.T, name string) (end func()) {
 	t.Helper()
 	dir := os.Getenv("DOORWARD_BENCH_PROFILE")

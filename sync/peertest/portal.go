@@ -13,6 +13,7 @@ type Broken struct{}
 
 func (Broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
+// Trip is a round trip of a client.
 type Trip func(*http.Request) (*http.Response, error)
 
 // RoundTrip makes an exchange.
