@@ -1,9 +1,12 @@
 package sync
 
 import (
+	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"doorward/sync/input"
 
@@ -51,4 +54,14 @@ func (c *call) decode(r io.Reader) *jsontext.Decoder {
 func isJSON(h http.Header) bool {
 	media, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	return strings.EqualFold(strings.TrimSpace(media), "application/json")
+}
+
+// maxSmall is the largest body of a request between our own nodes that holds no documents.
+const maxSmall = 1 << 20
+
+// isShape tells JSON of another shape from a body that could not be read.
+func isShape(err error) bool {
+	var other *json.UnmarshalTypeError
+	var of *time.ParseError
+	return errors.As(err, &other) || errors.As(err, &of)
 }

@@ -11,10 +11,16 @@ import (
 	"sync"
 	"time"
 
+	"doorward/kv/record"
 	"doorward/sync/line"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
+
+// revision writes a revision as a JSON text.
+func (s *stream) revision(rev record.Revision) {
+	s.keep(s.buf.Write(line.AppendRevision(s.buf.AvailableBuffer(), rev)))
+}
 
 // stream is an answer that is sent while it is made. After the first error it drops everything; end returns the error.
 type stream struct {

@@ -49,6 +49,17 @@ func New(c Config) (*Link, error) {
 	return l, nil
 }
 
+// Headers between our own nodes. A client that sends HeaderFeed, and gets it back from a database, may use _feed. Each answer to a request
+// with HeaderFeed names the node that gives it.
+const (
+	HeaderFeed    = "Doorward-Feed"
+	FeedVersion   = "1"
+	HeaderRealm   = "Doorward-Realm"
+	HeaderNode    = "Doorward-Node"
+	HeaderEpoch   = "Doorward-Epoch"
+	HeaderCodeKey = "Doorward-Code-Key" // to the operator alone
+)
+
 // At returns the address of something below the link's own. The parts are escaped already.
 func (l *Link) At(parts ...string) string {
 	text := l.base.String()

@@ -8,13 +8,6 @@ import (
 	"doorward/sync/line"
 )
 
-// How much is in memory at once: loads of so many revisions and about so many bytes. One is written, one waits, one is filled.
-const (
-	loadRows   = 16_000
-	loadBytes  = 8 << 20
-	keptDenied = 1000 // refused revisions that an outcome names
-)
-
 // load is some revisions to write in one request, and the place that is reached then.
 type load struct {
 	revisions []*line.Revision
@@ -32,6 +25,13 @@ type loader struct {
 	load  *load
 	held  map[string]kv.MissingRevs // what the target lacks of the present batch
 }
+
+// How much is in memory at once: loads of so many revisions and about so many bytes. One is written, one waits, one is filled.
+const (
+	loadRows   = 16_000
+	loadBytes  = 8 << 20
+	keptDenied = 1000 // refused revisions that an outcome names
+)
 
 // add adds a revision. A full load goes to be written.
 func (f *loader) add(x *line.Revision) error {

@@ -3,10 +3,15 @@ package replicate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/sync/input"
 	"doorward/sync/line"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/oklog/ulid/v2"
 )
 
 // Peer is one end of a replication: Local, Remote or File.
@@ -69,4 +74,122 @@ func (b *Batch) offer(id string, revs []string) {
 	if len(o.Revisions) > 0 {
 		b.Offers = append(b.Offers, o)
 	}
+}
+
+// Denial is a revision that the target refuses.
+type Denial struct {
+	ID     string `json:"id"`
+	Rev    string `json:"rev,omitempty"`
+	Error  string `json:"error"`
+	Reason string `json:"reason"`
+	Kept   bool   `json:"kept,omitzero"` // the target keeps it for its staff
+}
+
+func (d *Denial) readMember(dec *jsontext.Decoder, name string) error {
+	v, err := dec.ReadValue()
+	if err != nil || v.Kind() != '"' {
+		d.Kept = d.Kept || name == "kept" && v.Kind() == 't'
+		return input.Wrap(err)
+	}
+	b, _ := jsontext.AppendUnquote(nil, v) // it was read as a text
+	switch name {
+	case "id":
+		d.ID = string(b)
+	case "rev":
+		d.Rev = string(b)
+	case "error":
+		d.Error = string(b)
+	case "reason":
+		d.Reason = string(b)
+	}
+	return nil
+}
+
+// denial makes the denial of a revision.
+func denial(r *line.Revision, err error) Denial {
+	return Denial{ID: r.ID, Rev: r.Rev().String(), Error: "forbidden", Reason: Reason(err)}
+}
+
+// reasons say why a revision is refused. The first match counts.
+var reasons = []struct {
+	err  error
+	text string
+}{
+	{kv.ErrConflict, "Document update conflict."},
+	{line.ErrStub, "A stub of an attachment that is not there."},
+	{kv.ErrNoBlob, "A stub of an attachment that is not there."},
+	{line.ErrLength, "An attachment is not as long as its document says."},
+	{kv.ErrDocumentID, "A document's id is a text of 1 to 8192 bytes. Only reserved ids begin with an underscore."},
+	{kv.ErrRevision, "Invalid rev format"},
+	{input.ErrTooLarge, "The request's body is too large."},
+	{kv.ErrTooLarge, "The document is too large."},
+}
+
+// Reason says why a revision is refused. It returns "" for any other error.
+func Reason(err error) string {
+	var forbidden *kv.Forbidden
+	if errors.As(err, &forbidden) {
+		return forbidden.Error()
+	}
+	for _, r := range reasons {
+		if errors.Is(err, r.err) {
+			return r.text
+		}
+	}
+	if errors.Is(err, kv.ErrDocument) {
+		return err.Error()
+	}
+	return ""
+}
+
+// isFact tells whether an id is a fact's.
+func isFact(id string) bool {
+	k, _, ok := record.ParseDocID(id)
+	return ok && k.Fact
+}
+
+// ErrRealm is a replication of records between two congregations.
+var ErrRealm = errors.New("the two stores belong to different congregations, whose records never mix: export them here, import them there")
+
+// OfRecords tells whether a name is that of a database of records. These stay within their realm.
+func OfRecords(name string) bool {
+	_, scoped := record.ParseScope(name)
+	return scoped || name == "records"
+}
+
+// holdsRecords tells whether a peer says that it is a database of records.
+func holdsRecords(ctx context.Context, p Peer) bool {
+	says, err := p.Identify(ctx)
+	return err == nil && OfRecords(says.DB)
+}
+
+// isNamed tells whether the head of a database of records names a realm and a node.
+func isNamed(h *line.Head) bool {
+	if !OfRecords(h.DB) {
+		return true
+	}
+	_, realm := ulid.ParseStrict(h.Realm)
+	_, node := ulid.ParseStrict(h.Node)
+	return realm == nil && node == nil
+}
+
+// isServerKind tells whether an id is of a kind that only a server writes: keys, laptops, erasures, items for staff. The parts of a ticket
+// are written with the ticket.
+func isServerKind(id string) bool {
+	k, _, ok := record.ParseDocID(id)
+	return ok && k.System && k != record.HolderName && k != record.Holder
+}
+
+// isErasure tells whether an id is an erasure's.
+func isErasure(id string) bool {
+	k, _, ok := record.ParseDocID(id)
+	return ok && k == record.Erasure
+}
+
+// checkRealm returns ErrRealm if records would go from one realm to another.
+func checkRealm(source, target Identity) error {
+	if (OfRecords(source.DB) || OfRecords(target.DB)) && source.Realm != target.Realm {
+		return ErrRealm
+	}
+	return nil
 }

@@ -1,20 +1,57 @@
 package sync
 
 import (
+	"cmp"
+	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"time"
 
 	"doorward/kv"
 	"doorward/kv/record"
 	"doorward/sync/dial"
 	"doorward/sync/handshake"
+	"doorward/sync/input"
 	"doorward/sync/line"
 	"doorward/sync/replicate"
 )
 
 // errNode is a handshake with a key that is not that laptop's.
 var errNode = errors.New("the key is not that laptop's")
+
+// enrol exchanges a code for a key of class node. Guessing codes is slowed down like guessing secrets.
+func enrol(c *call) error {
+	var in handshake.EnrolRequest
+	if err := c.readSmall(&in); err != nil {
+		return err
+	}
+	hash, good := kv.ParseHash(in.Secret)
+	if !good {
+		return input.ErrShape
+	}
+	store := c.server.config.Store
+	if in.Realm != store.Realm() && !in.Vacant {
+		return kv.ErrOtherRealm
+	}
+	cred, err := store.Exchange(in.Code, kv.Joiner{Node: in.Node, Secret: hash, Proof: in.Proof, Holds: in.Holds})
+	if errors.Is(err, kv.ErrCode) {
+		var slow interface{ RetryAfter() time.Duration }
+		if _, e := c.server.config.Gate.Login(c.request, "enrolment", ""); errors.As(e, &slow) {
+			return e
+		}
+	}
+	if err != nil {
+		return err
+	}
+	c.server.config.Logger.Info("a laptop has joined", "id", cred.ID)
+	c.Header().Set("Cache-Control", "no-store")
+	return c.reply(http.StatusOK, handshake.EnrolAnswer{
+		ID: cred.ID, Name: cred.Name, Key: cred.Key, Realm: cred.Realm, Node: cred.Centre, CodeKey: hex.EncodeToString(cred.CodeKey), Ends: cred.Ends,
+	})
+}
 
 // answerHello answers a handshake.
 func answerHello(c *call) error {
@@ -94,6 +131,68 @@ func fillGreeting(c *call, in *handshake.Hello, g *handshake.Greeting) error {
 	return err
 }
 
+// readSmall reads a small JSON body.
+func (c *call) readSmall(v any) error {
+	dec := json.NewDecoder(http.MaxBytesReader(c.ResponseWriter, c.request.Body, maxSmall))
+	err := dec.Decode(v)
+	var large *http.MaxBytesError
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &large):
+		return input.ErrTooLarge
+	case errors.As(err, &syntax), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return input.ErrJSON
+	case isShape(err):
+		return input.ErrShape
+	}
+	return input.ErrBroken
+}
+
+// tellErasures tells what was erased after a place, also to a revoked laptop: it shall lose it.
+func tellErasures(c *call, g *handshake.Greeting, after string) error {
+	store := c.server.config.Store
+	since, err := store.Since(cmp.Or(after, "0"))
+	if err != nil {
+		return err
+	}
+	all, upto, err := store.Erasures(c.caller, since)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		g.Erasures = append(g.Erasures, handshake.NewErasure(e))
+	}
+	if g.Erased = after; upto != since {
+		g.Erased = store.SeqText(upto)
+	}
+	return nil
+}
+
+// recallErasures erases again what a laptop knows was erased.
+func recallErasures(c *call) error {
+	if c.caller.Node() == "" {
+		return errNode
+	}
+	var in handshake.ErasureReport
+	if err := c.readSmall(&in); err != nil {
+		return err
+	}
+	var all []kv.Erasure
+	for i := range in.Erasures {
+		e, ok := in.Erasures[i].Parse()
+		if !ok {
+			return input.ErrShape
+		}
+		all = append(all, e)
+	}
+	if err := c.server.config.Store.RecallErasures(c.caller, all, in.Brought); err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, ok)
+}
+
 // countBehind counts changes after some places. A database that the laptop may not read counts 0: its event may have been deleted.
 func countBehind(c *call, since map[string]string) (n int, err error) {
 	for name, text := range since {
@@ -164,4 +263,49 @@ func keyLines(c *call) (lines []json.RawMessage, err error) {
 		}
 	}
 	return lines, nil
+}
+
+// keysHeld is how long a question for other keys waits. Networks may cut a link that is quiet for longer.
+const keysHeld = 20 * time.Second
+
+// awaitKeys answers once the keys that are valid at the laptop have changed since a mark. The laptop then shakes hands, so a key that is
+// revoked at the centre is refused at the door at once.
+func awaitKeys(c *call) error {
+	if c.caller.Node() == "" {
+		return errNode
+	}
+	ctx, stop := context.WithTimeout(c.request.Context(), keysHeld)
+	defer stop()
+	go func() {
+		select {
+		case <-c.server.closing.ended:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	mark, err := c.server.config.Store.AwaitKeys(ctx, c.caller, c.query.Get("keys"))
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, handshake.KeyMark{Keys: mark})
+}
+
+// lease answers POST /sync/_lease {"kind":"person","count":100} with a range of ids that is used nowhere else.
+func lease(c *call) error {
+	var in struct {
+		Kind  string `json:"kind"`
+		Count int64  `json:"count"`
+	}
+	if err := c.readSmall(&in); err != nil {
+		return err
+	}
+	k, ok := record.ByName(in.Kind)
+	if !ok || in.Count < 1 || in.Count > kv.LeaseSize(k) {
+		return input.ErrShape
+	}
+	l, err := c.server.config.Store.Lease(c.caller, k, in.Count, "")
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, handshake.Lease{From: l.From, To: l.To})
 }
