@@ -6,13 +6,8 @@ import (
 	"doorward/sync/peertest"
 )
 
-const (
-	benchMany   = 100_000
-	benchRounds = 3
-)
-
 // TestBench measures replication against the least that could do the same, and fails where a target is missed.
 func TestBench(t *testing.T) {
 	peertest.Bench(t, []peertest.Part{{Name: "people", Run: benchPeople}, {Name: "documents", Run: benchDocuments}, {Name: "pouch", Run: benchPouch}})
-	t.Logf("rates are the best of %d rounds", benchRounds)
+	t.Logf("rates are the best of %d rounds", peertest.BenchRounds)
 }

@@ -10,23 +10,24 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/sync"
+	"doorward/sync/peertest"
 )
 
 // TestAFullDiskRefusesAPushAsAWhole: a document that is refused alone is skipped for ever by the clients of the protocol.
 func TestAFullDiskRefusesAPushAsAWhole(t *testing.T) {
 	var left atomic.Int64
 	left.Store(1 << 40)
-	s := &site{TB: t, store: kvtest.OpenConfig(t, kv.Config{Free: func() (int64, error) { return left.Load(), nil }})}
-	server, err := sync.New(sync.Config{Store: s.store, Version: "test"})
+	s := &peertest.Site{TB: t, Store: kvtest.OpenConfig(t, kv.Config{Free: func() (int64, error) { return left.Load(), nil }})}
+	server, err := sync.New(sync.Config{Store: s.Store, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv := httptest.NewServer(server)
 	t.Cleanup(srv.Close)
 	t.Cleanup(server.Close)
-	s.url = srv.URL + "/sync"
-	s.auth[0], s.auth[1] = kvtest.Key(t, s.store, "denomination", "*:*")
-	if err := s.store.CreateDatabase(kv.Operator(), "notes"); err != nil {
+	s.URL = srv.URL + "/sync"
+	s.Auth[0], s.Auth[1] = kvtest.Key(t, s.Store, "denomination", "*:*")
+	if err := s.Store.CreateDatabase(kv.Operator(), "notes"); err != nil {
 		t.Fatal(err)
 	}
 	bulk := `{"new_edits":false,"docs":[{"_id":"a","_rev":"1-0000000000000000000000000000000a"},{"_id":"b","_rev":"1-0000000000000000000000000000000b"}]}`
@@ -39,16 +40,16 @@ func TestAFullDiskRefusesAPushAsAWhole(t *testing.T) {
 		left.Store(step.free)
 		doc := fmt.Sprintf("/notes/d%d", i)
 		for _, asked := range []struct {
-			answer
+			peertest.Answer
 			want int
 		}{
-			{s.do("POST", "/notes/_bulk_docs", bulk), step.bulk}, {s.do("PUT", doc, `{}`), step.put}, {s.do("PUT", "/notes/_local/mark", `{}`), step.local},
+			{s.Do("POST", "/notes/_bulk_docs", bulk), step.bulk}, {s.Do("PUT", doc, `{}`), step.put}, {s.Do("PUT", "/notes/_local/mark", `{}`), step.local},
 		} {
-			if asked.status != asked.want {
-				t.Errorf("with %d bytes free = %d, want %d: %s", step.free, asked.status, asked.want, asked.body)
+			if asked.Status != asked.want {
+				t.Errorf("with %d bytes free = %d, want %d: %s", step.free, asked.Status, asked.want, asked.Body)
 			}
-			if asked.status == 507 && (!strings.Contains(asked.body, `"error":"insufficient_storage"`) || asked.header.Get("Retry-After") == "") {
-				t.Errorf("refused with %v: %s", asked.header, asked.body)
+			if asked.Status == 507 && (!strings.Contains(asked.Body, `"error":"insufficient_storage"`) || asked.Header.Get("Retry-After") == "") {
+				t.Errorf("refused with %v: %s", asked.Header, asked.Body)
 			}
 		}
 	}

@@ -8,49 +8,50 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/sync/peertest"
 )
 
 // TestAnErasedPersonsOwnRevisionsAreRefused: _revs_diff lacks none of them, and who pushes one all the same is told that it is not taken. An
 // answer that says nothing would tell the client that the person is there again.
 func TestAnErasedPersonsOwnRevisionsAreRefused(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	kvtest.Create(t, s.store, record.Church, `{"name":"Central"}`)
-	id := kvtest.Create(t, s.store, record.Person, `{"full_name":"Ana Souza","church_id":1}`)
-	kvtest.Create(t, s.store, record.Group, `{"name":"Choir","church_id":1}`)
-	member := kvtest.Create(t, s.store, record.Membership, fmt.Sprintf(`{"group_id":1,"person":%d}`, id))
+	s := peertest.NewSite(t)
+	kvtest.Create(t, s.Store, record.Church, `{"name":"Central"}`)
+	id := kvtest.Create(t, s.Store, record.Person, `{"full_name":"Ana Souza","church_id":1}`)
+	kvtest.Create(t, s.Store, record.Group, `{"name":"Choir","church_id":1}`)
+	member := kvtest.Create(t, s.Store, record.Membership, fmt.Sprintf(`{"group_id":1,"person":%d}`, id))
 	had := map[string]string{} // the documents of before, by the path
 	for _, path := range []string{"/church-1/" + record.Person.DocID(record.Int(id)), "/church-1/" + record.Membership.DocID(record.Int(member))} {
-		had[path] = s.want(200, "GET", path+"?revs=true", "").body
+		had[path] = s.Want(200, "GET", path+"?revs=true", "").Body
 	}
-	if _, err := s.store.Erase(kv.Operator(), record.Person, record.Int(id)); err != nil {
+	if _, err := s.Store.Erase(kv.Operator(), record.Person, record.Int(id)); err != nil {
 		t.Fatal(err)
 	}
-	laptop := s.asLaptop("church:1", kv.Venue{Names: true})
+	laptop := s.AsLaptop("church:1", kv.Venue{Names: true})
 	for path, doc := range had {
 		var read struct {
 			ID  string `json:"_id"`
 			Rev string `json:"_rev"`
 		}
-		answer{body: doc}.into(t, &read)
-		for name, who := range map[string]*site{"a key": s, "a laptop": laptop} {
-			if a := who.want(200, "POST", "/church-1/_revs_diff", fmt.Sprintf(`{%q:[%q]}`, read.ID, read.Rev)); a.body != "{}\n" {
-				t.Errorf("%s: _revs_diff of %s = %s, want nothing missing", name, read.ID, a.body)
+		peertest.Answer{Body: doc}.Into(t, &read)
+		for name, who := range map[string]*peertest.Site{"a key": s, "a laptop": laptop} {
+			if a := who.Want(200, "POST", "/church-1/_revs_diff", fmt.Sprintf(`{%q:[%q]}`, read.ID, read.Rev)); a.Body != "{}\n" {
+				t.Errorf("%s: _revs_diff of %s = %s, want nothing missing", name, read.ID, a.Body)
 			}
-			a := who.want(201, "POST", "/church-1/_bulk_docs", `{"new_edits":false,"docs":[`+doc+`]}`)
-			if !strings.Contains(a.body, read.ID) || !strings.Contains(a.body, `"error":"forbidden"`) || strings.Contains(a.body, "Ana") {
-				t.Errorf("%s: _bulk_docs of %s = %s, want it forbidden", name, read.ID, a.body)
+			a := who.Want(201, "POST", "/church-1/_bulk_docs", `{"new_edits":false,"docs":[`+doc+`]}`)
+			if !strings.Contains(a.Body, read.ID) || !strings.Contains(a.Body, `"error":"forbidden"`) || strings.Contains(a.Body, "Ana") {
+				t.Errorf("%s: _bulk_docs of %s = %s, want it forbidden", name, read.ID, a.Body)
 			}
-			who.want(403, "PUT", path+"?new_edits=false", doc)
-			who.want(404, "GET", path, "")
+			who.Want(403, "PUT", path+"?new_edits=false", doc)
+			who.Want(404, "GET", path, "")
 		}
-		tomb := s.want(200, "GET", path+"?open_revs=all&revs=true", "", "Accept", "application/json").body
+		tomb := s.Want(200, "GET", path+"?open_revs=all&revs=true", "", "Accept", "application/json").Body
 		tomb = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(tomb), `[{"ok":`), "}]")
-		if a := laptop.want(201, "POST", "/church-1/_bulk_docs", `{"new_edits":false,"docs":[`+tomb+`]}`); strings.TrimSpace(a.body) != "[]" {
-			t.Errorf("_bulk_docs of the tombstone %s = %s, want it taken", tomb, a.body)
+		if a := laptop.Want(201, "POST", "/church-1/_bulk_docs", `{"new_edits":false,"docs":[`+tomb+`]}`); strings.TrimSpace(a.Body) != "[]" {
+			t.Errorf("_bulk_docs of the tombstone %s = %s, want it taken", tomb, a.Body)
 		}
 	}
-	if ids, err := s.store.IDs(kv.Operator(), record.Refusal); err != nil || len(ids) != 0 {
+	if ids, err := s.Store.IDs(kv.Operator(), record.Refusal); err != nil || len(ids) != 0 {
 		t.Errorf("%d refusals are kept for staff, %v; want none: they would hold what was erased", len(ids), err)
 	}
 }
@@ -58,7 +59,7 @@ func TestAnErasedPersonsOwnRevisionsAreRefused(t *testing.T) {
 // TestACentreThatWasNotRestoredIsToldOfNoErasure: a laptop takes nobody's records away.
 func TestACentreThatWasNotRestoredIsToldOfNoErasure(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := peertest.NewSite(t)
 	body := `{"erasures":[{"kind":"person","hash":"000102030405060708090a0b0c0d0e0f"}]}`
-	s.as("denomination", "*:*").want(403, "POST", "/_erased", body)
+	s.As("denomination", "*:*").Want(403, "POST", "/_erased", body)
 }

@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"sync/dial":      {"sync/input"},
 	"sync/mango":     {"kv"},
 	"sync/input":     {"kv"},
-	"sync/peertest":  {"kv", "kv/record"},
+	"sync/peertest":  {"sync", "sync/replicate", "sync/dial", "kv", "kv/record"}, // for tests
 }
 
 // mayUse are the libraries, by the start of their paths, and the rooms that may know them.
@@ -41,7 +41,7 @@ var mayUse = map[string][]string{
 	"github.com/hashicorp/golang-lru/v2":  {"index"},
 	"github.com/klauspost/compress":       {"sync/line", "sync/replicate"},
 	"github.com/makiuchi-d/gozxing":       {"api"},
-	"github.com/oklog/ulid/v2":            {"kv/record", "kv", "sync/line", "sync/replicate"},
+	"github.com/oklog/ulid/v2":            {"kv/record", "kv", "sync/line", "sync/replicate", "sync/peertest"},
 	"github.com/pelletier/go-toml/v2":     {"cmd"},
 	"github.com/prometheus/client_golang": {"kv", "api", "sync", "sync/venue", "index", "cmd"},
 	"github.com/shopspring/decimal":       {"kv/record"},

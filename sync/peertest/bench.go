@@ -11,6 +11,12 @@ import (
 	"time"
 )
 
+// How much is copied, and how often.
+const (
+	BenchMany   = 100_000
+	BenchRounds = 3
+)
+
 // Part is a part of a benchmark.
 type Part struct {
 	Name string

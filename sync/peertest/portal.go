@@ -11,6 +11,7 @@ import (
 // Broken is a reader that breaks off.
 type Broken struct{}
 
+// Read breaks off.
 func (Broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // Trip is a round trip of a client.
@@ -33,7 +34,7 @@ func Portal(paths, answer string, header http.Header) *http.Client {
 // Strange is a server that answers {} to everything.
 func Strange(t testing.TB) string {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") })) // who left needs none
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") })) // the client may have left
 	t.Cleanup(s.Close)
 	return s.URL
 }

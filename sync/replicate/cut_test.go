@@ -1,4 +1,4 @@
-package sync_test
+package replicate_test
 
 import (
 	"context"
@@ -62,12 +62,12 @@ func (s *scissors) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // renew makes the site's database anew.
-func (s *site) renew() {
+func renew(s *peertest.Site) {
 	s.Helper()
-	if err := s.store.DeleteDatabase(kv.Operator(), "notes"); err != nil {
+	if err := s.Store.DeleteDatabase(kv.Operator(), "notes"); err != nil {
 		s.Fatal(err)
 	}
-	if err := s.store.CreateDatabase(kv.Operator(), "notes"); err != nil {
+	if err := s.Store.CreateDatabase(kv.Operator(), "notes"); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -79,19 +79,19 @@ func TestAReplicationGoesOnAfterAnyCut(t *testing.T) {
 			for _, push := range []bool{true, false} {
 				t.Run(fmt.Sprintf("push %v fast %v %s", push, fast, how), func(t *testing.T) {
 					t.Parallel()
-					a, b := newSite(t), newSite(t)
+					a, b := peertest.NewSite(t), peertest.NewSite(t)
 					docs := 20
 					if how == answerHalf {
 						docs = 510 // several batches of the plain protocol
 					}
-					a.fill(docs)
+					a.Fill(docs)
 					for n := int64(1); ; n++ {
-						b.renew()
+						renew(b)
 						s := &scissors{at: n, how: how}
 						over := replicate.RemoteConfig{Plain: !fast, Config: dial.Config{Client: &http.Client{Transport: s}}}
-						job := replicate.Job{Source: a.here(), Target: b.there(over), Tries: 1}
+						job := replicate.Job{Source: a.Local(), Target: b.Remote(over), Tries: 1}
 						if !push {
-							job.Source, job.Target = a.there(over), b.here()
+							job.Source, job.Target = a.Remote(over), b.Local()
 						}
 						first, err := replicate.Run(t.Context(), job)
 						if err == nil && s.made.Load() < n {
@@ -101,7 +101,7 @@ func TestAReplicationGoesOnAfterAnyCut(t *testing.T) {
 						if err2 != nil {
 							t.Fatalf("after cut %d (%v): %v", n, err, err2)
 						}
-						wantSame(t, a, b)
+						peertest.WantSame(t, a, b)
 						if copied := first.History[0].Read + second.History[0].Read; copied > docs+5+1000 {
 							t.Errorf("cut %d: %d revisions copied, of %d", n, copied, docs+5)
 						}
@@ -120,20 +120,20 @@ func TestAReplicationHealsByItself(t *testing.T) {
 	for _, how := range []cut{requestLost, answerLost, answerHalf, overloaded} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
-			a, b := newSite(t), newSite(t)
-			a.fill(100)
+			a, b := peertest.NewSite(t), peertest.NewSite(t)
+			a.Fill(100)
 			for n := int64(1); n < 8; n++ {
-				b.renew()
+				renew(b)
 				over := replicate.RemoteConfig{Plain: true, Config: dial.Config{Client: &http.Client{Transport: &scissors{at: n, how: how}}}}
-				copyAll(t, a.here(), b.there(over))
-				wantSame(t, a, b)
+				peertest.CopyAll(t, a.Local(), b.Remote(over))
+				peertest.WantSame(t, a, b)
 			}
 		})
 	}
 }
 
 func TestAReplicationGoesOnAfterItWasEnded(t *testing.T) {
-	eachWay(t, 5000, func(t *testing.T, a, b *site, ends ends) {
+	eachWay(t, 5000, func(t *testing.T, a, b *peertest.Site, ends ends) {
 		source, target := ends(a, b)
 		read, runs := 0, 0
 		for ; ; runs++ {
@@ -148,7 +148,7 @@ func TestAReplicationGoesOnAfterItWasEnded(t *testing.T) {
 				t.Fatalf("after %d runs: %v", runs, err)
 			}
 		}
-		wantSame(t, a, b)
+		peertest.WantSame(t, a, b)
 		if runs < 1 || read > 5005+runs*4000 {
 			t.Errorf("%d revisions copied in %d runs", read, runs)
 		}
@@ -156,22 +156,22 @@ func TestAReplicationGoesOnAfterItWasEnded(t *testing.T) {
 }
 
 func TestWhatThePeerHasIsAskedFor(t *testing.T) {
-	eachWay(t, 30, func(t *testing.T, a, b *site, ends ends) {
+	eachWay(t, 30, func(t *testing.T, a, b *peertest.Site, ends ends) {
 		source, target := ends(a, b)
-		copyAll(t, source, target)
-		b.renew() // an older backup, as it were
+		peertest.CopyAll(t, source, target)
+		renew(b) // an older backup, as it were
 		source, target = ends(a, b)
-		copyAll(t, source, target)
-		wantSame(t, a, b)
+		peertest.CopyAll(t, source, target)
+		peertest.WantSame(t, a, b)
 		source, target = ends(b, a) // and back: nothing is new there
-		if back := copyAll(t, source, target); back.Checked != 35 || back.Read != 0 {
+		if back := peertest.CopyAll(t, source, target); back.Checked != 35 || back.Read != 0 {
 			t.Errorf("the way back = %+v, want 35 looked at and none copied", back)
 		}
 	})
 }
 
 func TestALiveReplicationBringsAChangeAtOnce(t *testing.T) {
-	eachWay(t, 3, func(t *testing.T, a, b *site, ends ends) {
+	eachWay(t, 3, func(t *testing.T, a, b *peertest.Site, ends ends) {
 		source, target := ends(a, b)
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -183,8 +183,8 @@ func TestALiveReplicationBringsAChangeAtOnce(t *testing.T) {
 		<-reached
 		for i := range 5 {
 			began := time.Now()
-			a.put(fmt.Sprintf("late%d", i), `{}`)
-			awaitDoc(t, b, fmt.Sprintf("late%d", i))
+			a.Put(fmt.Sprintf("late%d", i), `{}`)
+			peertest.AwaitDoc(t, b, fmt.Sprintf("late%d", i))
 			if took := time.Since(began); took > 2*time.Second { // under the race detector, beside others; the bench is stricter
 				t.Errorf("change %d took %v", i, took)
 			}
@@ -194,26 +194,4 @@ func TestALiveReplicationBringsAChangeAtOnce(t *testing.T) {
 			t.Errorf("Replicate = %v", err)
 		}
 	})
-}
-
-// awaitDoc waits until a site has a document.
-func awaitDoc(t testing.TB, s *site, id string) {
-	t.Helper()
-	db := s.open()
-	for seq := uint64(0); ; {
-		if _, err := db.Read(id, kv.Ask{}); err == nil {
-			return
-		}
-		info, err := db.Info()
-		if err == nil {
-			seq = info.Seq
-			if _, e := db.Read(id, kv.Ask{}); e == nil {
-				return
-			}
-			err = db.Await(t.Context(), seq)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package sync_test
+package replicate_test
 
 import (
 	"bytes"

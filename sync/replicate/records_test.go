@@ -1,4 +1,4 @@
-package sync_test
+package replicate_test
 
 import (
 	"errors"
@@ -10,51 +10,42 @@ import (
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/sync/dial"
+	"doorward/sync/peertest"
 	"doorward/sync/replicate"
 )
-
-// inRealm is a site of another's congregation.
-func (s *site) inRealm() *site {
-	s.Helper()
-	b := newSite(s)
-	if err := b.store.Join(kv.Operator(), kv.Upstream{Node: s.store.Node()}, kv.Credential{Realm: s.store.Realm()}); err != nil {
-		s.Fatal(err)
-	}
-	return b
-}
 
 func TestRecordsAreCopiedWithinOneRealm(t *testing.T) {
 	t.Parallel()
 	for _, plain := range []bool{true, false} {
 		t.Run(fmt.Sprintf("plain %v", plain), func(t *testing.T) {
 			t.Parallel()
-			a := newSite(t)
-			church := kvtest.Create(t, a.store, record.Church, `{"name":"Central"}`)
+			a := peertest.NewSite(t)
+			church := kvtest.Create(t, a.Store, record.Church, `{"name":"Central"}`)
 			for i := range 250 {
-				kvtest.Create(t, a.store, record.Person, fmt.Sprintf(`{"full_name":"Ana Souza %d","church_id":%d}`, i, church))
+				kvtest.Create(t, a.Store, record.Person, fmt.Sprintf(`{"full_name":"Ana Souza %d","church_id":%d}`, i, church))
 			}
-			b := a.inRealm()
+			b := a.InRealm()
 			for _, name := range []string{"reference", fmt.Sprintf("church-%d", church)} {
-				from, err := replicate.NewRemote(replicate.RemoteConfig{Config: dial.Config{URL: a.url + "/" + name, Key: a.auth[0], Secret: a.auth[1]}, Plain: plain})
+				from, err := replicate.NewRemote(replicate.RemoteConfig{Config: dial.Config{URL: a.URL + "/" + name, Key: a.Auth[0], Secret: a.Auth[1]}, Plain: plain})
 				if err != nil {
 					t.Fatal(err)
 				}
-				to, err := replicate.OpenLocal(b.store, kv.Operator(), name)
+				to, err := replicate.OpenLocal(b.Store, kv.Operator(), name)
 				if err != nil {
 					t.Fatal(err)
 				}
-				run := copyAll(t, from, to)
+				run := peertest.CopyAll(t, from, to)
 				if run.Failures > 0 || run.Written == 0 {
 					t.Errorf("%s = %+v", name, run)
 				}
 				wantSameFeed(t, a, b, name, !plain)
 			}
-			other := newSite(t)
-			to, err := replicate.OpenLocal(other.store, kv.Operator(), "reference")
+			other := peertest.NewSite(t)
+			to, err := replicate.OpenLocal(other.Store, kv.Operator(), "reference")
 			if err != nil {
 				t.Fatal(err)
 			}
-			from, err := replicate.OpenLocal(a.store, kv.Operator(), "reference")
+			from, err := replicate.OpenLocal(a.Store, kv.Operator(), "reference")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,11 +58,11 @@ func TestRecordsAreCopiedWithinOneRealm(t *testing.T) {
 
 // wantSameFeed wants a database of two sites to hold the same winners, and to know when they were made: lines tell it, the plain
 // protocol does not.
-func wantSameFeed(t testing.TB, a, b *site, name string, told bool) {
+func wantSameFeed(t testing.TB, a, b *peertest.Site, name string, told bool) {
 	t.Helper()
 	var both [2]map[string]string
-	for i, s := range []*site{a, b} {
-		db, err := s.store.Database(kv.Operator(), name)
+	for i, s := range []*peertest.Site{a, b} {
+		db, err := s.Store.Database(kv.Operator(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,21 +91,21 @@ func wantSameFeed(t testing.TB, a, b *site, name string, told bool) {
 // TestAFilterTellsOfWhatHasLeft: whatever it asks for, a client that holds the document must learn.
 func TestAFilterTellsOfWhatHasLeft(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := peertest.NewSite(t)
 	for range 2 {
-		kvtest.Create(t, s.store, record.Church, `{"name":"Church"}`)
+		kvtest.Create(t, s.Store, record.Church, `{"name":"Church"}`)
 	}
-	id := kvtest.Create(t, s.store, record.Person, `{"full_name":"Ana","church_id":1}`)
+	id := kvtest.Create(t, s.Store, record.Person, `{"full_name":"Ana","church_id":1}`)
 	var before struct {
 		Seq string `json:"update_seq"`
 	}
-	s.want(200, "GET", "/church-1", "").into(t, &before)
+	s.Want(200, "GET", "/church-1", "").Into(t, &before)
 	at := kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}
-	if _, err := s.store.Update(kv.Operator(), at, kvtest.Parse(t, record.Person, `{"church_id":2}`, false)); err != nil {
+	if _, err := s.Store.Update(kv.Operator(), at, kvtest.Parse(t, record.Person, `{"church_id":2}`, false)); err != nil {
 		t.Fatal(err)
 	}
-	got := s.want(200, "POST", "/church-1/_changes?filter=_selector&since="+before.Seq, `{"selector":{"full_name":"Ana"}}`)
-	if !strings.Contains(got.body, `"removed":true`) {
-		t.Errorf("changes = %s, want what has left", got.body)
+	got := s.Want(200, "POST", "/church-1/_changes?filter=_selector&since="+before.Seq, `{"selector":{"full_name":"Ana"}}`)
+	if !strings.Contains(got.Body, `"removed":true`) {
+		t.Errorf("changes = %s, want what has left", got.Body)
 	}
 }

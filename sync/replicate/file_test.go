@@ -1,34 +1,35 @@
-package sync_test
+package replicate_test
 
 import (
 	"bytes"
 	"errors"
 	"testing"
 
+	"doorward/sync/peertest"
 	"doorward/sync/replicate"
 )
 
 func TestAFileHoldsAllThatADatabaseHolds(t *testing.T) {
 	t.Parallel()
-	a, b := newSite(t), newSite(t)
-	a.fill(2100)
-	text := a.export(t)
+	a, b := peertest.NewSite(t), peertest.NewSite(t)
+	a.Fill(2100)
+	text := exportFile(a, t)
 	source, err := replicate.OpenFile(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if head := source.Head(); head.DB != "notes" || head.Realm != a.store.Realm() || head.Epoch != a.store.Epoch() {
+	if head := source.Head(); head.DB != "notes" || head.Realm != a.Store.Realm() || head.Epoch != a.Store.Epoch() {
 		t.Errorf("head = %+v, %v", head, err)
 	}
-	copyAll(t, source, b.here())
-	wantSame(t, a, b)
+	peertest.CopyAll(t, source, b.Local())
+	peertest.WantSame(t, a, b)
 }
 
 // export writes the notes into a file.
-func (s *site) export(t testing.TB) []byte {
+func exportFile(s *peertest.Site, t testing.TB) []byte {
 	t.Helper()
 	var text bytes.Buffer
-	says, err := s.there(replicate.RemoteConfig{}).Identify(t.Context())
+	says, err := s.Remote(replicate.RemoteConfig{}).Identify(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func (s *site) export(t testing.TB) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := replicate.Run(t.Context(), replicate.Job{Source: s.there(replicate.RemoteConfig{}), Target: target})
+	out, err := replicate.Run(t.Context(), replicate.Job{Source: s.Remote(replicate.RemoteConfig{}), Target: target})
 	if err == nil {
 		err = target.Finish(out)
 	}
@@ -48,12 +49,12 @@ func (s *site) export(t testing.TB) []byte {
 
 func TestAFileThatIsCutIsNoticed(t *testing.T) {
 	t.Parallel()
-	a := newSite(t)
-	a.fill(4000)
-	text := a.export(t)
+	a := peertest.NewSite(t)
+	a.Fill(4000)
+	text := exportFile(a, t)
 	kept := 0
 	for _, n := range []int{0, 1, len(text) / 3, len(text) / 2, len(text) - 1} {
-		b := newSite(t)
+		b := peertest.NewSite(t)
 		source, err := replicate.OpenFile(bytes.NewReader(text[:n]))
 		if err != nil {
 			if n > 100 || !errors.Is(err, replicate.ErrFile) {
@@ -61,12 +62,12 @@ func TestAFileThatIsCutIsNoticed(t *testing.T) {
 			}
 			continue
 		}
-		out, err := replicate.Run(t.Context(), replicate.Job{Source: source, Target: b.here()})
+		out, err := replicate.Run(t.Context(), replicate.Job{Source: source, Target: b.Local()})
 		if !errors.Is(err, replicate.ErrFileCut) || out.OK {
 			t.Errorf("cut at %d: %+v, %v", n, out, err)
 		}
-		if written := out.History[0].Written; written < kept || written != len(b.content()) && written != len(b.content())+1 {
-			t.Errorf("cut at %d: %d written, %d there, %d before", n, written, len(b.content()), kept)
+		if written := out.History[0].Written; written < kept || written != len(b.Content()) && written != len(b.Content())+1 {
+			t.Errorf("cut at %d: %d written, %d there, %d before", n, written, len(b.Content()), kept)
 		}
 		kept = out.History[0].Written
 	}

@@ -1,4 +1,4 @@
-package sync_test
+package replicate_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/sync/dial"
+	"doorward/sync/peertest"
 	"doorward/sync/replicate"
 )
 
@@ -29,20 +30,20 @@ func (l *holding) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestWhatHasLeftGoesAfterItIsWritten: a record that is on its way to a laptop leaves the source. If it were taken away first and written
 // then, it would stay for good.
 func TestWhatHasLeftGoesAfterItIsWritten(t *testing.T) {
-	a := newSite(t)
+	a := peertest.NewSite(t)
 	for range 2 {
-		kvtest.Create(t, a.store, record.Church, `{"name":"Church"}`)
+		kvtest.Create(t, a.Store, record.Church, `{"name":"Church"}`)
 	}
-	ana := kvtest.Create(t, a.store, record.Person, `{"full_name":"Ana","church_id":1}`)
-	b := a.inRealm()
-	copyAll(t, a.hereIs("reference"), b.hereIs("reference"))
+	ana := kvtest.Create(t, a.Store, record.Person, `{"full_name":"Ana","church_id":1}`)
+	b := a.InRealm()
+	peertest.CopyAll(t, a.LocalOf("reference"), b.LocalOf("reference"))
 	held := &holding{writes: make(chan struct{}, 8), release: make(chan struct{})}
 	ctx, stop := context.WithCancel(t.Context())
 	left, ended := make(chan string, 8), make(chan struct{})
 	go func() {
 		defer close(ended)
 		_, _ = replicate.Run(ctx, replicate.Job{ // it ends with ctx
-			Source: a.hereIs("church-1"), Target: b.thereIs("church-1", replicate.RemoteConfig{Config: dial.Config{Client: &http.Client{Transport: held}}}), Live: true, Tries: 1,
+			Source: a.LocalOf("church-1"), Target: b.RemoteOf("church-1", replicate.RemoteConfig{Config: dial.Config{Client: &http.Client{Transport: held}}}), Live: true, Tries: 1,
 			On: replicate.Hooks{Left: func(_ context.Context, ids []string) error {
 				left <- fmt.Sprint(ids)
 				return nil
@@ -63,7 +64,7 @@ func TestWhatHasLeftGoesAfterItIsWritten(t *testing.T) {
 	}
 	within(held.writes, "nothing is written")
 	patch := kvtest.Parse(t, record.Person, `{"church_id":2}`, false)
-	if _, err := a.store.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(ana)}, patch); err != nil {
+	if _, err := a.Store.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(ana)}, patch); err != nil {
 		t.Fatal(err)
 	}
 	select {

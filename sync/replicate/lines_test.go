@@ -1,4 +1,4 @@
-package sync_test
+package replicate_test
 
 import (
 	"bytes"
@@ -71,21 +71,21 @@ func packedLines(t testing.TB, lines []string) []byte {
 // TestAFileWithSpoiltLinesIsRefused: with the line that tells, and nothing of it is taken.
 func TestAFileWithSpoiltLinesIsRefused(t *testing.T) {
 	t.Parallel()
-	a := newSite(t)
+	a := peertest.NewSite(t)
 	for i := range 10 {
-		a.put(fmt.Sprintf("doc%d", i), `{"n":1}`)
+		a.Put(fmt.Sprintf("doc%d", i), `{"n":1}`)
 	}
-	text := a.export(t)
+	text := exportFile(a, t)
 	for name, test := range spoilt {
 		t.Run(name, func(t *testing.T) {
-			b := newSite(t)
+			b := peertest.NewSite(t)
 			source, err := replicate.OpenFile(bytes.NewReader(packedLines(t, test.spoil(unpackedLines(t, text)))))
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := replicate.Run(t.Context(), replicate.Job{Source: source, Target: b.here()})
+			out, err := replicate.Run(t.Context(), replicate.Job{Source: source, Target: b.Local()})
 			wantWrong(t, out, err, test.line)
-			if n := len(b.content()); n != 0 {
+			if n := len(b.Content()); n != 0 {
 				t.Errorf("%d documents were taken", n)
 			}
 		})
@@ -106,15 +106,15 @@ func TestAFeedWithSpoiltLinesIsTakenAnew(t *testing.T) {
 	for name, test := range spoilt {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, b := newSite(t), newSite(t)
+			a, b := peertest.NewSite(t), peertest.NewSite(t)
 			for i := range 10 {
-				a.put(fmt.Sprintf("doc%d", i), `{"n":1}`)
+				a.Put(fmt.Sprintf("doc%d", i), `{"n":1}`)
 			}
-			job := replicate.Job{Source: a.there(replicate.RemoteConfig{Config: dial.Config{Client: &http.Client{Transport: spoiling(t, test.spoil)}}}), Target: b.here(), Tries: 1}
+			job := replicate.Job{Source: a.Remote(replicate.RemoteConfig{Config: dial.Config{Client: &http.Client{Transport: spoiling(t, test.spoil)}}}), Target: b.Local(), Tries: 1}
 			out, err := replicate.Run(t.Context(), job)
 			wantWrong(t, out, err, test.line)
-			copyAll(t, a.there(replicate.RemoteConfig{}), b.here())
-			wantSame(t, a, b)
+			peertest.CopyAll(t, a.Remote(replicate.RemoteConfig{}), b.Local())
+			peertest.WantSame(t, a, b)
 		})
 	}
 }
@@ -122,20 +122,20 @@ func TestAFeedWithSpoiltLinesIsTakenAnew(t *testing.T) {
 // TestAPlaceStaysBeforeALineThatIsMissing: of a long feed what a mark says to be whole is noted, and no more.
 func TestAPlaceStaysBeforeALineThatIsMissing(t *testing.T) {
 	t.Parallel()
-	a, b := newSite(t), newSite(t)
-	a.fill(9000)
+	a, b := peertest.NewSite(t), peertest.NewSite(t)
+	a.Fill(9000)
 	lose := func(l []string) []string { return slices.Delete(l, 6000, 6001) }
-	job := replicate.Job{Source: a.there(replicate.RemoteConfig{Config: dial.Config{Client: &http.Client{Transport: spoiling(t, lose)}}}), Target: b.here(), Tries: 1, Note: 1}
+	job := replicate.Job{Source: a.Remote(replicate.RemoteConfig{Config: dial.Config{Client: &http.Client{Transport: spoiling(t, lose)}}}), Target: b.Local(), Tries: 1, Note: 1}
 	out, err := replicate.Run(t.Context(), job)
 	var wrong *line.Error
 	if !errors.As(err, &wrong) || out.Last == nil {
 		t.Errorf("Replicate = %+v, %v, want a line that is wrong, and a place before it", out, err)
 	}
-	if n := len(b.content()); n < 4000 || n > 6000 {
+	if n := len(b.Content()); n < 4000 || n > 6000 {
 		t.Errorf("%d documents were taken, want those before the mark", n)
 	}
-	copyAll(t, a.there(replicate.RemoteConfig{}), b.here())
-	wantSame(t, a, b)
+	peertest.CopyAll(t, a.Remote(replicate.RemoteConfig{}), b.Local())
+	peertest.WantSame(t, a, b)
 }
 
 // spoiling changes the lines that a feed brings.
@@ -155,14 +155,14 @@ func spoiling(t testing.TB, spoil func([]string) []string) http.RoundTripper {
 // TestSpoiltLinesAreNotPushed: a server says which line is wrong.
 func TestSpoiltLinesAreNotPushed(t *testing.T) {
 	t.Parallel()
-	a := newSite(t)
-	a.put("doc", `{}`)
-	lines := unpackedLines(t, a.export(t))
+	a := peertest.NewSite(t)
+	a.Put("doc", `{}`)
+	lines := unpackedLines(t, exportFile(a, t))
 	for name, l := range map[string][]string{"one too few": {lines[0], lines[3]}, "one too many": append(slices.Clone(lines), lines[1])} {
-		b := newSite(t)
-		got := b.want(400, "POST", "/notes/_feed", string(packedLines(t, l)), "Content-Type", "application/x-ndjson", "Content-Encoding", "zstd")
-		if !strings.Contains(got.body, "line ") {
-			t.Errorf("%s: %s, want the line", name, got.body)
+		b := peertest.NewSite(t)
+		got := b.Want(400, "POST", "/notes/_feed", string(packedLines(t, l)), "Content-Type", "application/x-ndjson", "Content-Encoding", "zstd")
+		if !strings.Contains(got.Body, "line ") {
+			t.Errorf("%s: %s, want the line", name, got.Body)
 		}
 	}
 }
@@ -170,10 +170,10 @@ func TestSpoiltLinesAreNotPushed(t *testing.T) {
 // TestNoFileBringsAKey: whoever writes a file is not the operator, though the operator takes it.
 func TestNoFileBringsAKey(t *testing.T) {
 	t.Parallel()
-	a, b := newSite(t), newSite(t)
-	kvtest.Create(t, a.store, record.Event, `{"name":"Sunday","start_datetime":"2030-01-01T19:00:00Z"}`)
-	kvtest.Key(t, a.store, "denomination", "*:*")
-	own, err := replicate.OpenLocal(a.store, kv.Operator(), "records")
+	a, b := peertest.NewSite(t), peertest.NewSite(t)
+	kvtest.Create(t, a.Store, record.Event, `{"name":"Sunday","start_datetime":"2030-01-01T19:00:00Z"}`)
+	kvtest.Key(t, a.Store, "denomination", "*:*")
+	own, err := replicate.OpenLocal(a.Store, kv.Operator(), "records")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestNoFileBringsAKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	head := says.Head
-	head.Realm = b.store.Realm()
+	head.Realm = b.Store.Realm()
 	var text bytes.Buffer
 	target, err := replicate.CreateFile(&text, head)
 	if err != nil {
@@ -207,7 +207,7 @@ func TestNoFileBringsAKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		into, err := replicate.OpenLocal(b.store, kv.Operator(), "records")
+		into, err := replicate.OpenLocal(b.Store, kv.Operator(), "records")
 		if err != nil {
 			t.Fatal(err)
 		}
