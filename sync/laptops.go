@@ -255,7 +255,7 @@ func keyLines(c *call) (lines []json.RawMessage, err error) {
 	}
 	for _, id := range ids {
 		err := own.Leaves(record.APIKey.DocID(record.Int(id)), func(x *line.Revision) error {
-			lines = append(lines, x.AppendLine(nil))
+			lines = append(lines, line.AppendLine(nil, x))
 			return nil
 		})
 		if err != nil {

@@ -23,21 +23,24 @@ func (x *Revision) AppendDoc(dst []byte, content func([]byte, *Part) ([]byte, er
 		dst = appendHash(dst, rev, rev.HashText())
 	}
 	dst = append(dst, "]}"...)
+	return x.AppendMembers(dst, content)
+}
+
+// AppendMembers appends _attachments and the members of the body, and closes the document. A nil content writes stubs.
+func (x *Revision) AppendMembers(dst []byte, content func([]byte, *Part) ([]byte, error)) (_ []byte, err error) {
 	if dst, err = x.appendParts(dst, content); err != nil {
 		return nil, err
 	}
-	return appendMembers(dst, x.Body), nil
-}
-
-// appendMembers appends the members of a body and closes the document.
-func appendMembers(dst, body []byte) []byte {
-	if len(body) <= len("{}") {
-		return append(dst, '}')
+	if len(x.Body) <= len("{}") {
+		return append(dst, '}'), nil
 	}
-	return append(append(dst, ','), body[1:]...)
+	return append(append(dst, ','), x.Body[1:]...), nil
 }
 
 func (x *Revision) appendParts(dst []byte, content func([]byte, *Part) ([]byte, error)) (_ []byte, err error) {
+	if content == nil {
+		content = appendStub
+	}
 	for i := range x.Parts {
 		p := &x.Parts[i]
 		if i == 0 {

@@ -51,24 +51,24 @@ func appendJSON(dst []byte, v any) []byte {
 	return append(append(dst, b...), '\n')
 }
 
-// AppendLine appends the revision as a line. Attachments are stubs.
-func (x *Revision) AppendLine(dst []byte) []byte {
-	dst, _ = x.appendLineWith(dst, appendStub) // stubs cannot fail
+// AppendLine appends a revision as a line. Attachments are stubs.
+func AppendLine(dst []byte, x *Revision) []byte {
+	dst, _ = appendLineWith(dst, x, nil) // stubs cannot fail
 	return dst
 }
 
 // appendLineWith is AppendLine with another content of attachments.
-func (x *Revision) appendLineWith(dst []byte, content func([]byte, *Part) ([]byte, error)) (_ []byte, err error) {
+func appendLineWith(dst []byte, x *Revision, content func([]byte, *Part) ([]byte, error)) (_ []byte, err error) {
 	dst = append(append(dst, `{"seq":`...), orBeginning(x.Seq)...)
 	dst, _ = jsontext.AppendQuote(append(dst, `,"doc":{"_id":`...), x.ID) // what is no UTF-8 becomes what is
 	dst = AppendRevision(append(dst, `,"_rev":`...), x.Rev())
 	if x.Deleted {
 		dst = append(dst, `,"_deleted":true`...)
 	}
-	if dst, err = x.appendParts(dst, content); err != nil {
+	if dst, err = x.AppendMembers(dst, content); err != nil {
 		return nil, err
 	}
-	dst = append(appendMembers(dst, x.Body), `,"revs":[`...)
+	dst = append(dst, `,"revs":[`...)
 	for i, rev := range x.Path {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -76,7 +76,7 @@ func (x *Revision) appendLineWith(dst []byte, content func([]byte, *Part) ([]byt
 		dst = AppendRevision(dst, rev)
 	}
 	dst = append(dst, ']')
-	dst = x.Author.append(dst)
+	dst = appendAuthor(dst, &x.Author)
 	for i, s := range x.scopes {
 		dst = append(dst, [2]string{`,"scopes":[`, ","}[min(i, 1)]...)
 		dst, _ = jsontext.AppendQuote(dst, s) // as above
@@ -87,8 +87,8 @@ func (x *Revision) appendLineWith(dst []byte, content func([]byte, *Part) ([]byt
 	return append(dst, "}\n"...), nil
 }
 
-// append appends an author, if one is known.
-func (a *Author) append(dst []byte) []byte {
+// appendAuthor appends an author, if one is known.
+func appendAuthor(dst []byte, a *Author) []byte {
 	if a.At == 0 && a.Node == "" {
 		return dst
 	}

@@ -26,7 +26,7 @@ func Parse(dec *jsontext.Decoder) (l Line, err error) {
 			d.Path, err = readPath(dec)
 			return err
 		case "author":
-			return who.read(dec)
+			return readAuthor(dec, &who)
 		case "scopes":
 			scopes, err = input.Texts(dec)
 			return err
@@ -44,15 +44,15 @@ func Parse(dec *jsontext.Decoder) (l Line, err error) {
 	if err != nil || l.Seq == nil || l.Removed != "" || doc == nil {
 		return l, err
 	}
-	if l.Revision, err = d.document(doc); l.Revision != nil {
+	if l.Revision, err = readDocument(d, doc); l.Revision != nil {
 		l.Revision.Author, l.Revision.scopes = who, scopes
 	}
 	return l, err
 }
 
-// document reads the document of a line. A document as AppendLine writes it is split, and its body is not decoded here.
-func (d *Parsed) document(doc jsontext.Value) (*Revision, error) {
-	if x := d.cut(doc); x != nil {
+// readDocument reads the document of a line. A document as AppendLine writes it is split, and its body is not decoded here.
+func readDocument(d *Parsed, doc jsontext.Value) (*Revision, error) {
+	if x := split(d, doc); x != nil {
 		return x, nil
 	}
 	d.Body = []byte{'{'}
@@ -64,8 +64,8 @@ func (d *Parsed) document(doc jsontext.Value) (*Revision, error) {
 	return d.Revision(), nil
 }
 
-// cut splits a document that AppendLine has written, without attachments. It returns nil for any other.
-func (d *Parsed) cut(doc []byte) *Revision {
+// split splits a document that AppendLine has written, without attachments. It returns nil for any other.
+func split(d *Parsed, doc []byte) *Revision {
 	rest, ok := bytes.CutPrefix(doc, []byte(`{"_id":"`))
 	end := bytes.IndexByte(rest, '"')
 	if !ok || end < 0 || len(d.Path) == 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
@@ -111,8 +111,8 @@ func readPath(dec *jsontext.Decoder) (path []record.Revision, err error) {
 	return path, err
 }
 
-// read reads an author. It ignores members of later versions.
-func (a *Author) read(dec *jsontext.Decoder) error {
+// readAuthor reads an author. It ignores members of later versions.
+func readAuthor(dec *jsontext.Decoder, a *Author) error {
 	return input.EachMember(dec, func(name string) (err error) {
 		if name == "fields" {
 			a.Fields, err = input.Texts(dec)

@@ -24,14 +24,14 @@ func (w *Writer) Head(h Head) error {
 
 // Add adds a revision; its attachments' bytes are elsewhere.
 func (w *Writer) Add(x *Revision) {
-	w.buf = x.AppendLine(w.buf)
+	w.buf = AppendLine(w.buf, x)
 	w.count++
 }
 
 // AddWhole adds a revision with its attachments' bytes.
 func (w *Writer) AddWhole(ctx context.Context, x *Revision) (err error) {
 	content := func(dst []byte, p *Part) ([]byte, error) { return x.AppendContent(ctx, dst, p) }
-	if w.buf, err = x.appendLineWith(w.buf, content); err != nil {
+	if w.buf, err = appendLineWith(w.buf, x, content); err != nil {
 		return err
 	}
 	w.count++
