@@ -10,7 +10,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/record"
 	"doorward/sync/input"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 )
 
 // attachmentOf returns the attachment that the path names. Slashes in its name may be escaped or not.
@@ -56,7 +56,7 @@ func getAttachment(c *call) error {
 		return c.notModified()
 	}
 	c.began = true
-	h.Set("Content-Type", line.MediaType(a.Type))
+	h.Set("Content-Type", transit.MediaType(a.Type))
 	h.Set("Content-Length", strconv.FormatInt(a.Length, 10))
 	h.Set("Accept-Ranges", "none")
 	c.WriteHeader(http.StatusOK)
@@ -77,7 +77,7 @@ func putAttachment(c *call) error {
 		if err != nil {
 			return badBytes(err)
 		}
-		w.Attachments = append(w.Attachments, kv.Attachment{Name: name, Type: line.MediaType(c.request.Header.Get("Content-Type")), Blob: blob})
+		w.Attachments = append(w.Attachments, kv.Attachment{Name: name, Type: transit.MediaType(c.request.Header.Get("Content-Type")), Blob: blob})
 		return nil
 	})
 }

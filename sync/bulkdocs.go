@@ -7,7 +7,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/record"
 	"doorward/sync/input"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 )
 
 // bulkDocs stores documents, each by itself. Most clients send new_edits after the documents, so these are collected first; their
@@ -42,7 +42,7 @@ func bulkDocs(c *call) error {
 
 // bulk is a request of _bulk_docs.
 type bulk struct {
-	docs       []*line.Parsed
+	docs       []*transit.Parsed
 	replicated bool
 	out        *stream
 	lines      int
@@ -97,7 +97,7 @@ type docOutcome struct {
 }
 
 // store stores some documents of a batch.
-func (b *bulk) store(c *call, docs []*line.Parsed) ([]docOutcome, error) {
+func (b *bulk) store(c *call, docs []*transit.Parsed) ([]docOutcome, error) {
 	results := make([]docOutcome, len(docs))
 	writes, places := make([]kv.DocWrite, 0, len(docs)), make([]int, 0, len(docs))
 	for i, d := range docs {
@@ -122,7 +122,7 @@ func (b *bulk) store(c *call, docs []*line.Parsed) ([]docOutcome, error) {
 }
 
 // writeResult writes a document's row. Replicated documents have one only if they are refused.
-func (b *bulk) writeResult(c *call, d *line.Parsed, r docOutcome) {
+func (b *bulk) writeResult(c *call, d *transit.Parsed, r docOutcome) {
 	s := b.out
 	if r.Err == nil {
 		c.server.metrics.received.Inc()

@@ -7,7 +7,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/record"
 	"doorward/sync/input"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -95,7 +95,7 @@ func readItem(dec *jsontext.Decoder) (item bulkItem, err error) {
 		case "atts_since":
 			var list []string
 			if json.Unmarshal(v, &list) == nil { // otherwise it gets all attachments
-				item.since = line.ParseRevisions(list)
+				item.since = transit.ParseRevs(list)
 			}
 		}
 		return nil
@@ -173,10 +173,10 @@ func (w *bulkItem) missingError() error {
 	case w.id == nil:
 		return kv.ErrDocumentID
 	case w.broken:
-		return line.ErrRevision
+		return transit.ErrRevision
 	case w.rev != nil:
 		if _, ok := record.ParseFreeRevision(*w.rev); !ok {
-			return line.ErrRevision
+			return transit.ErrRevision
 		}
 	}
 	return errMissing

@@ -4,7 +4,8 @@
 //	sync            this package: routes, sessions, feeds, documents
 //	sync/venue      a laptop's loop, its enrolment, its handshake
 //	sync/replicate  copies between two peers
-//	   sync/line, sync/dial, sync/mango, sync/input, sync/handshake: the codec, HTTP to a peer, selectors, bodies, what a laptop and its centre say
+//	   sync/transit, sync/line: revisions as JSON documents and as lines · sync/dial: HTTP to a peer · sync/handshake: what a laptop
+//	   and its centre say · sync/mango: selectors · sync/input: limits and JSON of what comes in
 //
 // The routes:
 //

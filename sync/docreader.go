@@ -10,22 +10,22 @@ import (
 	"doorward/kv"
 	"doorward/kv/record"
 	"doorward/sync/input"
-	"doorward/sync/line"
 	"doorward/sync/replicate"
+	"doorward/sync/transit"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // readDocument reads the next object. Its error is one of reading; what is wrong with the document is in it. Attachments with bytes are
 // stored at once.
-func readDocument(c *call, dec *jsontext.Decoder) (*line.Parsed, error) {
+func readDocument(c *call, dec *jsontext.Decoder) (*transit.Parsed, error) {
 	if dec.PeekKind() != '{' {
 		if err := dec.SkipValue(); err != nil {
 			return nil, input.Wrap(err)
 		}
-		return &line.Parsed{Err: input.ErrShape}, nil
+		return &transit.Parsed{Err: input.ErrShape}, nil
 	}
-	d := &line.Parsed{Body: []byte{'{'}}
+	d := &transit.Parsed{Body: []byte{'{'}}
 	err := input.EachMember(dec, func(name string) error {
 		if name == "_attachments" {
 			c.values.Large = true
@@ -48,31 +48,31 @@ func readDocument(c *call, dec *jsontext.Decoder) (*line.Parsed, error) {
 }
 
 // docWrite makes a write of a document: a new edit, or a replicated revision. What is wrong with the document is in it.
-func docWrite(c *call, d *line.Parsed, replicated bool) (w kv.DocWrite, err error) {
+func docWrite(c *call, d *transit.Parsed, replicated bool) (w kv.DocWrite, err error) {
 	w = kv.DocWrite{ID: d.ID, Parent: d.Rev, Deleted: d.Deleted, Body: d.Body, Wrong: d.Err}
 	if w.Wrong == nil && (d.BadRev || d.BadPath || d.UpperCase && !c.db.Free()) {
-		w.Wrong = line.ErrRevision
+		w.Wrong = transit.ErrRevision
 	}
 	if replicated {
 		if w.Path = d.Path; w.Path == nil || d.Rev != (record.Revision{}) && w.Path[0] != d.Rev {
 			w.Path = []record.Revision{d.Rev}
 		}
 		if w.Wrong == nil && w.Path[0] == (record.Revision{}) {
-			w.Wrong = line.ErrNoRevision
+			w.Wrong = transit.ErrNoRevision
 		}
 		w.Parent = record.Revision{}
 	}
 	if w.Wrong != nil {
 		return w, nil
 	}
-	if w.Attachments, err = resolveStubs(c, d, w.Path); errors.Is(err, line.ErrStub) {
+	if w.Attachments, err = resolveStubs(c, d, w.Path); errors.Is(err, transit.ErrStub) {
 		w.Wrong, err = err, nil
 	}
 	return w, err
 }
 
 // readAttachments reads _attachments, and stores the bytes in it.
-func readAttachments(c *call, dec *jsontext.Decoder, d *line.Parsed) error {
+func readAttachments(c *call, dec *jsontext.Decoder, d *transit.Parsed) error {
 	if dec.PeekKind() != '{' {
 		d.Refuse(kv.ErrDocument)
 		return input.Wrap(dec.SkipValue())
@@ -82,7 +82,7 @@ func readAttachments(c *call, dec *jsontext.Decoder, d *line.Parsed) error {
 			d.Refuse(kv.ErrDocument)
 			return input.Wrap(dec.SkipValue())
 		}
-		p := line.Part{Attachment: kv.Attachment{Name: name}}
+		p := transit.Part{Attachment: kv.Attachment{Name: name}}
 		data := false
 		err := input.EachMember(dec, func(name string) error {
 			v, err := dec.ReadValue()
@@ -106,7 +106,7 @@ func readAttachments(c *call, dec *jsontext.Decoder, d *line.Parsed) error {
 }
 
 // storeInline stores an attachment that comes as base64. Only an error of the store ends the request.
-func storeInline(c *call, d *line.Parsed, p *line.Part, v jsontext.Value) error {
+func storeInline(c *call, d *transit.Parsed, p *transit.Part, v jsontext.Value) error {
 	if v.Kind() != '"' {
 		d.Refuse(kv.ErrDocument)
 		return nil
@@ -126,7 +126,7 @@ func storeInline(c *call, d *line.Parsed, p *line.Part, v jsontext.Value) error 
 }
 
 // resolveStubs finds the bytes of stubs in revisions that the store has.
-func resolveStubs(c *call, d *line.Parsed, path []record.Revision) ([]kv.Attachment, error) {
+func resolveStubs(c *call, d *transit.Parsed, path []record.Revision) ([]kv.Attachment, error) {
 	var known []kv.DocRevision
 	all := make([]kv.Attachment, len(d.Parts))
 	for i, p := range d.Parts {
@@ -145,7 +145,7 @@ func resolveStubs(c *call, d *line.Parsed, path []record.Revision) ([]kv.Attachm
 		}
 		found := p.Find(known)
 		if found == nil {
-			return nil, line.ErrStub
+			return nil, transit.ErrStub
 		}
 		if all[i] = *found; p.Type != "" {
 			all[i].Type = p.Type
@@ -156,7 +156,7 @@ func resolveStubs(c *call, d *line.Parsed, path []record.Revision) ([]kv.Attachm
 
 // stubSources returns the revisions that may have the bytes of stubs: the one that is edited, or the ancestors of a replicated revision
 // and then all leaves.
-func stubSources(c *call, d *line.Parsed, path []record.Revision) (known []kv.DocRevision, err error) {
+func stubSources(c *call, d *transit.Parsed, path []record.Revision) (known []kv.DocRevision, err error) {
 	asks := []kv.Ask{{Revisions: path}, {Leaves: true}}
 	if path == nil {
 		asks = []kv.Ask{{}}
@@ -168,7 +168,7 @@ func stubSources(c *call, d *line.Parsed, path []record.Revision) (known []kv.Do
 }
 
 // unpackPart decompresses a stored attachment that came compressed, as CouchDB's replicator sends texts.
-func unpackPart(c *call, d *line.Parsed, p *line.Part) error {
+func unpackPart(c *call, d *transit.Parsed, p *transit.Part) error {
 	r, w := io.Pipe()
 	done := make(chan struct{})
 	go func() {

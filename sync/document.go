@@ -10,7 +10,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/record"
 	"doorward/sync/input"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 )
 
 func getDocument(c *call) error {
@@ -82,9 +82,9 @@ func openRevs(c *call, id string, q *query, w show) error {
 	ask, names := kv.Ask{Leaves: true, Latest: q.flag("latest")}, []string(nil)
 	if text, _ := q.text("open_revs"); text != "all" {
 		names = q.list("open_revs")
-		ask.Leaves, ask.Revisions = false, line.ParseRevisions(names)
+		ask.Leaves, ask.Revisions = false, transit.ParseRevs(names)
 		if q.err != nil || len(ask.Revisions) < len(names) {
-			return line.ErrRevision
+			return transit.ErrRevision
 		}
 	}
 	if q.err != nil {
@@ -186,7 +186,7 @@ func putDocument(c *call) error {
 }
 
 // readPut reads the document of a PUT: JSON, or JSON and its attachments.
-func readPut(c *call) (*line.Parsed, error) {
+func readPut(c *call) (*transit.Parsed, error) {
 	if boundary := relatedBoundary(c.request.Header); boundary != "" {
 		return readRelated(c, boundary)
 	}
@@ -210,14 +210,14 @@ func namedRevision(c *call, q *query) (record.Revision, error) {
 	if tag := c.request.Header.Get("If-Match"); tag != "" && rev == (record.Revision{}) {
 		rev = queryOf(url.Values{"rev": {strings.Trim(tag, `"`)}}).revision("rev")
 		if rev == (record.Revision{}) {
-			return rev, line.ErrRevision
+			return rev, transit.ErrRevision
 		}
 	}
 	return rev, q.err
 }
 
 // storeDocument stores one document and answers its revision.
-func storeDocument(c *call, d *line.Parsed, replicated bool) error {
+func storeDocument(c *call, d *transit.Parsed, replicated bool) error {
 	w, err := docWrite(c, d, replicated)
 	if err != nil {
 		return err

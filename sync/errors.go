@@ -15,6 +15,7 @@ import (
 	"doorward/sync/line"
 	"doorward/sync/mango"
 	"doorward/sync/replicate"
+	"doorward/sync/transit"
 )
 
 // Errors of this room.
@@ -62,12 +63,12 @@ var answers = []struct {
 	{kv.ErrNotFound, problem{404, "not_found", "missing"}},
 	{errExists, problem{412, "file_exists", "The database could not be created, the file already exists."}},
 	{kv.ErrConflict, problem{409, "conflict", ""}},
-	{line.ErrStub, problem{412, "missing_stub", ""}},
+	{transit.ErrStub, problem{412, "missing_stub", ""}},
 	{kv.ErrNoBlob, problem{412, "missing_stub", ""}},
-	{line.ErrLength, problem{400, "bad_request", ""}},
+	{transit.ErrLength, problem{400, "bad_request", ""}},
 	{errDigest, problem{400, "content_md5_mismatch", "An attachment is not what its digest says."}},
 	{errLocalParts, problem{400, "bad_request", "_local documents do not accept attachments."}},
-	{line.ErrNoRevision, problem{400, "doc_validation", "If new_edits is false, a well-formed _rev must be included in the document."}},
+	{transit.ErrNoRevision, problem{400, "doc_validation", "If new_edits is false, a well-formed _rev must be included in the document."}},
 	{kv.ErrDocumentID, problem{400, "illegal_docid", ""}},
 	{kv.ErrDatabaseName, problem{400, "illegal_database_name", "Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter."}},
 	{kv.ErrSequence, problem{400, "bad_request", "Malformed sequence supplied in 'since' parameter."}},
@@ -80,7 +81,7 @@ var answers = []struct {
 	{mango.ErrSelector, problem{400, "query_parse_error", "A parameter could not be read."}},
 	{mango.ErrNoSelector, problem{400, "bad_request", "Selector error: expected a JSON object"}},
 	{errView, problem{400, "bad_request", "`view` filter parameter is not provided."}},
-	{line.ErrRevision, problem{400, "bad_request", "Invalid rev format"}},
+	{transit.ErrRevision, problem{400, "bad_request", "Invalid rev format"}},
 	{kv.ErrRevision, problem{400, "bad_request", ""}},
 	{input.ErrBroken, problem{400, "bad_request", "The request's body could not be read."}},
 	{input.ErrRatio, problem{413, "too_large", "The request's body is compressed more than a hundredfold."}},
@@ -107,7 +108,7 @@ func problemOf(err error) problem {
 	var peer *dial.Refusal
 	var wrong *line.Error
 	var more *kv.HoldsMore
-	var member line.BadMember
+	var member transit.BadMember
 	switch {
 	case errors.As(err, &member):
 		return problem{400, "doc_validation", "Bad special document member: " + member.Shown()}

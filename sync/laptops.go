@@ -17,6 +17,7 @@ import (
 	"doorward/sync/input"
 	"doorward/sync/line"
 	"doorward/sync/replicate"
+	"doorward/sync/transit"
 )
 
 // errNode is a handshake with a key that is not that laptop's.
@@ -254,7 +255,7 @@ func keyLines(c *call) (lines []json.RawMessage, err error) {
 		return nil, err
 	}
 	for _, id := range ids {
-		err := own.Leaves(record.APIKey.DocID(record.Int(id)), func(x *line.Revision) error {
+		err := own.Leaves(record.APIKey.DocID(record.Int(id)), func(x *transit.Revision) error {
 			lines = append(lines, line.AppendLine(nil, x))
 			return nil
 		})

@@ -7,6 +7,7 @@ import (
 	"doorward/sync/input"
 	"doorward/sync/line"
 	"doorward/sync/replicate"
+	"doorward/sync/transit"
 )
 
 // sendLines answers the changes after a place as lines.
@@ -17,9 +18,9 @@ func sendLines(c *call) error {
 		return q.err
 	}
 	store := c.server.config.Store
-	var since line.Sequence
+	var since transit.Sequence
 	if text != "" && text != "0" {
-		since = line.SequenceOf(text)
+		since = transit.SequenceOf(text)
 	}
 	if _, err := replicate.SinceOf(store, since); err != nil {
 		return err
@@ -27,7 +28,7 @@ func sendLines(c *call) error {
 	s := beginLines(c)
 	out, upto := line.NewWriter(s), since
 	if upto == nil {
-		upto = line.SequenceOf(store.SeqText(0))
+		upto = transit.SequenceOf(store.SeqText(0))
 	}
 	if err := out.Head(line.Head{Realm: store.Realm(), Node: store.Node(), Epoch: store.Epoch(), DB: c.db.Name(), Since: since}); err != nil {
 		return err

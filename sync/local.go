@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"doorward/kv"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 )
 
 // localID returns the local document that the path names.
@@ -43,7 +43,7 @@ func localWritten(rev string) (uint64, error) {
 	text, is := strings.CutPrefix(rev, "0-")
 	n, err := strconv.ParseUint(text, 10, 53)
 	if !is || err != nil {
-		return 0, line.ErrRevision
+		return 0, transit.ErrRevision
 	}
 	return n, nil
 }
@@ -71,7 +71,7 @@ func putLocal(c *call) error {
 }
 
 // storeLocal stores a local document of _bulk_docs.
-func storeLocal(c *call, d *line.Parsed) (o docOutcome) {
+func storeLocal(c *call, d *transit.Parsed) (o docOutcome) {
 	body := d.Body
 	if d.Deleted {
 		body = nil

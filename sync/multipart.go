@@ -12,7 +12,7 @@ import (
 
 	"doorward/kv"
 	"doorward/sync/input"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 )
 
 // relatedBoundary returns the boundary of a multipart/related body; "" for any other.
@@ -25,7 +25,7 @@ func relatedBoundary(h http.Header) string {
 }
 
 // readRelated reads a document and then the attachments that follow it, in its order or by name.
-func readRelated(c *call, boundary string) (*line.Parsed, error) {
+func readRelated(c *call, boundary string) (*transit.Parsed, error) {
 	body, err := c.body()
 	if err != nil {
 		return nil, err
@@ -55,8 +55,8 @@ func readRelated(c *call, boundary string) (*line.Parsed, error) {
 			return nil, err
 		}
 	}
-	if slices.ContainsFunc(d.Parts, func(p line.Part) bool { return p.Follows }) {
-		d.Refuse(line.ErrStub)
+	if slices.ContainsFunc(d.Parts, func(p transit.Part) bool { return p.Follows }) {
+		d.Refuse(transit.ErrStub)
 	}
 	return d, nil
 }
@@ -70,10 +70,10 @@ func badPart(err error) error {
 }
 
 // readFollowing stores one attachment that follows its document.
-func readFollowing(c *call, d *line.Parsed, in *multipart.Part) error {
-	i := slices.IndexFunc(d.Parts, func(p line.Part) bool { return p.Follows && p.Name == in.FileName() })
+func readFollowing(c *call, d *transit.Parsed, in *multipart.Part) error {
+	i := slices.IndexFunc(d.Parts, func(p transit.Part) bool { return p.Follows && p.Name == in.FileName() })
 	if i < 0 {
-		i = slices.IndexFunc(d.Parts, func(p line.Part) bool { return p.Follows })
+		i = slices.IndexFunc(d.Parts, func(p transit.Part) bool { return p.Follows })
 	}
 	if i < 0 {
 		d.Refuse(kv.ErrDocument)
@@ -92,7 +92,7 @@ func readFollowing(c *call, d *line.Parsed, in *multipart.Part) error {
 		d.Refuse(errDigest)
 	}
 	if p.ClaimedLength > 0 && p.ClaimedLength != p.Length {
-		d.Refuse(line.ErrLength)
+		d.Refuse(transit.ErrLength)
 	}
 	p.Follows = false
 	return nil
@@ -126,7 +126,7 @@ func (p *parts) related(doc *kv.Doc, r *kv.DocRevision, w show) {
 		}
 		_, err := p.mw.CreatePart(textproto.MIMEHeader{
 			"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": a.Name})},
-			"Content-Type":        {line.MediaType(a.Type)},
+			"Content-Type":        {transit.MediaType(a.Type)},
 			"Content-Length":      {strconv.FormatInt(a.Length, 10)},
 		})
 		p.keep(0, err)

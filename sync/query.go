@@ -11,7 +11,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/sync/input"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -125,7 +125,7 @@ func (q *query) revision(name string) record.Revision {
 	text, _ := q.text(name)
 	rev, ok := record.ParseFreeRevision(text)
 	if !ok && q.err == nil {
-		q.err = line.ErrRevision
+		q.err = transit.ErrRevision
 	}
 	return rev
 }
@@ -136,5 +136,5 @@ func (q *query) revisions(name string) []record.Revision {
 	if texts == nil {
 		return nil
 	}
-	return line.ParseRevisions(texts)
+	return transit.ParseRevs(texts)
 }

@@ -16,9 +16,9 @@ import (
 	"doorward/kv"
 	"doorward/sync/dial"
 	"doorward/sync/input"
-	"doorward/sync/line"
 	"doorward/sync/mango"
 	"doorward/sync/replicate"
+	"doorward/sync/transit"
 )
 
 // order is a request of _replicate.
@@ -359,20 +359,20 @@ func (k *task) note(at time.Time, done replicate.Outcome) {
 
 // activeTask is a row of _active_tasks.
 type activeTask struct {
-	Type       string        `json:"type"`
-	ID         string        `json:"replication_id"`
-	Source     string        `json:"source"`
-	Target     string        `json:"target"`
-	User       string        `json:"user"`
-	Continuous bool          `json:"continuous"`
-	Started    int64         `json:"started_on"`
-	Updated    int64         `json:"updated_on"`
-	Checked    int           `json:"revisions_checked"`
-	Found      int           `json:"missing_revisions_found"`
-	Read       int           `json:"docs_read"`
-	Written    int           `json:"docs_written"`
-	Failures   int           `json:"doc_write_failures"`
-	Noted      line.Sequence `json:"checkpointed_source_seq"`
+	Type       string           `json:"type"`
+	ID         string           `json:"replication_id"`
+	Source     string           `json:"source"`
+	Target     string           `json:"target"`
+	User       string           `json:"user"`
+	Continuous bool             `json:"continuous"`
+	Started    int64            `json:"started_on"`
+	Updated    int64            `json:"updated_on"`
+	Checked    int              `json:"revisions_checked"`
+	Found      int              `json:"missing_revisions_found"`
+	Read       int              `json:"docs_read"`
+	Written    int              `json:"docs_written"`
+	Failures   int              `json:"doc_write_failures"`
+	Noted      transit.Sequence `json:"checkpointed_source_seq"`
 }
 
 func (k *task) active() activeTask {

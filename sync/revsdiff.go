@@ -4,7 +4,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/record"
 	"doorward/sync/input"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -100,10 +100,10 @@ func (d *difference) answer() error {
 		}
 		s.quoted(m.ID)
 		s.text(`:{"missing":`)
-		s.list(append(line.RevisionTexts(m.Missing), m.others...))
+		s.list(append(transit.RevTexts(m.Missing), m.others...))
 		if len(m.PossibleAncestors) > 0 {
 			s.text(`,"possible_ancestors":`)
-			s.list(line.RevisionTexts(m.PossibleAncestors))
+			s.list(transit.RevTexts(m.PossibleAncestors))
 		}
 		s.text("}")
 	}

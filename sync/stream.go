@@ -13,13 +13,14 @@ import (
 
 	"doorward/kv/record"
 	"doorward/sync/line"
+	"doorward/sync/transit"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // revision writes a revision as a JSON text.
 func (s *stream) revision(rev record.Revision) {
-	s.keep(s.buf.Write(line.AppendRevision(s.buf.AvailableBuffer(), rev)))
+	s.keep(s.buf.Write(transit.AppendRev(s.buf.AvailableBuffer(), rev)))
 }
 
 // stream is an answer that is sent while it is made. After the first error it drops everything; end returns the error.

@@ -30,5 +30,5 @@ func (l Line) told() string {
 		return fmt.Sprintf("%s %q %v %v %v %d", l.Seq, l.Removed, l.Head, l.Mark, l.foot, l.count)
 	}
 	x := l.Revision
-	return fmt.Sprintf("%s %q %v %t %s %v %+v %q", l.Seq, x.ID, x.Path, x.Deleted, x.Body, x.Parts, x.Author, x.scopes)
+	return fmt.Sprintf("%s %q %v %t %s %v %+v %q", l.Seq, x.ID, x.Path, x.Deleted, x.Body, x.Parts, x.Author, x.Scopes)
 }

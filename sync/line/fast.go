@@ -6,6 +6,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/sync/transit"
 )
 
 // scan reads a line as AppendLine writes it for a document without attachments. It decodes nothing, and looks at the body once: the body
@@ -13,9 +14,9 @@ import (
 func scan(text []byte) (l Line, ok bool) {
 	c := scanner{rest: text}
 	c.expect(`{"seq":`)
-	l.Seq = Sequence(`"` + c.text() + `"`)
+	l.Seq = transit.Sequence(`"` + c.text() + `"`)
 	c.expect(`,"doc":{"_id":`)
-	x := &Revision{ID: c.text()}
+	x := &transit.Revision{ID: c.text()}
 	c.expect(`,"_rev":`)
 	rev := c.text()
 	x.Deleted = c.skip(`,"_deleted":true`)
@@ -30,7 +31,7 @@ func scan(text []byte) (l Line, ok bool) {
 		c.author(&x.Author)
 	}
 	if c.skip(`,"scopes":`) {
-		c.list(func() { x.scopes = append(x.scopes, c.text()) })
+		c.list(func() { x.Scopes = append(x.Scopes, c.text()) })
 	}
 	c.expect("}\n")
 	if c.bad || len(c.rest) > 0 || x.ID == "" || x.Rev().String() != rev {
@@ -102,7 +103,7 @@ func (c *scanner) list(fn func()) {
 }
 
 // body reads the rest of a document.
-func (c *scanner) body(x *Revision) {
+func (c *scanner) body(x *transit.Revision) {
 	more := c.skip(",")
 	if c.bad || len(c.rest) == 0 || more != (c.rest[0] == '"') {
 		c.bad = true
@@ -114,7 +115,7 @@ func (c *scanner) body(x *Revision) {
 }
 
 // author reads an author from the value of its first member on.
-func (c *scanner) author(a *Author) {
+func (c *scanner) author(a *transit.Author) {
 	a.At = c.number()
 	c.expect(`,"key":`)
 	a.Key = c.number()

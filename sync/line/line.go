@@ -5,6 +5,8 @@ import (
 	"io"
 	"strconv"
 
+	"doorward/sync/transit"
+
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/klauspost/compress/zstd"
 )
@@ -24,21 +26,21 @@ type Head struct {
 
 // Mark is a line between two changes.
 type Mark struct {
-	Upto  Sequence `json:"upto"`
-	Count int      `json:"count"`
+	Upto  transit.Sequence `json:"upto"`
+	Count int              `json:"count"`
 }
 
 // Foot is the last line.
 type Foot struct {
-	Last  Sequence `json:"last_seq"`
-	Count int      `json:"count"`
+	Last  transit.Sequence `json:"last_seq"`
+	Count int              `json:"count"`
 }
 
 // Line is any line, as it was read.
 type Line struct {
-	Seq      Sequence
-	Revision *Revision // nil: the line has none, or it cannot be read
-	Removed  string    // a document that has left the database; "" = none
+	Seq      transit.Sequence
+	Revision *transit.Revision // nil: the line has none, or it cannot be read
+	Removed  string            // a document that has left the database; "" = none
 	Head     *Head
 	foot     *Foot
 	Mark     *Mark
@@ -52,16 +54,16 @@ func appendJSON(dst []byte, v any) []byte {
 }
 
 // AppendLine appends a revision as a line. Attachments are stubs.
-func AppendLine(dst []byte, x *Revision) []byte {
+func AppendLine(dst []byte, x *transit.Revision) []byte {
 	dst, _ = appendLineWith(dst, x, nil) // stubs cannot fail
 	return dst
 }
 
 // appendLineWith is AppendLine with another content of attachments.
-func appendLineWith(dst []byte, x *Revision, content func([]byte, *Part) ([]byte, error)) (_ []byte, err error) {
+func appendLineWith(dst []byte, x *transit.Revision, content func([]byte, *transit.Part) ([]byte, error)) (_ []byte, err error) {
 	dst = append(append(dst, `{"seq":`...), orBeginning(x.Seq)...)
 	dst, _ = jsontext.AppendQuote(append(dst, `,"doc":{"_id":`...), x.ID) // what is no UTF-8 becomes what is
-	dst = AppendRevision(append(dst, `,"_rev":`...), x.Rev())
+	dst = transit.AppendRev(append(dst, `,"_rev":`...), x.Rev())
 	if x.Deleted {
 		dst = append(dst, `,"_deleted":true`...)
 	}
@@ -73,22 +75,22 @@ func appendLineWith(dst []byte, x *Revision, content func([]byte, *Part) ([]byte
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = AppendRevision(dst, rev)
+		dst = transit.AppendRev(dst, rev)
 	}
 	dst = append(dst, ']')
 	dst = appendAuthor(dst, &x.Author)
-	for i, s := range x.scopes {
+	for i, s := range x.Scopes {
 		dst = append(dst, [2]string{`,"scopes":[`, ","}[min(i, 1)]...)
 		dst, _ = jsontext.AppendQuote(dst, s) // as above
 	}
-	if len(x.scopes) > 0 {
+	if len(x.Scopes) > 0 {
 		dst = append(dst, ']')
 	}
 	return append(dst, "}\n"...), nil
 }
 
 // appendAuthor appends an author, if one is known.
-func appendAuthor(dst []byte, a *Author) []byte {
+func appendAuthor(dst []byte, a *transit.Author) []byte {
 	if a.At == 0 && a.Node == "" {
 		return dst
 	}

@@ -4,21 +4,19 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
-	"time"
 
-	"doorward/kv"
 	"doorward/kv/record"
 	"doorward/sync/input"
+	"doorward/sync/transit"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/oklog/ulid/v2"
 )
 
 // Parse reads the line that comes next. It returns ErrJSON if there is none.
 func Parse(dec *jsontext.Decoder) (l Line, err error) {
-	d := &Parsed{}
+	d := &transit.Parsed{}
 	var doc jsontext.Value
-	var who Author
+	var who transit.Author
 	var scopes []string
 	err = input.EachMember(dec, func(name string) (err error) {
 		switch name {
@@ -45,13 +43,13 @@ func Parse(dec *jsontext.Decoder) (l Line, err error) {
 		return l, err
 	}
 	if l.Revision, err = readDocument(d, doc); l.Revision != nil {
-		l.Revision.Author, l.Revision.scopes = who, scopes
+		l.Revision.Author, l.Revision.Scopes = who, scopes
 	}
 	return l, err
 }
 
 // readDocument reads the document of a line. A document as AppendLine writes it is split, and its body is not decoded here.
-func readDocument(d *Parsed, doc jsontext.Value) (*Revision, error) {
+func readDocument(d *transit.Parsed, doc jsontext.Value) (*transit.Revision, error) {
 	if x := split(d, doc); x != nil {
 		return x, nil
 	}
@@ -65,14 +63,14 @@ func readDocument(d *Parsed, doc jsontext.Value) (*Revision, error) {
 }
 
 // split splits a document that AppendLine has written, without attachments. It returns nil for any other.
-func split(d *Parsed, doc []byte) *Revision {
+func split(d *transit.Parsed, doc []byte) *transit.Revision {
 	rest, ok := bytes.CutPrefix(doc, []byte(`{"_id":"`))
 	end := bytes.IndexByte(rest, '"')
 	if !ok || end < 0 || len(d.Path) == 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
 		return nil
 	}
-	x := &Revision{ID: string(rest[:end]), Path: d.Path}
-	if rest, ok = bytes.CutPrefix(rest[end+1:], AppendRevision([]byte(`,"_rev":`), x.Rev())); !ok {
+	x := &transit.Revision{ID: string(rest[:end]), Path: d.Path}
+	if rest, ok = bytes.CutPrefix(rest[end+1:], transit.AppendRev([]byte(`,"_rev":`), x.Rev())); !ok {
 		return nil
 	}
 	if next, deleted := bytes.CutPrefix(rest, []byte(`,"_deleted":true`)); deleted {
@@ -112,7 +110,7 @@ func readPath(dec *jsontext.Decoder) (path []record.Revision, err error) {
 }
 
 // readAuthor reads an author. It ignores members of later versions.
-func readAuthor(dec *jsontext.Decoder, a *Author) error {
+func readAuthor(dec *jsontext.Decoder, a *transit.Author) error {
 	return input.EachMember(dec, func(name string) (err error) {
 		if name == "fields" {
 			a.Fields, err = input.Texts(dec)
@@ -139,7 +137,7 @@ func readAuthor(dec *jsontext.Decoder, a *Author) error {
 func (l *Line) special(name string, v jsontext.Value) error {
 	switch name {
 	case "seq":
-		l.Seq = Sequence(v.Clone())
+		l.Seq = transit.Sequence(v.Clone())
 		return nil
 	case "removed":
 		return json.Unmarshal(v, &l.Removed)
@@ -147,10 +145,10 @@ func (l *Line) special(name string, v jsontext.Value) error {
 		l.Head = &Head{}
 		return json.Unmarshal(v, &l.Head.Format)
 	case "last_seq":
-		l.foot = &Foot{Last: Sequence(v.Clone())}
+		l.foot = &Foot{Last: transit.Sequence(v.Clone())}
 		return nil
 	case "upto":
-		l.Mark = &Mark{Upto: Sequence(v.Clone())}
+		l.Mark = &Mark{Upto: transit.Sequence(v.Clone())}
 		return nil
 	case "count":
 		return json.Unmarshal(v, &l.count)
@@ -163,14 +161,4 @@ func (l *Line) special(name string, v jsontext.Value) error {
 		return nil
 	}
 	return json.Unmarshal(v, to)
-}
-
-// Decode returns the author as the store has it.
-func (a *Author) Decode() (k kv.Author) {
-	if a.At != 0 {
-		k.At = time.UnixMicro(a.At)
-	}
-	k.Key, k.Fields = a.Key, a.Fields
-	k.Node, _ = ulid.ParseStrict(a.Node) // zero = not known
-	return k
 }

@@ -3,6 +3,8 @@ package line
 import (
 	"context"
 	"io"
+
+	"doorward/sync/transit"
 )
 
 // Writer writes lines, and counts them for the marks.
@@ -23,14 +25,14 @@ func (w *Writer) Head(h Head) error {
 }
 
 // Add adds a revision; its attachments' bytes are elsewhere.
-func (w *Writer) Add(x *Revision) {
+func (w *Writer) Add(x *transit.Revision) {
 	w.buf = AppendLine(w.buf, x)
 	w.count++
 }
 
 // AddWhole adds a revision with its attachments' bytes.
-func (w *Writer) AddWhole(ctx context.Context, x *Revision) (err error) {
-	content := func(dst []byte, p *Part) ([]byte, error) { return x.AppendContent(ctx, dst, p) }
+func (w *Writer) AddWhole(ctx context.Context, x *transit.Revision) (err error) {
+	content := func(dst []byte, p *transit.Part) ([]byte, error) { return x.AppendContent(ctx, dst, p) }
 	if w.buf, err = appendLineWith(w.buf, x, content); err != nil {
 		return err
 	}
@@ -42,22 +44,22 @@ func (w *Writer) AddWhole(ctx context.Context, x *Revision) (err error) {
 }
 
 // Remove says that a document has left the database.
-func (w *Writer) Remove(id string, seq Sequence) {
+func (w *Writer) Remove(id string, seq transit.Sequence) {
 	w.buf = appendJSON(w.buf, struct {
-		Seq     Sequence `json:"seq"`
-		Removed string   `json:"removed"`
+		Seq     transit.Sequence `json:"seq"`
+		Removed string           `json:"removed"`
 	}{seq, id})
 	w.count++
 }
 
 // Mark ends the lines of some changes.
-func (w *Writer) Mark(upto Sequence) error {
+func (w *Writer) Mark(upto transit.Sequence) error {
 	w.buf = appendJSON(w.buf, Mark{Upto: orBeginning(upto), Count: w.count})
 	return w.flush()
 }
 
 // Foot writes the last line.
-func (w *Writer) Foot(last Sequence) error {
+func (w *Writer) Foot(last transit.Sequence) error {
 	w.buf = appendJSON(w.buf, Foot{Last: orBeginning(last), Count: w.count})
 	return w.flush()
 }
@@ -69,9 +71,9 @@ func (w *Writer) flush() error {
 }
 
 // orBeginning returns the beginning for nil.
-func orBeginning(s Sequence) Sequence {
+func orBeginning(s transit.Sequence) transit.Sequence {
 	if s == nil {
-		return Sequence("0")
+		return transit.Sequence("0")
 	}
 	return s
 }

@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"doorward/sync/dial"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 )
 
 // Checkpoint is what both peers keep of a replication, in CouchDB's form.
 type Checkpoint struct {
-	Session string         `json:"session_id"`
-	Last    line.Sequence  `json:"source_last_seq"`
-	Version int            `json:"replication_id_version"`
-	History []HistoryEntry `json:"history"`
+	Session string           `json:"session_id"`
+	Last    transit.Sequence `json:"source_last_seq"`
+	Version int              `json:"replication_id_version"`
+	History []HistoryEntry   `json:"history"`
 }
 
 // HistoryEntry is one run of a replication.
@@ -50,7 +50,7 @@ func ReplicationID(source, target string, j *Job) string {
 }
 
 // commonPlace returns the latest place that both checkpoints have; nil is the beginning.
-func commonPlace(a, b Checkpoint) line.Sequence {
+func commonPlace(a, b Checkpoint) transit.Sequence {
 	if a.Session == "" || b.Session == "" {
 		return nil
 	}
@@ -94,7 +94,7 @@ type checkpoints struct {
 
 // open reads both checkpoints and returns where to begin. If a peer keeps none, there is no common place. It returns ErrRealm if records
 // would go to another realm.
-func (l *checkpoints) open(ctx context.Context, j *Job) (since line.Sequence, err error) {
+func (l *checkpoints) open(ctx context.Context, j *Job) (since transit.Sequence, err error) {
 	source, err := l.source.Identify(ctx)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"doorward/sync/dial"
 	"doorward/sync/input"
 	"doorward/sync/line"
+	"doorward/sync/transit"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -94,11 +95,11 @@ func (f *File) Missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, e
 }
 
 // Write adds revisions and a mark.
-func (f *File) Write(ctx context.Context, revisions []*line.Revision) ([]Denial, error) {
+func (f *File) Write(ctx context.Context, revisions []*transit.Revision) ([]Denial, error) {
 	if f.z == nil {
 		return nil, errOneWay
 	}
-	var upto line.Sequence
+	var upto transit.Sequence
 	for _, x := range revisions {
 		if err := f.out.AddWhole(ctx, x); err != nil {
 			return nil, err
@@ -135,9 +136,9 @@ func (f *File) Feed(_ context.Context, w Wish, fn func(*Batch) error) error {
 }
 
 // inLine writes the bytes of an attachment that came with its line.
-func inLine(_ context.Context, p *line.Part, w io.Writer) error {
+func inLine(_ context.Context, p *transit.Part, w io.Writer) error {
 	if p.Data == nil {
-		return line.ErrStub
+		return transit.ErrStub
 	}
 	_, err := io.Copy(w, base64.NewDecoder(base64.StdEncoding, bytes.NewReader(bytes.Trim(p.Data, `"`))))
 	if err != nil {
@@ -147,4 +148,6 @@ func inLine(_ context.Context, p *line.Part, w io.Writer) error {
 }
 
 // Read has nothing to add: the feed brings all revisions along.
-func (f *File) Read(context.Context, []kv.MissingRevs, func(*line.Revision) error) error { return nil }
+func (f *File) Read(context.Context, []kv.MissingRevs, func(*transit.Revision) error) error {
+	return nil
+}

@@ -14,7 +14,7 @@ import (
 	"doorward/kv"
 	"doorward/sync/dial"
 	"doorward/sync/input"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -77,7 +77,7 @@ const waiting wait = true
 // changes reads one batch.
 func (t *httpTransport) changes(ctx context.Context, w Wish, p page) (b *Batch, rows int, err error) {
 	q := url.Values{"style": {"all_docs"}, "limit": {strconv.Itoa(p.rows)}}
-	if text := line.SequenceText(w.Since); text != "" {
+	if text := transit.SequenceText(w.Since); text != "" {
 		q.Set("since", text)
 	}
 	if p.wait {
@@ -104,7 +104,7 @@ func (t *httpTransport) changes(ctx context.Context, w Wish, p page) (b *Batch, 
 				})
 			case "last_seq":
 				v, err := dec.ReadValue()
-				b.Upto = line.Sequence(v.Clone())
+				b.Upto = transit.Sequence(v.Clone())
 				return input.Wrap(err)
 			}
 			return input.Wrap(dec.SkipValue())
@@ -154,7 +154,7 @@ func (t *httpTransport) missing(ctx context.Context, offers []kv.Revs) (missing 
 			if i > 0 {
 				body = append(body, ',')
 			}
-			body = line.AppendRevision(body, rev)
+			body = transit.AppendRev(body, rev)
 		}
 		body = append(body, ']')
 	}
@@ -167,10 +167,10 @@ func (t *httpTransport) missing(ctx context.Context, offers []kv.Revs) (missing 
 				switch name {
 				case "missing":
 					list, err = input.Texts(dec)
-					m.Missing = line.ParseRevisions(list)
+					m.Missing = transit.ParseRevs(list)
 				case "possible_ancestors":
 					list, err = input.Texts(dec)
-					m.PossibleAncestors = line.ParseRevisions(list)
+					m.PossibleAncestors = transit.ParseRevs(list)
 				default:
 					err = input.Wrap(dec.SkipValue())
 				}
@@ -190,7 +190,7 @@ const askRows = 200
 
 // read asks for many revisions at a time. A server without _bulk_get is asked for one document after the other. Attachments come as stubs,
 // and are fetched when the target wants them.
-func (t *httpTransport) read(ctx context.Context, missing []kv.MissingRevs, fn func(*line.Revision) error) error {
+func (t *httpTransport) read(ctx context.Context, missing []kv.MissingRevs, fn func(*transit.Revision) error) error {
 	for some := range slices.Chunk(missing, askRows) {
 		if !t.noBulk {
 			err := t.bulkGet(ctx, some, fn)
@@ -217,7 +217,7 @@ func isUnsupported(err error) bool {
 	return dial.Is(err, http.StatusNotFound) || dial.Is(err, http.StatusMethodNotAllowed) || dial.Is(err, http.StatusBadRequest) || dial.Is(err, http.StatusNotImplemented)
 }
 
-func (t *httpTransport) bulkGet(ctx context.Context, missing []kv.MissingRevs, fn func(*line.Revision) error) error {
+func (t *httpTransport) bulkGet(ctx context.Context, missing []kv.MissingRevs, fn func(*transit.Revision) error) error {
 	type item struct {
 		ID  string `json:"id"`
 		Rev string `json:"rev"`
@@ -253,8 +253,8 @@ func (t *httpTransport) bulkGet(ctx context.Context, missing []kv.MissingRevs, f
 }
 
 // openRevs asks for the revisions of one document as JSON.
-func (t *httpTransport) openRevs(ctx context.Context, m kv.MissingRevs, fn func(*line.Revision) error) error {
-	revs, _ := json.Marshal(line.RevisionTexts(m.Missing)) // texts can be marshalled
+func (t *httpTransport) openRevs(ctx context.Context, m kv.MissingRevs, fn func(*transit.Revision) error) error {
+	revs, _ := json.Marshal(transit.RevTexts(m.Missing)) // texts can be marshalled
 	q := url.Values{"open_revs": {string(revs)}, "revs": {"true"}, "latest": {"true"}}
 	address := t.link.At(docPath(m.ID)) + "?" + q.Encode()
 	err := t.link.Stream(ctx, http.MethodGet, address, nil, func(dec *jsontext.Decoder) error { return t.eachRevision(dec, fn) })
@@ -265,7 +265,7 @@ func (t *httpTransport) openRevs(ctx context.Context, m kv.MissingRevs, fn func(
 }
 
 // eachRevision reads a list of {"ok":document} and of missing revisions.
-func (t *httpTransport) eachRevision(dec *jsontext.Decoder, fn func(*line.Revision) error) error {
+func (t *httpTransport) eachRevision(dec *jsontext.Decoder, fn func(*transit.Revision) error) error {
 	return input.EachItem(dec, func() error {
 		return input.EachMember(dec, func(name string) error {
 			if name != "ok" {
@@ -281,21 +281,21 @@ func (t *httpTransport) eachRevision(dec *jsontext.Decoder, fn func(*line.Revisi
 }
 
 // parse reads a document. It returns nil if the document has no id or no revision.
-func (t *httpTransport) parse(dec *jsontext.Decoder) (*line.Revision, error) {
-	d := &line.Parsed{Body: []byte{'{'}}
+func (t *httpTransport) parse(dec *jsontext.Decoder) (*transit.Revision, error) {
+	d := &transit.Parsed{Body: []byte{'{'}}
 	err := input.EachMember(dec, func(name string) error { return d.ReadMember(dec, name) })
 	if err != nil {
 		return nil, err
 	}
 	x := d.Revision()
 	if x != nil {
-		x.Content = func(ctx context.Context, p *line.Part, w io.Writer) error { return t.content(ctx, x, p, w) }
+		x.Content = func(ctx context.Context, p *transit.Part, w io.Writer) error { return t.content(ctx, x, p, w) }
 	}
 	return x, nil
 }
 
 // content fetches an attachment.
-func (t *httpTransport) content(ctx context.Context, x *line.Revision, p *line.Part, w io.Writer) error {
+func (t *httpTransport) content(ctx context.Context, x *transit.Revision, p *transit.Part, w io.Writer) error {
 	address := t.link.At(docPath(x.ID), escape(p.Name)) + "?rev=" + url.QueryEscape(x.Rev().String())
 	resp, err := t.link.Do(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 
 	"doorward/sync/dial"
 	"doorward/sync/input"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // write sends revisions by _bulk_docs.
-func (t *httpTransport) write(ctx context.Context, revisions []*line.Revision) ([]Denial, error) {
+func (t *httpTransport) write(ctx context.Context, revisions []*transit.Revision) ([]Denial, error) {
 	body := []byte(`{"new_edits":false,"docs":[`)
 	for i, x := range revisions {
 		if i > 0 {
 			body = append(body, ',')
 		}
 		var err error
-		if body, err = x.AppendDoc(body, func(dst []byte, p *line.Part) ([]byte, error) { return x.AppendContent(ctx, dst, p) }); err != nil {
+		if body, err = x.AppendDoc(body, func(dst []byte, p *transit.Part) ([]byte, error) { return x.AppendContent(ctx, dst, p) }); err != nil {
 			return nil, err
 		}
 	}
@@ -54,9 +54,9 @@ func (t *httpTransport) denials(ctx context.Context, address string, p *dial.Pay
 }
 
 // putRelated sends one revision and its attachments, with bytes that come from the source.
-func (t *httpTransport) putRelated(ctx context.Context, x *line.Revision) ([]Denial, error) {
+func (t *httpTransport) putRelated(ctx context.Context, x *transit.Revision) ([]Denial, error) {
 	if x.Content == nil {
-		return []Denial{denial(x, line.ErrStub)}, nil
+		return []Denial{denial(x, transit.ErrStub)}, nil
 	}
 	r, w := io.Pipe()
 	mw := multipart.NewWriter(w)
@@ -83,8 +83,8 @@ func (t *httpTransport) putRelated(ctx context.Context, x *line.Revision) ([]Den
 }
 
 // writeRelated writes a document and then its attachments.
-func writeRelated(ctx context.Context, x *line.Revision, mw *multipart.Writer) error {
-	doc, err := x.AppendDoc(nil, func(dst []byte, p *line.Part) ([]byte, error) {
+func writeRelated(ctx context.Context, x *transit.Revision, mw *multipart.Writer) error {
+	doc, err := x.AppendDoc(nil, func(dst []byte, p *transit.Part) ([]byte, error) {
 		if p.Length >= 0 {
 			dst = strconv.AppendInt(append(dst, `,"length":`...), p.Length, 10)
 		}
@@ -108,15 +108,15 @@ func writeRelated(ctx context.Context, x *line.Revision, mw *multipart.Writer) e
 
 // followed is an attachment that follows its document.
 type followed struct {
-	of *line.Revision
-	*line.Part
+	of *transit.Revision
+	*transit.Part
 }
 
 // writePart writes one attachment as a part.
 func writePart(ctx context.Context, mw *multipart.Writer, p followed) error {
 	h := textproto.MIMEHeader{
 		"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": p.Name})},
-		"Content-Type":        {line.MediaType(p.Type)},
+		"Content-Type":        {transit.MediaType(p.Type)},
 	}
 	if p.Length >= 0 {
 		h.Set("Content-Length", strconv.FormatInt(p.Length, 10))
@@ -128,7 +128,7 @@ func writePart(ctx context.Context, mw *multipart.Writer, p followed) error {
 	return p.of.Content(ctx, p.Part, w)
 }
 
-func isLarge(x *line.Revision) bool {
+func isLarge(x *transit.Revision) bool {
 	size := int64(0)
 	for i := range x.Parts {
 		if p := &x.Parts[i]; !x.Knows(p) {
@@ -138,5 +138,5 @@ func isLarge(x *line.Revision) bool {
 			}
 		}
 	}
-	return size > line.MaxInline
+	return size > transit.MaxInline
 }

@@ -10,6 +10,7 @@ import (
 
 	"doorward/sync/dial"
 	"doorward/sync/line"
+	"doorward/sync/transit"
 )
 
 // How a live feed treats its own echo. Changes that the target has given itself come back in the peer's feed. While these alone come, a
@@ -54,9 +55,9 @@ func (t lineTransport) feed(ctx context.Context, w Wish, fn func(*Batch) error) 
 }
 
 // lines reads the lines after a place, and returns how far they go.
-func (t lineTransport) lines(ctx context.Context, since line.Sequence, fn func(*Batch) error) (upto line.Sequence, err error) {
+func (t lineTransport) lines(ctx context.Context, since transit.Sequence, fn func(*Batch) error) (upto transit.Sequence, err error) {
 	address := t.link.At("_feed")
-	if text := line.SequenceText(since); text != "" {
+	if text := transit.SequenceText(since); text != "" {
 		address += "?" + url.Values{"since": {text}}.Encode()
 	}
 	resp, err := t.link.Do(ctx, http.MethodGet, address, &dial.Payload{Accept: "zstd"})
@@ -70,7 +71,7 @@ func (t lineTransport) lines(ctx context.Context, since line.Sequence, fn func(*
 	f, err := readLines(line.NewReader(z), func(l *line.Line) error {
 		if l.Revision != nil {
 			x := l.Revision
-			x.Content = func(ctx context.Context, p *line.Part, w io.Writer) error { return t.content(ctx, x, p, w) }
+			x.Content = func(ctx context.Context, p *transit.Part, w io.Writer) error { return t.content(ctx, x, p, w) }
 		}
 		return g.add(l)
 	})
@@ -88,7 +89,7 @@ func (t lineTransport) lines(ctx context.Context, since line.Sequence, fn func(*
 
 // write sends revisions as lines. Attachments are stubs; resendWhole sends those that the peer lacks. The body is small once compressed,
 // and is sent with its length: a connection ends with a body that has none.
-func (t lineTransport) write(ctx context.Context, revisions []*line.Revision) ([]Denial, error) {
+func (t lineTransport) write(ctx context.Context, revisions []*transit.Revision) ([]Denial, error) {
 	var body bytes.Buffer // takes everything
 	z := line.Compress(&body)
 	out := line.NewWriter(z)

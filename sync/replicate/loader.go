@@ -5,15 +5,15 @@ import (
 	"slices"
 
 	"doorward/kv"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 )
 
 // load is some revisions to write in one request, and the place that is reached then.
 type load struct {
-	revisions []*line.Revision
+	revisions []*transit.Revision
 	bytes     int
-	upto      line.Sequence // nil: more of the same batch follows
-	stored    chan struct{} // closed when this load and those before it are written; nil = no one waits
+	upto      transit.Sequence // nil: more of the same batch follows
+	stored    chan struct{}    // closed when this load and those before it are written; nil = no one waits
 }
 
 func (l *load) full() bool { return len(l.revisions) >= loadRows || l.bytes >= loadBytes }
@@ -34,7 +34,7 @@ const (
 )
 
 // add adds a revision. A full load goes to be written.
-func (f *loader) add(x *line.Revision) error {
+func (f *loader) add(x *transit.Revision) error {
 	x.Held = f.held[x.ID].PossibleAncestors
 	f.load.revisions = append(f.load.revisions, x)
 	f.load.bytes += x.Size()
@@ -71,7 +71,7 @@ func (f *loader) flushAndWait() error {
 }
 
 // addMissing adds those of the carried revisions that the target lacks.
-func (f *loader) addMissing(carried []*line.Revision) error {
+func (f *loader) addMissing(carried []*transit.Revision) error {
 	for _, x := range carried {
 		if !slices.Contains(f.held[x.ID].Missing, x.Rev()) {
 			continue

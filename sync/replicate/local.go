@@ -12,6 +12,7 @@ import (
 	"doorward/sync/dial"
 	"doorward/sync/line"
 	"doorward/sync/mango"
+	"doorward/sync/transit"
 )
 
 // Local is a database of this process, as a peer.
@@ -129,12 +130,12 @@ func (h *Local) await(ctx context.Context, since uint64) error {
 	return dial.Rest(ctx, time.Until(asked.Add(coalesceFor)))
 }
 
-func (h *Local) sequence(n uint64) line.Sequence {
-	return line.Sequence(`"` + h.store.SeqText(n) + `"`)
+func (h *Local) sequence(n uint64) transit.Sequence {
+	return transit.Sequence(`"` + h.store.SeqText(n) + `"`)
 }
 
 // SinceOf returns where a store's log goes on after a place.
-func SinceOf(store *kv.Store, s line.Sequence) (uint64, error) {
+func SinceOf(store *kv.Store, s transit.Sequence) (uint64, error) {
 	if len(s) == 0 || string(s) == "null" {
 		return 0, nil
 	}
@@ -162,7 +163,7 @@ func (h *Local) offer(b *Batch, page []kv.DocChange, passes mango.Selector) (siz
 			continue
 		}
 		seq := h.sequence(c.Seq)
-		err := h.carry(c, o.Revisions, func(x *line.Revision) error {
+		err := h.carry(c, o.Revisions, func(x *transit.Revision) error {
 			x.Seq = seq
 			size += x.Size()
 			b.Revisions = append(b.Revisions, x)
@@ -176,7 +177,7 @@ func (h *Local) offer(b *Batch, page []kv.DocChange, passes mango.Selector) (siz
 }
 
 // carry calls fn with the leaves of a change. Most documents have one, and the change has it already.
-func (h *Local) carry(c *kv.DocChange, leaves []record.Revision, fn func(*line.Revision) error) error {
+func (h *Local) carry(c *kv.DocChange, leaves []record.Revision, fn func(*transit.Revision) error) error {
 	if len(leaves) == 1 && c.Tree.Len() > 0 && c.Winner.Body != nil {
 		return fn(h.revision(&kv.Doc{ID: c.ID, Tree: c.Tree}, &c.Winner))
 	}
@@ -184,12 +185,12 @@ func (h *Local) carry(c *kv.DocChange, leaves []record.Revision, fn func(*line.R
 }
 
 // Leaves calls fn with the leaves of a document.
-func (h *Local) Leaves(id string, fn func(*line.Revision) error) error {
+func (h *Local) Leaves(id string, fn func(*transit.Revision) error) error {
 	return h.each(id, kv.Ask{Leaves: true}, fn)
 }
 
 // Read reads revisions, or the leaves that have followed them.
-func (h *Local) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*line.Revision) error) error {
+func (h *Local) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*transit.Revision) error) error {
 	for _, m := range missing {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -202,7 +203,7 @@ func (h *Local) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*lin
 }
 
 // each calls fn with the revisions that are asked for.
-func (h *Local) each(id string, ask kv.Ask, fn func(*line.Revision) error) error {
+func (h *Local) each(id string, ask kv.Ask, fn func(*transit.Revision) error) error {
 	doc, err := h.db.Read(id, ask)
 	if errors.Is(err, kv.ErrNotFound) {
 		return nil
@@ -221,20 +222,20 @@ func (h *Local) each(id string, ask kv.Ask, fn func(*line.Revision) error) error
 }
 
 // revision makes a revision in transit.
-func (h *Local) revision(doc *kv.Doc, r *kv.DocRevision) *line.Revision {
-	x := &line.Revision{ID: doc.ID, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body, Author: authorOf(doc.Tree.Find(r.Revision), h.store.Node())}
+func (h *Local) revision(doc *kv.Doc, r *kv.DocRevision) *transit.Revision {
+	x := &transit.Revision{ID: doc.ID, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body, Author: authorOf(doc.Tree.Find(r.Revision), h.store.Node())}
 	if len(x.Path) == 0 {
 		x.Path = []record.Revision{r.Revision} // the tree was pruned since
 	}
 	for _, a := range r.Attachments {
-		x.Parts = append(x.Parts, line.Part{Attachment: a, ClaimedDigest: a.Digest(), Stub: true})
+		x.Parts = append(x.Parts, transit.Part{Attachment: a, ClaimedDigest: a.Digest(), Stub: true})
 	}
 	x.Content = h.content
 	return x
 }
 
-func authorOf(n record.TreeNode, here string) line.Author {
-	a := line.Author{At: n.At, Key: n.Key, Fields: n.Fields}
+func authorOf(n record.TreeNode, here string) transit.Author {
+	a := transit.Author{At: n.At, Key: n.Key, Fields: n.Fields}
 	switch {
 	case !n.Node.IsZero():
 		a.Node = n.Node.String()

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"doorward/kv"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 )
 
 // writers is how many operations run at a time. The store commits those that wait together, and the next are prepared while it writes.
@@ -21,7 +21,7 @@ func (h *Local) Missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, 
 }
 
 // Write stores revisions, up to a hundred an operation.
-func (h *Local) Write(ctx context.Context, revisions []*line.Revision) (denied []Denial, err error) {
+func (h *Local) Write(ctx context.Context, revisions []*transit.Revision) (denied []Denial, err error) {
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	places := make(chan struct{}, writers)
@@ -40,9 +40,9 @@ func (h *Local) Write(ctx context.Context, revisions []*line.Revision) (denied [
 }
 
 // writeOperation stores some revisions in one operation, after the attachments that come with them.
-func (h *Local) writeOperation(ctx context.Context, rows []*line.Revision) (denied []Denial, err error) {
+func (h *Local) writeOperation(ctx context.Context, rows []*transit.Revision) (denied []Denial, err error) {
 	writes := make([]kv.DocWrite, 0, len(rows))
-	at := make([]*line.Revision, 0, len(rows))
+	at := make([]*transit.Revision, 0, len(rows))
 	for _, x := range rows {
 		w := kv.DocWrite{ID: x.ID, Path: x.Path, Deleted: x.Deleted, Body: x.Body, Canonical: x.Canonical, Author: x.Author.Decode()}
 		err := h.findAttachments(ctx, x, &w)
@@ -75,17 +75,17 @@ func (h *Local) writeOperation(ctx context.Context, rows []*line.Revision) (deni
 
 // isPermanent tells errors of the revision itself from those that may pass.
 func isPermanent(err error) bool {
-	return slices.ContainsFunc([]error{kv.ErrForbidden, kv.ErrConflict, kv.ErrDocument, kv.ErrRevision, kv.ErrTooLarge, line.ErrStub, line.ErrLength},
+	return slices.ContainsFunc([]error{kv.ErrForbidden, kv.ErrConflict, kv.ErrDocument, kv.ErrRevision, kv.ErrTooLarge, transit.ErrStub, transit.ErrLength},
 		func(known error) bool { return errors.Is(err, known) })
 }
 
 // findAttachments finds the bytes of a revision's attachments: in the database, if an earlier revision has brought them, or at the source.
-func (h *Local) findAttachments(ctx context.Context, x *line.Revision, w *kv.DocWrite) error {
+func (h *Local) findAttachments(ctx context.Context, x *transit.Revision, w *kv.DocWrite) error {
 	if len(x.Parts) == 0 {
 		return nil
 	}
 	known, err := Relatives(h.db, x.ID, []kv.Ask{{Revisions: x.Path}, {Leaves: true}})
-	if err != nil && !errors.Is(err, line.ErrStub) {
+	if err != nil && !errors.Is(err, transit.ErrStub) {
 		return err
 	}
 	for i := range x.Parts {
@@ -97,7 +97,7 @@ func (h *Local) findAttachments(ctx context.Context, x *line.Revision, w *kv.Doc
 			continue
 		}
 		if x.Content == nil {
-			return line.ErrStub
+			return transit.ErrStub
 		}
 		a := p.Attachment
 		if a.Blob, err = h.storeBlob(ctx, x, p); err != nil {
@@ -109,7 +109,7 @@ func (h *Local) findAttachments(ctx context.Context, x *line.Revision, w *kv.Doc
 }
 
 // storeBlob stores the bytes of an attachment as they come from the source.
-func (h *Local) storeBlob(ctx context.Context, x *line.Revision, p *line.Part) (kv.Blob, error) {
+func (h *Local) storeBlob(ctx context.Context, x *transit.Revision, p *transit.Part) (kv.Blob, error) {
 	r, w := io.Pipe()
 	done := make(chan struct{})
 	go func() {
@@ -120,12 +120,12 @@ func (h *Local) storeBlob(ctx context.Context, x *line.Revision, p *line.Part) (
 	_ = r.Close() // never fails; it ends the writer
 	<-done
 	if err == nil && p.Length >= 0 && blob.Length != p.Length {
-		err = line.ErrLength // a digest cannot tell: CouchDB's is of the bytes that it keeps, which may be compressed
+		err = transit.ErrLength // a digest cannot tell: CouchDB's is of the bytes that it keeps, which may be compressed
 	}
 	return blob, err
 }
 
-func (h *Local) content(_ context.Context, p *line.Part, w io.Writer) error {
+func (h *Local) content(_ context.Context, p *transit.Part, w io.Writer) error {
 	return h.db.Blob(p.SHA256, w)
 }
 
@@ -134,7 +134,7 @@ func Relatives(db *kv.Database, id string, asks []kv.Ask) (known []kv.DocRevisio
 	for _, ask := range asks {
 		doc, err := db.Read(id, ask)
 		if errors.Is(err, kv.ErrNotFound) {
-			return nil, line.ErrStub
+			return nil, transit.ErrStub
 		}
 		if err != nil {
 			return nil, err

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"doorward/kv"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 )
 
 // Outcome says what a replication has done, in CouchDB's form.
@@ -64,7 +64,7 @@ func (r *replication) countDenied(denied []Denial) {
 }
 
 // saveCheckpoint saves a place at both peers.
-func (r *replication) saveCheckpoint(ctx context.Context, upto line.Sequence) error {
+func (r *replication) saveCheckpoint(ctx context.Context, upto transit.Sequence) error {
 	r.mu.Lock()
 	again := bytes.Equal(r.run.Recorded, upto)
 	run := r.run

@@ -9,6 +9,7 @@ import (
 	"doorward/kv/record"
 	"doorward/sync/input"
 	"doorward/sync/line"
+	"doorward/sync/transit"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/oklog/ulid/v2"
@@ -25,11 +26,11 @@ type Peer interface {
 	// Feed calls fn with the changes after a place, in order. A live feed ends with ctx alone.
 	Feed(ctx context.Context, w Wish, fn func(*Batch) error) error
 	// Read calls fn with revisions that the target lacks. It leaves out those that the peer does not have any more.
-	Read(ctx context.Context, missing []kv.MissingRevs, fn func(*line.Revision) error) error
+	Read(ctx context.Context, missing []kv.MissingRevs, fn func(*transit.Revision) error) error
 	// Missing returns the offered revisions that the peer lacks.
 	Missing(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
 	// Write stores revisions. It returns those that the peer refuses for good. All others are stored.
-	Write(ctx context.Context, revisions []*line.Revision) ([]Denial, error)
+	Write(ctx context.Context, revisions []*transit.Revision) ([]Denial, error)
 }
 
 // Identity says which database a peer is.
@@ -41,12 +42,12 @@ type Identity struct {
 
 // Wish says which changes a feed brings.
 type Wish struct {
-	Since    line.Sequence   // after which place; nil: from the beginning
-	Live     bool            // goes on with what comes later
-	IDs      []string        // nil: all documents
-	Selector json.RawMessage // nil: all documents
-	Carry    bool            // the feed always brings the revisions along
-	Records  bool            // the target is a database of records
+	Since    transit.Sequence // after which place; nil: from the beginning
+	Live     bool             // goes on with what comes later
+	IDs      []string         // nil: all documents
+	Selector json.RawMessage  // nil: all documents
+	Carry    bool             // the feed always brings the revisions along
+	Records  bool             // the target is a database of records
 	// Lacked tells which offers the target lacks.
 	Lacked func(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
 }
@@ -55,10 +56,10 @@ type Wish struct {
 type Batch struct {
 	Offers    []kv.Revs // the revisions of the changed documents
 	Carried   bool      // Revisions has all that is offered
-	Revisions []*line.Revision
-	Denied    []Denial      // what cannot be offered
-	Left      []string      // documents that have left the database and live on elsewhere
-	Upto      line.Sequence // the place after the batch
+	Revisions []*transit.Revision
+	Denied    []Denial         // what cannot be offered
+	Left      []string         // documents that have left the database and live on elsewhere
+	Upto      transit.Sequence // the place after the batch
 }
 
 // offer adds a document's revisions of a feed. Texts that are no revisions are denied.
@@ -106,7 +107,7 @@ func (d *Denial) readMember(dec *jsontext.Decoder, name string) error {
 }
 
 // denial makes the denial of a revision.
-func denial(r *line.Revision, err error) Denial {
+func denial(r *transit.Revision, err error) Denial {
 	return Denial{ID: r.ID, Rev: r.Rev().String(), Error: "forbidden", Reason: Reason(err)}
 }
 
@@ -116,9 +117,9 @@ var reasons = []struct {
 	text string
 }{
 	{kv.ErrConflict, "Document update conflict."},
-	{line.ErrStub, "A stub of an attachment that is not there."},
+	{transit.ErrStub, "A stub of an attachment that is not there."},
 	{kv.ErrNoBlob, "A stub of an attachment that is not there."},
-	{line.ErrLength, "An attachment is not as long as its document says."},
+	{transit.ErrLength, "An attachment is not as long as its document says."},
 	{kv.ErrDocumentID, "A document's id is a text of 1 to 8192 bytes. Only reserved ids begin with an underscore."},
 	{kv.ErrRevision, "Invalid rev format"},
 	{input.ErrTooLarge, "The request's body is too large."},

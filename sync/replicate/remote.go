@@ -15,6 +15,7 @@ import (
 	"doorward/sync/dial"
 	"doorward/sync/input"
 	"doorward/sync/line"
+	"doorward/sync/transit"
 )
 
 // Remote is a database at a server, as a peer. It asks the server once what it is, and uses lines if the server is one of our own nodes.
@@ -34,7 +35,7 @@ type Remote struct {
 // transport brings changes from a server and revisions to it.
 type transport interface {
 	feed(ctx context.Context, w Wish, fn func(*Batch) error) error
-	write(ctx context.Context, revisions []*line.Revision) ([]Denial, error)
+	write(ctx context.Context, revisions []*transit.Revision) ([]Denial, error)
 }
 
 // transport returns the faster of those that the server knows.
@@ -89,7 +90,7 @@ func (t *Remote) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error 
 }
 
 // Read asks for revisions.
-func (t *Remote) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*line.Revision) error) error {
+func (t *Remote) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*transit.Revision) error) error {
 	return t.http.read(ctx, missing, fn)
 }
 
@@ -230,12 +231,12 @@ func (t *Remote) commit(ctx context.Context) error {
 }
 
 // Write sends revisions in few requests. Each revision with large attachments has a request of its own.
-func (t *Remote) Write(ctx context.Context, revisions []*line.Revision) (denied []Denial, err error) {
+func (t *Remote) Write(ctx context.Context, revisions []*transit.Revision) (denied []Denial, err error) {
 	if err := t.open(ctx); err != nil {
 		return nil, err
 	}
 	t.dirty = true
-	var many []*line.Revision
+	var many []*transit.Revision
 	for _, x := range revisions {
 		if !isLarge(x) {
 			many = append(many, x)
@@ -252,7 +253,7 @@ func (t *Remote) Write(ctx context.Context, revisions []*line.Revision) (denied 
 }
 
 // writeMany sends revisions in one request. If the server finds it too large, or one document malformed, it sends halves.
-func (t *Remote) writeMany(ctx context.Context, revisions []*line.Revision) (denied []Denial, err error) {
+func (t *Remote) writeMany(ctx context.Context, revisions []*transit.Revision) (denied []Denial, err error) {
 	if len(revisions) == 0 {
 		return nil, nil
 	}
@@ -265,7 +266,7 @@ func (t *Remote) writeMany(ctx context.Context, revisions []*line.Revision) (den
 		return []Denial{denial(revisions[0], no)}, nil
 	}
 	half := len(revisions) / 2
-	for _, some := range [][]*line.Revision{revisions[:half], revisions[half:]} {
+	for _, some := range [][]*transit.Revision{revisions[:half], revisions[half:]} {
 		d, err := t.writeMany(ctx, some)
 		if err != nil {
 			return nil, err
@@ -291,10 +292,10 @@ func batchRefusal(err error) error {
 }
 
 // resendWhole sends revisions again with all attachments' bytes, if the server lacks bytes that it was thought to have.
-func (t *Remote) resendWhole(ctx context.Context, revisions []*line.Revision, denied []Denial, err error) ([]Denial, error) {
+func (t *Remote) resendWhole(ctx context.Context, revisions []*transit.Revision, denied []Denial, err error) ([]Denial, error) {
 	for i := 0; i < len(denied) && err == nil; i++ {
 		d := denied[i]
-		at := slices.IndexFunc(revisions, func(x *line.Revision) bool { return x.ID == d.ID && (d.Rev == "" || x.Rev().String() == d.Rev) })
+		at := slices.IndexFunc(revisions, func(x *transit.Revision) bool { return x.ID == d.ID && (d.Rev == "" || x.Rev().String() == d.Rev) })
 		if at < 0 || len(revisions[at].Parts) == 0 || !lacksBytes(d) {
 			continue
 		}
@@ -309,5 +310,5 @@ func (t *Remote) resendWhole(ctx context.Context, revisions []*line.Revision, de
 
 // lacksBytes tells whether a revision is refused because an attachment's bytes are missing.
 func lacksBytes(d Denial) bool {
-	return d.Error == "missing_stub" || d.Reason == Reason(line.ErrStub)
+	return d.Error == "missing_stub" || d.Reason == Reason(transit.ErrStub)
 }

@@ -11,7 +11,7 @@ import (
 
 	"doorward/kv"
 	"doorward/sync/dial"
-	"doorward/sync/line"
+	"doorward/sync/transit"
 )
 
 // Job is one replication: it copies what the source has and the target lacks. Only Source and Target are needed.
@@ -129,7 +129,7 @@ func send[T any](ctx context.Context, to chan<- T, v T) error {
 }
 
 // begin finds where a pass begins: at the common checkpoint, or where the last pass came to if the peers keep none.
-func (r *replication) begin(ctx context.Context) (since line.Sequence, err error) {
+func (r *replication) begin(ctx context.Context) (since transit.Sequence, err error) {
 	if since, err = r.open(ctx, r.Job); err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func (r *replication) readMissing(f *loader, b *Batch) error {
 // store writes load after load. A checkpoint is saved once all before it is written: the first of a live job at once, later ones at most
 // every Note.
 func (r *replication) store(ctx context.Context, loads <-chan *load) error {
-	var upto line.Sequence
+	var upto transit.Sequence
 	var due <-chan time.Time // nil: the checkpoint is up to date
 	var noted time.Time
 	if !r.Live {
@@ -266,7 +266,7 @@ func (r *replication) write(ctx context.Context, l *load) error {
 }
 
 // saveLast saves the last place before a pass ends.
-func (r *replication) saveLast(ctx context.Context, upto line.Sequence) error {
+func (r *replication) saveLast(ctx context.Context, upto transit.Sequence) error {
 	if upto == nil {
 		return nil
 	}
@@ -284,7 +284,7 @@ const LongestWaited = 15 * time.Second
 // retry runs passes until one has copied all. After an error that may pass it waits and runs another. The wait grows while there is no
 // progress.
 func (r *replication) retry(ctx context.Context) error {
-	var at line.Sequence
+	var at transit.Sequence
 	for failed := 0; ; failed++ {
 		err := r.pass(ctx)
 		if ctx.Err() != nil {

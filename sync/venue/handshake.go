@@ -15,6 +15,7 @@ import (
 	"doorward/sync/input"
 	"doorward/sync/line"
 	"doorward/sync/replicate"
+	"doorward/sync/transit"
 )
 
 // warnOffset is how far the two clocks may differ before the log says so.
@@ -133,7 +134,7 @@ func (x *visit) takeKeys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var keys []*line.Revision
+	var keys []*transit.Revision
 	var offers []kv.Revs
 	for _, text := range x.greeting.Keys {
 		l, err := line.Parse(input.NewDecoder(bytes.NewReader(text)))

@@ -9,8 +9,8 @@ import (
 
 	"doorward/kv"
 	"doorward/sync/handshake"
-	"doorward/sync/line"
 	"doorward/sync/replicate"
+	"doorward/sync/transit"
 )
 
 // lag says how far a store and its centre are apart, also while the centre is not reached.
@@ -20,7 +20,7 @@ type lag struct {
 }
 
 // checkpointOf returns where a replication came to: a push from here, or a pull. It reads this store's own checkpoint.
-func (o lag) checkpointOf(name string, push bool) (line.Sequence, error) {
+func (o lag) checkpointOf(name string, push bool) (transit.Sequence, error) {
 	own, err := replicate.OpenLocal(o.store, kv.Operator(), name)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (o lag) pulledUpTo() (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if all[name] = line.SequenceText(at); at == nil {
+		if all[name] = transit.SequenceText(at); at == nil {
 			all[name] = "0"
 		}
 	}

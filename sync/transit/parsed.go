@@ -1,4 +1,4 @@
-package line
+package transit
 
 import (
 	"encoding/json"
