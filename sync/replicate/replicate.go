@@ -33,7 +33,7 @@ type Job struct {
 // Hooks are what a job calls besides copying, and what it remembers. Each may be nil.
 type Hooks struct {
 	Progress func(Outcome)    // when something has been copied
-	Waits    func(error) bool // tells an error that ends the job never, however often it comes
+	Waits    func(error) bool // tells whether the job waits after this error, however often it comes
 	// Left is called with documents that have left the source and live on elsewhere, before the checkpoint passes them.
 	Left func(ctx context.Context, ids []string) error
 	// Refused is called with what the target has refused, before the checkpoint passes it.

@@ -2,10 +2,11 @@ package venue
 
 import (
 	"context"
-	"doorward/sync/dial"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"doorward/sync/dial"
 )
 
 // contact is how a laptop reaches its centre.

@@ -2,15 +2,16 @@ package venue
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
 	"doorward/kv"
 	"doorward/sync/dial"
 	"doorward/sync/handshake"
 	"doorward/sync/line"
 	"doorward/sync/replicate"
-	"errors"
-	"fmt"
-	"net/http"
-	"time"
 )
 
 // visit is one contact with the centre, while the link holds.
