@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"doorward/cmd/doorward/control"
 	"doorward/kv"
 )
 
@@ -21,7 +22,7 @@ type verified struct {
 		Page                *int // nil: it is a row
 		Bucket, Row, Reason string
 	}
-	Error *problem
+	Error *control.Problem
 }
 
 // verify runs verify as JSON, and answers its exit code.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"doorward/cmd/doorward/folder"
 	"doorward/kv/crash"
 	"doorward/kv/kvtest"
 )
@@ -111,7 +112,7 @@ func newKillTemplate(t *testing.T, path string) *killing {
 	w.fill(server.url)
 	server.kill()
 	<-server.exited
-	if err := os.Remove(filepath.Join(k.dir, socketName)); err != nil { // no file that can be copied
+	if err := os.Remove(filepath.Join(k.dir, folder.Socket)); err != nil { // no file that can be copied
 		t.Fatal(err)
 	}
 	k.key, k.secret, k.event = w.key, w.secret, w.event

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"doorward/cmd/doorward/archive"
 	"doorward/kv"
 )
 
@@ -47,7 +48,7 @@ func TestABadBackupIsNotRestored(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var done restored
+			var done archive.Restored
 			p.run(&done, "restore", good, "--replace")
 			after, err := os.ReadFile(done.Kept)
 			if err != nil || !bytes.Equal(before, after) || done.Epoch == saved.Epoch {
