@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"doorward/kv"
-	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 )
 
 const (
@@ -41,8 +41,10 @@ type busyTrial struct {
 // What doors wait for backups is told from what they wait for this machine by comparing neighbours: p99 of each slice of time with
 // backups against the one before it, and of these ratios the median, so that a burst of other work in one slice decides nothing.
 func TestBackupsWhileDoorsAreBusy(t *testing.T) {
+	proof.Unraced(t)
+	proof.Only(t, "a machine of its own")
 	trial := busyTrial{people: 2_000, slice: time.Second, turns: 3, most: 2.5 * slowdown} // in a second, one burst of other work on the disk is most of p99
-	if trial.long = kvtest.Tortured(t); trial.long > 0 {
+	if trial.long = proof.Torture(t); trial.long > 0 {
 		trial.people, trial.slice, trial.most = 100_000, 10*time.Second, slowdown
 	}
 	trial.run(t)
@@ -51,7 +53,7 @@ func TestBackupsWhileDoorsAreBusy(t *testing.T) {
 // TestABackupIsMadeEveryTwoSeconds: 64 doors take two tickets a second each, as fast as people walk by, and for a minute a backup is
 // begun every two seconds. Each is made by the time the next is due.
 func TestABackupIsMadeEveryTwoSeconds(t *testing.T) {
-	if kvtest.Tortured(t) == 0 {
+	if proof.Torture(t) == 0 {
 		t.Skip("a minute of a machine's own")
 	}
 	for i, m := range (busyTrial{people: 5_000, every: time.Second / 2, slice: 6 * time.Second, turns: 10, most: slowdown}).run(t) {

@@ -103,6 +103,7 @@ func (s *secured) shown() int64 {
 // TestANewCertificateIsTakenUpWhileConnectionsGoOn: new files count for new connections, and those that are open go on. Files that are no pair
 // change nothing, and are told of once.
 func TestANewCertificateIsTakenUpWhileConnectionsGoOn(t *testing.T) {
+	t.Parallel()
 	s := serveSecured(t)
 	_, first, proto := s.get(s.client, "/healthz")
 	if proto != "HTTP/2.0" {

@@ -39,6 +39,7 @@ func (p *program) verify() (found verified, code int) {
 // TestVerifyAndExportGoOnPastEachDamagedValue: both say at the end what is damaged, 100 of it by name, and a server on the store is ready
 // and says how many values it does not serve.
 func TestVerifyAndExportGoOnPastEachDamagedValue(t *testing.T) {
+	t.Parallel()
 	for _, damaged := range []int{2, 130} {
 		t.Run(fmt.Sprint(damaged), func(t *testing.T) {
 			const churches = 150
@@ -120,6 +121,7 @@ func TestVerifyAndExportGoOnPastEachDamagedValue(t *testing.T) {
 
 // TestVerifyNamesEachDamagedPage damages several pages of one file, of which none keeps verify from looking at the others.
 func TestVerifyNamesEachDamagedPage(t *testing.T) {
+	t.Parallel()
 	p := &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}
 	var made any
 	p.run(&made, "demo", "--size", "s")

@@ -101,6 +101,7 @@ func (s *signalled) answers(t *testing.T, path string, want int) {
 
 // TestATerminalThatClosesEndsServeInOrder: as SIGTERM does. nohup keeps it from that.
 func TestATerminalThatClosesEndsServeInOrder(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGTERM, os.Interrupt} {
 		s := startSignalled(t, false)
 		s.send(t, sig)
@@ -123,6 +124,7 @@ func TestATerminalThatClosesEndsServeInOrder(t *testing.T) {
 // TestRequestsAreAnsweredWhileReadyzFails: from a signal until --shutdown-delay is over. A terminal that closes sends its signal twice; a
 // second one of another kind ends the server at once.
 func TestRequestsAreAnsweredWhileReadyzFails(t *testing.T) {
+	t.Parallel()
 	s := startSignalled(t, false, "--shutdown-delay", "1h")
 	s.answers(t, "/readyz", http.StatusOK)
 	for range 2 {

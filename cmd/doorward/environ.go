@@ -16,7 +16,7 @@ const machineID = "machine-id"
 // notSettings are variables that begin as settings do and are none: those of this project's own tests and benchmarks, and those that
 // Kubernetes gives every container for a service of the name doorward.
 var notSettings = []*regexp.Regexp{
-	regexp.MustCompile(`^DOORWARD_(CHECK|CRASH|BENCH(_PROFILE)?|SIM_SEEDS|POWERCUT|TORTURE_SECONDS|TEST_[A-Z_]+)=`),
+	regexp.MustCompile(`^DOORWARD_(CHECK|CRASH|BENCH(_PROFILE)?|DISK|POWERCUT|PROOF|SEED|TORTURE_SECONDS|TEST_[A-Z_]+)=`),
 	regexp.MustCompile(`^DOORWARD_(SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_[A-Z]+)?)=`),
 	regexp.MustCompile(`^DOORWARD_PORT=(tcp|udp|sctp)://`),
 }

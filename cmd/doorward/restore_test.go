@@ -18,6 +18,7 @@ import (
 // TestARestoreTakesNoPlaceUnseen: a store stays that is locked while the backup's congregation is compared with its own, is not in the folder
 // itself, or was made while the backup was being copied.
 func TestARestoreTakesNoPlaceUnseen(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		replace bool

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 
 // TestOnlyACheckThatDiesOfTheFileBlamesIt: a signal from without, as the system's when memory is short, says nothing of what was checked.
 func TestOnlyACheckThatDiesOfTheFileBlamesIt(t *testing.T) {
+	t.Parallel()
 	const broken = "damage found: 1 faults, the first: the file's own structure is broken: reading it ended the reader"
 	for _, c := range []struct{ name, script, want string }{
 		{"killed", "kill -KILL $$", "the check was killed by signal 9 (killed): nothing is known of the file"},
@@ -37,7 +39,12 @@ func TestOnlyACheckThatDiesOfTheFileBlamesIt(t *testing.T) {
 
 // TestACheckThatCannotBeStartedBlamesNoFile: the program's own file has been removed while it runs, as an upgrade does.
 func TestACheckThatCannotBeStartedBlamesNoFile(t *testing.T) {
-	p := &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}
+	t.Parallel()
+	p := &program{TB: t, path: filepath.Join(t.TempDir(), "doorward"), dir: filepath.Join(t.TempDir(), "d")}
+	text, err := os.ReadFile(compiled(t))
+	if err = errors.Join(err, os.WriteFile(p.path, text, 0o700)); err != nil { // the program of other tests stays
+		t.Fatal(err)
+	}
 	var made any
 	p.run(&made, "keys", "add", "--name", "door", "--level", "denomination")
 	saved, other, fresh := filepath.Join(t.TempDir(), "saved.db"), filepath.Join(t.TempDir(), "other.db"), filepath.Join(t.TempDir(), "fresh")
