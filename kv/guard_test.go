@@ -15,6 +15,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
 )
 
@@ -32,8 +33,7 @@ func TestNoPageThatLeadsAstrayEndsWhoOpensTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := proof.Seed(t)
 	draw := rand.New(rand.NewPCG(seed, 0))
 	refused := 0
 	for page := 2 * 8192; page+8192 <= len(whole); page += 8192 {

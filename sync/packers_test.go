@@ -3,11 +3,13 @@ package sync_test
 import (
 	"runtime"
 	"testing"
+
+	"doorward/kv/kvtest/proof"
 )
 
 // TestAnAnswerTakesNoNewRoomToBePacked: what compresses, gzip or zstd, takes a megabyte, and one answer hands it on to the next.
 func TestAnAnswerTakesNoNewRoomToBePacked(t *testing.T) {
-	if raceDetector {
+	if proof.Raced {
 		t.Skip("under the race detector a pool loses some of what it is given")
 	}
 	s := newSite(t)

@@ -34,16 +34,6 @@ type backup struct {
 	own  *memory
 }
 
-// fastDir is a folder in memory where there is one: a simulation is about order, not about disks.
-func fastDir(t testing.TB) string {
-	dir, err := os.MkdirTemp("/dev/shm", "doorward-sim-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
-
 // newNode makes a computer whose clock is wrong by an offset.
 func newNode(t testing.TB, dir, name string, offset time.Duration) *node {
 	n := &node{TB: t, name: name, offset: offset, own: newMemory()}
