@@ -64,6 +64,8 @@ func (m *Main) root() (root *cobra.Command, began *bool) {
 		*began = true
 		return nil
 	}
+	root.SetHelpCommand(helpCommand(m.Name))
+	root.SetUsageTemplate(root.UsageTemplate() + "{{if not .HasParent}}\n" + topicList() + "{{end}}")
 	root.AddCommand(m.serveCommand(set), m.doorCommand(set), m.statusCommand(set), m.demoCommand(set), m.keysCommand(set), m.importCommand(set), m.exportCommand(set), m.pullCommand(set),
 		m.verifyCommand(set), m.reindexCommand(set), m.backupCommand(set), m.restoreCommand(set), m.clockCommand(set), m.venueCommand(set), m.replicateCommand(set),
 		m.eraseCommand(set), m.compactCommand(set), m.versionCommand())
@@ -108,27 +110,14 @@ func onlyTells(cmd *cobra.Command) bool {
 	return slices.Contains([]string{"help", "completion", cobra.ShellCompRequestCmd}, cmd.Name())
 }
 
-// strictly has the commands that the library adds refuse words which mean nothing, as the program's own do.
+// strictly has the command that the library adds refuse words which mean nothing, as the program's own do.
 func strictly(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
-		switch cmd.Name() {
-		case "help":
-			cmd.Args = commandNamed
-		case "completion":
+		if cmd.Name() == "completion" {
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}
-}
-
-// commandNamed wants the words that name a command, or none.
-func commandNamed(cmd *cobra.Command, args []string) error {
-	found, rest, err := cmd.Root().Find(args)
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("unknown command %q for %q", rest[0], found.CommandPath())
-	}
-	return err
 }
 
 // findZone finds the congregation's time zone. No name would be that of UTC, where days begin at another hour.
