@@ -1,7 +1,7 @@
 # make run    build, make a demo congregation on first use, serve it
 # make test   everything, on a fresh machine
 # make bench  the benchmarks
-# make torture HOURS=n  what breaks things, for so long; prints the README's table
+# make torture HOURS=n  what breaks things, for so long; prints the table of doorward help proofs
 # make build  the program: ./doorward
 
 GO      ?= go

@@ -15,7 +15,7 @@ import (
 	"doorward/sync"
 )
 
-// clockRow is a row of the README's table of wrong clocks.
+// clockRow is a row of the table of wrong clocks in the manual.
 type clockRow struct {
 	act, whose string
 	cells      []string // by how far off
@@ -27,12 +27,12 @@ var shifts = []time.Duration{10 * time.Minute, 6 * 24 * time.Hour, 3650 * 24 * t
 // clockTable reads it.
 func clockTable(t *testing.T) (rows []clockRow) {
 	t.Helper()
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile("../cmd/doorward/help/replicate.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), "### Wrong clocks\n")
-	rest, _, _ = strings.Cut(rest, "\n### ")
+	_, rest, _ := strings.Cut(string(text), "## Wrong clocks\n")
+	rest, _, _ = strings.Cut(rest, "\n## ")
 	act := ""
 	for line := range strings.Lines(rest) {
 		cells := strings.Split(strings.Trim(line, "|\n"), "|")
@@ -50,8 +50,8 @@ func clockTable(t *testing.T) (rows []clockRow) {
 	return rows
 }
 
-// TestWrongClocksDoWhatTheReadmeSays walks the table: each act, at either end, ahead and behind.
-func TestWrongClocksDoWhatTheReadmeSays(t *testing.T) {
+// TestWrongClocksDoWhatTheManualSays walks the table: each act, at either end, ahead and behind.
+func TestWrongClocksDoWhatTheManualSays(t *testing.T) {
 	t.Parallel()
 	rows := clockTable(t)
 	if len(rows) != 22 {
@@ -75,7 +75,7 @@ func TestWrongClocksDoWhatTheReadmeSays(t *testing.T) {
 					w.noon()
 					wrong := func(on bool) { w.wrong(row.whose, off, on) }
 					if got := try(w, row.whose, wrong); got != want {
-						t.Errorf("it is %q, the README says %q", got, want)
+						t.Errorf("it is %q, the manual says %q", got, want)
 					}
 				})
 			}
@@ -114,18 +114,18 @@ func (w *town) meets(v *sync.Venue) {
 
 // timedActs are the acts of the table, by what stands there: they answer what came of them.
 var timedActs = map[string]func(w *town, whose string, wrong func(bool)) string{
-	"an event in progress, at its laptop":                          dropsRunning,
-	"an event that has long been over, at its laptop":              dropsOver,
-	"a ticket that was good until yesterday, at the laptop's door": letsInLate,
-	"a door key of two days, at the one whose clock is wrong":      logsIn,
-	"an enrolment code of a day":                                   enrolsLate,
-	"the laptop's own key, good for 400 days, at the centre":       knowsLaptop,
-	"the number of a ticket sold at the laptop":                    leasesIDs,
-	"one ticket, let in at both sides while they are apart":        admitsTwice,
-	"the day's list of a daily event, at the laptop's door":        listsDaily,
-	"a person erased at the centre, on both sides":                 erasesBoth,
-	"the file of the centre, a day after an erasure":               writesAnew,
-	"a request repeated with its `Idempotency-Key`, at the centre": repeats,
+	"event in progress, at its laptop":            dropsRunning,
+	"event long over, at its laptop":              dropsOver,
+	"ticket good until yesterday, at the laptop":  letsInLate,
+	"door key of two days, at the wrong clock":    logsIn,
+	"enrolment code of a day":                     enrolsLate,
+	"laptop's own key of 400 days, at the centre": knowsLaptop,
+	"number of a ticket sold at the laptop":       leasesIDs,
+	"ticket let in at both sides while apart":     admitsTwice,
+	"list of a daily event, at the laptop":        listsDaily,
+	"person erased at the centre, on both sides":  erasesBoth,
+	"file of the centre, a day after an erasure":  writesAnew,
+	"repeated `Idempotency-Key`, at the centre":   repeats,
 }
 
 func (w *town) stays() string {
@@ -259,7 +259,7 @@ func admitsTwice(w *town, _ string, wrong func(bool)) string {
 			return fmt.Sprintf("%+v, %v", status, err)
 		}
 	}
-	return "both kept, one counts"
+	return "both kept"
 }
 
 func listsDaily(w *town, _ string, wrong func(bool)) string {
@@ -277,9 +277,9 @@ func listsDaily(w *town, _ string, wrong func(bool)) string {
 	case strings.Contains(all[0], `"list":"`+today+`"`):
 		return "today's"
 	case w.marked():
-		return "another day's, marked"
+		return "other day's, marked"
 	}
-	return "another day's"
+	return "other day's"
 }
 
 func erasesBoth(w *town, _ string, wrong func(bool)) string {
@@ -293,7 +293,7 @@ func erasesBoth(w *town, _ string, wrong func(bool)) string {
 	}
 	said := "erased"
 	if _, err := sync.VisitOnce(w.Context(), sync.VenueConfig{Store: w.laptop, Version: "test"}, http.DefaultClient, func() {}); err != nil {
-		said = "erased once they meet"
+		said = "later"
 		wrong(false)
 	}
 	for late := time.Now().Add(20 * time.Second); len(w.all(w.laptop, record.Person))+len(w.all(w.centre, record.Person)) > 0; {
@@ -316,7 +316,7 @@ func writesAnew(w *town, _ string, wrong func(bool)) string {
 	if due, err := w.centre.WantsCompacting(); err != nil || !due {
 		return fmt.Sprint(due, err)
 	}
-	return "written anew"
+	return "rewritten"
 }
 
 func repeats(w *town, _ string, wrong func(bool)) string {
@@ -331,7 +331,7 @@ func repeats(w *town, _ string, wrong func(bool)) string {
 	first := ask()
 	wrong(true)
 	if second := ask(); second.ID == first.ID && second.Replayed {
-		return "answered again"
+		return "same answer"
 	}
 	return "done again"
 }

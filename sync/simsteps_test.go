@@ -270,7 +270,7 @@ func (w *world) restore(n *node) {
 	n.restore(n.copies[i])
 	n.muted = false
 	if n == w.centre {
-		n.copies = nil // a second restore of one backup gives ids again that the first has given: see the README
+		n.copies = nil // a second restore of one backup gives ids again that the first has given: see the page recover of the manual
 	}
 }
 

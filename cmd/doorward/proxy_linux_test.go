@@ -12,11 +12,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"doorward/cmd/doorward/help"
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
@@ -40,12 +40,10 @@ func nginx(t *testing.T) string {
 // recipe is the manual's server for nginx, with addresses and files of a test.
 func recipe(t *testing.T, replace map[string]string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile(`(?ms)^    server \{\n.*?^    \}\n`).FindString(string(text))
-	if found == "" {
+	operate, _ := help.Find("operate")
+	_, found, _ := strings.Cut(operate.Text, "```nginx\n")
+	found, _, ended := strings.Cut(found, "```\n")
+	if !ended {
 		t.Fatal("the manual has no recipe for nginx")
 	}
 	for old, new := range replace {

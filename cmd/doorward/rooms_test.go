@@ -105,7 +105,7 @@ func forbidden(from, path string, by who) string {
 			return "room " + from + " may not use " + lib
 		}
 	}
-	return "a library that no room may use; a new one gets a dated line in the README and its rooms here"
+	return "a library that no room may use; a new one gets a dated line in help/decisions.md and its rooms here"
 }
 
 func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
