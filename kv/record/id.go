@@ -98,3 +98,20 @@ func (k *Kind) ParseID(s string) (id ID, ok bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return Int(n), err == nil && 1 <= n && n <= MaxID
 }
+
+// DocID is the record's name in replication: kind, colon, 16 digits or an upper-case ULID.
+func (k *Kind) DocID(id ID) string {
+	var room [64]byte
+	return string(k.appendDocID(room[:0], id))
+}
+
+func (k *Kind) appendDocID(dst []byte, id ID) []byte {
+	dst = append(append(dst, k.Name...), ':')
+	if k.ULID {
+		return append(dst, k.FormatID(id)...)
+	}
+	for least := int64(1e15); least > max(id.Int(), 1); least /= 10 {
+		dst = append(dst, '0')
+	}
+	return strconv.AppendInt(dst, id.Int(), 10)
+}

@@ -9,22 +9,9 @@ import (
 // ErrNotHeld is a leaf whose body the store does not have.
 var ErrNotHeld = errors.New("the body of a leaf is not held")
 
-// endingBody is the canonical body of a revision that ends a losing branch.
-const endingBody = `{"ended":true}`
-
-// Ending is the revision that ends a losing branch: a deleted child of its leaf whose body is {"ended":true}, so that every
-// replica can tell it from the deletion of a record, whose body is empty.
-func Ending(leaf Revision) Revision { return Next(leaf, true, []byte(endingBody)) }
-
 // MergedRevision is the revision of a body merged from a tree's open leaves, given in any order: a child of their winner.
 func MergedRevision(open []TreeNode, merged *Doc) Revision {
-	winner := open[0]
-	for _, n := range open[1:] {
-		if better(n, winner) < 0 {
-			winner = n
-		}
-	}
-	return Next(winner.Revision, false, merged.Canonical())
+	return Next(Best(open).Revision, false, merged.Canonical())
 }
 
 // Resolution is what the root makes of a conflict. To carry it out, the store, in one operation,
@@ -62,7 +49,7 @@ func Resolve(k *Kind, t *Tree, body func(Revision) (*Doc, error)) (*Resolution, 
 	}
 	r := resolver{k: k, t: t, body: body}
 	var err error
-	if t.deletes(open) {
+	if deletes(t, open) {
 		err = r.delete(open)
 	} else {
 		err = r.merge(open)
@@ -75,9 +62,9 @@ func Resolve(k *Kind, t *Tree, body func(Revision) (*Doc, error)) (*Resolution, 
 
 // deletes tells open leaves that make a deleted record: one of them deletes it, by somebody else than who wrote a live one
 // beside it, or before there was anything beside it.
-func (t *Tree) deletes(open []TreeNode) bool {
+func deletes(t *Tree, open []TreeNode) bool {
 	for _, n := range open {
-		if n.Deleted && !t.byHand(n, open) {
+		if n.Deleted && !byHand(t, n, open) {
 			return true
 		}
 	}
@@ -85,7 +72,7 @@ func (t *Tree) deletes(open []TreeNode) bool {
 }
 
 // byHand tells a deletion that only ends a branch.
-func (t *Tree) byHand(n TreeNode, open []TreeNode) bool {
+func byHand(t *Tree, n TreeNode, open []TreeNode) bool {
 	for _, live := range open {
 		sameAuthor := n.Key != 0 && live.Key == n.Key && live.Node == n.Node
 		if !live.Deleted && sameAuthor && t.Ancestor(n.Revision, live.Revision).Revision != n.Parent {

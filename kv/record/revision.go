@@ -147,19 +147,9 @@ func Next(parent Revision, deleted bool, canonical []byte) Revision {
 	return Revision{Generation: parent.Generation + 1, Hash: [16]byte(sum[:16])}
 }
 
-// DocID is the record's name in replication: kind, colon, 16 digits or an upper-case ULID.
-func (k *Kind) DocID(id ID) string {
-	var room [64]byte
-	return string(k.appendDocID(room[:0], id))
-}
+// endingBody is the canonical body of a revision that ends a losing branch.
+const endingBody = `{"ended":true}`
 
-func (k *Kind) appendDocID(dst []byte, id ID) []byte {
-	dst = append(append(dst, k.Name...), ':')
-	if k.ULID {
-		return append(dst, k.FormatID(id)...)
-	}
-	for least := int64(1e15); least > max(id.Int(), 1); least /= 10 {
-		dst = append(dst, '0')
-	}
-	return strconv.AppendInt(dst, id.Int(), 10)
-}
+// Ending is the revision that ends a losing branch: a deleted child of its leaf with the body {"ended":true}. The deletion of a
+// record has an empty body, so every replica can tell the two apart.
+func Ending(leaf Revision) Revision { return Next(leaf, true, []byte(endingBody)) }

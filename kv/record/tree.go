@@ -57,6 +57,9 @@ func better(a, b TreeNode) int {
 	return -1
 }
 
+// Best is the node that wins among some leaves, in whatever order they stand. There is at least one.
+func Best(leaves []TreeNode) TreeNode { return slices.MinFunc(leaves, better) }
+
 // Graft adds a path, newest first as _revisions gives it, of at most MaxPath revisions, generations descending by one; leaf
 // tells of its first revision (Revision and Parent in it are not read). A path is joined to the tree wherever it names a
 // revision that the tree has; otherwise it becomes one more root. isNew tells that the tree did not have the first revision

@@ -44,7 +44,7 @@ func anyNode() *rapid.Generator[record.TreeNode] {
 		n.Deleted = rapid.IntRange(0, 2).Draw(t, "deleted") == 0
 		n.Ended = n.Deleted && rapid.Bool().Draw(t, "ended")
 		if n.Deleted {
-			n.Into = rapid.SampledFrom([]int64{0, 0, 1, record.MaxID}).Draw(t, "into")
+			n.Into = rapid.SampledFrom([]int64{0, 0, 1, 1<<53 - 1}).Draw(t, "into")
 		}
 		n.Held = rapid.Bool().Draw(t, "held")
 		n.At = rapid.Int64().Draw(t, "at")

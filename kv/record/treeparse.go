@@ -168,10 +168,13 @@ func (r *treeReader) names() []string {
 	return names
 }
 
+// maxInto is the largest id that a record has.
+const maxInto = 1<<53 - 1
+
 // into reads the record that one was merged into.
 func (r *treeReader) into() int64 {
 	n := r.uvarint()
-	if n == 0 || n > MaxID {
+	if n == 0 || n > maxInto {
 		r.fail()
 		return 0
 	}
