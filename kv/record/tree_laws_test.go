@@ -69,13 +69,6 @@ func TestWinnerIsTheBestLeaf(t *testing.T) {
 	})
 }
 
-func boolean(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 func TestTreeBytesReadThemselvesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tree := anyTree(t)
@@ -164,4 +157,44 @@ func TestTreeKnowsAncestors(t *testing.T) {
 			}
 		}
 	})
+}
+
+// anyTree draws a tree.
+func anyTree(t *rapid.T) *record.Tree {
+	history := anyHistory().Draw(t, "history")
+	return grafted(t, anyDeliveries(history).Draw(t, "deliveries"))
+}
+
+// union is what a tree of some deliveries must be: sets, without any cleverness.
+func union(deliveries []delivery) []record.TreeNode {
+	told := map[record.Revision]record.TreeNode{}
+	parents := map[record.Revision]record.Revision{}
+	for _, d := range deliveries {
+		for i, rev := range d.path {
+			if i+1 < len(d.path) {
+				parents[rev] = d.path[i+1]
+			}
+			if _, known := told[rev]; !known {
+				told[rev] = record.TreeNode{}
+			}
+		}
+		told[d.path[0]] = d.leaf
+	}
+	var out []record.TreeNode
+	for rev, n := range told {
+		n.Revision, n.Parent = rev, parents[rev]
+		out = append(out, n)
+	}
+	slices.SortFunc(out, func(a, b record.TreeNode) int { return a.Revision.Compare(b.Revision) })
+	return out
+}
+
+// leavesOf are the nodes that are nobody's parent.
+func leavesOf(nodes []record.TreeNode) (leaves []record.TreeNode) {
+	for _, n := range nodes {
+		if !slices.ContainsFunc(nodes, func(o record.TreeNode) bool { return o.Parent == n.Revision }) {
+			leaves = append(leaves, n)
+		}
+	}
+	return leaves
 }

@@ -12,31 +12,6 @@ import (
 	"doorward/kv/record"
 )
 
-// treeOf grafts paths written short, newest first: "3-c 2-b 1-a". A "!" before one makes its leaf a deleted one, "x" an
-// ending.
-func treeOf(tb testing.TB, paths ...string) *record.Tree {
-	tb.Helper()
-	t := &record.Tree{}
-	for _, path := range paths {
-		leaf := record.TreeNode{At: 1, Held: true, Deleted: path[0] == '!' || path[0] == 'x', Ended: path[0] == 'x'}
-		if _, err := t.Graft(revisions(tb, strings.Fields(strings.TrimLeft(path, "!x"))...), leaf); err != nil {
-			tb.Fatalf("Graft(%s): %v", path, err)
-		}
-	}
-	return t
-}
-
-// shorts writes the revisions of nodes short.
-func shorts(nodes []record.TreeNode) string {
-	var out []string
-	for _, n := range nodes {
-		out = append(out, short(n.Revision))
-	}
-	return strings.Join(out, " ")
-}
-
-func short(rev record.Revision) string { return strings.TrimRight(rev.String(), "0") }
-
 // The winners of this table are what CouchDB, PouchDB and every version of this program must agree on. Rows may be added and
 // must never be changed.
 func TestGoldenWinners(t *testing.T) {

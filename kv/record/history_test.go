@@ -1,7 +1,6 @@
 package record_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -86,46 +85,6 @@ func grafted(t *rapid.T, deliveries []delivery) *record.Tree {
 	return tree
 }
 
-// anyTree draws a tree.
-func anyTree(t *rapid.T) *record.Tree {
-	history := anyHistory().Draw(t, "history")
-	return grafted(t, anyDeliveries(history).Draw(t, "deliveries"))
-}
-
-// union is what a tree of some deliveries must be: sets, without any cleverness.
-func union(deliveries []delivery) []record.TreeNode {
-	told := map[record.Revision]record.TreeNode{}
-	parents := map[record.Revision]record.Revision{}
-	for _, d := range deliveries {
-		for i, rev := range d.path {
-			if i+1 < len(d.path) {
-				parents[rev] = d.path[i+1]
-			}
-			if _, known := told[rev]; !known {
-				told[rev] = record.TreeNode{}
-			}
-		}
-		told[d.path[0]] = d.leaf
-	}
-	var out []record.TreeNode
-	for rev, n := range told {
-		n.Revision, n.Parent = rev, parents[rev]
-		out = append(out, n)
-	}
-	slices.SortFunc(out, func(a, b record.TreeNode) int { return a.Revision.Compare(b.Revision) })
-	return out
-}
-
-// leavesOf are the nodes that are nobody's parent.
-func leavesOf(nodes []record.TreeNode) (leaves []record.TreeNode) {
-	for _, n := range nodes {
-		if !slices.ContainsFunc(nodes, func(o record.TreeNode) bool { return o.Parent == n.Revision }) {
-			leaves = append(leaves, n)
-		}
-	}
-	return leaves
-}
-
 // revision reads a revision written short: "3-ab" is generation 3, and a hash that begins with ab.
 func revision(tb testing.TB, short string) record.Revision {
 	tb.Helper()
@@ -144,4 +103,36 @@ func revisions(tb testing.TB, short ...string) []record.Revision {
 		out[i] = revision(tb, s)
 	}
 	return out
+}
+
+// treeOf grafts paths written short, newest first: "3-c 2-b 1-a". A "!" before one makes its leaf a deleted one, "x" an
+// ending.
+func treeOf(tb testing.TB, paths ...string) *record.Tree {
+	tb.Helper()
+	t := &record.Tree{}
+	for _, path := range paths {
+		leaf := record.TreeNode{At: 1, Held: true, Deleted: path[0] == '!' || path[0] == 'x', Ended: path[0] == 'x'}
+		if _, err := t.Graft(revisions(tb, strings.Fields(strings.TrimLeft(path, "!x"))...), leaf); err != nil {
+			tb.Fatalf("Graft(%s): %v", path, err)
+		}
+	}
+	return t
+}
+
+// shorts writes the revisions of nodes short.
+func shorts(nodes []record.TreeNode) string {
+	var out []string
+	for _, n := range nodes {
+		out = append(out, short(n.Revision))
+	}
+	return strings.Join(out, " ")
+}
+
+func short(rev record.Revision) string { return strings.TrimRight(rev.String(), "0") }
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
