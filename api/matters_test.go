@@ -8,6 +8,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // torn leaves one conflict about a person's occupation and answers the person's id and the conflict's.
@@ -37,8 +38,8 @@ func tear(t *testing.T, store *kv.Store) (person int64) {
 	}
 	was := doc.Revisions[0]
 	for i, occupation := range []string{"nurse", "pilot"} {
-		rev := record.Revision{Generation: 2, Hash: [16]byte{byte(i + 1)}}
-		w := kv.DocWrite{ID: id, Path: append([]record.Revision{rev}, doc.Tree.Path(was.Revision)...),
+		revision2 := rev.ID{Generation: 2, Hash: [16]byte{byte(i + 1)}}
+		w := kv.DocWrite{ID: id, Path: append([]rev.ID{revision2}, doc.Tree.Path(was.Revision)...),
 			Body: []byte(strings.Replace(string(was.Body), "baker", occupation, 1))}
 		if results, err := db.Write([]kv.DocWrite{w}); err != nil || results[0].Err != nil {
 			t.Fatal(err, results[0].Err)
@@ -107,7 +108,7 @@ func TestRefusals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := kv.DocWrite{ID: "person:0000000000000700", Path: []record.Revision{{Generation: 1}}, Body: []byte(`{"full_name":"Rui","church_id":1}`)}
+		w := kv.DocWrite{ID: "person:0000000000000700", Path: []rev.ID{{Generation: 1}}, Body: []byte(`{"full_name":"Rui","church_id":1}`)}
 		if _, err := db.Write([]kv.DocWrite{w}); err != nil {
 			t.Fatal(err)
 		}

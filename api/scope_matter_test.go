@@ -7,6 +7,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // drawMatters leaves for staff, of each church, a conflict and a refusal: replicas have given one person two occupations, and a key
@@ -34,8 +35,8 @@ func (c *congregation) drawConflict(person *lore, home int64) {
 	was := doc.Revisions[0]
 	for i, occupation := range []string{marker, marker + " too"} {
 		body := strings.Replace(string(was.Body), fmt.Sprintf(`"occupation":%q`, person.marker), fmt.Sprintf(`"occupation":%q`, occupation), 1)
-		rev := record.Revision{Generation: was.Revision.Generation + 1, Hash: [16]byte{byte(i + 1)}}
-		w := kv.DocWrite{ID: id, Path: append([]record.Revision{rev}, doc.Tree.Path(was.Revision)...), Body: []byte(body)}
+		revision2 := rev.ID{Generation: was.Revision.Generation + 1, Hash: [16]byte{byte(i + 1)}}
+		w := kv.DocWrite{ID: id, Path: append([]rev.ID{revision2}, doc.Tree.Path(was.Revision)...), Body: []byte(body)}
 		if results, err := db.Write([]kv.DocWrite{w}); err != nil || results[0].Err != nil {
 			c.Fatal(err, results[0].Err)
 		}
@@ -47,7 +48,7 @@ func (c *congregation) drawConflict(person *lore, home int64) {
 func (c *congregation) drawRefusal(home int64) {
 	marker := c.marker()
 	p := kvtest.Login(c, c.store, fmt.Sprintf("church:%d", home), "sync:*", "people:*", "group:GET", "memberships:GET", "event:GET")
-	w := kv.DocWrite{ID: "person:0000000000009000", Path: []record.Revision{{Generation: 1, Hash: [16]byte{1}}},
+	w := kv.DocWrite{ID: "person:0000000000009000", Path: []rev.ID{{Generation: 1, Hash: [16]byte{1}}},
 		Body: fmt.Appendf(nil, `{"full_name":%q,"church_id":%d}`, marker, home)}
 	if results, err := c.database(p, home).Write([]kv.DocWrite{w}); err != nil || results[0].Err == nil {
 		c.Fatal("the push is not refused", err)

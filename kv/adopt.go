@@ -7,12 +7,13 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // adoption makes a record what its tree says after revisions have come from elsewhere.
 type adoption struct {
 	*arrival
-	fresh map[record.Revision]*fresh // bodies that have just come or been made
+	fresh map[rev.ID]*fresh // bodies that have just come or been made
 	next  *stored
 	was   *record.Doc  // before, if it was live
 	is    *record.Doc  // nil: deleted
@@ -66,7 +67,7 @@ func (o *op) adopt(a *arrival) (*stored, error) {
 
 // adoption grafts an arrival and stores what follows: the winner is the record, the losers' bodies are kept.
 func (o *op) adoption(a *arrival) (*adoption, error) {
-	ad := &adoption{arrival: a, fresh: map[record.Revision]*fresh{}}
+	ad := &adoption{arrival: a, fresh: map[rev.ID]*fresh{}}
 	if err := o.listBrought(a); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // maxRecordDoc is how many bytes a record's document may have.
@@ -25,19 +26,19 @@ func fitting(st *stored, err error) (*stored, error) {
 type arrival struct {
 	kind    *record.Kind
 	id      record.ID
-	path    []record.Revision // newest first
-	node    record.TreeNode   // of the first
-	doc     *record.Doc       // nil: it deletes the record
-	body    record.Body       // of doc
-	lost    *record.Doc       // of a deletion: an edit that ended with it; nil: none
-	ready   readyLookups      // of doc
-	foreign bool              // the revision is not made of the body
-	late    bool              // it was made before the names were erased that doc does not have any more
-	via     record.Scope      // of the database that it came through; zero: the mirror
-	before  *stored           // the record as it is; nil: new
-	unseen  bool              // whoever brings it cannot know that there is a record
-	guest   ulid.ULID         // the laptop that brings it, where it may bring only what it has made itself
-	tree    record.Tree       // before the arrival
+	path    []rev.ID     // newest first
+	node    rev.Node     // of the first
+	doc     *record.Doc  // nil: it deletes the record
+	body    record.Body  // of doc
+	lost    *record.Doc  // of a deletion: an edit that ended with it; nil: none
+	ready   readyLookups // of doc
+	foreign bool         // the revision is not made of the body
+	late    bool         // it was made before the names were erased that doc does not have any more
+	via     record.Scope // of the database that it came through; zero: the mirror
+	before  *stored      // the record as it is; nil: new
+	unseen  bool         // whoever brings it cannot know that there is a record
+	guest   ulid.ULID    // the laptop that brings it, where it may bring only what it has made itself
+	tree    rev.Tree     // before the arrival
 }
 
 // arrive reads a document to write: *Conflict for a new edit whose parent is no leaf, ErrDocument, *Forbidden.
@@ -65,7 +66,7 @@ func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err e
 		}
 	}
 	if len(a.path) == 0 {
-		return nil, fmt.Errorf("%w: %w", ErrDocument, record.ErrPath)
+		return nil, fmt.Errorf("%w: %w", ErrDocument, rev.ErrPath)
 	}
 	if err = a.read(in); err == nil {
 		err = a.sign(o, p, in)
@@ -90,8 +91,8 @@ func (db *scopeDocs) hides(p Principal, a *arrival, in *DocWrite) (bool, error) 
 }
 
 // authored is the tree's node of a revision, with what its server tells of who made it.
-func (in *DocWrite) authored(o *op) record.TreeNode {
-	n := record.TreeNode{Deleted: in.Deleted, Held: true, Key: in.Author.Key, Node: in.Author.Node, Fields: in.Author.Fields}
+func (in *DocWrite) authored(o *op) rev.Node {
+	n := rev.Node{Deleted: in.Deleted, Held: true, Key: in.Author.Key, Node: in.Author.Node, Fields: in.Author.Fields}
 	if n.Node.String() == o.store.identity.node {
 		n.Node = ulid.ULID{} // it comes home
 	}
@@ -102,12 +103,12 @@ func (in *DocWrite) authored(o *op) record.TreeNode {
 }
 
 // edit is the path of a new edit.
-func (a *arrival) edit(in *DocWrite) ([]record.Revision, error) {
+func (a *arrival) edit(in *DocWrite) ([]rev.ID, error) {
 	parent := in.Parent
-	if parent == (record.Revision{}) && a.before != nil && a.before.deleted && !in.Deleted {
+	if parent == (rev.ID{}) && a.before != nil && a.before.deleted && !in.Deleted {
 		parent = a.before.revision // a record that was deleted is made again
 	}
-	if parent != (record.Revision{}) || a.before != nil && !a.unseen {
+	if parent != (rev.ID{}) || a.before != nil && !a.unseen {
 		isLeaf := false
 		for _, leaf := range a.tree.Leaves() {
 			isLeaf = isLeaf || leaf.Revision == parent
@@ -116,7 +117,7 @@ func (a *arrival) edit(in *DocWrite) ([]record.Revision, error) {
 			return nil, &Conflict{Reason: "the document has another revision"}
 		}
 	}
-	return append([]record.Revision{record.Next(parent, in.Deleted, a.hashed(in))}, a.tree.Path(parent)...), nil
+	return append([]rev.ID{rev.Next(parent, in.Deleted, a.hashed(in))}, a.tree.Path(parent)...), nil
 }
 
 // hashed is the body inside the revision's hash: a deletion has none.
@@ -135,7 +136,7 @@ func (a *arrival) sign(o *op, p Principal, in *DocWrite) error {
 	}
 	a.node.Into = 0 // nobody but the root merges, and what it did comes by our own replicator
 	if !p.isNode() {
-		a.node, a.lost = record.TreeNode{Deleted: a.node.Deleted, Held: true, At: o.stamp, Key: p.key}, nil
+		a.node, a.lost = rev.Node{Deleted: a.node.Deleted, Held: true, At: o.stamp, Key: p.key}, nil
 		return nil
 	}
 	if in.Author.Node != (ulid.ULID{}) && in.Author.Node.String() != p.node.Node {

@@ -6,13 +6,14 @@ import (
 	"fmt"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A body that is kept beside the record's present one: foreign 1, table version 1, length of shown uv, shown members, hidden
 // members.
 
 // bodyKey names a revision's kept body.
-func bodyKey(k *record.Kind, id record.ID, rev record.Revision) []byte {
+func bodyKey(k *record.Kind, id record.ID, rev rev.ID) []byte {
 	return appendRevision(treeKey(k, id), rev)
 }
 
@@ -28,7 +29,7 @@ func (o *op) keepBody(k *record.Kind, st *stored) {
 }
 
 // keptBody reads a kept body; nil where there is none. It has no more of a header than belongs to the body.
-func (v *sight) keptBody(k *record.Kind, id record.ID, rev record.Revision) (*stored, error) {
+func (v *sight) keptBody(k *record.Kind, id record.ID, rev rev.ID) (*stored, error) {
 	row, err := v.get(bodyBucket, bodyKey(k, id, rev))
 	if err != nil || row == nil {
 		return nil, err

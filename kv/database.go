@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // DocPage is the largest number of rows that a method of a database answers at once, and pageBytes about how many bytes of
@@ -49,7 +49,7 @@ type documents interface {
 	read(v *sight, id string, ask Ask) (Doc, error)
 	chunk(v *sight, sum [32]byte, n uint64) (bytes []byte, more bool, err error)
 
-	write(o *op, p Principal, in *DocWrite) (record.Revision, error)
+	write(o *op, p Principal, in *DocWrite) (rev.ID, error)
 	upload(o *op, up *upload, part []byte, last bool) (Blob, error)
 }
 

@@ -9,6 +9,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // invited is a centre with one event, and a code for a laptop of it.
@@ -188,10 +189,10 @@ func TestRevokedLaptopBringsFactsAlone(t *testing.T) {
 	}
 	fact := []byte(`{"event_id":1,"code_hash":"00112233445566778899aabbccddeeff","node":"` + laptopNode + `","hlc":"0000000000000001","at":"2026-05-01T12:00:00Z",` +
 		`"outcome":"unknown_code"}`)
-	first := record.Next(record.Revision{}, false, fact)
+	first := rev.Next(rev.ID{}, false, fact)
 	results, err := db.Write([]kv.DocWrite{
-		{ID: "scan:01J0000000000000000000000A", Path: []record.Revision{first}, Body: fact},
-		{ID: "ticket:0000000000000001", Path: []record.Revision{first}, Body: []byte(`{"event_id":1}`)},
+		{ID: "scan:01J0000000000000000000000A", Path: []rev.ID{first}, Body: fact},
+		{ID: "ticket:0000000000000001", Path: []rev.ID{first}, Body: []byte(`{"event_id":1}`)},
 	})
 	if err != nil || results[0].Err != nil || !errors.Is(results[1].Err, kv.ErrForbidden) {
 		t.Fatalf("Write() = %v, %v, want the fact taken and the ticket refused", results, err)
@@ -200,7 +201,7 @@ func TestRevokedLaptopBringsFactsAlone(t *testing.T) {
 		if db, err = s.Database(p, name); err != nil {
 			t.Fatalf("Database(%s) of a revoked laptop = %v", name, err)
 		}
-		if results, err = db.Write([]kv.DocWrite{{ID: "holder:0000000000000001", Path: []record.Revision{first}, Body: []byte(`{"event_id":1}`)}}); err != nil || !errors.Is(results[0].Err, kv.ErrForbidden) {
+		if results, err = db.Write([]kv.DocWrite{{ID: "holder:0000000000000001", Path: []rev.ID{first}, Body: []byte(`{"event_id":1}`)}}); err != nil || !errors.Is(results[0].Err, kv.ErrForbidden) {
 			t.Errorf("Write() to %s = %v, %v, want the document refused", name, results, err)
 		}
 	}

@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // Erasure tells that a record was erased. The keyed hash of its id tells nobody whom it is about who does not have the record.
 type Erasure struct {
 	Kind  *record.Kind
 	Hash  [codeHashSize]byte
-	First map[*record.Kind][]record.Revision // of a ticket's parts, without names: what does not stand on one may have some
+	First map[*record.Kind][]rev.ID // of a ticket's parts, without names: what does not stand on one may have some
 	seq   uint64
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A ticket may have gone to somebody at its centre, who was then erased, while a laptop that knew of neither gave it to somebody else. The
@@ -41,7 +42,7 @@ func (o *op) givenHere(ticket record.ID, e *erased) (since int64, err error) {
 }
 
 // madeHere are the revisions at the end of a path that were made here, the newest first.
-func madeHere(t *record.Tree, end record.Revision) (all []record.TreeNode) {
+func madeHere(t *rev.Tree, end rev.ID) (all []rev.Node) {
 	for _, rev := range t.Path(end) {
 		n := t.Find(rev)
 		if n.Node != (ulid.ULID{}) || n.At == 0 {
@@ -74,10 +75,10 @@ func (o *op) standAnew(k *record.Kind, st *stored, e *erased, since int64) (bool
 	if len(fields) == 0 {
 		return false, nil
 	}
-	first := slices.MaxFunc(e.first[k], record.Revision.Compare)
-	rev := record.Next(first, false, next.Canonical())
-	anew := record.Tree{} // what came before is known to the centre, of what it had it tells nobody
-	if _, err := anew.Graft([]record.Revision{rev, first}, record.TreeNode{Held: true, At: o.stamp, Key: st.updatedBy, Fields: fields}); err != nil {
+	first := slices.MaxFunc(e.first[k], rev.ID.Compare)
+	revision := rev.Next(first, false, next.Canonical())
+	anew := rev.Tree{} // what came before is known to the centre, of what it had it tells nobody
+	if _, err := anew.Graft([]rev.ID{revision, first}, rev.Node{Held: true, At: o.stamp, Key: st.updatedBy, Fields: fields}); err != nil {
 		return false, err
 	}
 	return true, o.forgetAt(k, st, &anew, e, next)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // obliterate ends every leaf of a record with an empty tombstone, and takes away the bodies of all its revisions. Of one that was
@@ -17,7 +18,7 @@ func (o *op) obliterate(k *record.Kind, id record.ID, author int64) error {
 	if err != nil {
 		return err
 	}
-	if err := endAll(&t, record.TreeNode{Deleted: true, Held: true, At: o.stamp, Key: author}); err != nil {
+	if err := endAll(&t, rev.Node{Deleted: true, Held: true, At: o.stamp, Key: author}); err != nil {
 		return err
 	}
 	return o.become(k, st, &t, nil, author)
@@ -76,7 +77,7 @@ func (o *op) forgetBefore(k *record.Kind, st *stored, e *erased) error {
 	}
 	leaves, dropped := t.Leaves(), false
 	for _, n := range t.Nodes() {
-		isLeaf := slices.ContainsFunc(leaves, func(l record.TreeNode) bool { return l.Revision == n.Revision })
+		isLeaf := slices.ContainsFunc(leaves, func(l rev.Node) bool { return l.Revision == n.Revision })
 		if !n.Held || n.Deleted || isLeaf || slices.Contains(e.first[k], n.Revision) {
 			continue
 		}
@@ -105,26 +106,26 @@ func (o *op) passedOnToErased(e *erased, id record.ID) (bool, error) {
 
 // unnamePart answers the first revision without a name: a new one also where there was none, for what somebody parted makes of the
 // one before may have a name.
-func (o *op) unnamePart(e *erased, st *stored, k *record.Kind, author int64) (rev record.Revision, err error) {
+func (o *op) unnamePart(e *erased, st *stored, k *record.Kind, author int64) (revision rev.ID, err error) {
 	t, err := o.tree(k, st)
 	if err != nil || st.deleted {
 		return st.revision, errorsOr(err, func() error { return o.become(k, st, &t, nil, author) })
 	}
 	was, err := st.decode(k)
 	if err != nil {
-		return rev, err
+		return revision, err
 	}
 	is := was.Erased()
 	path := e.nameless(is, st.revision)
-	rev = path[0]
-	node := record.TreeNode{Held: true, At: o.stamp, Key: author, Fields: is.Differs(was)}
+	revision = path[0]
+	node := rev.Node{Held: true, At: o.stamp, Key: author, Fields: is.Differs(was)}
 	if _, err := t.Graft(append(path, t.Path(st.revision)...), node); err != nil {
-		return rev, err
+		return revision, err
 	}
 	if err := o.endLosers(&t); err != nil {
-		return rev, err
+		return revision, err
 	}
-	return rev, o.become(k, st, &t, is, author)
+	return revision, o.become(k, st, &t, is, author)
 }
 
 // unnameLate puts upon an arrival that was made before its ticket's names were erased a revision without them, the same whichever body
@@ -137,24 +138,24 @@ func (o *op) unnameLate(ad *adoption) error {
 	}
 	came := ad.path[0]
 	path := e.nameless(ad.doc, came)
-	rev := path[0]
-	if _, err := ad.tree.Graft(append(path, ad.tree.Path(came)...), record.TreeNode{Held: true, At: o.stamp}); err != nil {
+	revision := path[0]
+	if _, err := ad.tree.Graft(append(path, ad.tree.Path(came)...), rev.Node{Held: true, At: o.stamp}); err != nil {
 		return err
 	}
 	ad.tree.Hold(came, false)
-	ad.fresh[rev] = &fresh{doc: ad.doc, body: ad.doc.Encode()}
+	ad.fresh[revision] = &fresh{doc: ad.doc, body: ad.doc.Encode()}
 	if ad.before == nil || len(e.first[ad.kind]) > 0 { // else the part that is here has its names still
-		e.first.add(ad.kind, rev)
+		e.first.add(ad.kind, revision)
 		o.put(erasedBucket, hash[:], e.encode())
 	}
 	return nil
 }
 
 // endLosers ends the losing branches of a record that stays.
-func (o *op) endLosers(t *record.Tree) error {
+func (o *op) endLosers(t *rev.Tree) error {
 	for _, leaf := range t.Conflicts() {
-		node := record.TreeNode{Deleted: true, Ended: true, Held: true, At: o.stamp}
-		if _, err := t.Graft(append([]record.Revision{record.Ending(leaf.Revision)}, t.Path(leaf.Revision)...), node); err != nil {
+		node := rev.Node{Deleted: true, Ended: true, Held: true, At: o.stamp}
+		if _, err := t.Graft(append([]rev.ID{rev.Ending(leaf.Revision)}, t.Path(leaf.Revision)...), node); err != nil {
 			return err
 		}
 	}
@@ -225,7 +226,7 @@ func (o *op) forgetPast(k *record.Kind, st *stored, e *erased) error {
 }
 
 // become makes a record what its tree says, and keeps no other body than the winner's, which is is; nil where it is deleted.
-func (o *op) become(k *record.Kind, st *stored, t *record.Tree, is *record.Doc, author int64) error {
+func (o *op) become(k *record.Kind, st *stored, t *rev.Tree, is *record.Doc, author int64) error {
 	next := &stored{id: st.id, header: st.header}
 	next.version, next.deleted = k.Version, is == nil
 	if w := t.Winner().Revision; w != st.revision {
@@ -239,7 +240,7 @@ func (o *op) become(k *record.Kind, st *stored, t *record.Tree, is *record.Doc, 
 		}
 	}
 	shape(next, t)
-	isNext := func(rev record.Revision) bool { return rev == next.revision }
+	isNext := func(rev rev.ID) bool { return rev == next.revision }
 	dropped, stays := releaseAll(t, isNext), next.revision == st.revision
 	if stays && is != nil && len(is.Differs(c.was)) > 0 {
 		next.foreign = true
@@ -261,7 +262,7 @@ func (o *op) become(k *record.Kind, st *stored, t *record.Tree, is *record.Doc, 
 }
 
 // releaseAll notes that of a tree no bodies but some are held; dropped tells that there were others.
-func releaseAll(t *record.Tree, but func(record.Revision) bool) (dropped bool) {
+func releaseAll(t *rev.Tree, but func(rev.ID) bool) (dropped bool) {
 	for _, n := range t.Nodes() {
 		if n.Held && !n.Deleted && !but(n.Revision) {
 			t.Hold(n.Revision, false)

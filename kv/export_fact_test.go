@@ -1,12 +1,15 @@
 package kv
 
-import "doorward/kv/record"
+import (
+	"doorward/kv/record"
+	"doorward/kv/rev"
+)
 
 // PutFact stores a fact that another node has made, of members in table order.
 func PutFact(s *Store, k *record.Kind, id record.ID, members ...record.Member) error {
 	return s.do(false, func(o *op) error {
 		body, canonical := k.NewFact(members...)
-		st := &stored{id: id, body: body, header: header{version: k.Version, updatedAt: o.stamp, revision: record.Next(record.Revision{}, false, canonical)}}
+		st := &stored{id: id, body: body, header: header{version: k.Version, updatedAt: o.stamp, revision: rev.Next(rev.ID{}, false, canonical)}}
 		st.scopes[0] = record.Scope{Sort: record.ScopeEvent, ID: intOf(body.Member("event_id"))}
 		o.indexFact(k, st)
 		o.place(k, nil, st)

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // Hold stops the writer inside an operation until release is called, so that what is handed in meanwhile makes one group.
@@ -229,7 +230,7 @@ func RowsHolding(t testing.TB, s *Store, bucket, text string) (n int) {
 }
 
 // TreeOf is a record's tree.
-func TreeOf(t testing.TB, s *Store, k *record.Kind, id int64) (tree record.Tree) {
+func TreeOf(t testing.TB, s *Store, k *record.Kind, id int64) (tree rev.Tree) {
 	t.Helper()
 	err := s.view(func(v *sight) error {
 		st, err := v.loadAny(k, record.Int(id))

@@ -8,6 +8,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // fact is what an admission, a refusal and an undo have in common.
@@ -103,7 +104,7 @@ func (o *op) writeFact(k *record.Kind, p Principal, f *fact, at admission, d *re
 	body, canonical := d.Close()
 	st := &stored{id: at.id, body: body, header: header{version: k.Version, updatedAt: o.stamp, updatedBy: p.key}}
 	st.scopes[0] = record.Scope{Sort: record.ScopeEvent, ID: f.event}
-	st.revision = record.Next(record.Revision{}, false, canonical)
+	st.revision = rev.Next(rev.ID{}, false, canonical)
 	o.indexFact(k, st)
 	o.place(k, nil, st)
 }

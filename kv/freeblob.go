@@ -7,7 +7,7 @@ import (
 	"hash"
 	"time"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A blob lies in chunks; an operation of an upload writes some of them. A blob that no revision needs goes after a while, since
@@ -46,7 +46,7 @@ func (r rows) putBlob(db *freeDatabase, b *storedBlob) {
 	r.put(freeBlobBucket, db.key(string(b.SHA256[:])), binary.BigEndian.AppendUint64(append(row, b.MD5[:]...), uint64(b.at)))
 }
 
-func (db *freeDatabase) refKey(sum [32]byte, id string, rev record.Revision) []byte {
+func (db *freeDatabase) refKey(sum [32]byte, id string, rev rev.ID) []byte {
 	return appendRevision(db.key(string(sum[:]), id, "\x00"), rev)
 }
 

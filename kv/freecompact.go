@@ -3,7 +3,7 @@ package kv
 import (
 	"context"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // compactPage is how many documents one operation of a compaction changes.
@@ -66,11 +66,11 @@ func (db *Database) superseded(behind string) (ids []string, last string, err er
 }
 
 // heldInner are those of the first n revisions that have a child and whose bodies are held.
-func (d *freeDoc) heldInner(n int) (revs []record.Revision) {
+func (d *freeDoc) heldInner(n int) (revs []rev.ID) {
 	if n == 0 || d.tree.Len() < 2 {
 		return nil
 	}
-	leaves := map[record.Revision]bool{}
+	leaves := map[rev.ID]bool{}
 	for _, n := range d.tree.Leaves() {
 		leaves[n.Revision] = true
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // read reads a document.
@@ -26,7 +26,7 @@ func (db *freeDatabase) read(v *sight, id string, ask Ask) (doc Doc, err error) 
 }
 
 // freeRevision reads a revision's body, if it is there.
-func (v *sight) freeRevision(db *freeDatabase, id string, n record.TreeNode, rev record.Revision) (r DocRevision, err error) {
+func (v *sight) freeRevision(db *freeDatabase, id string, n rev.Node, rev rev.ID) (r DocRevision, err error) {
 	r = DocRevision{Revision: rev, Deleted: n.Deleted}
 	row, err := v.get(freeBodyBucket, db.bodyKey(id, rev))
 	if err == nil && row != nil {

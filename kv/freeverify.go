@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"slices"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // verifyFree checks a row of the free databases against those that must agree with it. Rows of a deleted database are on their
@@ -94,7 +94,7 @@ func (v *sight) verifyFreeDoc(db *freeDatabase, id string, row []byte) error {
 }
 
 // shownRevision is a revision as a report says it: a hash that is a text may say anything, and is left out.
-func shownRevision(rev record.Revision) string {
+func shownRevision(rev rev.ID) string {
 	if rev.Text == "" {
 		return rev.String()
 	}
@@ -102,7 +102,7 @@ func shownRevision(rev record.Revision) string {
 }
 
 // cutRevision takes a key apart into a document's id, which has no zero byte, and a revision.
-func cutRevision(key []byte) (id string, rev record.Revision, err error) {
+func cutRevision(key []byte) (id string, rev rev.ID, err error) {
 	name, rest, _ := bytes.Cut(key, []byte{0})
 	if len(rest) < 8 {
 		return "", rev, ErrCorrupt

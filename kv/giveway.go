@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // GiveWay takes back what this store's centre has refused, and keeps for its staff: each record's revisions that the centre lacks, the
@@ -33,7 +34,7 @@ func (o *op) giveWay(r Revs) error {
 	if a.tree, err = o.tree(k, before); err != nil {
 		return err
 	}
-	forgotten := a.tree.Prune(r.Revisions[0], func(n record.TreeNode) bool { return !slices.Contains(r.Revisions, n.Revision) })
+	forgotten := a.tree.Prune(r.Revisions[0], func(n rev.Node) bool { return !slices.Contains(r.Revisions, n.Revision) })
 	if w := a.tree.Winner(); len(forgotten) == 0 || !w.Held && !w.Deleted {
 		return nil // nothing is left that could be shown
 	}

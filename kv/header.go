@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // headerFormat is the first byte of every record row.
@@ -21,7 +22,7 @@ type header struct {
 	updatedAt int64           // microseconds since 1970
 	updatedBy int64           // api key, 0 = none
 	seq       uint64          // of its row in the log
-	revision  record.Revision
+	revision  rev.ID
 	parent    [16]byte // hash of the revision before
 }
 
@@ -76,11 +77,11 @@ func flags(set ...bool) (b byte) {
 }
 
 // before is the revision that the record's was made of; zero: it is the first, or nobody said.
-func (h *header) before() record.Revision {
+func (h *header) before() rev.ID {
 	if h.revision.Generation <= 1 || h.parent == [16]byte{} {
-		return record.Revision{}
+		return rev.ID{}
 	}
-	return record.Revision{Generation: h.revision.Generation - 1, Hash: h.parent}
+	return rev.ID{Generation: h.revision.Generation - 1, Hash: h.parent}
 }
 
 // parse reads a record row; the body shares its memory.

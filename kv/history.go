@@ -7,6 +7,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // Past is a revision of a record, or of a part of a ticket, as far as it is known.
@@ -83,7 +84,7 @@ func (v *sight) history(k *record.Kind, st *stored, bodies bool) (all []Past, er
 }
 
 // bodyThen shows a record as it was.
-func (v *sight) bodyThen(k *record.Kind, st *stored, n record.TreeNode) ([]byte, error) {
+func (v *sight) bodyThen(k *record.Kind, st *stored, n rev.Node) ([]byte, error) {
 	then := *st
 	if n.Revision != st.revision {
 		kept, err := v.keptBody(k, st.id, n.Revision)

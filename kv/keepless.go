@@ -6,6 +6,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // keepLess takes away what a laptop or a copy does not keep, for only the root merges and gives back what was deleted: of a record that
@@ -15,7 +16,7 @@ func (o *op) keepLess(ad *adoption) error {
 	if !o.store.isLeaf() {
 		return nil
 	}
-	var ended []record.Revision
+	var ended []rev.ID
 	if len(ad.path) > 0 { // a record that gives way has none
 		if n := ad.tree.Find(ad.path[0]); n.Deleted && (n.At == 0 || n.Node != (ulid.ULID{})) {
 			ended = ad.tree.Path(n.Revision)
@@ -28,7 +29,7 @@ func (o *op) keepLess(ad *adoption) error {
 	leaves := ad.tree.Leaves()
 	released := false
 	for _, n := range ad.tree.Nodes() {
-		isLeaf := slices.ContainsFunc(leaves, func(l record.TreeNode) bool { return l.Revision == n.Revision })
+		isLeaf := slices.ContainsFunc(leaves, func(l rev.Node) bool { return l.Revision == n.Revision })
 		isOver := slices.Contains(ended, n.Revision)
 		if !n.Held || n.Deleted || isLeaf || ad.fresh[n.Revision] != nil || !isOver && !ofTicket {
 			continue

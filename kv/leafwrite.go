@@ -6,6 +6,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // mayLeave answers a *Forbidden for a change that this store's centre would not take from it (sync.md §1): it would stay here for good,
@@ -98,7 +99,7 @@ func (o *op) isOursToChange(k *record.Kind, st *stored) error {
 }
 
 // isTheirs tells a revision that another store has made, of which more is known than its name.
-func (o *op) isTheirs(n record.TreeNode) bool {
+func (o *op) isTheirs(n rev.Node) bool {
 	own := n.Node == (ulid.ULID{}) || n.Node.String() == o.store.Node()
 	return !own && (n.Held || n.Deleted || n.At != 0)
 }

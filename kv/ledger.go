@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // ledgerName is the file that says what was erased. It lies beside the store, is only ever appended to, and no restore replaces
@@ -52,7 +53,7 @@ func (l *ledgerLine) parseFirst(text string) bool {
 	for word := range strings.SplitSeq(text, ",") {
 		name, text, _ := strings.Cut(word, ":")
 		k, known := record.ByName(name)
-		rev, ok := record.ParseRevision(text)
+		rev, ok := rev.Parse(text)
 		if !known || !ok {
 			return false
 		}

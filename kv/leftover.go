@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A ticket that was passed on says of who had it before what nobody has changed since. That goes with that person: of the private half
@@ -12,7 +13,7 @@ import (
 
 // edit is one of those that have made a part of a ticket what it is.
 type edit struct {
-	revision record.Revision
+	revision rev.ID
 	at       int64
 	fields   []string // that it has changed
 	oldest   bool     // that is known: whatever none after it has changed counts as changed by it
@@ -22,7 +23,7 @@ func (e edit) changed(field string) bool { return e.oldest || slices.Contains(e.
 
 // edits are those of a part, newest first, as far back as it is known what they have changed. Where a node does not tell that, as of
 // several that a laptop made one after the other, the kept bodies do.
-func (o *op) edits(k *record.Kind, st *stored, t *record.Tree) (all []edit, err error) {
+func (o *op) edits(k *record.Kind, st *stored, t *rev.Tree) (all []edit, err error) {
 	path := t.Path(st.revision)
 	for i := 0; i < len(path) && t.Find(path[i]).At != 0; {
 		n, before := t.Find(path[i]), i+1
@@ -46,7 +47,7 @@ func (o *op) edits(k *record.Kind, st *stored, t *record.Tree) (all []edit, err 
 }
 
 // differing are the fields in which two revisions of a part differ; nil where there are none, or one's body is not held.
-func (o *op) differing(k *record.Kind, st *stored, revs ...record.Revision) ([]string, error) {
+func (o *op) differing(k *record.Kind, st *stored, revs ...rev.ID) ([]string, error) {
 	var docs [2]*record.Doc
 	for i, rev := range revs {
 		var err error

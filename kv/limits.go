@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // limits are what no honest client meets, and what keeps a hostile one from filling the disk or making others wait. Beyond each the
@@ -65,11 +66,11 @@ func (o *op) spend(key int64, a allowance, size int) (ok, first bool, err error)
 }
 
 // maxBrought is the largest generation that others bring: as many again follow, our own among them, before there is none left.
-const maxBrought = record.MaxGeneration / 2
+const maxBrought = rev.MaxGeneration / 2
 
 // mayBranch answers a *Forbidden for a path that would give a tree a leaf too many, or one after which none could follow. One that
 // goes on from a leaf gives it none.
-func (l *limits) mayBranch(t *record.Tree, path []record.Revision) error {
+func (l *limits) mayBranch(t *rev.Tree, path []rev.ID) error {
 	if len(path) > 0 && path[0].Generation > maxBrought {
 		return refused("no revision could follow this one")
 	}
@@ -92,7 +93,7 @@ func (l *limits) mayBranch(t *record.Tree, path []record.Revision) error {
 }
 
 // textsOf is how many bytes the hashes take that are texts, in a tree and in what it may keep of a path.
-func textsOf(t *record.Tree, path []record.Revision) (size int) {
+func textsOf(t *rev.Tree, path []rev.ID) (size int) {
 	for i := range t.Nodes() {
 		size += len(t.Nodes()[i].Revision.Text)
 	}

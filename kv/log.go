@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // Change is one row of the change log: the latest change of one record.
@@ -14,7 +15,7 @@ type Change struct {
 	Seq      uint64
 	Kind     *record.Kind
 	ID       record.ID
-	Revision record.Revision
+	Revision rev.ID
 	Deleted  bool
 	Branched bool // its tree has further leaves
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // Who deletes a record at a laptop while an edit has lost there ends that edit's branch too, and the centre may never have seen it:
@@ -14,7 +15,7 @@ import (
 const lostMember = "lost"
 
 // lostBody is the body of a tombstone that was made here, of a record with several: what was there before it.
-func (v *sight) lostBody(k *record.Kind, st *stored, n record.TreeNode) ([]byte, error) {
+func (v *sight) lostBody(k *record.Kind, st *stored, n rev.Node) ([]byte, error) {
 	if !st.deleted || !st.branched || n.Node != (ulid.ULID{}) || !v.store.isLeaf() {
 		return []byte("{}"), nil
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // ErrMirrorAtCentre is a laptop that shall be the mirror of another server.
@@ -25,7 +26,7 @@ type Mirror struct {
 // pulled is what a store keeps of a record that it has pulled: the revision that the pull left, and a hash of what was pulled. The
 // hash is zero once the record is deleted here.
 type pulled struct {
-	revision record.Revision
+	revision rev.ID
 	sum      [16]byte
 }
 
@@ -212,7 +213,7 @@ func (v *sight) pulled(k *record.Kind, id record.ID) (*pulled, error) {
 
 func parsePulled(row []byte) (*pulled, error) {
 	c := cutter{rest: row}
-	p := &pulled{revision: record.Revision{Generation: c.uvarint()}}
+	p := &pulled{revision: rev.ID{Generation: c.uvarint()}}
 	copy(p.revision.Hash[:], c.bytes(16))
 	copy(p.sum[:], c.bytes(16))
 	if c.short || len(c.rest) > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"doorward/kv/crash"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // op is one operation inside the write transaction: it sees the committed state, what the group has written before it, and
@@ -76,11 +77,11 @@ func (st *stored) fill(c change) {
 	if c.is != nil {
 		st.body, canonical = c.is.Encode(), c.is.Canonical()
 	}
-	var parent record.Revision
+	var parent rev.ID
 	if c.before != nil {
 		parent = c.before.revision
 	}
-	st.revision, st.parent = record.Next(parent, st.deleted, canonical), parent.Hash
+	st.revision, st.parent = rev.Next(parent, st.deleted, canonical), parent.Hash
 }
 
 // place puts a record's row, moves its rows in the logs to the end, and notes what the lists must learn.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A document of a kind that this version does not know is kept as it came, in the database that it came through, and relayed: a
@@ -17,7 +18,7 @@ import (
 type opaque struct {
 	seq     uint64 // 0: new
 	deleted bool
-	tree    record.Tree
+	tree    rev.Tree
 }
 
 // opaqueKind is the first byte of an opaque document's rows in logs: no kind has this number.
@@ -32,7 +33,7 @@ func isOpaque(doc string) bool {
 
 func opaqueKey(s record.Scope, doc string) []byte { return append(appendScope(nil, s), doc...) }
 
-func opaqueBodyKey(s record.Scope, doc string, rev record.Revision) []byte {
+func opaqueBodyKey(s record.Scope, doc string, rev rev.ID) []byte {
 	return appendRevision(append(opaqueKey(s, doc), 0), rev)
 }
 
@@ -48,8 +49,8 @@ func (v *sight) opaque(s record.Scope, doc string) (*opaque, error) {
 func parseOpaque(row []byte) (d *opaque, err error) {
 	c := cutter{rest: row}
 	d = &opaque{seq: c.uint64(), deleted: c.byte()&rowDeleted != 0}
-	if d.tree, err = record.ParseTree(c.rest); err != nil || c.short {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, record.ErrTree)
+	if d.tree, err = rev.ParseTree(c.rest); err != nil || c.short {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, rev.ErrTree)
 	}
 	return d, nil
 }
@@ -84,7 +85,7 @@ func parseOpaqueLog(seq uint64, row []byte) (ch scopeChange, err error) {
 }
 
 // writeOpaque stores a replicated revision that a laptop, or this store's own replicator, brings.
-func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev record.Revision, err error) {
+func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev rev.ID, err error) {
 	ours := p.operator
 	if p.isNode() {
 		if ours, err = db.puts(p, func(k *record.Kind) bool { return !k.Fact }); err != nil {
@@ -144,7 +145,7 @@ func (o *op) placeOpaque(s record.Scope, doc string, d *opaque) {
 }
 
 // opaqueRevision reads a revision's body, if it is there.
-func (v *sight) opaqueRevision(s record.Scope, doc string, n record.TreeNode, rev record.Revision) (DocRevision, error) {
+func (v *sight) opaqueRevision(s record.Scope, doc string, n rev.Node, rev rev.ID) (DocRevision, error) {
 	r := DocRevision{Revision: rev, Deleted: n.Deleted}
 	row, err := v.get(opaqueBodyBucket, opaqueBodyKey(s, doc, rev))
 	r.Body = bytes.Clone(row)
@@ -196,7 +197,7 @@ func (v *sight) verifyOpaque(b bucket, key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	doc, rev := string(rest), record.Revision{}
+	doc, rev := string(rest), rev.ID{}
 	if b == opaqueBodyBucket {
 		if doc, rev, err = cutRevision(rest); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // keepRefused keeps for staff the documents of records that were refused (design.md §5): a client of the protocol skips them for ever.
@@ -96,7 +97,7 @@ func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) (ke
 // named is a document's name, and nothing of what it says.
 func (in *DocWrite) named() *DocWrite {
 	only := &DocWrite{ID: in.ID[:min(len(in.ID), maxDocID)]}
-	if len(in.Path) > 0 && in.Path[0] != (record.Revision{}) {
+	if len(in.Path) > 0 && in.Path[0] != (rev.ID{}) {
 		only.Path = in.Path[:1]
 	}
 	return only
@@ -104,8 +105,8 @@ func (in *DocWrite) named() *DocWrite {
 
 // nameOf is named of a refused document.
 func nameOf(doc record.Body) *DocWrite {
-	rev, _ := record.ParseRevision(record.Unquote(doc.Member("_rev"))) // zero where it has none
-	return (&DocWrite{ID: record.Unquote(doc.Member("_id")), Path: []record.Revision{rev}}).named()
+	revision, _ := rev.Parse(record.Unquote(doc.Member("_rev"))) // zero where it has none
+	return (&DocWrite{ID: record.Unquote(doc.Member("_id")), Path: []rev.ID{revision}}).named()
 }
 
 // withoutNames is a document of a kind without what is personal in it, as far as it can be read at all.
@@ -124,7 +125,7 @@ func wholeDoc(in *DocWrite) []byte {
 	switch {
 	case len(in.Path) > 0:
 		doc = appendMember(doc, "_rev", record.Quote(in.Path[0].String()))
-	case in.Parent != record.Revision{}:
+	case in.Parent != rev.ID{}:
 		doc = appendMember(doc, "_rev", record.Quote(in.Parent.String()))
 	}
 	if in.Deleted {

@@ -5,13 +5,14 @@ import (
 	"strconv"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A refused document is kept with its path as the protocol writes it, "_revisions":{"start":3,"ids":["…","…"]}, newest first, so that
 // whoever applies it can tell what it changed from what others have changed since.
 
 // appendPath adds a path to a document that has other members, as far as a tree may know it.
-func appendPath(doc []byte, path []record.Revision) []byte {
+func appendPath(doc []byte, path []rev.ID) []byte {
 	if len(path) < 2 {
 		return doc // it is the first, or a new edit
 	}
@@ -25,10 +26,10 @@ func appendPath(doc []byte, path []record.Revision) []byte {
 }
 
 // pathBefore are the revisions that a refused document was made of, the nearest first.
-func pathBefore(doc record.Body) (path []record.Revision) {
+func pathBefore(doc record.Body) (path []rev.ID) {
 	whole := doc.Member("_revisions")
 	if len(whole) < 2 {
-		if rev, ok := record.ParseRevision(record.Unquote(doc.Member("_rev"))); ok {
+		if rev, ok := rev.Parse(record.Unquote(doc.Member("_rev"))); ok {
 			path = append(path, rev) // of a new edit; the name of any other is not known here
 		}
 		return path
@@ -36,7 +37,7 @@ func pathBefore(doc record.Body) (path []record.Revision) {
 	revisions := record.Body{Shown: whole[1 : len(whole)-1]}
 	start := intOf(revisions.Member("start"))
 	for i, hash := range texts(revisions.Member("ids")) {
-		if rev, ok := record.ParseRevision(strconv.FormatInt(start-int64(i), 10) + "-" + hash); ok && i > 0 {
+		if rev, ok := rev.Parse(strconv.FormatInt(start-int64(i), 10) + "-" + hash); ok && i > 0 {
 			path = append(path, rev)
 		}
 	}

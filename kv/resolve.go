@@ -6,6 +6,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // resolve carries out what record.Resolve makes of a conflict, in the operation that has brought it. Only the root merges; who has
@@ -14,7 +15,7 @@ func (o *op) resolve(ad *adoption) error {
 	if o.store.isLeaf() || ad.kind.Fact {
 		return nil
 	}
-	r, err := record.Resolve(ad.kind, &ad.tree, func(rev record.Revision) (*record.Doc, error) { return o.bodyOf(ad, rev) })
+	r, err := record.Resolve(ad.kind, &ad.tree, func(rev rev.ID) (*record.Doc, error) { return o.bodyOf(ad, rev) })
 	if err != nil || r == nil {
 		return err
 	}
@@ -25,15 +26,15 @@ func (o *op) resolve(ad *adoption) error {
 		}
 	}
 	if r.Revision != r.Parent {
-		node := record.TreeNode{Held: true, At: o.stamp, Fields: r.Fields}
+		node := rev.Node{Held: true, At: o.stamp, Fields: r.Fields}
 		if err := ad.graft(r.Revision, r.Parent, node); err != nil {
 			return err
 		}
 		ad.fresh[r.Revision] = &fresh{doc: r.Doc, body: r.Doc.Encode()}
 	}
 	for _, leaf := range r.Ended {
-		node := record.TreeNode{Deleted: true, Ended: true, Held: true, At: o.stamp}
-		if err := ad.graft(record.Ending(leaf), leaf, node); err != nil {
+		node := rev.Node{Deleted: true, Ended: true, Held: true, At: o.stamp}
+		if err := ad.graft(rev.Ending(leaf), leaf, node); err != nil {
 			return err
 		}
 	}
@@ -41,13 +42,13 @@ func (o *op) resolve(ad *adoption) error {
 }
 
 // graft adds a revision upon one that the tree has.
-func (ad *adoption) graft(rev, parent record.Revision, node record.TreeNode) error {
-	_, err := ad.tree.Graft(append([]record.Revision{rev}, ad.tree.Path(parent)...), node)
+func (ad *adoption) graft(revision, parent rev.ID, node rev.Node) error {
+	_, err := ad.tree.Graft(append([]rev.ID{revision}, ad.tree.Path(parent)...), node)
 	return err
 }
 
 // bodyOf is the body of a revision that has just come, is the record's, or is kept; nil where it is not held.
-func (o *op) bodyOf(ad *adoption, rev record.Revision) (*record.Doc, error) {
+func (o *op) bodyOf(ad *adoption, rev rev.ID) (*record.Doc, error) {
 	if f := ad.fresh[rev]; f != nil {
 		return f.doc, nil
 	}

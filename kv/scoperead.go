@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // read reads a record as a document: ErrNotFound for one that is not in the database.
@@ -39,7 +40,7 @@ func (db *scopeDocs) read(v *sight, id string, ask Ask) (doc Doc, err error) {
 }
 
 // ofErased asks for the empty tombstones instead of whatever they stand for, so that a client's own copy ends under one.
-func (a Ask) ofErased(tree *record.Tree) Ask {
+func (a Ask) ofErased(tree *rev.Tree) Ask {
 	a.Latest = true
 	for _, rev := range a.Revisions {
 		if !tree.Has(rev) {
@@ -63,11 +64,11 @@ func (db *scopeDocs) find(v *sight, doc string) (*record.Kind, *stored, error) {
 	return k, st, nil
 }
 
-// endedBody is the body of a revision that ends a losing branch (record.Ending).
+// endedBody is the body of a revision that ends a losing branch (rev.Ending).
 const endedBody = `{"ended":true}`
 
 // revision is a record's revision as a document's.
-func (v *sight) revision(k *record.Kind, st *stored, n record.TreeNode, rev record.Revision) (r DocRevision, err error) {
+func (v *sight) revision(k *record.Kind, st *stored, n rev.Node, rev rev.ID) (r DocRevision, err error) {
 	r = DocRevision{Revision: rev, Deleted: n.Deleted}
 	switch {
 	case n.Ended:
@@ -132,7 +133,7 @@ func (db *scopeDocs) change(v *sight, c scopeChange, body bool) (d DocChange, er
 		return d, err
 	}
 	d.ID = c.Kind.DocID(c.ID)
-	d.Leaves = []record.TreeNode{{Revision: c.Revision, Deleted: c.Deleted}}
+	d.Leaves = []rev.Node{{Revision: c.Revision, Deleted: c.Deleted}}
 	if c.removed || !c.Branched && !body {
 		return d, nil
 	}
@@ -265,7 +266,7 @@ func (db *scopeDocs) missing(v *sight, asked Revs) (m MissingRevs, err error) {
 	if err != nil {
 		return m, err
 	}
-	var t record.Tree
+	var t rev.Tree
 	if st != nil {
 		if t, err = v.tree(k, st); err != nil {
 			return m, err

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A ticket is one thing to its writer and three records in the store, under one id: what doors need, what name search
@@ -43,7 +44,7 @@ type input struct {
 type made struct {
 	doc      *record.Doc
 	body     record.Body
-	revision record.Revision
+	revision rev.ID
 }
 
 // prepare does what a patch needs and the writer need not do.
@@ -87,7 +88,7 @@ func finish(p Principal, d *record.Doc, now record.Moment) made {
 		d.Set("created_by", record.Number(p.key))
 	}
 	d.Settle(nil, now)
-	return made{doc: d, body: d.Encode(), revision: record.Next(record.Revision{}, false, d.Canonical())}
+	return made{doc: d, body: d.Encode(), revision: rev.Next(rev.ID{}, false, d.Canonical())}
 }
 
 // split takes a ticket's form apart and hashes its code.
@@ -228,7 +229,7 @@ func (v *sight) showTicket(dst []byte, ticket *stored) ([]byte, error) {
 
 // ticketRevision names the state of a ticket's parts together: a change of any makes another.
 func (v *sight) ticketRevision(ticket *stored) (string, error) {
-	all := record.Revision{}
+	all := rev.ID{}
 	h := sha256.New()
 	for _, k := range ticketParts {
 		part, err := v.load(k, ticket.id)

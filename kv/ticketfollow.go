@@ -6,6 +6,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A ticket's three records are merged each by itself, so the label could be that of one side's name beside the name of the other. The
@@ -117,7 +118,7 @@ func (s *Store) followAllOf(node ulid.ULID) error {
 				return s.unlessCorrupt(err)
 			}
 			t, err := v.tree(f.part, &stored{id: id})
-			if slices.ContainsFunc(t.Nodes(), func(n record.TreeNode) bool { return n.Node == node }) {
+			if slices.ContainsFunc(t.Nodes(), func(n rev.Node) bool { return n.Node == node }) {
 				steps = append(steps, step{run: func(o *op) error { return s.unlessCorrupt(o.followPart(f, id)) }})
 			}
 			return s.unlessCorrupt(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // verifyReplica checks a row that belongs to a record's history against the record.
@@ -65,8 +66,8 @@ func (v *sight) verifyTree(k *record.Kind, st *stored) error {
 		if err != nil {
 			return err
 		}
-		ours := body.version == k.Version && !body.foreign && (n.Revision.Generation == 1 || n.Parent != record.Revision{})
-		if ours && record.Next(n.Parent, false, d.Canonical()) != n.Revision {
+		ours := body.version == k.Version && !body.foreign && (n.Revision.Generation == 1 || n.Parent != rev.ID{})
+		if ours && rev.Next(n.Parent, false, d.Canonical()) != n.Revision {
 			return fmt.Errorf("record %s: a kept body does not hash to %s", name, n.Revision)
 		}
 	}
@@ -78,7 +79,7 @@ func (v *sight) verifyKept(k *record.Kind, st *stored, rest []byte) error {
 	if len(rest) != 8+16 {
 		return ErrCorrupt
 	}
-	rev := record.Revision{Generation: binary.BigEndian.Uint64(rest), Hash: [16]byte(rest[8:])}
+	rev := rev.ID{Generation: binary.BigEndian.Uint64(rest), Hash: [16]byte(rest[8:])}
 	t, err := v.tree(k, st)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // mergeInto deletes a record that was the same thing as another, and says so. One that was merged before is told of a lower one.
@@ -153,7 +154,7 @@ func (o *op) buried(k *record.Kind, st *stored) (*record.Doc, error) {
 }
 
 // mergedIn is what a deleted record's tree says that it was merged into; 0: nothing.
-func mergedIn(t *record.Tree) (into int64) {
+func mergedIn(t *rev.Tree) (into int64) {
 	for _, leaf := range t.Leaves() {
 		if leaf.Into != 0 && (into == 0 || leaf.Into < into) {
 			into = leaf.Into
@@ -208,7 +209,7 @@ func (v *sight) merged(k *record.Kind, into record.ID) (ids []record.ID, err err
 }
 
 // noteMerged keeps what a tombstone says, at every store.
-func (o *op) noteMerged(k *record.Kind, id record.ID, t *record.Tree) {
+func (o *op) noteMerged(k *record.Kind, id record.ID, t *rev.Tree) {
 	if into := mergedIn(t); into != 0 {
 		o.put(twinBucket, intoKey(k, into, id.Int()), nil)
 	}

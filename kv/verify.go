@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // Report is what Verify found.
@@ -141,7 +142,7 @@ func (w *walker) verifyRecord(v *sight, k *record.Kind, key, value []byte) (live
 	if err != nil {
 		return true, err
 	}
-	if st.version == k.Version && !st.foreign && record.Next(st.before(), false, d.Canonical()) != st.revision {
+	if st.version == k.Version && !st.foreign && rev.Next(st.before(), false, d.Canonical()) != st.revision {
 		return true, fmt.Errorf("record %s does not hash to its revision", k.FormatID(id))
 	}
 	for _, want := range ownRows(k, st, d) {

@@ -8,6 +8,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // writeRule says who may write a kind's documents through its databases (sync.md §1).
@@ -56,9 +57,9 @@ func (db *scopeDocs) mayWrite(p Principal) error {
 }
 
 // write stores one revision and answers its name. One that is known already changes nothing.
-func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, error) {
+func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (rev.ID, error) {
 	if len(in.Attachments) > 0 {
-		return record.Revision{}, refused("records have no attachments")
+		return rev.ID{}, refused("records have no attachments")
 	}
 	db.reader = p
 	if isOpaque(in.ID) {
@@ -66,7 +67,7 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 	}
 	a, err := db.arrive(o, p, in)
 	if err != nil {
-		return record.Revision{}, err
+		return rev.ID{}, err
 	}
 	if a.isKnown() && !a.unseen {
 		return a.path[0], o.refuseErased(a)
@@ -76,14 +77,14 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 	}
 	if !p.operator {
 		if slices.ContainsFunc(a.path, isHashless) {
-			return record.Revision{}, refused("a revision has a hash")
+			return rev.ID{}, refused("a revision has a hash")
 		}
 		if err := o.store.limits.mayBranch(&a.tree, a.path); err != nil {
-			return record.Revision{}, err
+			return rev.ID{}, err
 		}
 	}
 	if a.kind.Fact && (a.before != nil || len(a.path) > 1 || a.path[0].Generation != 1 || a.doc == nil) {
-		return record.Revision{}, refused("a fact has one revision for ever")
+		return rev.ID{}, refused("a fact has one revision for ever")
 	}
 	switch {
 	case p.operator:
@@ -99,7 +100,7 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 }
 
 // isHashless tells a revision of a hash that no body has: to a record's row it says that there is no such revision.
-func isHashless(rev record.Revision) bool { return rev.Hash == [16]byte{} }
+func isHashless(rev rev.ID) bool { return rev.Hash == [16]byte{} }
 
 // judgeNode answers a *Forbidden where a laptop may not write a revision.
 func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
@@ -204,8 +205,8 @@ func (a *arrival) isOnlyOf(node string) bool {
 	return err == nil && a.node.Node == own && isOnlyOf(&a.tree, own)
 }
 
-func isOnlyOf(t *record.Tree, own ulid.ULID) bool {
-	return !slices.ContainsFunc(t.Nodes(), func(n record.TreeNode) bool {
+func isOnlyOf(t *rev.Tree, own ulid.ULID) bool {
+	return !slices.ContainsFunc(t.Nodes(), func(n rev.Node) bool {
 		return n.Node != own && (n.Held || n.Deleted || n.At != 0) // else only its name is known
 	})
 }

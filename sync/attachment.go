@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // attachmentName is the attachment that the path names; its own slashes may come as they are.
@@ -109,15 +109,15 @@ func (c *call) editAttachment(add func(name string, w *kv.DocWrite) error) error
 	if err != nil {
 		return err
 	}
-	rev, err := c.named(queryOf(c.query))
+	revision, err := c.named(queryOf(c.query))
 	if err != nil {
 		return err
 	}
 	deleting := c.request.Method == http.MethodDelete
-	w := kv.DocWrite{ID: id, Parent: rev}
-	doc, err := c.revision(id, rev, false)
+	w := kv.DocWrite{ID: id, Parent: revision}
+	doc, err := c.revision(id, revision, false)
 	switch {
-	case err == nil && rev == (record.Revision{}):
+	case err == nil && revision == (rev.ID{}):
 		return c.refused(&kv.Conflict{Reason: "the document has a revision"})
 	case err == nil:
 		before := doc.Revisions[0]
@@ -128,7 +128,7 @@ func (c *call) editAttachment(add func(name string, w *kv.DocWrite) error) error
 		}
 	case !isMissing(err) || deleting:
 		return err
-	case rev != (record.Revision{}):
+	case revision != (rev.ID{}):
 		return c.refused(&kv.Conflict{Reason: "the document has no such revision"})
 	}
 	if err := add(name, &w); err != nil {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // bulkDocs stores documents, each on its own. Whether they are new edits stands behind them in what most clients send, so they are
@@ -148,7 +148,7 @@ func (b *bulk) line(c *call, d *incoming, r outcome) {
 	p := refuse(r.Err, b.replicated)
 	s.text(`{"id":`)
 	s.quoted(d.id)
-	if d.rev != (record.Revision{}) && !errors.Is(r.Err, kv.ErrConflict) {
+	if d.rev != (rev.ID{}) && !errors.Is(r.Err, kv.ErrConflict) {
 		s.text(`,"rev":`)
 		s.revision(d.rev)
 	}

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/rev"
 )
 
 // wanted is one item of _bulk_get: a document, and one of its revisions or the winner.
@@ -15,7 +15,7 @@ type wanted struct {
 	id     *string // nil: there is none, or it is no text
 	rev    *string // nil: the winner
 	broken bool    // the revision is none
-	since  []record.Revision
+	since  []rev.ID
 }
 
 // bulkGet answers items in the order in which they are asked for. The request is small and read first; the answer is not.
@@ -167,7 +167,7 @@ func (w *wanted) fault() error {
 	case w.broken:
 		return errRevision
 	case w.rev != nil:
-		if _, ok := record.ParseFreeRevision(*w.rev); !ok {
+		if _, ok := rev.ParseFree(*w.rev); !ok {
 			return errRevision
 		}
 	}
@@ -190,11 +190,11 @@ func (s *stream) read(item wanted, latest bool) (doc kv.Doc, err error) {
 	}
 	ask := kv.Ask{Latest: latest}
 	if item.rev != nil {
-		rev, good := record.ParseFreeRevision(*item.rev)
+		revision, good := rev.ParseFree(*item.rev)
 		if !good {
 			return doc, nil
 		}
-		ask.Revisions = []record.Revision{rev}
+		ask.Revisions = []rev.ID{revision}
 	}
 	doc, err = s.call.db.Read(*item.id, ask)
 	if errors.Is(err, kv.ErrNotFound) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // feed is a request of _changes while it is answered.
@@ -220,7 +220,7 @@ func (f *feed) document(c *kv.DocChange) error {
 	revision := c.Winner
 	if f.show.needsTree() {
 		var err error
-		ask := kv.Ask{Revisions: []record.Revision{c.Leaves[0].Revision}}
+		ask := kv.Ask{Revisions: []rev.ID{c.Leaves[0].Revision}}
 		if doc, err = f.db.Read(c.ID, ask); err != nil && !errors.Is(err, kv.ErrNotFound) {
 			return err
 		}

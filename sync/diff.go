@@ -1,10 +1,10 @@
 package sync
 
 import (
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/rev"
 )
 
 // offered is what a peer says it has of a document. Texts that are no revisions are missing for good: sent, they are refused.
@@ -47,7 +47,7 @@ func readOffer(dec *jsontext.Decoder, id string) (o offered, err error) {
 	}
 	o.ID = id
 	for _, text := range list {
-		if rev, ok := record.ParseFreeRevision(text); ok && text != "" {
+		if rev, ok := rev.ParseFree(text); ok && text != "" {
 			o.Revisions = append(o.Revisions, rev)
 		} else {
 			o.others = append(o.others, text)
@@ -108,7 +108,7 @@ func (d *difference) answer() error {
 	return s.end()
 }
 
-func revisionTexts(revs []record.Revision) []string {
+func revisionTexts(revs []rev.ID) []string {
 	list := make([]string, len(revs))
 	for i, rev := range revs {
 		list[i] = rev.String()

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 func getDocument(c *call) error {
@@ -46,16 +46,16 @@ func getDocument(c *call) error {
 }
 
 // revision reads one revision of a document: the winner, unless it is deleted, or the one that is named.
-func (c *call) revision(id string, rev record.Revision, latest bool) (*kv.Doc, error) {
+func (c *call) revision(id string, revision rev.ID, latest bool) (*kv.Doc, error) {
 	ask := kv.Ask{Latest: latest}
-	if rev != (record.Revision{}) {
-		ask.Revisions = []record.Revision{rev}
+	if revision != (rev.ID{}) {
+		ask.Revisions = []rev.ID{revision}
 	}
 	doc, err := c.db.Read(id, ask)
 	switch {
 	case err != nil:
 		return nil, err
-	case rev == (record.Revision{}) && doc.Deleted:
+	case revision == (rev.ID{}) && doc.Deleted:
 		return nil, errDeleted
 	case doc.Revisions[0].Body == nil:
 		return nil, errMissing

@@ -17,6 +17,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 	"doorward/sync"
 )
 
@@ -224,7 +225,7 @@ func (w *town) refuses(sort record.ScopeSort, doc, body string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	write := kv.DocWrite{ID: doc, Path: []record.Revision{record.Next(record.Revision{}, false, []byte(body))}, Body: []byte(body)}
+	write := kv.DocWrite{ID: doc, Path: []rev.ID{rev.Next(rev.ID{}, false, []byte(body))}, Body: []byte(body)}
 	if results, err := db.Write([]kv.DocWrite{write}); err != nil || !errors.Is(results[0].Err, kv.ErrForbidden) {
 		w.Fatalf("%s = %+v, %v, want it refused", doc, results, err)
 	}

@@ -5,10 +5,10 @@ import (
 	"net/url"
 	"strings"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/rev"
 )
 
 func postDocument(c *call) error {
@@ -60,7 +60,7 @@ func putDocument(c *call) error {
 	if err != nil {
 		return err
 	}
-	if named != (record.Revision{}) {
+	if named != (rev.ID{}) {
 		d.rev = named
 	}
 	return c.store(d, replicated)
@@ -86,15 +86,15 @@ func (c *call) readPut() (*incoming, error) {
 }
 
 // named is the revision that a request names beside the document: in its query or in If-Match.
-func (c *call) named(q *query) (record.Revision, error) {
-	rev := q.revision("rev")
-	if tag := c.request.Header.Get("If-Match"); tag != "" && rev == (record.Revision{}) {
-		rev = queryOf(url.Values{"rev": {strings.Trim(tag, `"`)}}).revision("rev")
-		if rev == (record.Revision{}) {
-			return rev, errRevision
+func (c *call) named(q *query) (rev.ID, error) {
+	revision := q.revision("rev")
+	if tag := c.request.Header.Get("If-Match"); tag != "" && revision == (rev.ID{}) {
+		revision = queryOf(url.Values{"rev": {strings.Trim(tag, `"`)}}).revision("rev")
+		if revision == (rev.ID{}) {
+			return revision, errRevision
 		}
 	}
-	return rev, q.err
+	return revision, q.err
 }
 
 // store stores one document and answers its revision.
@@ -119,13 +119,13 @@ func (c *call) refused(err error) error {
 }
 
 // writeOne writes one revision.
-func (c *call) writeOne(w kv.DocWrite) (record.Revision, error) {
+func (c *call) writeOne(w kv.DocWrite) (rev.ID, error) {
 	results, err := c.db.Write([]kv.DocWrite{w})
 	if err == nil {
 		err = results[0].Err
 	}
 	if err != nil {
-		return record.Revision{}, c.refused(err)
+		return rev.ID{}, c.refused(err)
 	}
 	c.server.metrics.received.Inc()
 	return results[0].Revision, nil
@@ -140,7 +140,7 @@ func deleteDocument(c *call) error {
 		c.setParameter("id", local)
 		return deleteLocal(c)
 	}
-	rev, err := c.named(queryOf(c.query))
+	revision, err := c.named(queryOf(c.query))
 	if err != nil {
 		return err
 	}
@@ -148,10 +148,10 @@ func deleteDocument(c *call) error {
 	switch {
 	case err != nil:
 		return err
-	case doc.Deleted && rev == (record.Revision{}):
+	case doc.Deleted && revision == (rev.ID{}):
 		return errDeleted
 	}
-	next, err := c.writeOne(kv.DocWrite{ID: id, Parent: rev, Deleted: true})
+	next, err := c.writeOne(kv.DocWrite{ID: id, Parent: revision, Deleted: true})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 	"doorward/sync"
 )
 
@@ -98,9 +99,9 @@ func carried(t testing.TB, from, to *kv.Store) {
 }
 
 // knowsErased tells that a store knows who was erased: what it answers of the first revision says nothing of the person either way.
-func knowsErased(t *testing.T, db *kv.Database, doc string, first record.Revision) bool {
+func knowsErased(t *testing.T, db *kv.Database, doc string, first rev.ID) bool {
 	t.Helper()
-	d, err := db.Read(doc, kv.Ask{Revisions: []record.Revision{first}})
+	d, err := db.Read(doc, kv.Ask{Revisions: []rev.ID{first}})
 	if errors.Is(err, kv.ErrNotFound) {
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // erasure is a record that was erased, by the keyed hash of its id.
@@ -39,11 +40,11 @@ func (told *erasure) parse() (e kv.Erasure, err error) {
 		return e, errCut
 	}
 	e.Kind, _ = record.ByName(told.Kind)
-	e.First = map[*record.Kind][]record.Revision{}
+	e.First = map[*record.Kind][]rev.ID{}
 	for name, texts := range told.First {
 		k, known := record.ByName(name)
 		for _, text := range texts {
-			rev, ok := record.ParseRevision(text)
+			rev, ok := rev.Parse(text)
 			if !ok {
 				return e, errCut
 			}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // giveWay takes back in a database what the centre has refused and keeps for its staff: down to what the centre has of it, which is
@@ -40,16 +40,16 @@ func (x *visit) giveWay(own *Here, theirs *There) func(context.Context, []Denial
 }
 
 // path is a revision and those before it, as far as they are here: newest first.
-func (h *Here) path(id, text string) ([]record.Revision, error) {
-	rev, ok := record.ParseFreeRevision(text)
+func (h *Here) path(id, text string) ([]rev.ID, error) {
+	revision, ok := rev.ParseFree(text)
 	if !ok {
 		return nil, nil
 	}
-	doc, err := h.db.Read(id, kv.Ask{Revisions: []record.Revision{rev}})
+	doc, err := h.db.Read(id, kv.Ask{Revisions: []rev.ID{revision}})
 	if errors.Is(err, kv.ErrNotFound) {
 		return nil, nil
 	}
-	return doc.Tree.Path(rev), err
+	return doc.Tree.Path(revision), err
 }
 
 // Why a centre lacks some of a database that it was offered.

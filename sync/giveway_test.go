@@ -10,6 +10,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 	"doorward/sync"
 )
 
@@ -83,7 +84,7 @@ func TestPrivateHalvesThatAreKeptNowhereStay(t *testing.T) {
 				t.Fatal(err)
 			}
 			body := fmt.Appendf(nil, `{"email":5,"event_id":%d}`, w.event) // which the centre refuses
-			holder := kv.DocWrite{ID: record.Holder.DocID(record.Int(record.FirstDrawn)), Path: []record.Revision{record.Next(record.Revision{}, false, body)}, Body: body}
+			holder := kv.DocWrite{ID: record.Holder.DocID(record.Int(record.FirstDrawn)), Path: []rev.ID{rev.Next(rev.ID{}, false, body)}, Body: body}
 			if results, err := db.Write([]kv.DocWrite{holder}); err != nil || results[0].Err != nil {
 				t.Fatalf("Write = %+v, %v", results, err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // warnOffset is how far the two clocks may be apart before the log says so.
@@ -147,7 +148,7 @@ func (x *visit) takeKeys(ctx context.Context) error {
 		}
 		if r := l.replica; r != nil && strings.HasPrefix(r.id, record.APIKey.Name+":") {
 			keys = append(keys, r)
-			offers = append(offers, kv.Revs{ID: r.id, Revisions: []record.Revision{r.rev()}})
+			offers = append(offers, kv.Revs{ID: r.id, Revisions: []rev.ID{r.rev()}})
 		}
 	}
 	missing, err := own.missing(ctx, offers)

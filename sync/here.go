@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // Here is a database of this process, as an end of replications.
@@ -176,7 +176,7 @@ func (h *Here) offer(b *batch, page []kv.DocChange, passes selector) (size int, 
 }
 
 // carry calls fn with the leaves of a change; of most documents that is the winner, which the change itself has.
-func (h *Here) carry(c *kv.DocChange, leaves []record.Revision, fn func(*replica) error) error {
+func (h *Here) carry(c *kv.DocChange, leaves []rev.ID, fn func(*replica) error) error {
 	if len(leaves) == 1 && c.Tree.Len() > 0 && c.Winner.Body != nil {
 		return fn(h.replica(&kv.Doc{ID: c.ID, Tree: c.Tree}, &c.Winner))
 	}
@@ -218,7 +218,7 @@ func (h *Here) each(m kv.MissingRevs, fn func(*replica) error) error {
 func (h *Here) replica(doc *kv.Doc, r *kv.DocRevision) *replica {
 	x := &replica{id: doc.ID, path: doc.Tree.Path(r.Revision), deleted: r.Deleted, body: r.Body, author: authorOf(doc.Tree.Find(r.Revision), h.store.Node())}
 	if len(x.path) == 0 {
-		x.path = []record.Revision{r.Revision} // it has been forgotten since
+		x.path = []rev.ID{r.Revision} // it has been forgotten since
 	}
 	for _, a := range r.Attachments {
 		x.parts = append(x.parts, part{Attachment: a, digest: a.Digest(), stub: true})
@@ -227,7 +227,7 @@ func (h *Here) replica(doc *kv.Doc, r *kv.DocRevision) *replica {
 	return x
 }
 
-func authorOf(n record.TreeNode, here string) author {
+func authorOf(n rev.Node, here string) author {
 	a := author{At: n.At, Key: n.Key, Fields: n.Fields}
 	switch {
 	case !n.Node.IsZero():

@@ -6,21 +6,21 @@ import (
 	"slices"
 	"strings"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/rev"
 )
 
 // incoming is a document on its way in. What is wrong with it alone is its err; the ones around it go on.
 type incoming struct {
 	id      string
-	rev     record.Revision
-	said    string            // _rev as it stands there
-	strange bool              // _rev is none: as of a local document
-	path    []record.Revision // of _revisions
-	astray  bool              // _revisions are none, as above
-	upper   bool              // a hash has upper-case digits, as a record's may not
+	rev     rev.ID
+	said    string   // _rev as it stands there
+	strange bool     // _rev is none: as of a local document
+	path    []rev.ID // of _revisions
+	astray  bool     // _revisions are none, as above
+	upper   bool     // a hash has upper-case digits, as a record's may not
 	deleted bool
 	body    []byte // without the members that begin with "_"
 	parts   []part
@@ -106,7 +106,7 @@ func (d *incoming) special(name string, v jsontext.Value) error {
 			return nil
 		}
 		err := json.Unmarshal(v, &text)
-		rev, good := record.ParseFreeRevision(text)
+		rev, good := rev.ParseFree(text)
 		d.strange = err != nil || !good
 		d.rev, d.said = rev, text
 		d.upper = d.upper || good && rev.String() != text
@@ -127,7 +127,7 @@ func (d *incoming) special(name string, v jsontext.Value) error {
 }
 
 // parsePath reads where a replicated revision comes from: it and those before; nil for what is no path. upper tells of upper-case digits.
-func parsePath(v jsontext.Value) (path []record.Revision, upper bool) {
+func parsePath(v jsontext.Value) (path []rev.ID, upper bool) {
 	var in struct {
 		Start uint64   `json:"start"`
 		IDs   []string `json:"ids"`
@@ -135,9 +135,9 @@ func parsePath(v jsontext.Value) (path []record.Revision, upper bool) {
 	if json.Unmarshal(v, &in) != nil || len(in.IDs) == 0 || uint64(len(in.IDs)) > in.Start {
 		return nil, false
 	}
-	in.IDs = in.IDs[:min(len(in.IDs), record.MaxPath)] // the oldest are more than any tree knows
+	in.IDs = in.IDs[:min(len(in.IDs), rev.MaxPath)] // the oldest are more than any tree knows
 	for i, id := range in.IDs {
-		rev, ok := record.FreeRevision(in.Start-uint64(i), id)
+		rev, ok := rev.FromHash(in.Start-uint64(i), id)
 		if !ok {
 			return nil, false
 		}
@@ -148,7 +148,7 @@ func parsePath(v jsontext.Value) (path []record.Revision, upper bool) {
 
 // malformed answers what CouchDB refuses a whole request for: members, an id or a revision that no document has.
 func (d *incoming) malformed(replicated bool) error {
-	named := d.rev != (record.Revision{}) || d.path != nil
+	named := d.rev != (rev.ID{}) || d.path != nil
 	switch {
 	case d.err != nil && isMalformed(d.err):
 		return d.err
@@ -177,13 +177,13 @@ func (c *call) write(d *incoming, replicated bool) (w kv.DocWrite, err error) {
 		w.Wrong = errRevision
 	}
 	if replicated {
-		if w.Path = d.path; w.Path == nil || d.rev != (record.Revision{}) && w.Path[0] != d.rev {
-			w.Path = []record.Revision{d.rev}
+		if w.Path = d.path; w.Path == nil || d.rev != (rev.ID{}) && w.Path[0] != d.rev {
+			w.Path = []rev.ID{d.rev}
 		}
-		if w.Wrong == nil && w.Path[0] == (record.Revision{}) {
+		if w.Wrong == nil && w.Path[0] == (rev.ID{}) {
 			w.Wrong = errNoRevision
 		}
-		w.Parent = record.Revision{}
+		w.Parent = rev.ID{}
 	}
 	if w.Wrong != nil {
 		return w, nil

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // cutLine reads a line of a revision as appendLine writes it of a document without attachments, its end included. It decodes nothing,
@@ -17,14 +17,14 @@ func cutLine(text []byte) (l line, ok bool) {
 	c.take(`,"doc":{"_id":`)
 	x := &replica{id: c.text()}
 	c.take(`,"_rev":`)
-	rev := c.text()
+	revision := c.text()
 	x.deleted = c.has(`,"_deleted":true`)
 	c.body(x)
 	c.take(`,"revs":`)
 	c.list(func() {
-		rev, ok := record.ParseFreeRevision(c.text())
-		c.bad = c.bad || !ok || rev == (record.Revision{})
-		x.path = append(x.path, rev)
+		revision, ok := rev.ParseFree(c.text())
+		c.bad = c.bad || !ok || revision == (rev.ID{})
+		x.path = append(x.path, revision)
 	})
 	if c.has(`,"author":{"at":`) {
 		c.author(&x.author)
@@ -33,7 +33,7 @@ func cutLine(text []byte) (l line, ok bool) {
 		c.list(func() { x.scopes = append(x.scopes, c.text()) })
 	}
 	c.take("}\n")
-	if c.bad || len(c.rest) > 0 || x.id == "" || x.rev().String() != rev {
+	if c.bad || len(c.rest) > 0 || x.id == "" || x.rev().String() != revision {
 		return line{}, false
 	}
 	l.replica = x

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"time"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/oklog/ulid/v2"
+
+	"doorward/kv"
+	"doorward/kv/rev"
 )
 
 // readLine reads the line that comes next: errJSON where there is none.
@@ -92,16 +92,16 @@ func (d *incoming) cut(doc []byte) *replica {
 }
 
 // readPath reads a path of revisions; nil where one is none.
-func readPath(dec *jsontext.Decoder) (path []record.Revision, err error) {
+func readPath(dec *jsontext.Decoder) (path []rev.ID, err error) {
 	bad := false
 	err = eachItem(dec, func() error {
 		t, err := dec.ReadToken()
 		if err != nil {
 			return badBody(err)
 		}
-		rev, ok := record.ParseFreeRevision(t.String())
-		bad = bad || !ok || rev == (record.Revision{})
-		path = append(path, rev)
+		revision, ok := rev.ParseFree(t.String())
+		bad = bad || !ok || revision == (rev.ID{})
+		path = append(path, revision)
 		return nil
 	})
 	if bad {

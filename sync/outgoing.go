@@ -5,16 +5,16 @@ import (
 	"slices"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // show says what of a document is shown besides its body.
 type show struct {
 	revs, revsInfo                   bool
 	conflicts, deletedConflicts, seq bool
-	attachments                      bool              // with their bytes
-	since                            []record.Revision // but those which one of these has
-	follow                           bool              // the bytes come after the document, in parts of their own
+	attachments                      bool     // with their bytes
+	since                            []rev.ID // but those which one of these has
+	follow                           bool     // the bytes come after the document, in parts of their own
 }
 
 // showOf reads what a request wants to be shown.
@@ -62,7 +62,7 @@ func (s *stream) document(doc *kv.Doc, r *kv.DocRevision, w show) {
 }
 
 // revisions writes a path as _revisions has it.
-func (s *stream) revisions(path []record.Revision) {
+func (s *stream) revisions(path []rev.ID) {
 	if len(path) == 0 {
 		return // the revision has been forgotten since
 	}
@@ -78,7 +78,7 @@ func (s *stream) revisions(path []record.Revision) {
 	s.text("]}")
 }
 
-func (s *stream) revsInfo(tree *record.Tree, of record.Revision) {
+func (s *stream) revsInfo(tree *rev.Tree, of rev.ID) {
 	s.text(`,"_revs_info":[`)
 	for i, rev := range tree.Path(of) {
 		if i > 0 {
@@ -99,7 +99,7 @@ func (s *stream) revsInfo(tree *record.Tree, of record.Revision) {
 }
 
 // losers writes a list of revisions, unless there are none.
-func (s *stream) losers(member string, nodes []record.TreeNode) {
+func (s *stream) losers(member string, nodes []rev.Node) {
 	for i, n := range nodes {
 		if i == 0 {
 			s.text(member + "[")
@@ -152,7 +152,7 @@ func (s *stream) length(a kv.Attachment) {
 }
 
 // known is the generation up to which a client that asks for the attachments since some revisions has them all.
-func (w show) known(doc *kv.Doc, rev record.Revision) (generation uint64) {
+func (w show) known(doc *kv.Doc, rev rev.ID) (generation uint64) {
 	if len(w.since) == 0 {
 		return 0
 	}

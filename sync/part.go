@@ -7,10 +7,10 @@ import (
 	"errors"
 	"io"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/rev"
 )
 
 // part is an attachment on its way in.
@@ -99,7 +99,7 @@ func (c *call) storeInline(d *incoming, p *part, v jsontext.Value) error {
 }
 
 // resolve finds the bytes of stubs: those of the same name in a revision that the store has.
-func (c *call) resolve(d *incoming, path []record.Revision) ([]kv.Attachment, error) {
+func (c *call) resolve(d *incoming, path []rev.ID) ([]kv.Attachment, error) {
 	var known []kv.DocRevision
 	all := make([]kv.Attachment, len(d.parts))
 	for i, p := range d.parts {
@@ -129,12 +129,12 @@ func (c *call) resolve(d *incoming, path []record.Revision) ([]kv.Attachment, er
 
 // relatives are the revisions that may have the bytes of a document's stubs: the one that is edited; of a replicated revision
 // those before it, then all leaves.
-func (c *call) relatives(d *incoming, path []record.Revision) (known []kv.DocRevision, err error) {
+func (c *call) relatives(d *incoming, path []rev.ID) (known []kv.DocRevision, err error) {
 	asks := []kv.Ask{{Revisions: path}, {Leaves: true}}
 	if path == nil {
 		asks = []kv.Ask{{}}
-		if d.rev != (record.Revision{}) {
-			asks[0].Revisions = []record.Revision{d.rev}
+		if d.rev != (rev.ID{}) {
+			asks[0].Revisions = []rev.ID{d.rev}
 		}
 	}
 	return relatives(c.db, d.id, asks)

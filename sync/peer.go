@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // sequence is a place in a source's feed, in whatever JSON the source gives it; nil is its beginning.
@@ -62,21 +62,21 @@ type batch struct {
 // replica is one revision of a document on its way.
 type replica struct {
 	id        string
-	path      []record.Revision // it and those before, newest first
+	path      []rev.ID // it and those before, newest first
 	deleted   bool
 	body      []byte       // without the members that begin with "_"
 	canonical kv.Canonical // body, where that has been found out
 	parts     []part
 	author    author
 	scopes    []string
-	seq       sequence          // of its change, where a feed carries it
-	held      []record.Revision // of the target's revisions those that may come before
+	seq       sequence // of its change, where a feed carries it
+	held      []rev.ID // of the target's revisions those that may come before
 	// content writes the bytes of an attachment.
 	content func(ctx context.Context, p *part, w io.Writer) error
 }
 
 // rev is the revision itself.
-func (r *replica) rev() record.Revision { return r.path[0] }
+func (r *replica) rev() rev.ID { return r.path[0] }
 
 // size is about how much room the replica takes.
 func (r *replica) size() int {

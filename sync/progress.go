@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // fetching gathers the revisions of batches into loads.
@@ -154,7 +154,7 @@ func (r *replication) outcome() Outcome {
 func (b *batch) offer(id string, revs []string) {
 	o := kv.Revs{ID: id}
 	for _, text := range revs {
-		if rev, ok := record.ParseFreeRevision(text); ok && text != "" {
+		if rev, ok := rev.ParseFree(text); ok && text != "" {
 			o.Revisions = append(o.Revisions, rev)
 		} else {
 			b.denied = append(b.denied, Denial{ID: id, Rev: text, Error: "forbidden", Reason: "not a revision"})

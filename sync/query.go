@@ -9,9 +9,9 @@ import (
 	"net/url"
 	"strconv"
 
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/rev"
 )
 
 // query reads the parameters of a request, which are bare words or JSON. The first that cannot be read is its err.
@@ -120,9 +120,9 @@ func (q *query) value(name string) (v any) {
 }
 
 // revision is a revision of a document; the zero one where none is given.
-func (q *query) revision(name string) record.Revision {
+func (q *query) revision(name string) rev.ID {
 	text, _ := q.text(name)
-	rev, ok := record.ParseFreeRevision(text)
+	rev, ok := rev.ParseFree(text)
 	if !ok && q.err == nil {
 		q.err = errRevision
 	}
@@ -130,7 +130,7 @@ func (q *query) revision(name string) record.Revision {
 }
 
 // revisions are a JSON list of revisions; nil where it is not given. Those that are none are left out.
-func (q *query) revisions(name string) []record.Revision {
+func (q *query) revisions(name string) []rev.ID {
 	texts := q.list(name)
 	if texts == nil {
 		return nil
@@ -138,10 +138,10 @@ func (q *query) revisions(name string) []record.Revision {
 	return parseRevisions(texts)
 }
 
-func parseRevisions(texts []string) []record.Revision {
-	revs := make([]record.Revision, 0, len(texts))
+func parseRevisions(texts []string) []rev.ID {
+	revs := make([]rev.ID, 0, len(texts))
 	for _, text := range texts {
-		if rev, ok := record.ParseFreeRevision(text); ok && text != "" {
+		if rev, ok := rev.ParseFree(text); ok && text != "" {
 			revs = append(revs, rev)
 		}
 	}

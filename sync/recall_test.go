@@ -14,6 +14,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // relapses has the centre be lost and restored elsewhere to a backup that was made before something happened: there is no ledger.
@@ -58,7 +59,7 @@ func (w *town) isGone(at string, s *kv.Store, person int64) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	lacking := kv.Revs{ID: record.Person.DocID(record.Int(person)), Revisions: []record.Revision{{Generation: 9}}}
+	lacking := kv.Revs{ID: record.Person.DocID(record.Int(person)), Revisions: []rev.ID{{Generation: 9}}}
 	if m, err := db.Missing([]kv.Revs{lacking}); err != nil || m[0].Missing != nil {
 		w.Errorf("%s lacks %v of the person, %v, want that nothing can come any more", at, m, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // received are revisions of a database that a peer has just given. This store's log offers them back at once, and the peer need not be asked
@@ -17,7 +17,7 @@ type received struct {
 
 type docRevision struct {
 	id  string
-	rev record.Revision
+	rev rev.ID
 }
 
 // maxReceived is how many are remembered at once; about the others the peer is asked.
@@ -51,7 +51,7 @@ func (r *received) unasked(offers []kv.Revs) []kv.Revs {
 	defer r.mu.Unlock()
 	left := make([]kv.Revs, 0, len(offers))
 	for _, o := range offers {
-		o.Revisions = slices.DeleteFunc(slices.Clone(o.Revisions), func(rev record.Revision) bool { return r.forget(docRevision{o.ID, rev}) })
+		o.Revisions = slices.DeleteFunc(slices.Clone(o.Revisions), func(rev rev.ID) bool { return r.forget(docRevision{o.ID, rev}) })
 		if len(o.Revisions) > 0 {
 			left = append(left, o)
 		}

@@ -4,18 +4,18 @@ import (
 	"net/http"
 	"strings"
 
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/rev"
 )
 
 // appendRevision appends a revision as a JSON text. The hash of a free document's revision may be any text.
-func appendRevision(dst []byte, rev record.Revision) []byte {
+func appendRevision(dst []byte, rev rev.ID) []byte {
 	return appendHash(dst, rev, rev.String())
 }
 
 // appendHash appends a revision's own text, which needs no escapes where its hash is of hex digits.
-func appendHash(dst []byte, rev record.Revision, text string) []byte {
+func appendHash(dst []byte, rev rev.ID, text string) []byte {
 	if rev.Text == "" {
 		return append(append(append(dst, '"'), text...), '"')
 	}
@@ -24,12 +24,12 @@ func appendHash(dst []byte, rev record.Revision, text string) []byte {
 }
 
 // revision writes a revision as a JSON text.
-func (s *stream) revision(rev record.Revision) {
+func (s *stream) revision(rev rev.ID) {
 	s.keep(s.buf.Write(appendRevision(s.buf.AvailableBuffer(), rev)))
 }
 
 // etag is a revision as a header tells it; "" for one that no header can.
-func etag(rev record.Revision) string {
+func etag(rev rev.ID) string {
 	text := rev.String()
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' }) {
 		return ""
@@ -38,7 +38,7 @@ func etag(rev record.Revision) string {
 }
 
 // setEtag tells a revision in the answer's header.
-func (c *call) setEtag(rev record.Revision) (tag string) {
+func (c *call) setEtag(rev rev.ID) (tag string) {
 	if tag = etag(rev); tag != "" {
 		c.Header().Set("Etag", tag)
 	}

@@ -9,10 +9,10 @@ import (
 	"net/url"
 	"slices"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/rev"
 )
 
 // askRows is how many documents one request asks for.
@@ -169,10 +169,10 @@ func (d *incoming) readStub(dec *jsontext.Decoder, name string) error {
 func (d *incoming) replica() *replica {
 	d.body = append(d.body, '}')
 	path := d.path
-	if path == nil || d.rev != (record.Revision{}) && path[0] != d.rev {
-		path = []record.Revision{d.rev}
+	if path == nil || d.rev != (rev.ID{}) && path[0] != d.rev {
+		path = []rev.ID{d.rev}
 	}
-	if d.id == "" || d.strange || path[0] == (record.Revision{}) {
+	if d.id == "" || d.strange || path[0] == (rev.ID{}) {
 		return nil
 	}
 	return &replica{id: d.id, path: path, deleted: d.deleted, body: d.body, parts: d.parts}

@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"slices"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/rev"
 )
 
 // inline is up to how many bytes of a document's attachments are sent within it.
@@ -52,7 +52,7 @@ func (x *replica) large() bool {
 
 // knows tells that the target has an attachment's bytes already, with a revision that this one comes from.
 func (x *replica) knows(p *part) bool {
-	return slices.ContainsFunc(x.held, func(rev record.Revision) bool {
+	return slices.ContainsFunc(x.held, func(rev rev.ID) bool {
 		return p.RevPos > 0 && p.RevPos <= rev.Generation && slices.Contains(x.path, rev)
 	})
 }

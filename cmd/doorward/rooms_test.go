@@ -11,14 +11,16 @@ import (
 	"testing"
 )
 
-// mayImport are the rooms, and whom each may import (design.md §1): sisters never import each other.
+// mayImport are the rooms, and the rooms that each may import (design.md §1): sisters never import each other. A package lies in the
+// room with the longest path that its own begins with.
 var mayImport = map[string][]string{
-	"cmd":       {"api", "sync", "index", "kv", "kv/record"},
-	"api":       {"kv", "kv/record"},
-	"sync":      {"kv", "kv/record"},
-	"index":     {"kv", "kv/record"},
-	"kv":        {"kv/record"},
-	"kv/record": {},
+	"cmd":       {"api", "sync", "index", "kv", "kv/record", "kv/rev"},
+	"api":       {"kv", "kv/record", "kv/rev"},
+	"sync":      {"kv", "kv/record", "kv/rev"},
+	"index":     {"kv", "kv/record", "kv/rev"},
+	"kv":        {"kv/record", "kv/rev"},
+	"kv/record": {"kv/rev"},
+	"kv/rev":    {},
 }
 
 // mayUse are the libraries, by the start of their paths, and the rooms that may know them.
@@ -31,7 +33,7 @@ var mayUse = map[string][]string{
 	"github.com/hashicorp/golang-lru/v2":  {"index"},
 	"github.com/klauspost/compress":       {"sync"},
 	"github.com/makiuchi-d/gozxing":       {"api"},
-	"github.com/oklog/ulid/v2":            {"kv/record", "kv", "sync"},
+	"github.com/oklog/ulid/v2":            {"kv/record", "kv/rev", "kv", "sync"},
 	"github.com/pelletier/go-toml/v2":     {"cmd"},
 	"github.com/prometheus/client_golang": {"kv", "api", "sync", "index", "cmd"},
 	"github.com/shopspring/decimal":       {"kv/record"},
@@ -62,10 +64,16 @@ type pkg struct {
 // room is the room that a package of ours lies in.
 func room(path string) (string, bool) {
 	rest, ours := strings.CutPrefix(path, "doorward/")
-	if rest == "kv/record" || strings.HasPrefix(rest, "kv/record/") {
-		return "kv/record", ours
+	for under := rest; ours; {
+		if _, known := mayImport[under]; known {
+			return under, true
+		}
+		slash := strings.LastIndexByte(under, '/')
+		if slash < 0 {
+			break
+		}
+		under = under[:slash]
 	}
-	rest, _, _ = strings.Cut(rest, "/")
 	return rest, ours
 }
 
@@ -141,6 +149,7 @@ func TestRoomsRuleCatches(t *testing.T) {
 		ok         bool
 	}{
 		{"api", "doorward/index", false}, {"sync", "doorward/api", false}, {"kv", "doorward/api", false}, {"kv/record", "doorward/kv", false},
+		{"kv/rev", "doorward/kv/record", false}, {"kv/record", "doorward/kv/rev", true}, {"kv/rev", "doorward/kv/kvtest", false},
 		{"api", "go.etcd.io/bbolt", false}, {"index", "github.com/go-chi/chi/v5", false}, {"api", "github.com/google/go-cmp/cmp", false},
 		{"api", "example.org/new", false}, {"cmd", "doorward/api/load", true}, {"api", "doorward/api/pull", true}, {"sync", "doorward/api/pull", false}, {"api", "doorward/kv/record", true}, {"kv", "go.etcd.io/bbolt", true},
 	} {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // benchPerson is a person as most are: half of its fields given.
@@ -49,7 +50,7 @@ func BenchmarkFact(b *testing.B) {
 	for b.Loop() {
 		d := checkinDraft(at)
 		_, canonical := d.Close()
-		_ = record.Next(record.Revision{}, false, canonical)
+		_ = rev.Next(rev.ID{}, false, canonical)
 	}
 }
 

@@ -27,7 +27,7 @@
 //	doc := record.Person.NewDoc()                // or Decode of the stored body
 //	changed := doc.Apply(patch)                  // nothing changed: no revision
 //	doc.Settle(nil, record.Moment{Now: now})     // the kind's own rules
-//	rev := record.Next(parent, false, doc.Canonical())
+//	rev := rev.Next(parent, false, doc.Canonical())
 //	body := doc.Encode()
 //
 // Facts take a shorter way: NewFact.

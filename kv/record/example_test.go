@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A change goes from a request's body to the bytes that are stored, and their revision.
@@ -19,7 +20,7 @@ func ExampleKind_Parse() {
 	doc.Settle(nil, record.Moment{Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)})
 	body := doc.Encode()
 	fmt.Printf("shown:   %s\nhidden:  %s\n", body.Shown, body.Hidden)
-	fmt.Println("rev:    ", record.Next(record.Revision{}, false, doc.Canonical()))
+	fmt.Println("rev:    ", rev.Next(rev.ID{}, false, doc.Canonical()))
 	// Output:
 	// changed: [name]
 	// shown:   "name":"Youth"
@@ -53,7 +54,7 @@ func ExampleKind_NewDraft() {
 	draft.Text("checkin_id", "01HZX3Q0000000000000000ABC")
 	body, canonical := draft.Close()
 	fmt.Printf("%s %s\n", body.Member("event_id"), body.Member("checkin_id"))
-	fmt.Println(record.Next(record.Revision{}, false, canonical))
+	fmt.Println(rev.Next(rev.ID{}, false, canonical))
 	// Output:
 	// 7 "01HZX3Q0000000000000000ABC"
 	// 1-5ee31ded0ad7223c688a1a74dde9eb31

@@ -7,22 +7,22 @@ import (
 	"github.com/oklog/ulid/v2"
 	"pgregory.net/rapid"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A delivery is a path that comes to a store, and what is told of its first revision.
 type delivery struct {
-	path []record.Revision
-	leaf record.TreeNode
+	path []rev.ID
+	leaf rev.Node
 }
 
 // anyHistory draws the revisions of a record as they were made all over the world, parents before children.
-func anyHistory() *rapid.Generator[[]record.TreeNode] {
-	return rapid.Custom(func(t *rapid.T) []record.TreeNode {
-		out := make([]record.TreeNode, rapid.IntRange(1, 16).Draw(t, "revisions"))
+func anyHistory() *rapid.Generator[[]rev.Node] {
+	return rapid.Custom(func(t *rapid.T) []rev.Node {
+		out := make([]rev.Node, rapid.IntRange(1, 16).Draw(t, "revisions"))
 		for i := range out {
 			out[i] = anyNode().Draw(t, "node")
-			out[i].Revision = record.Revision{Generation: rapid.Uint64Range(1, 3).Draw(t, "generation")}
+			out[i].Revision = rev.ID{Generation: rapid.Uint64Range(1, 3).Draw(t, "generation")}
 			if i > 0 && rapid.IntRange(0, 5).Draw(t, "root") > 0 {
 				out[i].Parent = out[rapid.IntRange(max(0, i-4), i-1).Draw(t, "parent")].Revision
 				out[i].Revision.Generation = out[i].Parent.Generation + 1
@@ -38,8 +38,8 @@ func anyHistory() *rapid.Generator[[]record.TreeNode] {
 }
 
 // anyNode draws what is told of a revision.
-func anyNode() *rapid.Generator[record.TreeNode] {
-	return rapid.Custom(func(t *rapid.T) (n record.TreeNode) {
+func anyNode() *rapid.Generator[rev.Node] {
+	return rapid.Custom(func(t *rapid.T) (n rev.Node) {
 		n.Deleted = rapid.IntRange(0, 2).Draw(t, "deleted") == 0
 		n.Ended = n.Deleted && rapid.Bool().Draw(t, "ended")
 		if n.Deleted {
@@ -58,8 +58,8 @@ func anyNode() *rapid.Generator[record.TreeNode] {
 }
 
 // anyDeliveries draws paths of a history, some of them cut, some more than once.
-func anyDeliveries(history []record.TreeNode) *rapid.Generator[[]delivery] {
-	byRevision := map[record.Revision]record.TreeNode{}
+func anyDeliveries(history []rev.Node) *rapid.Generator[[]delivery] {
+	byRevision := map[rev.ID]rev.Node{}
 	for _, n := range history {
 		byRevision[n.Revision] = n
 	}
@@ -75,8 +75,8 @@ func anyDeliveries(history []record.TreeNode) *rapid.Generator[[]delivery] {
 	}), 1, 20)
 }
 
-func grafted(t *rapid.T, deliveries []delivery) *record.Tree {
-	tree := &record.Tree{}
+func grafted(t *rapid.T, deliveries []delivery) *rev.Tree {
+	tree := &rev.Tree{}
 	for _, d := range deliveries {
 		if _, err := tree.Graft(d.path, d.leaf); err != nil {
 			t.Fatalf("Graft(%v): %v", d.path, err)
@@ -86,19 +86,19 @@ func grafted(t *rapid.T, deliveries []delivery) *record.Tree {
 }
 
 // revision reads a revision written short: "3-ab" is generation 3, and a hash that begins with ab.
-func revision(tb testing.TB, short string) record.Revision {
+func revision(tb testing.TB, short string) rev.ID {
 	tb.Helper()
 	_, hash, _ := strings.Cut(short, "-")
-	rev, ok := record.ParseRevision(short + strings.Repeat("0", 32-len(hash)))
+	rev, ok := rev.Parse(short + strings.Repeat("0", 32-len(hash)))
 	if !ok {
 		tb.Fatalf("%s is no revision", short)
 	}
 	return rev
 }
 
-func revisions(tb testing.TB, short ...string) []record.Revision {
+func revisions(tb testing.TB, short ...string) []rev.ID {
 	tb.Helper()
-	out := make([]record.Revision, len(short))
+	out := make([]rev.ID, len(short))
 	for i, s := range short {
 		out[i] = revision(tb, s)
 	}
@@ -107,11 +107,11 @@ func revisions(tb testing.TB, short ...string) []record.Revision {
 
 // treeOf grafts paths written short, newest first: "3-c 2-b 1-a". A "!" before one makes its leaf a deleted one, "x" an
 // ending.
-func treeOf(tb testing.TB, paths ...string) *record.Tree {
+func treeOf(tb testing.TB, paths ...string) *rev.Tree {
 	tb.Helper()
-	t := &record.Tree{}
+	t := &rev.Tree{}
 	for _, path := range paths {
-		leaf := record.TreeNode{At: 1, Held: true, Deleted: path[0] == '!' || path[0] == 'x', Ended: path[0] == 'x'}
+		leaf := rev.Node{At: 1, Held: true, Deleted: path[0] == '!' || path[0] == 'x', Ended: path[0] == 'x'}
 		if _, err := t.Graft(revisions(tb, strings.Fields(strings.TrimLeft(path, "!x"))...), leaf); err != nil {
 			tb.Fatalf("Graft(%s): %v", path, err)
 		}
@@ -120,7 +120,7 @@ func treeOf(tb testing.TB, paths ...string) *record.Tree {
 }
 
 // shorts writes the revisions of nodes short.
-func shorts(nodes []record.TreeNode) string {
+func shorts(nodes []rev.Node) string {
 	var out []string
 	for _, n := range nodes {
 		out = append(out, short(n.Revision))
@@ -128,7 +128,7 @@ func shorts(nodes []record.TreeNode) string {
 	return strings.Join(out, " ")
 }
 
-func short(rev record.Revision) string { return strings.TrimRight(rev.String(), "0") }
+func short(rev rev.ID) string { return strings.TrimRight(rev.String(), "0") }
 
 func boolean(b bool) int {
 	if b {

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/rev"
 )
 
 // Rule says how two replicas' changes of one field become one (sync.md §3).
@@ -37,7 +39,7 @@ type Clash struct {
 	Winner jsontext.Value // what stands; nil: nothing
 	Other  jsontext.Value // what does not; nil: the field was taken away
 	Rule   Rule
-	Leaf   Revision // the leaf that was merged in when it was seen; zero from Merge
+	Leaf   rev.ID // the leaf that was merged in when it was seen; zero from Merge
 }
 
 // Merge makes one record of two that replicas made of base, field by field by each field's rule: what only one side changed is

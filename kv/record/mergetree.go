@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+
+	"doorward/kv/rev"
 )
 
 // ErrNotHeld is a leaf whose body the store does not have.
 var ErrNotHeld = errors.New("the body of a leaf is not held")
 
 // MergedRevision is the revision of a body merged from a tree's open leaves, given in any order: a child of their winner.
-func MergedRevision(open []TreeNode, merged *Doc) Revision {
-	return Next(Best(open).Revision, false, merged.Canonical())
+func MergedRevision(open []rev.Node, merged *Doc) rev.ID {
+	return rev.Next(rev.Best(open).Revision, false, merged.Canonical())
 }
 
 // Resolution is what the root makes of a conflict. To carry it out, the store, in one operation,
@@ -26,11 +28,11 @@ func MergedRevision(open []TreeNode, merged *Doc) Revision {
 // Afterwards at most one leaf is open, and Resolve has nothing more to do. The same tree and bodies make the same revisions on
 // every root.
 type Resolution struct {
-	Doc      *Doc       // the record; nil: it stays deleted
-	Parent   Revision   // the winner; zero where Doc is nil
-	Revision Revision   // of Doc: a child of Parent, or Parent itself where the merge has changed nothing; zero where Doc is nil
-	Fields   []string   // the fields in which Doc differs from the winner, in table order, unknown ones last
-	Ended    []Revision // the leaves to end
+	Doc      *Doc     // the record; nil: it stays deleted
+	Parent   rev.ID   // the winner; zero where Doc is nil
+	Revision rev.ID   // of Doc: a child of Parent, or Parent itself where the merge has changed nothing; zero where Doc is nil
+	Fields   []string // the fields in which Doc differs from the winner, in table order, unknown ones last
+	Ended    []rev.ID // the leaves to end
 	Clashes  []Clash
 }
 
@@ -42,7 +44,7 @@ type Resolution struct {
 // who deletes a branch and goes on with another resolves the conflict by hand, as CouchDB's clients do: that ends the branch.
 // All open leaves of a deleted record are ended, so that whoever writes it again, on whichever of them, is not deleted for
 // what is already answered; but a record that was merged into another one (Tombstone) stays that.
-func Resolve(k *Kind, t *Tree, body func(Revision) (*Doc, error)) (*Resolution, error) {
+func Resolve(k *Kind, t *rev.Tree, body func(rev.ID) (*Doc, error)) (*Resolution, error) {
 	open := t.Open()
 	if len(open) < 2 {
 		return nil, nil
@@ -62,7 +64,7 @@ func Resolve(k *Kind, t *Tree, body func(Revision) (*Doc, error)) (*Resolution, 
 
 // deletes tells open leaves that make a deleted record: one of them deletes it, by somebody else than who wrote a live one
 // beside it, or before there was anything beside it.
-func deletes(t *Tree, open []TreeNode) bool {
+func deletes(t *rev.Tree, open []rev.Node) bool {
 	for _, n := range open {
 		if n.Deleted && !byHand(t, n, open) {
 			return true
@@ -72,7 +74,7 @@ func deletes(t *Tree, open []TreeNode) bool {
 }
 
 // byHand tells a deletion that only ends a branch.
-func byHand(t *Tree, n TreeNode, open []TreeNode) bool {
+func byHand(t *rev.Tree, n rev.Node, open []rev.Node) bool {
 	for _, live := range open {
 		sameAuthor := n.Key != 0 && live.Key == n.Key && live.Node == n.Node
 		if !live.Deleted && sameAuthor && t.Ancestor(n.Revision, live.Revision).Revision != n.Parent {
@@ -84,13 +86,13 @@ func byHand(t *Tree, n TreeNode, open []TreeNode) bool {
 
 type resolver struct {
 	k    *Kind
-	t    *Tree
-	body func(Revision) (*Doc, error)
+	t    *rev.Tree
+	body func(rev.ID) (*Doc, error)
 	Resolution
 }
 
 // leaf is a live leaf's body.
-func (r *resolver) leaf(rev Revision) (*Doc, error) {
+func (r *resolver) leaf(rev rev.ID) (*Doc, error) {
 	d, err := r.body(rev)
 	if err == nil && d == nil {
 		err = fmt.Errorf("%w: %s %s", ErrNotHeld, r.k.Name, rev)
@@ -99,7 +101,7 @@ func (r *resolver) leaf(rev Revision) (*Doc, error) {
 }
 
 // delete ends every leaf but the best of those that say what the record was merged into, and lists the live ones.
-func (r *resolver) delete(open []TreeNode) error {
+func (r *resolver) delete(open []rev.Node) error {
 	merged := false
 	for _, n := range open {
 		if n.Deleted && n.Into != 0 && !merged {
@@ -120,7 +122,7 @@ func (r *resolver) delete(open []TreeNode) error {
 }
 
 // merge merges the live leaves into the winner, and ends all others.
-func (r *resolver) merge(open []TreeNode) error {
+func (r *resolver) merge(open []rev.Node) error {
 	r.Parent = open[0].Revision
 	winner, err := r.leaf(r.Parent)
 	if err != nil {
@@ -143,7 +145,7 @@ func (r *resolver) merge(open []TreeNode) error {
 }
 
 // take merges one more leaf into what there is.
-func (r *resolver) take(rev Revision) error {
+func (r *resolver) take(rev rev.ID) error {
 	other, err := r.leaf(rev)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package record
+package rev
 
 import (
 	"encoding/binary"
@@ -49,7 +49,7 @@ const leastNode = 1 + 1 + 1 + 1
 // The same revisions, of which the same is known, have the same bytes.
 func (t *Tree) Append(dst []byte) []byte {
 	var tables treeTables
-	var last TreeNode
+	var last Node
 	var room [256]byte
 	nodes := room[:0]
 	for i := range t.nodes {
@@ -95,7 +95,7 @@ func (t *Tree) bits(i int) (bits byte, distance int) {
 }
 
 // appendHash appends a revision's hash as a node has it.
-func appendHash(dst []byte, rev Revision) []byte {
+func appendHash(dst []byte, rev ID) []byte {
 	if rev.Text == "" {
 		return append(dst, rev.Hash[:]...)
 	}
@@ -149,7 +149,7 @@ func ParseTree(b []byte) (Tree, error) {
 	}
 	r.tables()
 	n := r.count(leastNode)
-	t := Tree{nodes: slices.Grow([]TreeNode(nil), n)}
+	t := Tree{nodes: slices.Grow([]Node(nil), n)}
 	for range n {
 		t.nodes = append(t.nodes, r.node(t.nodes))
 		if r.bad {

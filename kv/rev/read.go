@@ -1,4 +1,4 @@
-package record
+package rev
 
 import "slices"
 
@@ -15,9 +15,9 @@ func (t *Tree) inner() []bool {
 
 // Leaves are the revisions without a child, the winner first: live ones before deleted ones, then by generation and hash,
 // the highest first.
-func (t *Tree) Leaves() []TreeNode {
+func (t *Tree) Leaves() []Node {
 	inner := t.inner()
-	leaves := make([]TreeNode, 0, 1)
+	leaves := make([]Node, 0, 1)
 	for i, n := range t.nodes {
 		if !inner[i] {
 			leaves = append(leaves, n)
@@ -28,52 +28,52 @@ func (t *Tree) Leaves() []TreeNode {
 }
 
 // Winner is the leaf that every replica shows; the zero TreeNode of an empty tree.
-func (t *Tree) Winner() TreeNode {
+func (t *Tree) Winner() Node {
 	if len(t.nodes) == 0 {
-		return TreeNode{}
+		return Node{}
 	}
 	return t.Leaves()[0]
 }
 
 // Conflicts are the live leaves besides the winner, the highest first.
-func (t *Tree) Conflicts() []TreeNode { return t.losers(false) }
+func (t *Tree) Conflicts() []Node { return t.losers(false) }
 
 // DeletedConflicts are the deleted leaves besides the winner, the highest first.
-func (t *Tree) DeletedConflicts() []TreeNode { return t.losers(true) }
+func (t *Tree) DeletedConflicts() []Node { return t.losers(true) }
 
-func (t *Tree) losers(deleted bool) []TreeNode {
+func (t *Tree) losers(deleted bool) []Node {
 	if len(t.nodes) < 2 {
 		return nil
 	}
-	return slices.DeleteFunc(t.Leaves()[1:], func(n TreeNode) bool { return n.Deleted != deleted })
+	return slices.DeleteFunc(t.Leaves()[1:], func(n Node) bool { return n.Deleted != deleted })
 }
 
 // Open are the leaves but those that only end a losing branch (Ending), the winner first: more than one is a conflict that
 // the root has still to answer (Resolve).
-func (t *Tree) Open() []TreeNode {
-	return slices.DeleteFunc(t.Leaves(), func(n TreeNode) bool { return n.Ended })
+func (t *Tree) Open() []Node {
+	return slices.DeleteFunc(t.Leaves(), func(n Node) bool { return n.Ended })
 }
 
 // Len is the number of revisions.
 func (t *Tree) Len() int { return len(t.nodes) }
 
 // Nodes are all revisions, the lowest first. The list must not be written to.
-func (t *Tree) Nodes() []TreeNode { return t.nodes }
+func (t *Tree) Nodes() []Node { return t.nodes }
 
 // Has tells whether the tree has a revision, leaf or not.
-func (t *Tree) Has(rev Revision) bool { return t.find(rev) != nil }
+func (t *Tree) Has(rev ID) bool { return t.find(rev) != nil }
 
 // Find is a revision's node; the zero TreeNode where the tree has none.
-func (t *Tree) Find(rev Revision) TreeNode {
+func (t *Tree) Find(rev ID) Node {
 	if n := t.find(rev); n != nil {
 		return *n
 	}
-	return TreeNode{}
+	return Node{}
 }
 
 // Path is a revision and those before it, newest first, as far as they are known: what _revisions says. nil where the tree
 // does not have the revision.
-func (t *Tree) Path(rev Revision) (path []Revision) {
+func (t *Tree) Path(rev ID) (path []ID) {
 	for n := t.find(rev); n != nil; n = t.find(n.Parent) {
 		path = append(path, n.Revision)
 	}
@@ -83,8 +83,8 @@ func (t *Tree) Path(rev Revision) (path []Revision) {
 // Missing answers _revs_diff: which of the revisions the tree does not have, each once, in the order asked for; and where
 // there are any the leaves, deleted ones too, of a lower generation than one of these, which may be their ancestors, the
 // winner first.
-func (t *Tree) Missing(revs []Revision) (missing, possibleAncestors []Revision) {
-	seen := make(map[Revision]bool, len(revs))
+func (t *Tree) Missing(revs []ID) (missing, possibleAncestors []ID) {
+	seen := make(map[ID]bool, len(revs))
 	highest := uint64(0)
 	for _, rev := range revs {
 		if t.Has(rev) || seen[rev] {
@@ -107,14 +107,14 @@ func (t *Tree) Missing(revs []Revision) (missing, possibleAncestors []Revision) 
 
 // Ancestor is the nearest revision that two have in common: the older one itself where the other follows from it. It is the
 // zero TreeNode where the tree knows none.
-func (t *Tree) Ancestor(a, b Revision) TreeNode {
+func (t *Tree) Ancestor(a, b ID) Node {
 	if n := t.ancestor(a, b); n != nil {
 		return *n
 	}
-	return TreeNode{}
+	return Node{}
 }
 
-func (t *Tree) ancestor(a, b Revision) *TreeNode {
+func (t *Tree) ancestor(a, b ID) *Node {
 	x, y := t.find(a), t.find(b)
 	for x != nil && y != nil && x != y {
 		if x.Revision.Generation >= y.Revision.Generation {
@@ -130,13 +130,13 @@ func (t *Tree) ancestor(a, b Revision) *TreeNode {
 }
 
 // Base is the nearest revision that two have in common and whose body is held; the zero TreeNode where there is none.
-func (t *Tree) Base(a, b Revision) TreeNode {
+func (t *Tree) Base(a, b ID) Node {
 	n := t.ancestor(a, b)
 	for n != nil && !n.Held {
 		n = t.find(n.Parent)
 	}
 	if n == nil {
-		return TreeNode{}
+		return Node{}
 	}
 	return *n
 }

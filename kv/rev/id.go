@@ -1,4 +1,4 @@
-package record
+package rev
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Revision names one state of a record or of a free document: how many changes made it, and a hash. Revisions that this program
+// ID names one state of a record or of a free document: how many changes made it, and a hash. Revisions that this program
 // makes hash deleted, parent and canonical body. The zero Revision is the parent of a first one.
-type Revision struct {
+type ID struct {
 	Generation uint64
 	Hash       [16]byte // written as 32 lower-case hex digits
 	Text       string   // a hash of another form, as "a"; only free documents have one, and Hash is zero then
@@ -23,13 +23,13 @@ const emptyText = "\x00"
 
 // String is the revision as replicas write it: "3-" and 32 lower-case hex digits, or "3-" and the hash's text; "" for the zero
 // Revision.
-func (r Revision) String() string {
+func (r ID) String() string {
 	var buf [53]byte
 	return string(r.append(buf[:0]))
 }
 
-func (r Revision) append(dst []byte) []byte {
-	if r == (Revision{}) {
+func (r ID) append(dst []byte) []byte {
+	if r == (ID{}) {
 		return dst
 	}
 	dst = append(strconv.AppendUint(dst, r.Generation, 10), '-')
@@ -40,7 +40,7 @@ func (r Revision) append(dst []byte) []byte {
 }
 
 // HashText is the hash as replicas write it: what String has behind the generation.
-func (r Revision) HashText() string {
+func (r ID) HashText() string {
 	switch r.Text {
 	case "":
 		return hex.EncodeToString(r.Hash[:])
@@ -51,12 +51,12 @@ func (r Revision) HashText() string {
 }
 
 // AppendHash appends the hash as keys and rows end with it: its 16 bytes, or 16 zero bytes and its text.
-func (r Revision) AppendHash(dst []byte) []byte {
+func (r ID) AppendHash(dst []byte) []byte {
 	return append(append(dst, r.Hash[:]...), r.Text...)
 }
 
 // SetHash reads what AppendHash has written.
-func (r *Revision) SetHash(b []byte) (ok bool) {
+func (r *ID) SetHash(b []byte) (ok bool) {
 	if len(b) < len(r.Hash) {
 		return false
 	}
@@ -67,7 +67,7 @@ func (r *Revision) SetHash(b []byte) (ok bool) {
 
 // Compare orders revisions as CouchDB does, by generation and then by the bytes of their hashes: -1, 0 or 1. Hex digits count as the
 // 16 bytes that they stand for, a hash of another form as its text. Of two leaves that both live, the higher one wins.
-func (r Revision) Compare(o Revision) int {
+func (r ID) Compare(o ID) int {
 	if r.Generation != o.Generation {
 		return cmp.Compare(r.Generation, o.Generation)
 	}
@@ -79,14 +79,14 @@ func (r Revision) Compare(o Revision) int {
 
 // compareTexts compares the hashes of two revisions, of which one is a text or both are. A text of 16 bytes may be the bytes that
 // hex digits stand for; the hex digits are lower then.
-func (r Revision) compareTexts(o Revision) int {
+func (r ID) compareTexts(o ID) int {
 	if by := strings.Compare(r.hashBytes(), o.hashBytes()); by != 0 {
 		return by
 	}
 	return strings.Compare(r.Text, o.Text)
 }
 
-func (r Revision) hashBytes() string {
+func (r ID) hashBytes() string {
 	if r.Text != "" {
 		return r.Text
 	}
@@ -99,30 +99,30 @@ const MaxGeneration = 1 << 53
 // MaxHashText is how many bytes the text of a hash may have.
 const MaxHashText = 8 << 10
 
-// ParseRevision reads a record's revision as String wrote it.
-func ParseRevision(s string) (r Revision, ok bool) {
-	r, ok = ParseFreeRevision(s)
+// Parse reads a record's revision as String wrote it.
+func Parse(s string) (r ID, ok bool) {
+	r, ok = ParseFree(s)
 	if !ok || r.Text != "" || len(s) >= 32 && s[len(s)-32:] != strings.ToLower(s[len(s)-32:]) {
-		return Revision{}, false
+		return ID{}, false
 	}
 	return r, true
 }
 
-// ParseFreeRevision reads a revision of a free document, which may have any hash that CouchDB takes.
-func ParseFreeRevision(s string) (r Revision, ok bool) {
+// ParseFree reads a revision of a free document, which may have any hash that CouchDB takes.
+func ParseFree(s string) (r ID, ok bool) {
 	if s == "" {
-		return Revision{}, true
+		return ID{}, true
 	}
 	generation, hash, cut := strings.Cut(s, "-")
 	n, err := strconv.ParseUint(generation, 10, 64)
 	if err != nil || !cut || n == 0 || n > MaxGeneration || generation[0] == '0' || generation[0] == '+' {
-		return Revision{}, false
+		return ID{}, false
 	}
-	return FreeRevision(n, hash)
+	return FromHash(n, hash)
 }
 
-// FreeRevision is the revision of a free document with this generation and hash. 32 bytes must be hex digits, in either case.
-func FreeRevision(generation uint64, hash string) (r Revision, ok bool) {
+// FromHash is the revision of a free document with this generation and hash. 32 bytes must be hex digits, in either case.
+func FromHash(generation uint64, hash string) (r ID, ok bool) {
 	r.Generation = generation
 	if len(hash) == 2*len(r.Hash) {
 		_, err := hex.Decode(r.Hash[:], []byte(hash))
@@ -136,7 +136,7 @@ func FreeRevision(generation uint64, hash string) (r Revision, ok bool) {
 
 // Next is the revision that follows parent: the hash is over "1" or "0" for deleted, the parent's String, a line feed, and
 // the canonical body.
-func Next(parent Revision, deleted bool, canonical []byte) Revision {
+func Next(parent ID, deleted bool, canonical []byte) ID {
 	var stack [4096]byte // most bodies fit
 	text := append(stack[:0], '0')
 	if deleted {
@@ -144,7 +144,7 @@ func Next(parent Revision, deleted bool, canonical []byte) Revision {
 	}
 	text = append(append(parent.append(text), '\n'), canonical...)
 	sum := sha256.Sum256(text)
-	return Revision{Generation: parent.Generation + 1, Hash: [16]byte(sum[:16])}
+	return ID{Generation: parent.Generation + 1, Hash: [16]byte(sum[:16])}
 }
 
 // endingBody is the canonical body of a revision that ends a losing branch.
@@ -152,4 +152,4 @@ const endingBody = `{"ended":true}`
 
 // Ending is the revision that ends a losing branch: a deleted child of its leaf with the body {"ended":true}. The deletion of a
 // record has an empty body, so every replica can tell the two apart.
-func Ending(leaf Revision) Revision { return Next(leaf, true, []byte(endingBody)) }
+func Ending(leaf ID) ID { return Next(leaf, true, []byte(endingBody)) }

@@ -1,4 +1,4 @@
-package record
+package rev
 
 import (
 	"errors"
@@ -23,14 +23,14 @@ var ErrPath = errors.New("not a path of revisions")
 //
 // The methods that only read may be called at the same time; a copy shares its nodes with the original.
 type Tree struct {
-	nodes []TreeNode // by generation, then hash: parents before children
+	nodes []Node // by generation, then hash: parents before children
 }
 
-// TreeNode is one revision of a Tree. At, Key, Node and Fields tell of the change that made it; they are zero where only a path
+// Node is one revision of a Tree. At, Key, Node and Fields tell of the change that made it; they are zero where only a path
 // named the revision.
-type TreeNode struct {
-	Revision Revision
-	Parent   Revision // zero: a first revision, or the ones before are not known
+type Node struct {
+	Revision ID
+	Parent   ID // zero: a first revision, or the ones before are not known
 	Deleted  bool
 	Ended    bool      // deleted to end a losing branch, not to delete the record (Ending)
 	Into     int64     // of a deleted one: it was the same thing as this record, which stays (MergedInto); 0: it was not
@@ -42,12 +42,12 @@ type TreeNode struct {
 }
 
 // isNews tells a node of which more is known than its place.
-func (n *TreeNode) isNews() bool {
+func (n *Node) isNews() bool {
 	return n.Deleted || n.Held || n.At != 0 || n.Key != 0 || n.Node != ulid.ULID{} || len(n.Fields) > 0
 }
 
 // better orders leaves, the winner first: live before deleted, then the higher revision.
-func better(a, b TreeNode) int {
+func better(a, b Node) int {
 	switch {
 	case a.Deleted == b.Deleted:
 		return b.Revision.Compare(a.Revision)
@@ -58,20 +58,20 @@ func better(a, b TreeNode) int {
 }
 
 // Best is the node that wins among some leaves, in whatever order they stand. There is at least one.
-func Best(leaves []TreeNode) TreeNode { return slices.MinFunc(leaves, better) }
+func Best(leaves []Node) Node { return slices.MinFunc(leaves, better) }
 
 // Graft adds a path, newest first as _revisions gives it, of at most MaxPath revisions, generations descending by one; leaf
 // tells of its first revision (Revision and Parent in it are not read). A path is joined to the tree wherever it names a
 // revision that the tree has; otherwise it becomes one more root. isNew tells that the tree did not have the first revision
 // before; of one that it knew only by name it learns what leaf tells, Held too. ErrPath changes nothing.
-func (t *Tree) Graft(path []Revision, leaf TreeNode) (isNew bool, err error) {
+func (t *Tree) Graft(path []ID, leaf Node) (isNew bool, err error) {
 	if !isPath(path) {
 		return false, ErrPath
 	}
 	if leaf.Revision = path[0]; len(path) > 1 {
 		leaf.Parent = path[1]
 	} else {
-		leaf.Parent = Revision{}
+		leaf.Parent = ID{}
 	}
 	known := t.find(path[0])
 	fresh := t.link(path)
@@ -87,17 +87,17 @@ func (t *Tree) Graft(path []Revision, leaf TreeNode) (isNew bool, err error) {
 }
 
 // link gives roots that the path knows a parent of their parent, and answers the revisions that the tree does not have.
-func (t *Tree) link(path []Revision) (fresh []TreeNode) {
+func (t *Tree) link(path []ID) (fresh []Node) {
 	for i, rev := range path {
-		var parent Revision
+		var parent ID
 		if i+1 < len(path) {
 			parent = path[i+1]
 		}
 		n := t.find(rev)
 		switch {
 		case n == nil:
-			fresh = append(fresh, TreeNode{Revision: rev, Parent: parent})
-		case n.Parent == Revision{}:
+			fresh = append(fresh, Node{Revision: rev, Parent: parent})
+		case n.Parent == ID{}:
 			n.Parent = parent
 		case n.Parent != parent:
 			return fresh // the path ends here, or contradicts the tree
@@ -107,7 +107,7 @@ func (t *Tree) link(path []Revision) (fresh []TreeNode) {
 }
 
 // insert puts nodes where they belong; mostly it is one.
-func (t *Tree) insert(fresh []TreeNode) {
+func (t *Tree) insert(fresh []Node) {
 	switch {
 	case len(fresh) == 0:
 	case len(t.nodes) == 0 && len(fresh) == 1:
@@ -117,11 +117,11 @@ func (t *Tree) insert(fresh []TreeNode) {
 		t.nodes = slices.Insert(t.nodes, i, fresh[0])
 	default:
 		t.nodes = append(t.nodes, fresh...)
-		slices.SortFunc(t.nodes, func(a, b TreeNode) int { return a.Revision.Compare(b.Revision) })
+		slices.SortFunc(t.nodes, func(a, b Node) int { return a.Revision.Compare(b.Revision) })
 	}
 }
 
-func isPath(path []Revision) bool {
+func isPath(path []ID) bool {
 	if len(path) == 0 || len(path) > MaxPath || path[0].Generation > MaxGeneration {
 		return false
 	}
@@ -134,7 +134,7 @@ func isPath(path []Revision) bool {
 }
 
 // find is a revision's node; nil where the tree has none. It is good until the next Graft or Stem.
-func (t *Tree) find(rev Revision) *TreeNode {
+func (t *Tree) find(rev ID) *Node {
 	if i, ok := t.index(rev); ok {
 		return &t.nodes[i]
 	}
@@ -142,7 +142,7 @@ func (t *Tree) find(rev Revision) *TreeNode {
 }
 
 // index is where a revision stands, or would. Everything asks it: it compares in place, nodes being large.
-func (t *Tree) index(rev Revision) (i int, known bool) {
+func (t *Tree) index(rev ID) (i int, known bool) {
 	i, after := 0, len(t.nodes)
 	for i < after {
 		middle := int(uint(i+after) >> 1)
@@ -156,7 +156,7 @@ func (t *Tree) index(rev Revision) (i int, known bool) {
 }
 
 // Hold notes that a revision's body is in the store, or no longer.
-func (t *Tree) Hold(rev Revision, held bool) {
+func (t *Tree) Hold(rev ID, held bool) {
 	if n := t.find(rev); n != nil {
 		n.Held = held
 	}
@@ -164,7 +164,7 @@ func (t *Tree) Hold(rev Revision, held bool) {
 
 // Stem forgets what is more than limit revisions from every leaf, the leaf counted, and answers the revisions that it forgot.
 // Leaves and winner stay what they are. A limit below 1 is 1.
-func (t *Tree) Stem(limit int) (forgotten []Revision) {
+func (t *Tree) Stem(limit int) (forgotten []ID) {
 	if len(t.nodes) <= max(limit, 1) {
 		return nil
 	}
@@ -180,14 +180,14 @@ func (t *Tree) Stem(limit int) (forgotten []Revision) {
 			i, known = t.index(t.nodes[i].Parent)
 		}
 	}
-	kept := make([]TreeNode, 0, len(t.nodes))
+	kept := make([]Node, 0, len(t.nodes))
 	for i, n := range t.nodes {
 		if near[i] == 0 {
 			forgotten = append(forgotten, n.Revision)
 			continue
 		}
 		if p, known := t.index(n.Parent); known && near[p] == 0 {
-			n.Parent = Revision{}
+			n.Parent = ID{}
 		}
 		kept = append(kept, n)
 	}
@@ -197,8 +197,8 @@ func (t *Tree) Stem(limit int) (forgotten []Revision) {
 
 // Prune forgets a leaf and what leads to it alone, down to the first revision that stays by itself, and answers the revisions that it
 // forgot: none where the revision is no leaf.
-func (t *Tree) Prune(leaf Revision, stays func(TreeNode) bool) (forgotten []Revision) {
-	children := map[Revision]int{}
+func (t *Tree) Prune(leaf ID, stays func(Node) bool) (forgotten []ID) {
+	children := map[ID]int{}
 	for i := range t.nodes {
 		children[t.nodes[i].Parent]++
 	}
@@ -206,7 +206,7 @@ func (t *Tree) Prune(leaf Revision, stays func(TreeNode) bool) (forgotten []Revi
 		forgotten = append(forgotten, n.Revision)
 		children[n.Parent]--
 	}
-	kept := make([]TreeNode, 0, len(t.nodes)) // a copy shares the others
+	kept := make([]Node, 0, len(t.nodes)) // a copy shares the others
 	for _, n := range t.nodes {
 		if !slices.Contains(forgotten, n.Revision) {
 			kept = append(kept, n)

@@ -1,4 +1,4 @@
-package record_test
+package rev_test
 
 import (
 	"encoding/hex"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/oklog/ulid/v2"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // The winners of this table are what CouchDB, PouchDB and every version of this program must agree on. Rows may be added and
@@ -50,30 +50,30 @@ func TestGoldenWinners(t *testing.T) {
 
 type goldenTree struct {
 	name string
-	tree *record.Tree
+	tree *rev.Tree
 	hex  string
 }
 
 // goldenTrees are trees and their bytes. They may be added to; a change of one needs a new format byte.
 func goldenTrees(tb testing.TB) []goldenTree {
-	one, grown := &record.Tree{}, treeOf(tb, "x3-cc 2-c 1-a")
+	one, grown := &rev.Tree{}, treeOf(tb, "x3-cc 2-c 1-a")
 	venue, at := ulid.MustParse("01HZX3Q0000000000000000000"), int64(1_777_636_800_123_456)
 	for _, g := range []struct {
-		tree *record.Tree
-		path []record.Revision
-		leaf record.TreeNode
+		tree *rev.Tree
+		path []rev.ID
+		leaf rev.Node
 	}{
-		{one, revisions(tb, "1-a"), record.TreeNode{At: at, Key: 7, Held: true}},
-		{grown, revisions(tb, "2-b", "1-a"), record.TreeNode{At: at, Key: 300, Node: venue, Held: true, Fields: []string{"email", "née"}}},
-		{grown, revisions(tb, "300-d", "299-d"), record.TreeNode{At: at + 1, Node: venue, Deleted: true, Fields: []string{"née"}}},
-		{grown, revisions(tb, "3-e", "2-b"), record.TreeNode{At: at - 1, Fields: []string{"phone"}}},
+		{one, revisions(tb, "1-a"), rev.Node{At: at, Key: 7, Held: true}},
+		{grown, revisions(tb, "2-b", "1-a"), rev.Node{At: at, Key: 300, Node: venue, Held: true, Fields: []string{"email", "née"}}},
+		{grown, revisions(tb, "300-d", "299-d"), rev.Node{At: at + 1, Node: venue, Deleted: true, Fields: []string{"née"}}},
+		{grown, revisions(tb, "3-e", "2-b"), rev.Node{At: at - 1, Fields: []string{"phone"}}},
 	} {
 		if _, err := g.tree.Graft(g.path, g.leaf); err != nil {
 			tb.Fatal(err)
 		}
 	}
 	return []goldenTree{
-		{"empty", &record.Tree{}, "01000000"},
+		{"empty", &rev.Tree{}, "01000000"},
 		{"one revision", one, goldenOne},
 		{"two branches and a root", grown, goldenGrown},
 	}
@@ -97,7 +97,7 @@ func TestGoldenTrees(t *testing.T) {
 		if got := hex.EncodeToString(b); got != row.hex {
 			t.Errorf("%s: Append = %s, want %s", row.name, got, row.hex)
 		}
-		back, err := record.ParseTree(b)
+		back, err := rev.ParseTree(b)
 		if err != nil {
 			t.Errorf("%s: %v", row.name, err)
 		}
@@ -134,33 +134,33 @@ func TestParseTreeRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tree, err := record.ParseTree(b); !errors.Is(err, record.ErrTree) {
+		if tree, err := rev.ParseTree(b); !errors.Is(err, rev.ErrTree) {
 			t.Errorf("%s: ParseTree = %v, %v", name, tree.Nodes(), err)
 		}
 	}
 }
 
 func TestGraftRefusesWhatIsNoPath(t *testing.T) {
-	long := make([]record.Revision, record.MaxPath+1)
+	long := make([]rev.ID, rev.MaxPath+1)
 	for i := range long {
-		long[i].Generation = uint64(2*record.MaxPath - i)
+		long[i].Generation = uint64(2*rev.MaxPath - i)
 	}
-	for name, path := range map[string][]record.Revision{
+	for name, path := range map[string][]rev.ID{
 		"nothing":           nil,
 		"no revision":       {{}},
 		"oldest first":      revisions(t, "1-a", "2-b"),
 		"a gap":             revisions(t, "3-c", "1-a"),
 		"one generation":    revisions(t, "2-c", "2-a"),
-		"before the first":  append(revisions(t, "1-a"), record.Revision{}),
+		"before the first":  append(revisions(t, "1-a"), rev.ID{}),
 		"around the corner": {{Generation: 1}, {Generation: 0}, {Generation: 1<<64 - 1}},
 		"too long":          long,
 	} {
 		tree := treeOf(t, "1-a")
-		if _, err := tree.Graft(path, record.TreeNode{}); !errors.Is(err, record.ErrPath) || tree.Len() != 1 {
+		if _, err := tree.Graft(path, rev.Node{}); !errors.Is(err, rev.ErrPath) || tree.Len() != 1 {
 			t.Errorf("%s: Graft = %v, the tree has %d revisions", name, err, tree.Len())
 		}
 	}
-	if _, err := treeOf(t).Graft(long[1:], record.TreeNode{}); err != nil {
+	if _, err := treeOf(t).Graft(long[1:], rev.Node{}); err != nil {
 		t.Errorf("the longest path: %v", err)
 	}
 }
@@ -169,18 +169,18 @@ func TestGraftLearnsOfARevisionOnlyOnce(t *testing.T) {
 	tree := treeOf(t)
 	for _, g := range []struct {
 		path string
-		leaf record.TreeNode
+		leaf rev.Node
 	}{
-		{"2-b 1-a", record.TreeNode{At: 2, Key: 5}},
-		{"1-a", record.TreeNode{At: 1, Held: true}},
-		{"2-b 1-a", record.TreeNode{At: 9, Key: 6, Deleted: true}},
-		{"1-a", record.TreeNode{At: 9, Deleted: true}},
+		{"2-b 1-a", rev.Node{At: 2, Key: 5}},
+		{"1-a", rev.Node{At: 1, Held: true}},
+		{"2-b 1-a", rev.Node{At: 9, Key: 6, Deleted: true}},
+		{"1-a", rev.Node{At: 9, Deleted: true}},
 	} {
 		if _, err := tree.Graft(revisions(t, strings.Fields(g.path)...), g.leaf); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := []record.TreeNode{{Revision: revision(t, "1-a"), At: 1, Held: true},
+	want := []rev.Node{{Revision: revision(t, "1-a"), At: 1, Held: true},
 		{Revision: revision(t, "2-b"), Parent: revision(t, "1-a"), At: 2, Key: 5}}
 	if diff := cmp.Diff(want, tree.Nodes()); diff != "" {
 		t.Errorf("the nodes differ: %s", diff)
@@ -194,15 +194,15 @@ func TestGraftLearnsOfARevisionOnlyOnce(t *testing.T) {
 
 // As CouchDB answers _revs_diff: possible ancestors are leaves, deleted ones too, below the highest missing revision.
 func TestPrune(t *testing.T) {
-	own := func(record.TreeNode) bool { return false }
-	below := func(generation uint64) func(record.TreeNode) bool {
-		return func(n record.TreeNode) bool { return n.Revision.Generation <= generation }
+	own := func(rev.Node) bool { return false }
+	below := func(generation uint64) func(rev.Node) bool {
+		return func(n rev.Node) bool { return n.Revision.Generation <= generation }
 	}
 	for _, row := range []struct {
 		name            string
 		paths           []string
 		leaf            string
-		stays           func(record.TreeNode) bool
+		stays           func(rev.Node) bool
 		forgotten, left string
 	}{
 		{"down to where it branches off", []string{"4-d 3-c 2-b 1-a", "2-f 1-a"}, "4-d", own, "4-d 3-c 2-b", "1-a 2-f"},
@@ -242,7 +242,7 @@ func TestMissingNamesPossibleAncestors(t *testing.T) {
 	} {
 		missing, ancestors := tree.Missing(revisions(t, strings.Fields(row.ask)...))
 		got := [2]string{}
-		for i, revs := range [][]record.Revision{missing, ancestors} {
+		for i, revs := range [][]rev.ID{missing, ancestors} {
 			for _, rev := range revs {
 				got[i] = strings.TrimSpace(got[i] + " " + short(rev))
 			}

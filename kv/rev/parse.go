@@ -1,4 +1,4 @@
-package record
+package rev
 
 import (
 	"encoding/binary"
@@ -91,7 +91,7 @@ func (r *treeReader) tables() {
 }
 
 // node reads one node, which follows the given ones.
-func (r *treeReader) node(before []TreeNode) (n TreeNode) {
+func (r *treeReader) node(before []Node) (n Node) {
 	bits := r.byte()
 	n.Deleted, n.Ended, n.Held = bits&treeDeleted != 0, bits&treeEnded != 0, bits&treeHeld != 0
 	n.Revision.Generation = r.uvarint()
@@ -119,23 +119,23 @@ func (r *treeReader) node(before []TreeNode) (n TreeNode) {
 }
 
 // hash reads a revision's hash. A text that is not one has another form.
-func (r *treeReader) hash(rev *Revision, isText bool) {
+func (r *treeReader) hash(rev *ID, isText bool) {
 	if !isText {
 		copy(rev.Hash[:], r.bytes(16))
 		return
 	}
 	rev.Text = string(r.bytes(r.uvarint()))
-	if again, ok := FreeRevision(rev.Generation, rev.HashText()); !ok || again != *rev {
+	if again, ok := FromHash(rev.Generation, rev.HashText()); !ok || again != *rev {
 		r.fail()
 	}
 }
 
 // parent reads which of the nodes before is a revision's parent.
-func (r *treeReader) parent(rev Revision, before []TreeNode) Revision {
+func (r *treeReader) parent(rev ID, before []Node) ID {
 	distance := r.uvarint()
 	if distance == 0 || distance > uint64(len(before)) {
 		r.fail()
-		return Revision{}
+		return ID{}
 	}
 	parent := before[uint64(len(before))-distance].Revision
 	if parent.Generation+1 != rev.Generation {
@@ -145,7 +145,7 @@ func (r *treeReader) parent(rev Revision, before []TreeNode) Revision {
 }
 
 // author reads who made a node, and when.
-func (r *treeReader) author(n *TreeNode) {
+func (r *treeReader) author(n *Node) {
 	n.At = r.at + r.varint()
 	n.Key = int64(r.uvarint())
 	if at := r.place(len(r.nodes) + 1); at > 0 {

@@ -1,4 +1,4 @@
-package record_test
+package rev_test
 
 import (
 	"bytes"
@@ -8,17 +8,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 func TestTreeIsTheUnionOfItsPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		history := anyHistory().Draw(t, "history")
 		deliveries := anyDeliveries(history).Draw(t, "deliveries")
-		tree := &record.Tree{}
+		tree := &rev.Tree{}
 		for i, d := range deliveries {
 			isNew, err := tree.Graft(d.path, d.leaf)
-			known := slices.ContainsFunc(union(deliveries[:i]), func(n record.TreeNode) bool { return n.Revision == d.path[0] })
+			known := slices.ContainsFunc(union(deliveries[:i]), func(n rev.Node) bool { return n.Revision == d.path[0] })
 			if err != nil || isNew == known {
 				t.Fatalf("Graft(%v) = %t, %v; known before: %t", d.path, isNew, err, known)
 			}
@@ -48,7 +48,7 @@ func TestWinnerIsTheBestLeaf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tree := anyTree(t)
 		want := leavesOf(tree.Nodes())
-		slices.SortFunc(want, func(a, b record.TreeNode) int { // the rule as it is written: live, generation, hash
+		slices.SortFunc(want, func(a, b rev.Node) int { // the rule as it is written: live, generation, hash
 			for _, n := range []int{boolean(a.Deleted) - boolean(b.Deleted), b.Revision.Compare(a.Revision)} {
 				if n != 0 {
 					return n
@@ -59,11 +59,11 @@ func TestWinnerIsTheBestLeaf(t *testing.T) {
 		if diff := cmp.Diff(want, tree.Leaves()); diff != "" {
 			t.Fatalf("Leaves differ: %s", diff)
 		}
-		losers := append(append([]record.TreeNode{tree.Winner()}, tree.Conflicts()...), tree.DeletedConflicts()...)
+		losers := append(append([]rev.Node{tree.Winner()}, tree.Conflicts()...), tree.DeletedConflicts()...)
 		if diff := cmp.Diff(want, losers); diff != "" {
 			t.Errorf("winner, conflicts and deleted conflicts differ: %s", diff)
 		}
-		if open := tree.Open(); slices.ContainsFunc(open, func(n record.TreeNode) bool { return n.Ended }) {
+		if open := tree.Open(); slices.ContainsFunc(open, func(n rev.Node) bool { return n.Ended }) {
 			t.Errorf("an ended branch is open: %v", open)
 		}
 	})
@@ -73,7 +73,7 @@ func TestTreeBytesReadThemselvesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tree := anyTree(t)
 		b := tree.Append([]byte("x"))[1:]
-		back, err := record.ParseTree(b)
+		back, err := rev.ParseTree(b)
 		if err != nil {
 			t.Fatalf("ParseTree(%x): %v", b, err)
 		}
@@ -81,7 +81,7 @@ func TestTreeBytesReadThemselvesBack(t *testing.T) {
 			t.Errorf("the tree differs: %s", diff)
 		}
 		for cut := range b {
-			if _, err := record.ParseTree(b[:cut]); err == nil {
+			if _, err := rev.ParseTree(b[:cut]); err == nil {
 				t.Errorf("ParseTree takes %d of %d bytes", cut, len(b))
 			}
 		}
@@ -92,11 +92,11 @@ func TestStemKeepsLeavesAndWinner(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tree := anyTree(t)
 		limit := rapid.IntRange(-1, 6).Draw(t, "limit")
-		before, _ := record.ParseTree(tree.Append(nil))
+		before, _ := rev.ParseTree(tree.Append(nil))
 		forgotten := tree.Stem(limit)
 		limit = max(limit, 1)
 
-		near := map[record.Revision]bool{}
+		near := map[rev.ID]bool{}
 		for _, leaf := range before.Leaves() {
 			path := before.Path(leaf.Revision)
 			for _, rev := range path[:min(limit, len(path))] {
@@ -109,13 +109,13 @@ func TestStemKeepsLeavesAndWinner(t *testing.T) {
 			}
 			want := n.Parent
 			if !near[n.Parent] {
-				want = record.Revision{}
+				want = rev.ID{}
 			}
 			if got := tree.Find(n.Revision).Parent; near[n.Revision] && got != want {
 				t.Errorf("%v: parent is %v, want %v", n.Revision, got, want)
 			}
 		}
-		names := func(nodes []record.TreeNode) (out []string) {
+		names := func(nodes []rev.Node) (out []string) {
 			for _, n := range nodes {
 				out = append(out, n.Revision.String())
 			}
@@ -124,7 +124,7 @@ func TestStemKeepsLeavesAndWinner(t *testing.T) {
 		if diff := cmp.Diff(names(before.Leaves()), names(tree.Leaves())); diff != "" {
 			t.Errorf("the leaves differ: %s", diff)
 		}
-		if _, err := record.ParseTree(tree.Append(nil)); err != nil {
+		if _, err := rev.ParseTree(tree.Append(nil)); err != nil {
 			t.Errorf("a stemmed tree does not read itself back: %v", err)
 		}
 	})
@@ -135,7 +135,7 @@ func TestTreeKnowsAncestors(t *testing.T) {
 		tree := anyTree(t)
 		a := rapid.SampledFrom(tree.Nodes()).Draw(t, "a").Revision
 		b := rapid.SampledFrom(tree.Nodes()).Draw(t, "b").Revision
-		var nearest, held record.TreeNode
+		var nearest, held rev.Node
 		for _, rev := range tree.Path(a) {
 			n := tree.Find(rev)
 			if !slices.Contains(tree.Path(b), rev) {
@@ -148,7 +148,7 @@ func TestTreeKnowsAncestors(t *testing.T) {
 				held = n
 			}
 		}
-		for name, pair := range map[string][2]record.TreeNode{
+		for name, pair := range map[string][2]rev.Node{
 			"Ancestor": {nearest, tree.Ancestor(a, b)}, "Ancestor, turned": {nearest, tree.Ancestor(b, a)},
 			"Base": {held, tree.Base(a, b)}, "Base, turned": {held, tree.Base(b, a)},
 		} {
@@ -160,39 +160,39 @@ func TestTreeKnowsAncestors(t *testing.T) {
 }
 
 // anyTree draws a tree.
-func anyTree(t *rapid.T) *record.Tree {
+func anyTree(t *rapid.T) *rev.Tree {
 	history := anyHistory().Draw(t, "history")
 	return grafted(t, anyDeliveries(history).Draw(t, "deliveries"))
 }
 
 // union is what a tree of some deliveries must be: sets, without any cleverness.
-func union(deliveries []delivery) []record.TreeNode {
-	told := map[record.Revision]record.TreeNode{}
-	parents := map[record.Revision]record.Revision{}
+func union(deliveries []delivery) []rev.Node {
+	told := map[rev.ID]rev.Node{}
+	parents := map[rev.ID]rev.ID{}
 	for _, d := range deliveries {
-		for i, rev := range d.path {
+		for i, revision2 := range d.path {
 			if i+1 < len(d.path) {
-				parents[rev] = d.path[i+1]
+				parents[revision2] = d.path[i+1]
 			}
-			if _, known := told[rev]; !known {
-				told[rev] = record.TreeNode{}
+			if _, known := told[revision2]; !known {
+				told[revision2] = rev.Node{}
 			}
 		}
 		told[d.path[0]] = d.leaf
 	}
-	var out []record.TreeNode
+	var out []rev.Node
 	for rev, n := range told {
 		n.Revision, n.Parent = rev, parents[rev]
 		out = append(out, n)
 	}
-	slices.SortFunc(out, func(a, b record.TreeNode) int { return a.Revision.Compare(b.Revision) })
+	slices.SortFunc(out, func(a, b rev.Node) int { return a.Revision.Compare(b.Revision) })
 	return out
 }
 
 // leavesOf are the nodes that are nobody's parent.
-func leavesOf(nodes []record.TreeNode) (leaves []record.TreeNode) {
+func leavesOf(nodes []rev.Node) (leaves []rev.Node) {
 	for _, n := range nodes {
-		if !slices.ContainsFunc(nodes, func(o record.TreeNode) bool { return o.Parent == n.Revision }) {
+		if !slices.ContainsFunc(nodes, func(o rev.Node) bool { return o.Parent == n.Revision }) {
 			leaves = append(leaves, n)
 		}
 	}

@@ -1,11 +1,11 @@
-package record_test
+package rev_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // FuzzParseTree holds that whatever bytes are a tree are the tree that their own bytes are, and that its methods come to an end.
@@ -18,11 +18,11 @@ func FuzzParseTree(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		tree, err := record.ParseTree(b)
+		tree, err := rev.ParseTree(b)
 		if err != nil {
 			return
 		}
-		again, err := record.ParseTree(tree.Append(nil))
+		again, err := rev.ParseTree(tree.Append(nil))
 		if err != nil {
 			t.Fatalf("ParseTree of its own bytes: %v", err)
 		}
@@ -32,7 +32,7 @@ func FuzzParseTree(f *testing.F) {
 		winner := tree.Winner().Revision
 		for _, n := range tree.Nodes() {
 			tree.Base(winner, n.Revision)
-			if _, err := tree.Graft(tree.Path(n.Revision), n); err != nil && len(tree.Path(n.Revision)) <= record.MaxPath {
+			if _, err := tree.Graft(tree.Path(n.Revision), n); err != nil && len(tree.Path(n.Revision)) <= rev.MaxPath {
 				t.Errorf("Graft of its own path %v: %v", n.Revision, err)
 			}
 		}
@@ -46,11 +46,11 @@ func FuzzParseTree(f *testing.F) {
 }
 
 func BenchmarkGraftChild(b *testing.B) {
-	tree := record.Tree{}
-	last := record.Revision{}
+	tree := rev.Tree{}
+	last := rev.ID{}
 	for range 50 {
-		next := record.Next(last, false, []byte("{}"))
-		if _, err := tree.Graft([]record.Revision{next}, record.TreeNode{At: 1}); err != nil {
+		next := rev.Next(last, false, []byte("{}"))
+		if _, err := tree.Graft([]rev.ID{next}, rev.Node{At: 1}); err != nil {
 			b.Fatal(err)
 		}
 		last = next
@@ -58,12 +58,12 @@ func BenchmarkGraftChild(b *testing.B) {
 	row := tree.Append(nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		t, err := record.ParseTree(row)
+		t, err := rev.ParseTree(row)
 		if err != nil {
 			b.Fatal(err)
 		}
-		next := record.Next(last, false, []byte("{}"))
-		_, _ = t.Graft([]record.Revision{next, last}, record.TreeNode{At: 2})
+		next := rev.Next(last, false, []byte("{}"))
+		_, _ = t.Graft([]rev.ID{next, last}, rev.Node{At: 2})
 		t.Stem(50)
 		t.Append(nil)
 	}
