@@ -9,13 +9,13 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// ErrTree is bytes that are no tree.
+// ErrTree is returned for bytes that are no tree.
 var ErrTree = errors.New("not a revision tree")
 
 // treeFormat is the first byte of every tree.
 const treeFormat = 1
 
-// What follows about a node, in the order of the bits.
+// Each bit of a node tells a property, or that more of the node follows, in this order.
 const (
 	treeDeleted = 1 << iota
 	treeEnded
@@ -28,10 +28,10 @@ const (
 	treeBits   = iota
 )
 
-// leastNode is the bytes that the least node takes: bits, generation, and of a hash that is a text its length and a byte.
+// leastNode is the smallest size of a node: bits, generation, length of a hash's text and one byte of it.
 const leastNode = 1 + 1 + 1 + 1
 
-// Append appends the tree's stored form. All numbers are uvarints, but at, which is a varint:
+// Append appends the tree's stored form. All numbers are uvarints; only at is a varint:
 //
 //	1                                  format
 //	n, n × 16 bytes                    ULIDs of nodes
@@ -46,7 +46,7 @@ const leastNode = 1 + 1 + 1 + 1
 //	      [n, n × field]               places among the names
 //	      [id]                         of the record that it was merged into
 //
-// The same revisions, of which the same is known, have the same bytes.
+// Equal trees have equal bytes.
 func (t *Tree) Append(dst []byte) []byte {
 	var tables treeTables
 	var last Node
@@ -54,7 +54,7 @@ func (t *Tree) Append(dst []byte) []byte {
 	nodes := room[:0]
 	for i := range t.nodes {
 		n := &t.nodes[i]
-		bits, distance := t.bits(i)
+		bits, distance := t.nodes.bits(i)
 		nodes = binary.AppendUvarint(append(nodes, bits), n.Revision.Generation-last.Revision.Generation)
 		nodes = appendHash(nodes, n.Revision)
 		if bits&treeParent != 0 {
@@ -81,10 +81,10 @@ func (t *Tree) Append(dst []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(t.nodes))), nodes...)
 }
 
-// bits says what follows about a node, and how far before it its parent stands.
-func (t *Tree) bits(i int) (bits byte, distance int) {
-	n := &t.nodes[i]
-	parent, known := t.index(n.Parent)
+// bits returns the bits of a node, and how many places before it its parent stands.
+func (ns nodes) bits(i int) (bits byte, distance int) {
+	n := &ns[i]
+	parent, known := ns.index(n.Parent)
 	for bit, set := range [treeBits]bool{n.Deleted, n.Ended, n.Held, known,
 		n.At != 0 || n.Key != 0 || n.Node != ulid.ULID{}, len(n.Fields) > 0, n.Into != 0, n.Revision.Text != ""} {
 		if set {
@@ -94,7 +94,7 @@ func (t *Tree) bits(i int) (bits byte, distance int) {
 	return bits, i - parent
 }
 
-// appendHash appends a revision's hash as a node has it.
+// appendHash appends a revision's hash as a stored node has it.
 func appendHash(dst []byte, rev ID) []byte {
 	if rev.Text == "" {
 		return append(dst, rev.Hash[:]...)
@@ -102,13 +102,13 @@ func appendHash(dst []byte, rev ID) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(rev.Text))), rev.Text...)
 }
 
-// treeTables are the texts that a tree's nodes share.
+// treeTables are the ULIDs and names that the nodes of a tree share.
 type treeTables struct {
 	nodes  []ulid.ULID
 	fields []string
 }
 
-// node is the place of a node's ULID, from 1 on; 0 for this store.
+// node returns the place of a node's ULID, from 1 on. This store has 0.
 func (s *treeTables) node(id ulid.ULID) uint64 {
 	if (id == ulid.ULID{}) {
 		return 0
@@ -118,7 +118,7 @@ func (s *treeTables) node(id ulid.ULID) uint64 {
 
 func (s *treeTables) field(name string) uint64 { return placeIn(&s.fields, name) }
 
-// placeIn is where a text stands in a table, which is its end where it is new.
+// placeIn returns the place of a text in a table. A new text is appended.
 func placeIn[T comparable](table *[]T, text T) uint64 {
 	at := slices.Index(*table, text)
 	if at < 0 {
@@ -140,8 +140,8 @@ func (s *treeTables) append(dst []byte) []byte {
 	return dst
 }
 
-// ParseTree reads what Append wrote; the tree shares nothing with the bytes. Whatever the bytes are, it answers a tree or
-// ErrTree, and takes memory in proportion to their number.
+// ParseTree reads what Append wrote. The tree shares nothing with the bytes. For any bytes it returns a tree or ErrTree, and takes
+// memory in proportion to their number.
 func ParseTree(b []byte) (Tree, error) {
 	r := treeReader{rest: b}
 	if format := r.byte(); format != treeFormat {

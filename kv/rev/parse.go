@@ -6,11 +6,11 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// treeReader takes a tree's bytes apart from the left. bad tells that they are wrong: all it reads from then on is zero.
+// treeReader reads a tree's bytes from the left. bad tells that they are wrong: each later read returns zero.
 type treeReader struct {
 	rest   []byte
 	bad    bool
-	at     int64 // of the last node that has one
+	at     int64 // At of the last node that has one
 	nodes  []ulid.ULID
 	fields []string
 }
@@ -55,7 +55,7 @@ func (r *treeReader) varint() int64 {
 	return v
 }
 
-// count reads how many things follow, each of at least size bytes.
+// count reads the number of things that follow, each of at least size bytes.
 func (r *treeReader) count(size int) int {
 	n := r.uvarint()
 	if n > uint64(len(r.rest)/size) {
@@ -75,13 +75,13 @@ func (r *treeReader) place(n int) int {
 	return int(at)
 }
 
-// tables reads the texts that the nodes share.
+// tables reads the ULIDs and names that the nodes share.
 func (r *treeReader) tables() {
 	r.nodes = make([]ulid.ULID, r.count(16))
 	for i := range r.nodes {
 		copy(r.nodes[i][:], r.bytes(16))
 		if (r.nodes[i] == ulid.ULID{}) {
-			r.fail() // this store has no place in the table
+			r.fail() // this store is in no table
 		}
 	}
 	r.fields = make([]string, r.count(1))
@@ -90,7 +90,7 @@ func (r *treeReader) tables() {
 	}
 }
 
-// node reads one node, which follows the given ones.
+// node reads the node that follows the given ones.
 func (r *treeReader) node(before []Node) (n Node) {
 	bits := r.byte()
 	n.Deleted, n.Ended, n.Held = bits&treeDeleted != 0, bits&treeEnded != 0, bits&treeHeld != 0
@@ -118,7 +118,7 @@ func (r *treeReader) node(before []Node) (n Node) {
 	return n
 }
 
-// hash reads a revision's hash. A text that is not one has another form.
+// hash reads a revision's hash. It fails for a text that FromHash would store in another form.
 func (r *treeReader) hash(rev *ID, isText bool) {
 	if !isText {
 		copy(rev.Hash[:], r.bytes(16))
@@ -130,7 +130,7 @@ func (r *treeReader) hash(rev *ID, isText bool) {
 	}
 }
 
-// parent reads which of the nodes before is a revision's parent.
+// parent reads which of the earlier nodes is a revision's parent.
 func (r *treeReader) parent(rev ID, before []Node) ID {
 	distance := r.uvarint()
 	if distance == 0 || distance > uint64(len(before)) {
@@ -144,7 +144,7 @@ func (r *treeReader) parent(rev ID, before []Node) ID {
 	return parent
 }
 
-// author reads who made a node, and when.
+// author reads At, Key and Node.
 func (r *treeReader) author(n *Node) {
 	n.At = r.at + r.varint()
 	n.Key = int64(r.uvarint())
@@ -154,7 +154,7 @@ func (r *treeReader) author(n *Node) {
 	r.at = n.At
 }
 
-// names reads the fields that a change changed.
+// names reads Fields.
 func (r *treeReader) names() []string {
 	names := make([]string, r.count(1))
 	if len(names) == 0 {
@@ -168,10 +168,10 @@ func (r *treeReader) names() []string {
 	return names
 }
 
-// maxInto is the largest id that a record has.
+// maxInto is the largest id of a record.
 const maxInto = 1<<53 - 1
 
-// into reads the record that one was merged into.
+// into reads Into.
 func (r *treeReader) into() int64 {
 	n := r.uvarint()
 	if n == 0 || n > maxInto {

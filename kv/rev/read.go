@@ -2,32 +2,13 @@ package rev
 
 import "slices"
 
-// inner tells, by place in nodes, the revisions that have a child.
-func (t *Tree) inner() []bool {
-	inner := make([]bool, len(t.nodes))
-	for i := range t.nodes {
-		if p, known := t.index(t.nodes[i].Parent); known {
-			inner[p] = true
-		}
-	}
-	return inner
-}
-
-// Leaves are the revisions without a child, the winner first: live ones before deleted ones, then by generation and hash,
-// the highest first.
+// Leaves returns the revisions without a child, the winner first: live before deleted, then the higher generation, then the higher
+// hash.
 func (t *Tree) Leaves() []Node {
-	inner := t.inner()
-	leaves := make([]Node, 0, 1)
-	for i, n := range t.nodes {
-		if !inner[i] {
-			leaves = append(leaves, n)
-		}
-	}
-	slices.SortFunc(leaves, better)
-	return leaves
+	return t.nodes.leaves()
 }
 
-// Winner is the leaf that every replica shows; the zero TreeNode of an empty tree.
+// Winner returns the leaf that every replica shows. It is the zero Node if the tree is empty.
 func (t *Tree) Winner() Node {
 	if len(t.nodes) == 0 {
 		return Node{}
@@ -35,54 +16,46 @@ func (t *Tree) Winner() Node {
 	return t.Leaves()[0]
 }
 
-// Conflicts are the live leaves besides the winner, the highest first.
-func (t *Tree) Conflicts() []Node { return t.losers(false) }
+// Conflicts returns the live leaves without the winner, the highest first.
+func (t *Tree) Conflicts() []Node { return t.nodes.losers(false) }
 
-// DeletedConflicts are the deleted leaves besides the winner, the highest first.
-func (t *Tree) DeletedConflicts() []Node { return t.losers(true) }
+// DeletedConflicts returns the deleted leaves without the winner, the highest first.
+func (t *Tree) DeletedConflicts() []Node { return t.nodes.losers(true) }
 
-func (t *Tree) losers(deleted bool) []Node {
-	if len(t.nodes) < 2 {
-		return nil
-	}
-	return slices.DeleteFunc(t.Leaves()[1:], func(n Node) bool { return n.Deleted != deleted })
-}
-
-// Open are the leaves but those that only end a losing branch (Ending), the winner first: more than one is a conflict that
-// the root has still to answer (Resolve).
+// Open returns the leaves, the winner first, without those that only end a branch (Ending). If there is more than one, the root has a
+// conflict to resolve.
 func (t *Tree) Open() []Node {
 	return slices.DeleteFunc(t.Leaves(), func(n Node) bool { return n.Ended })
 }
 
-// Len is the number of revisions.
+// Len returns the number of revisions.
 func (t *Tree) Len() int { return len(t.nodes) }
 
-// Nodes are all revisions, the lowest first. The list must not be written to.
+// Nodes returns all revisions, the lowest first. The caller must not write to the list.
 func (t *Tree) Nodes() []Node { return t.nodes }
 
-// Has tells whether the tree has a revision, leaf or not.
-func (t *Tree) Has(rev ID) bool { return t.find(rev) != nil }
+// Has reports whether the tree has a revision.
+func (t *Tree) Has(rev ID) bool { return t.nodes.find(rev) != nil }
 
-// Find is a revision's node; the zero TreeNode where the tree has none.
+// Find returns a revision's node. It is the zero Node if the tree has none.
 func (t *Tree) Find(rev ID) Node {
-	if n := t.find(rev); n != nil {
+	if n := t.nodes.find(rev); n != nil {
 		return *n
 	}
 	return Node{}
 }
 
-// Path is a revision and those before it, newest first, as far as they are known: what _revisions says. nil where the tree
-// does not have the revision.
+// Path returns a revision and its known ancestors, newest first, as _revisions lists them. It is nil if the tree does not have the
+// revision.
 func (t *Tree) Path(rev ID) (path []ID) {
-	for n := t.find(rev); n != nil; n = t.find(n.Parent) {
+	for n := t.nodes.find(rev); n != nil; n = t.nodes.find(n.Parent) {
 		path = append(path, n.Revision)
 	}
 	return path
 }
 
-// Missing answers _revs_diff: which of the revisions the tree does not have, each once, in the order asked for; and where
-// there are any the leaves, deleted ones too, of a lower generation than one of these, which may be their ancestors, the
-// winner first.
+// Missing answers _revs_diff: it returns the revisions that the tree does not have, each once, in the order asked for. If there are
+// any, possibleAncestors are the leaves, deleted ones too, of a lower generation than one of them, the winner first.
 func (t *Tree) Missing(revs []ID) (missing, possibleAncestors []ID) {
 	seen := make(map[ID]bool, len(revs))
 	highest := uint64(0)
@@ -105,35 +78,20 @@ func (t *Tree) Missing(revs []ID) (missing, possibleAncestors []ID) {
 	return missing, possibleAncestors
 }
 
-// Ancestor is the nearest revision that two have in common: the older one itself where the other follows from it. It is the
-// zero TreeNode where the tree knows none.
+// Ancestor returns the nearest common revision of two: the older one itself if the other follows from it. It is the zero Node if the
+// tree knows none.
 func (t *Tree) Ancestor(a, b ID) Node {
-	if n := t.ancestor(a, b); n != nil {
+	if n := t.nodes.ancestor(a, b); n != nil {
 		return *n
 	}
 	return Node{}
 }
 
-func (t *Tree) ancestor(a, b ID) *Node {
-	x, y := t.find(a), t.find(b)
-	for x != nil && y != nil && x != y {
-		if x.Revision.Generation >= y.Revision.Generation {
-			x = t.find(x.Parent)
-		} else {
-			y = t.find(y.Parent)
-		}
-	}
-	if x == nil || y == nil {
-		return nil
-	}
-	return x
-}
-
-// Base is the nearest revision that two have in common and whose body is held; the zero TreeNode where there is none.
+// Base returns the nearest common revision of two that has its body held. It is the zero Node if there is none.
 func (t *Tree) Base(a, b ID) Node {
-	n := t.ancestor(a, b)
+	n := t.nodes.ancestor(a, b)
 	for n != nil && !n.Held {
-		n = t.find(n.Parent)
+		n = t.nodes.find(n.Parent)
 	}
 	if n == nil {
 		return Node{}

@@ -7,41 +7,40 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// MaxPath is how many revisions a path may name.
+// MaxPath is the largest number of revisions in a path.
 const MaxPath = 1000
 
-// ErrPath is a list of revisions that is not one path, newest first, each the parent of the one before.
+// ErrPath is returned for a list of revisions that is no path: newest first, each the parent of the one before.
 var ErrPath = errors.New("not a path of revisions")
 
-// Tree is what is known of all revisions of one record, as CouchDB has it: several roots where histories are unrelated or
-// were cut (Stem), branches where replicas changed the same revision, and the leaves, one of which is the winner. The zero
-// Tree knows none.
+// Tree is all known revisions of one document, as CouchDB has them. It has several roots if histories are unrelated or were cut
+// (Stem), a branch for each change of the same revision, and leaves, of which one is the winner. The zero Tree is empty.
 //
-// A revision's hash is over deleted, parent and body, so what is known of one never changes. A tree is the union of the paths
-// that were grafted: their order, and how often each came, make no difference. Hashes are not verified on receipt: where a
-// path contradicts the tree, the tree stands.
+// A revision's hash is over deleted, parent and body, so a known revision never changes. A tree is the union of the grafted paths:
+// neither their order nor their number makes a difference. Hashes are not verified on receipt: if a path contradicts the tree, the
+// tree stands.
 //
-// The methods that only read may be called at the same time; a copy shares its nodes with the original.
+// Methods that only read may be called at the same time. A copy shares its nodes with the original.
 type Tree struct {
-	nodes []Node // by generation, then hash: parents before children
+	nodes nodes
 }
 
-// Node is one revision of a Tree. At, Key, Node and Fields tell of the change that made it; they are zero where only a path
-// named the revision.
+// Node is one revision of a Tree. At, Key, Node and Fields tell of the change that made it. They are zero if only a path named the
+// revision.
 type Node struct {
 	Revision ID
-	Parent   ID // zero: a first revision, or the ones before are not known
+	Parent   ID // zero: this is a first revision, or the earlier ones are not known
 	Deleted  bool
 	Ended    bool      // deleted to end a losing branch, not to delete the record (Ending)
-	Into     int64     // of a deleted one: it was the same thing as this record, which stays (MergedInto); 0: it was not
+	Into     int64     // id of the record that a deleted one was merged into; 0 none
 	Held     bool      // its body is in the store
 	At       int64     // microseconds since 1970
 	Key      int64     // id of the author's api key; 0 none
-	Node     ulid.ULID // where it was made; zero: in this store
+	Node     ulid.ULID // the node that made it; zero: this store
 	Fields   []string  // names of the fields that changed
 }
 
-// isNews tells a node of which more is known than its place.
+// isNews reports whether more is known of the node than its place.
 func (n *Node) isNews() bool {
 	return n.Deleted || n.Held || n.At != 0 || n.Key != 0 || n.Node != ulid.ULID{} || len(n.Fields) > 0
 }
@@ -57,13 +56,13 @@ func better(a, b Node) int {
 	return -1
 }
 
-// Best is the node that wins among some leaves, in whatever order they stand. There is at least one.
+// Best returns the winner among some leaves, of which there is at least one, in any order.
 func Best(leaves []Node) Node { return slices.MinFunc(leaves, better) }
 
-// Graft adds a path, newest first as _revisions gives it, of at most MaxPath revisions, generations descending by one; leaf
-// tells of its first revision (Revision and Parent in it are not read). A path is joined to the tree wherever it names a
-// revision that the tree has; otherwise it becomes one more root. isNew tells that the tree did not have the first revision
-// before; of one that it knew only by name it learns what leaf tells, Held too. ErrPath changes nothing.
+// Graft adds a path: at most MaxPath revisions, newest first as _revisions gives them, generations descending by one. leaf tells of
+// the first revision; its Revision and Parent are not read. The path joins the tree at each revision that the tree has. If there is
+// none, the path becomes one more root. isNew reports that the tree did not have the first revision. If the tree had only its name,
+// the node takes what leaf tells. Graft returns ErrPath, and changes nothing, if the path is none.
 func (t *Tree) Graft(path []ID, leaf Node) (isNew bool, err error) {
 	if !isPath(path) {
 		return false, ErrPath
@@ -73,7 +72,7 @@ func (t *Tree) Graft(path []ID, leaf Node) (isNew bool, err error) {
 	} else {
 		leaf.Parent = ID{}
 	}
-	known := t.find(path[0])
+	known := t.nodes.find(path[0])
 	fresh := t.link(path)
 	switch {
 	case known == nil:
@@ -82,18 +81,18 @@ func (t *Tree) Graft(path []ID, leaf Node) (isNew bool, err error) {
 		leaf.Parent = known.Parent
 		*known = leaf
 	}
-	t.insert(fresh)
+	t.nodes = t.nodes.with(fresh)
 	return known == nil, nil
 }
 
-// link gives roots that the path knows a parent of their parent, and answers the revisions that the tree does not have.
+// link gives a root its parent if the path names one, and returns a node for each revision that the tree does not have.
 func (t *Tree) link(path []ID) (fresh []Node) {
 	for i, rev := range path {
 		var parent ID
 		if i+1 < len(path) {
 			parent = path[i+1]
 		}
-		n := t.find(rev)
+		n := t.nodes.find(rev)
 		switch {
 		case n == nil:
 			fresh = append(fresh, Node{Revision: rev, Parent: parent})
@@ -104,21 +103,6 @@ func (t *Tree) link(path []ID) (fresh []Node) {
 		}
 	}
 	return fresh
-}
-
-// insert puts nodes where they belong; mostly it is one.
-func (t *Tree) insert(fresh []Node) {
-	switch {
-	case len(fresh) == 0:
-	case len(t.nodes) == 0 && len(fresh) == 1:
-		t.nodes = fresh
-	case len(fresh) == 1:
-		i, _ := t.index(fresh[0].Revision)
-		t.nodes = slices.Insert(t.nodes, i, fresh[0])
-	default:
-		t.nodes = append(t.nodes, fresh...)
-		slices.SortFunc(t.nodes, func(a, b Node) int { return a.Revision.Compare(b.Revision) })
-	}
 }
 
 func isPath(path []ID) bool {
@@ -133,43 +117,21 @@ func isPath(path []ID) bool {
 	return true
 }
 
-// find is a revision's node; nil where the tree has none. It is good until the next Graft or Stem.
-func (t *Tree) find(rev ID) *Node {
-	if i, ok := t.index(rev); ok {
-		return &t.nodes[i]
-	}
-	return nil
-}
-
-// index is where a revision stands, or would. Everything asks it: it compares in place, nodes being large.
-func (t *Tree) index(rev ID) (i int, known bool) {
-	i, after := 0, len(t.nodes)
-	for i < after {
-		middle := int(uint(i+after) >> 1)
-		if t.nodes[middle].Revision.Compare(rev) < 0 {
-			i = middle + 1
-		} else {
-			after = middle
-		}
-	}
-	return i, i < len(t.nodes) && t.nodes[i].Revision == rev
-}
-
-// Hold notes that a revision's body is in the store, or no longer.
+// Hold notes whether a revision's body is in the store.
 func (t *Tree) Hold(rev ID, held bool) {
-	if n := t.find(rev); n != nil {
+	if n := t.nodes.find(rev); n != nil {
 		n.Held = held
 	}
 }
 
-// Stem forgets what is more than limit revisions from every leaf, the leaf counted, and answers the revisions that it forgot.
-// Leaves and winner stay what they are. A limit below 1 is 1.
+// Stem removes the revisions that are more than limit revisions away from every leaf, the leaf counted, and returns them. Leaves and
+// winner stay. A limit below 1 is 1.
 func (t *Tree) Stem(limit int) (forgotten []ID) {
 	if len(t.nodes) <= max(limit, 1) {
 		return nil
 	}
-	near := make([]int, len(t.nodes)) // how many revisions are kept from this one on; 0: not kept
-	inner := t.inner()
+	near := make([]int, len(t.nodes)) // number of revisions that are kept from this one on; 0: not kept
+	inner := t.nodes.inner()
 	for leaf := range t.nodes {
 		if inner[leaf] {
 			continue
@@ -177,7 +139,7 @@ func (t *Tree) Stem(limit int) (forgotten []ID) {
 		i, known := leaf, true
 		for left := max(limit, 1); known && near[i] < left; left-- {
 			near[i] = left
-			i, known = t.index(t.nodes[i].Parent)
+			i, known = t.nodes.index(t.nodes[i].Parent)
 		}
 	}
 	kept := make([]Node, 0, len(t.nodes))
@@ -186,7 +148,7 @@ func (t *Tree) Stem(limit int) (forgotten []ID) {
 			forgotten = append(forgotten, n.Revision)
 			continue
 		}
-		if p, known := t.index(n.Parent); known && near[p] == 0 {
+		if p, known := t.nodes.index(n.Parent); known && near[p] == 0 {
 			n.Parent = ID{}
 		}
 		kept = append(kept, n)
@@ -195,14 +157,14 @@ func (t *Tree) Stem(limit int) (forgotten []ID) {
 	return forgotten
 }
 
-// Prune forgets a leaf and what leads to it alone, down to the first revision that stays by itself, and answers the revisions that it
-// forgot: none where the revision is no leaf.
+// Prune removes a leaf and the revisions that lead to no other leaf, down to the first one for which stays is true, and returns them.
+// It removes nothing if the revision is no leaf.
 func (t *Tree) Prune(leaf ID, stays func(Node) bool) (forgotten []ID) {
 	children := map[ID]int{}
 	for i := range t.nodes {
 		children[t.nodes[i].Parent]++
 	}
-	for n := t.find(leaf); n != nil && children[n.Revision] == 0 && !stays(*n); n = t.find(n.Parent) {
+	for n := t.nodes.find(leaf); n != nil && children[n.Revision] == 0 && !stays(*n); n = t.nodes.find(n.Parent) {
 		forgotten = append(forgotten, n.Revision)
 		children[n.Parent]--
 	}

@@ -189,7 +189,7 @@ func union(deliveries []delivery) []rev.Node {
 	return out
 }
 
-// leavesOf are the nodes that are nobody's parent.
+// leavesOf returns the nodes that no other node has as its parent.
 func leavesOf(nodes []rev.Node) (leaves []rev.Node) {
 	for _, n := range nodes {
 		if !slices.ContainsFunc(nodes, func(o rev.Node) bool { return o.Parent == n.Revision }) {
