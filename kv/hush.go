@@ -43,7 +43,7 @@ func (v *sight) answers(row []byte, scope record.Scope, goes func(*record.Kind, 
 	if err != nil || len(r.JSON) == 0 {
 		return false, err
 	}
-	for _, k := range scope.Sort.Kinds() {
+	for _, k := range record.KindsIn(scope.Sort) {
 		if !showsKind(k, r.JSON) {
 			continue
 		}

@@ -127,7 +127,7 @@ func (v *sight) changesEvent(p Principal, event int64) (bool, error) {
 
 // puts tells whether p's class puts records of some kind into the database.
 func (db *scopeDocs) puts(p Principal, such func(*record.Kind) bool) (bool, error) {
-	for _, k := range db.scope.Sort.Kinds() {
+	for _, k := range record.KindsIn(db.scope.Sort) {
 		if !such(k) {
 			continue
 		}

@@ -153,7 +153,7 @@ func (db *scopeDocs) there() error {
 
 // kinds are the kinds of the records that the reader finds in the database, by name.
 func (db *scopeDocs) kinds() []*record.Kind {
-	all := db.scope.Sort.Kinds()
+	all := record.KindsIn(db.scope.Sort)
 	if db.scope.Sort == 0 {
 		all = slices.Clone(record.Kinds())
 	}

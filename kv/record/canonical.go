@@ -123,13 +123,13 @@ func appendCanonical(dst []byte, v jsontext.Value) []byte {
 	case v[0] == '[' && bytes.IndexByte(v, '{') >= 0, v[0] == '[' && bytes.IndexByte(v, '\\') >= 0:
 		dst = append(dst, '[')
 		first := true
-		elements(v, func(e jsontext.Value) {
+		for e := range Elements(v) {
 			if !first {
 				dst = append(dst, ',')
 			}
 			first = false
 			dst = appendCanonical(dst, e)
-		})
+		}
 		return append(dst, ']')
 	case v[0] == '"' && bytes.IndexByte(v, '\\') >= 0:
 		dst, _ = jsontext.AppendQuote(dst, Unquote(v))

@@ -2,19 +2,11 @@ package record
 
 import (
 	"bytes"
-	"errors"
 	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// ErrBody is a stored body that is not two runs of members.
-var ErrBody = errors.New("not a record's body")
-
-// Body is a record as it lies in the store: two runs of JSON members in table order, without the braces. Shown holds the
-// members exactly as /v1 prints them; Hidden holds write-only and hidden fields, references and unknown fields.
-type Body struct{ Shown, Hidden []byte }
 
 // Doc is a record opened for change.
 type Doc struct {

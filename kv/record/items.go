@@ -1,7 +1,6 @@
 package record
 
 import (
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,7 +14,7 @@ type Items struct {
 
 func (t Items) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	if v.Kind() != '[' {
-		return nil, strings.Replace(textList, "%s", typeName(v), 1)
+		return nil, NotAList(typeName(v))
 	}
 	if len(t.Split(v)) > t.Max {
 		return nil, TooMany(t.Max)
@@ -29,6 +28,8 @@ func (t Items) schema(d Direction) map[string]any {
 
 // Split takes the list apart.
 func (t Items) Split(v jsontext.Value) (items []jsontext.Value) {
-	elements(compact(v), func(e jsontext.Value) { items = append(items, e.Clone()) })
+	for e := range Elements(compact(v)) {
+		items = append(items, e.Clone())
+	}
 	return items
 }

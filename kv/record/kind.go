@@ -115,8 +115,29 @@ func (f *Field) TakesNull(s Surface) bool {
 	return f.Flags.Has(Null) || s == Admin && f.Default == "" && !f.Flags.Has(Required)
 }
 
+// Spoken reports whether searches compare the field's words. Of a phone or a number they compare the digits.
+func (f *Field) Spoken() bool {
+	switch f.Type.(type) {
+	case Phone, Integer:
+		return false
+	}
+	return true
+}
+
+// IsName tells the fields whose words searches forgive edits in.
+func (f *Field) IsName() bool {
+	_, text := f.Type.(Text)
+	return text && f.Flags.Has(Searched)
+}
+
 // OfPeople tells whether a record is a person, or says something of one.
 func (k *Kind) OfPeople() bool { return k.ofPeople }
+
+// Searched returns the fields that searches read. The list must not be written to.
+func (k *Kind) Searched() []*Field { return k.searched }
+
+// Ranked returns the fields that ranked searches read: those of Searched, and documents. The list must not be written to.
+func (k *Kind) Ranked() []*Field { return k.ranked }
 
 // Searchable tells whether searches look into the kind's records.
 func (k *Kind) Searchable() bool { return len(k.searched) > 0 }
@@ -146,8 +167,8 @@ type layout struct {
 	nested        int      // from which of them on each is made of one stored field
 	sorted        []int    // stored fields by the bytes of their names
 	never         []int    // stored fields that are never null in a reply
-	searched      []int
-	ranked        []int // what ranked search reads: searched, and documents
+	searched      []*Field
+	ranked        []*Field // searched ones, and documents
 	ofPeople      bool
 }
 
@@ -162,10 +183,10 @@ func table(k Kind) *Kind {
 		k.names[f.Name] = i
 		k.labels[i] = `"` + f.Name + `":`
 		if f.Flags.Has(Searched) {
-			k.searched = append(k.searched, i)
+			k.searched = append(k.searched, f)
 		}
 		if f.Flags.Has(Searched | Document) {
-			k.ranked = append(k.ranked, i)
+			k.ranked = append(k.ranked, f)
 		}
 		k.place(i, f)
 		k.ofPeople = k.ofPeople || f.Flags.Has(Personal) || f.Type == Ref{"person"}

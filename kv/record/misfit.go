@@ -94,7 +94,9 @@ func fitsNested(t Type, v jsontext.Value) bool {
 		each = Ref(t)
 	}
 	ok := each != nil && v.Kind() == '['
-	elements(v, func(e jsontext.Value) { ok = ok && fits(each, e) })
+	for e := range Elements(v) {
+		ok = ok && fits(each, e)
+	}
 	return ok
 }
 

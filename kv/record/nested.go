@@ -76,13 +76,13 @@ func (t NestedList) derive(dst []byte, _ string, v *View) []byte {
 	one := Nested{Kind: t.Kind, Keys: t.Keys}
 	dst = append(dst, '[')
 	first := true
-	elements(v.Body.reference(t.IDs), func(id jsontext.Value) {
+	for id := range Elements(v.Body.reference(t.IDs)) {
 		if !first {
 			dst = append(dst, ',')
 		}
 		first = false
 		dst = one.appendRecord(dst, id, v)
-	})
+	}
 	return append(dst, ']')
 }
 

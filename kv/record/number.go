@@ -1,7 +1,6 @@
 package record
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -27,9 +26,9 @@ func (t Integer) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, stri
 	case !ok:
 		return nil, TextNotInteger
 	case n > high:
-		return nil, fmt.Sprintf(textMost, high)
+		return nil, AtMost(high)
 	case n < low:
-		return nil, fmt.Sprintf(textLeast, low)
+		return nil, AtLeast(low)
 	}
 	return Number(n), ""
 }

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,7 +12,7 @@ type Object struct{ Keys []string }
 
 func (t Object) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	if v.Kind() != '{' {
-		return nil, strings.Replace(textDictionary, "%s", typeName(v), 1)
+		return nil, NotAnObject(typeName(v))
 	}
 	if HasLongNumber(v) {
 		return nil, TextLongNumber
@@ -80,7 +79,7 @@ type Objects struct{ Keys []string }
 
 func (t Objects) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, string) {
 	if v.Kind() != '[' {
-		return nil, strings.Replace(textList, "%s", typeName(v), 1)
+		return nil, NotAList(typeName(v))
 	}
 	return list(v, func(e jsontext.Value) (jsontext.Value, string) { return Object(t).parse(e, zone) })
 }

@@ -71,13 +71,12 @@ func (r *Ranked) Cost(k *Kind, b Body) (cost int64, ok bool) {
 	var ends [MaxWords]int
 	m := matching{Ranked: r, name: words{stack[:0], ends[:0]}}
 	at := 0
-	for _, i := range k.ranked {
-		f := &k.Fields[i]
+	for _, f := range k.Ranked() {
 		if !f.IsName() {
 			continue
 		}
 		var v jsontext.Value
-		if v, at = b.next(f.Name, at); !isNull(v) {
+		if v, at = b.Next(f.Name, at); !isNull(v) {
 			m.name = appendNames(m.name, content(v))
 		}
 	}
@@ -107,8 +106,7 @@ func (r *Ranked) beginsAddress(k *Kind, b Body) bool {
 	if r.address == "" {
 		return false
 	}
-	for _, i := range k.ranked {
-		f := &k.Fields[i]
+	for _, f := range k.Ranked() {
 		if _, ok := f.Type.(Email); !ok {
 			continue
 		}
@@ -196,21 +194,20 @@ func (r *Ranked) tails(k *Kind, b Body, at int, said uint64) (n int, ok bool) {
 		return 0, true
 	}
 	ends, whole := uint64(0), said // a bit for each number
-	for _, i := range k.ranked {
-		f := &k.Fields[i]
-		if isSpoken(f.Type) && !f.Flags.Has(Document) {
+	for _, f := range k.Ranked() {
+		if f.Spoken() && !f.Flags.Has(Document) {
 			continue
 		}
 		var v jsontext.Value
-		v, at = b.next(f.Name, at)
+		v, at = b.Next(f.Name, at)
 		var stack [64]byte
 		have := appendDigits(stack[:0], v)
 		for i, digits := range r.digits {
 			switch {
 			case len(digits) < 2:
-			case f.isNumber(have, digits):
+			case isNumber(f, have, digits):
 				whole |= 1 << i
-			case f.isPhone() && isEnd(have, digits):
+			case isPhone(f) && isEnd(have, digits):
 				ends |= 1 << i
 			}
 		}
@@ -219,17 +216,17 @@ func (r *Ranked) tails(k *Kind, b Body, at int, said uint64) (n int, ok bool) {
 }
 
 // isNumber tells whether a field whose digits are these holds a whole number that was typed.
-func (f *Field) isNumber(have []byte, typed string) bool {
+func isNumber(f *Field, have []byte, typed string) bool {
 	switch {
 	case f.Flags.Has(Document):
 		return len(have) > 0 && CPF(string(have)) == typed
-	case f.isPhone():
+	case isPhone(f):
 		return string(have) == typed || len(typed) >= WholePhone && string(national(have)) == string(national([]byte(typed)))
 	}
 	return string(have) == typed
 }
 
-func (f *Field) isPhone() bool {
+func isPhone(f *Field) bool {
 	_, phone := f.Type.(Phone)
 	return phone
 }

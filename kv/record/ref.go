@@ -15,7 +15,7 @@ type Ref struct{ Kind string }
 func (r Ref) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	n, ok := integer(v)
 	if !ok {
-		return nil, strings.Replace(textPKType, "%s", typeName(v), 1)
+		return nil, NotAnID(typeName(v))
 	}
 	if n < 1 || n > MaxID {
 		s, _ := plain(v)

@@ -3,48 +3,9 @@ package record
 import (
 	"bytes"
 	"iter"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// Member finds a stored member in either run without decoding: nil where there is none.
-func (b Body) Member(name string) jsontext.Value {
-	if strings.ContainsAny(name, "\"\\") {
-		return b.slowMember(name)
-	}
-	if v, _ := find(b.Shown, 0, name); v != nil {
-		return v
-	}
-	v, _ := find(b.Hidden, 0, name)
-	return v
-}
-
-// next is Member for names that are asked for in table order: it looks from the shown run's member at i on first, and answers
-// where the one after the member begins.
-func (b Body) next(name string, i int) (v jsontext.Value, after int) {
-	if v, after := find(b.Shown, i, name); v != nil {
-		return v, after
-	}
-	return b.Member(name), i
-}
-
-// slowMember finds a name that its text writes with escapes.
-func (b Body) slowMember(name string) jsontext.Value {
-	for _, run := range [2][]byte{b.Shown, b.Hidden} {
-		for i := 0; i < len(run); {
-			quoted, value, after, ok := member(run, i)
-			if !ok {
-				break
-			}
-			if Unquote(quoted) == name {
-				return value
-			}
-			i = after
-		}
-	}
-	return nil
-}
 
 // find looks for a member by name from run[i], where a member begins, and answers where the next one does. The name holds
 // nothing that a JSON string escapes.
@@ -76,15 +37,6 @@ func skipMember(run []byte, i int) int {
 		return colon + len(":false,")
 	}
 	return skipValue(run, colon+1) + 1
-}
-
-// reference finds a stored member, looking first where references lie.
-func (b Body) reference(name string) jsontext.Value {
-	if v, _ := find(b.Hidden, 0, name); v != nil {
-		return v
-	}
-	v, _ := find(b.Shown, 0, name)
-	return v
 }
 
 // member reads the member that begins at run[i]: its name with the quotes, its value, and where the next one begins. ok is
@@ -186,13 +138,6 @@ func Elements(list jsontext.Value) iter.Seq[jsontext.Value] {
 			}
 			i = end + 1
 		}
-	}
-}
-
-// elements calls fn with each of them.
-func elements(list jsontext.Value, fn func(jsontext.Value)) {
-	for v := range Elements(list) {
-		fn(v)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Kinds are the kinds whose records may be in a scope of this sort, in order of their numbers.
-func (s ScopeSort) Kinds() []*Kind {
+// KindsIn returns the kinds whose records may be in a scope of this sort, in order of their numbers.
+func KindsIn(s ScopeSort) []*Kind {
 	var found []*Kind
 	for _, k := range kinds {
 		shared := s == ScopeReference && k.Class == Shared // those of no church
@@ -37,8 +37,9 @@ func ParseScope(name string) (s Scope, ok bool) {
 		return Scope{}, false
 	}
 	s.ID, _ = strconv.ParseInt(parts[1], 10, 64) // 0, or written in another way, is no name of this scope
+	const maxID = 1<<53 - 1
 	for s.Sort = ScopeChurch; s.Sort < ScopeSystem; s.Sort++ {
-		if s.ID > 0 && s.ID <= MaxID && s.String() == name {
+		if s.ID > 0 && s.ID <= maxID && s.String() == name {
 			return s, true
 		}
 	}

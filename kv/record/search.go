@@ -115,22 +115,16 @@ func (s *Search) Matches(k *Kind, b Body) bool {
 	missing := uint64(1)<<len(s.terms) - 1 // one bit for each term that no field has matched
 	spoken := s.spoken()
 	at := 0
-	for _, i := range k.searched {
-		f := &k.Fields[i]
+	for _, f := range k.Searched() {
 		wanted := missing & spoken
-		if !isSpoken(f.Type) {
+		if !f.Spoken() {
 			wanted = missing &^ spoken
 		}
 		if wanted == 0 {
 			continue
 		}
-		v, after := find(b.Shown, at, f.Name)
-		if v == nil {
-			v = b.Member(f.Name)
-		} else {
-			at = after
-		}
-		if !isNull(v) {
+		var v jsontext.Value
+		if v, at = b.Next(f.Name, at); !isNull(v) {
 			missing &^= s.found(wanted, f, v)
 		}
 	}
@@ -157,23 +151,11 @@ func (s *Search) spoken() (bits uint64) {
 	return bits
 }
 
-// Spoken tells the fields that terms with letters are looked for in; of the others searches compare the digits.
-func (f *Field) Spoken() bool { return isSpoken(f.Type) }
-
-// isSpoken tells the fields that terms with letters are looked for in.
-func isSpoken(t Type) bool {
-	switch t.(type) {
-	case Phone, Integer:
-		return false
-	}
-	return true
-}
-
 // found has the bits of the wanted terms that one field's value matches.
 func (s *Search) found(wanted uint64, f *Field, v jsontext.Value) (bits uint64) {
 	var stack [512]byte
 	var text []byte
-	if isSpoken(f.Type) {
+	if f.Spoken() {
 		text = appendFold(stack[:0], content(v))
 	} else {
 		text = appendDigits(stack[:0], v)

@@ -80,14 +80,14 @@ type Choice []string
 func (c Choice) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	s, ok := plain(v)
 	if !ok {
-		return nil, strings.Replace(textChoice, "%s", `"`+echo(string(v))+`"`, 1)
+		return nil, NotAChoice(string(v))
 	}
 	for _, choice := range c {
 		if s == choice {
 			return Quote(s), ""
 		}
 	}
-	return nil, strings.Replace(textChoice, "%s", `"`+echo(s)+`"`, 1)
+	return nil, NotAChoice(s)
 }
 
 func (c Choice) schema(Direction) map[string]any {
@@ -114,10 +114,10 @@ func list(v jsontext.Value, one func(jsontext.Value) (jsontext.Value, string)) (
 	case '[':
 		given = compact(v)
 	default:
-		return nil, strings.Replace(textList, "%s", typeName(v), 1)
+		return nil, NotAList(typeName(v))
 	}
 	out, fault := jsontext.Value{'['}, ""
-	elements(given, func(e jsontext.Value) {
+	for e := range Elements(given) {
 		stored, f := one(e)
 		if fault == "" {
 			fault = f
@@ -128,7 +128,7 @@ func list(v jsontext.Value, one func(jsontext.Value) (jsontext.Value, string)) (
 			}
 			out = append(out, stored...)
 		}
-	})
+	}
 	return append(out, ']'), fault
 }
 

@@ -65,6 +65,21 @@ func TooMany(limit int) string { return fmt.Sprintf(textMany, limit) }
 // AtMost says how large a number may be.
 func AtMost(limit int64) string { return fmt.Sprintf(textMost, limit) }
 
+// AtLeast says how small a number may be.
+func AtLeast(limit int64) string { return fmt.Sprintf(textLeast, limit) }
+
+// NotAChoice says that a value is not one of a field's choices.
+func NotAChoice(value string) string { return fmt.Sprintf(textChoice, `"`+echo(value)+`"`) }
+
+// NotAnID says that a reference is of another JSON type.
+func NotAnID(typeName string) string { return fmt.Sprintf(textPKType, typeName) }
+
+// NotAnObject says that a value is of another JSON type.
+func NotAnObject(typeName string) string { return fmt.Sprintf(textDictionary, typeName) }
+
+// NotAList says that a value is of another JSON type.
+func NotAList(typeName string) string { return fmt.Sprintf(textList, typeName) }
+
 // InvalidID is InvalidPK for an id that was read as an integer.
 func InvalidID(id int64) string { return InvalidPK(strconv.FormatInt(id, 10)) }
 

@@ -35,12 +35,6 @@ func between(r rune) bool {
 	return !unicode.In(r, unicode.Letter, unicode.Number, unicode.Mark)
 }
 
-// IsName tells the fields whose words searches forgive edits in.
-func (f *Field) IsName() bool {
-	_, text := f.Type.(Text)
-	return text && f.Flags.Has(Searched)
-}
-
 // words are the words of names: their letters one after the other, and where each ends.
 type words struct {
 	letters []rune
