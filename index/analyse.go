@@ -117,7 +117,7 @@ func (n *names) cutShape(terms bleve.TokenFrequencies, _ []string) {
 	}
 	many := 0
 	for _, word := range words[:min(len(words), record.MaxWords)] {
-		if !record.Particle(word) {
+		if !record.IsParticle(word) {
 			many++
 		}
 	}

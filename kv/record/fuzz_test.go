@@ -56,28 +56,6 @@ func FuzzMoney(f *testing.F) {
 	})
 }
 
-// FuzzReadCode holds that forms are trimmed, distinct, not blank, and that a normal form is its own.
-func FuzzReadCode(f *testing.F) {
-	for _, seed := range []string{"K7QP-2M", "https://e.org/t/K7QP-2M/", "HTTP://[::1]/%zz", "a://b/%20/", "\u00a0ﬁ\u0301- ́", "ŉ\u0345ΐ"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		forms := record.ReadCode(text)
-		seen := map[string]bool{}
-		for _, exact := range forms.Exact {
-			if exact == "" || exact != strings.TrimSpace(exact) || seen[exact] {
-				t.Errorf("ReadCode(%q) has the exact form %q", text, exact)
-			}
-			seen[exact] = true
-		}
-		for _, normal := range forms.Normal {
-			if normal == "" || record.NormalCode(normal) != normal {
-				t.Errorf("ReadCode(%q) has the normal form %q", text, normal)
-			}
-		}
-	})
-}
-
 // FuzzMember holds that no bytes make the scanner fail.
 func FuzzMember(f *testing.F) {
 	for _, seed := range []string{`"a":1`, `"a":"\"b\":2","b":3`, `"a`, `\"`, `"a":{"b":[`, `"":`, `,,"b":1`} {

@@ -18,7 +18,7 @@ func Label(fullName string) string {
 		return ""
 	}
 	for _, word := range slices.Backward(words[1:]) {
-		if !isParticle(word) && isCalled(word) {
+		if !IsParticle(word) && isCalled(word) {
 			return words[0] + " " + initialOf(word) + "."
 		}
 	}
@@ -59,7 +59,8 @@ func isCalled(word string) bool {
 	return unicode.IsLetter(first) && first != 'º' && first != 'ª'
 }
 
-func isParticle(word string) bool {
+// IsParticle reports whether a word of a name is a particle, as da and dos. Ranked searches do not count it.
+func IsParticle(word string) bool {
 	switch strings.ToLower(word) {
 	case "da", "de", "do", "das", "dos", "e":
 		return true

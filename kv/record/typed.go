@@ -110,7 +110,7 @@ func takeApart(parts []string) (p pieces) {
 		p.end()
 		for _, word := range strings.FieldsFunc(part, between) {
 			if word = strings.ReplaceAll(word, "'", ""); word != "" {
-				p.words = append(p.words, piece{word, isParticle(word), p.begins})
+				p.words = append(p.words, piece{word, IsParticle(word), p.begins})
 				p.begins = false
 			}
 		}

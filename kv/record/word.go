@@ -134,10 +134,7 @@ func written(name []byte) []byte {
 	return ordinalMaria.ReplaceAll(name, []byte("Maria "))
 }
 
-// Particle tells a word that ranked searches do not count, as da and dos; folded.
-func Particle(word string) bool { return isParticle(word) }
-
 // particle tells a particle in a folded name.
 func particle(word []rune) bool {
-	return len(word) <= 3 && isParticle(string(word))
+	return len(word) <= 3 && IsParticle(string(word))
 }
