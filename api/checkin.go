@@ -3,10 +3,11 @@ package api
 import (
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/kv"
 	"doorward/kv/record"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"doorward/kv/value"
 )
 
 // messages are what a door may read aloud: nobody's name, no code.
@@ -86,7 +87,7 @@ func stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	v := record.Time(t)
+	v := value.Time(t)
 	return string(v[1 : len(v)-1])
 }
 
@@ -102,5 +103,5 @@ type duplicateDetails struct {
 }
 
 func duplicate(d kv.Decision) duplicateDetails {
-	return duplicateDetails{d.Outcome, d.CheckinID, record.Time(d.AdmittedAt), d.Door, d.SecondsAgo, d.SameDoor, d.Holder}
+	return duplicateDetails{d.Outcome, d.CheckinID, value.Time(d.AdmittedAt), d.Door, d.SecondsAgo, d.SameDoor, d.Holder}
 }

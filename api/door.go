@@ -5,11 +5,12 @@ import (
 	"strconv"
 	"time"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // The bodies of the door's requests.
@@ -63,7 +64,7 @@ func orNullTime(t time.Time) jsontext.Value {
 	if t.IsZero() {
 		return jsontext.Value("null")
 	}
-	return record.Time(t)
+	return value.Time(t)
 }
 
 // scan answers POST /door/v1/event/{id}/scan/.

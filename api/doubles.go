@@ -1,10 +1,10 @@
 package api
 
 import (
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/value"
 )
 
 // doubleView is a double entry as doors see it: a check-in beyond the first of a code or a ticket, or one of a ticket that is
@@ -80,10 +80,10 @@ func (x *exchange) doubles(ask kv.DoubleQuery, view func(*kv.DoubleEntry) any) e
 func viewDouble(e *kv.DoubleEntry) doubleView {
 	v := doubleView{
 		CheckinID: e.CheckinID, EventID: e.Event, TicketID: orNullID(e.Ticket), Label: orNull(e.Label), Type: orNull(e.Type),
-		Order: orNull(e.Order), List: e.List, Door: orNull(e.Door), AdmittedAt: record.Time(e.At), Basis: orNull(e.Basis), Reason: e.Reason,
+		Order: orNull(e.Order), List: e.List, Door: orNull(e.Door), AdmittedAt: value.Time(e.At), Basis: orNull(e.Basis), Reason: e.Reason,
 	}
 	if e.First != nil {
-		v.First = &firstView{e.First.CheckinID, record.Time(e.First.AdmittedAt), orNull(e.First.Door)}
+		v.First = &firstView{e.First.CheckinID, value.Time(e.First.AdmittedAt), orNull(e.First.Door)}
 	}
 	return v
 }

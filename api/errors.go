@@ -6,13 +6,14 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"doorward/api/barcode"
 	"doorward/api/load"
 	"doorward/api/pull"
 	"doorward/kv"
 	"doorward/kv/record"
-
-	"github.com/go-json-experiment/json"
+	"doorward/kv/value"
 )
 
 // What this room refuses by itself.
@@ -89,7 +90,7 @@ var unknown = problem{500, "INTERNAL_ERROR", "Something went wrong on our side."
 func explain(err error) problem {
 	var (
 		faults    record.Faults
-		syntax    *record.SyntaxError
+		syntax    *value.SyntaxError
 		forbidden *kv.Forbidden
 		conflict  *kv.Conflict
 		refused   *notAdmitted

@@ -3,13 +3,14 @@ package api
 import (
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/api/barcode"
 	"doorward/api/load"
 	"doorward/kv"
 	"doorward/kv/record"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
+	"doorward/kv/value"
 )
 
 // exampleULID and exampleTime are in the examples of the OpenAPI document.
@@ -86,7 +87,7 @@ func (o *operation) bodyExample() jsontext.Value {
 	for i := range o.form.Fields {
 		f := &o.form.Fields[i]
 		if v, ok := given[f.Name]; ok && f.Settable(o.surface) {
-			body = append(append(append(append(body, ','), record.Quote(f.Name)...), ':'), v...)
+			body = append(append(append(append(body, ','), value.Quote(f.Name)...), ':'), v...)
 		}
 	}
 	if body == nil {
@@ -134,12 +135,12 @@ var shortage = &kv.DiskFull{What: "imports", Need: 1 << 30, Free: 512 << 20}
 // ownExamples are examples of the answers that ownSchemas describes, by the same names.
 func ownExamples() map[string]any {
 	label, kind, order, door := "Ana S.", "Adult", "A-1001", "North door"
-	at, null := record.Time(exampleTime), jsontext.Value("null")
+	at, null := value.Time(exampleTime), jsontext.Value("null")
 	admitted := kv.Decision{Outcome: kv.Admitted, CheckinID: exampleULID, AdmittedAt: exampleTime, Door: door, Label: label, Type: kind, Order: order}
 	ticket, holder, node, id, nonce, state, tail, version := int64(1204), "Ana Souza", exampleULID, int64(2), "phone-3-0018", "valid", "1234", "v1.4.0"
 	backlog, offset := 3, int64(-120)
 	double := doubleView{exampleULID, 7, &ticket, &label, &kind, &order, "", &door, at, nil, kv.AlreadyAdmitted,
-		&firstView{exampleULID, record.Time(exampleTime.Add(-time.Minute)), &door}}
+		&firstView{exampleULID, value.Time(exampleTime.Add(-time.Minute)), &door}}
 	key := keyView{ID: 2, Key: "dw_0123456789ABCDEFGHJK", Name: "Front door", Level: "event:7", Permissions: []string{"checkin:*"}, ExpiresAt: null}
 	made := key
 	made.Secret = "shown-this-once"

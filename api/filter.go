@@ -6,6 +6,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // filter is a query parameter that a list understands.
@@ -101,7 +102,7 @@ func (f filter) value(text string) (v any, fault string) {
 	if f.sort == byIDOrNull && text == "null" {
 		return nil, ""
 	}
-	n, ok := record.ParseInt(text)
+	n, ok := value.ParseInt(text)
 	switch {
 	case !ok:
 		return nil, record.InvalidFilter(text)
@@ -114,7 +115,7 @@ func (f filter) value(text string) (v any, fault string) {
 // single reads a filter that has one value.
 func (f filter) single(w *kv.Where, text string, zone *time.Location) (fault string) {
 	if f.sort == byBool {
-		b, ok := record.ParseBool(text)
+		b, ok := value.ParseBool(text)
 		if !ok {
 			return record.TextNotBool
 		}
@@ -135,17 +136,17 @@ func (f filter) single(w *kv.Where, text string, zone *time.Location) (fault str
 
 // moment reads a bound: a date-time, or a date, which means its first or its last microsecond.
 func moment(text string, end bool, zone *time.Location) (time.Time, bool) {
-	if day, ok := record.ParseDate(text); ok {
+	if day, ok := value.ParseDate(text); ok {
 		if end {
 			return dayStart(day.AddDate(0, 0, 1), zone).Add(-time.Microsecond), true
 		}
 		return dayStart(day, zone), true
 	}
-	if t, ok := record.ParseDateTime(text, zone); ok {
+	if t, ok := value.ParseDateTime(text, zone); ok {
 		return t, true
 	}
 	if i := strings.LastIndexByte(text, ' '); i > 0 { // a plus that was not escaped
-		return record.ParseDateTime(text[:i]+"+"+text[i+1:], zone)
+		return value.ParseDateTime(text[:i]+"+"+text[i+1:], zone)
 	}
 	return time.Time{}, false
 }

@@ -4,11 +4,12 @@ import (
 	"net/http"
 	"time"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // pastView is a revision of a record, or of a part of a ticket. What is not known of it is null.
@@ -84,7 +85,7 @@ func wantsBodies(x *exchange) (bool, error) {
 	if !given {
 		return false, nil
 	}
-	bodies, ok := record.ParseBool(text)
+	bodies, ok := value.ParseBool(text)
 	if !ok {
 		var faults record.Faults
 		faults.Add(bodiesParameter.name, record.TextNotBool)

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"doorward/api/load"
 	"doorward/kv/record"
-
-	"github.com/go-json-experiment/json"
+	"doorward/kv/value"
 )
 
 // importBody limits an import, and importPause how long one may stand still.
@@ -79,13 +80,13 @@ func sourceOf(q query) (src load.Source, faults record.Faults) {
 	src.Dates, _ = q.text("dates")
 	src.Ignore, src.OnlyTypes = q.all("ignore"), q.all("only_type")
 	if text, ok := q.text("event"); ok {
-		if src.Event, ok = record.ParseInt(text); !ok || src.Event < 1 {
+		if src.Event, ok = value.ParseInt(text); !ok || src.Event < 1 {
 			faults.Add("event", record.InvalidFilter(text))
 		}
 	}
 	for name, flag := range map[string]*bool{"dry_run": &src.DryRun, "checkins": &src.Checkins, "yes": &src.Yes} {
 		if text, ok := q.text(name); ok {
-			if *flag, ok = record.ParseBool(text); !ok {
+			if *flag, ok = value.ParseBool(text); !ok {
 				faults.Add(name, record.TextNotBool)
 			}
 		}

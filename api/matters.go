@@ -3,10 +3,11 @@ package api
 import (
 	"net/http"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/kv"
 	"doorward/kv/record"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"doorward/kv/value"
 )
 
 // matters are what staff have to look at: the conflicts or the refusals.
@@ -113,16 +114,16 @@ func (m *matters) settle(x *exchange) error {
 func resolveConflict(x *exchange, id record.ID, form *record.Patch) error {
 	keep, chosen := form.Value("keep")
 	chosen = chosen && keep.Kind() == jsontext.KindString
-	value, given := form.Value("value")
+	val, given := form.Value("value")
 	if chosen == given && len(form.Faults) == 0 {
 		form.Faults.Add("keep", "One of keep and value is wanted.")
 	}
 	if err := sound(form); err != nil {
 		return err
 	}
-	c := kv.Choice{Other: record.Unquote(keep) == "other"}
+	c := kv.Choice{Other: value.Unquote(keep) == "other"}
 	if given {
-		c.Value = append(jsontext.Value{}, value...)
+		c.Value = append(jsontext.Value{}, val...)
 	}
 	return x.store().ResolveConflict(x.caller, id, c)
 }

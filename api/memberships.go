@@ -5,6 +5,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // groupParameter is the path parameter of the group that memberships are listed under, by the name that the contract gives it.
@@ -41,7 +42,7 @@ func createMembership(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	patch.Set("group_id", record.Number(id.Int()))
+	patch.Set("group_id", value.Number(id.Int()))
 	delete(patch.Faults, "group_id")
 	err = memberships.store(x, patch, body)
 	var faults record.Faults

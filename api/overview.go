@@ -8,10 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/kv"
 	"doorward/kv/record"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"doorward/kv/value"
 )
 
 // maxShown is how many items each list of an overview names; its count tells of all.
@@ -167,7 +168,7 @@ type surveying struct {
 // controlStatus answers what needs a person.
 func controlStatus(x *exchange, r *http.Request) error {
 	s := surveying{exchange: x, now: x.store().Now()}
-	s.At, s.Version, s.Role, s.Served = record.Time(s.now), x.server.config.Version, "centre", x.server.config.Address != ""
+	s.At, s.Version, s.Role, s.Served = value.Time(s.now), x.server.config.Version, "centre", x.server.config.Address != ""
 	if text := r.URL.Query().Get("event"); text != "" {
 		id, ok := record.Event.ParseID(text)
 		if !ok {
@@ -227,7 +228,7 @@ func (s *surveying) surveyDoors() error {
 			return err
 		}
 		s.Events = append(s.Events, eventState{
-			ID: e.ID, Name: e.Name, Start: record.Time(e.Start), End: record.Time(e.End), Expected: st.Issued, Admitted: st.Admitted,
+			ID: e.ID, Name: e.Name, Start: value.Time(e.Start), End: value.Time(e.End), Expected: st.Issued, Admitted: st.Admitted,
 			Doubles: st.Doubles, Reviews: reviews, Doors: s.doorsOf(st),
 		})
 	}
@@ -250,7 +251,7 @@ func (s *surveying) doorsOf(st kv.Status) (doors []doorState) {
 	busy := s.now.Sub(latest) < silentWhile
 	for name, at := range st.Scanned {
 		silent := busy && s.now.Sub(at) >= silentAfter && s.now.Sub(at) < kv.ScanMargin
-		doors = append(doors, doorState{name, st.Doors[name], record.Time(at.UTC().Truncate(time.Microsecond)), silent, at})
+		doors = append(doors, doorState{name, st.Doors[name], value.Time(at.UTC().Truncate(time.Microsecond)), silent, at})
 	}
 	slices.SortFunc(doors, func(a, b doorState) int { return cmp.Or(b.scanned.Compare(a.scanned), cmp.Compare(a.Name, b.Name)) })
 	return doors
@@ -277,7 +278,7 @@ func (s *surveying) surveyCentre() error {
 	}
 	c.LastContact, c.Oldest = orNullTime(c.met), orNullTime(c.oldest)
 	for _, event := range slices.Sorted(maps.Keys(u.Drops)) {
-		c.Drops = append(c.Drops, dropState{event, record.Time(u.Drops[event])})
+		c.Drops = append(c.Drops, dropState{event, value.Time(u.Drops[event])})
 	}
 	c.Events, err = s.store().ReadyEvents(maxReady)
 	return err
@@ -327,7 +328,7 @@ func (s *surveying) surveyKeys() error {
 		if k.Expires.IsZero() || !k.Revoked.IsZero() || k.Node.Node != "" || left > keyAhead || left < -keyBehind {
 			continue
 		}
-		s.Keys = append(s.Keys, keyState{k.ID, k.Name, k.Level.String(), record.Time(k.Expires), left <= 0, k})
+		s.Keys = append(s.Keys, keyState{k.ID, k.Name, k.Level.String(), value.Time(k.Expires), left <= 0, k})
 	}
 	slices.SortStableFunc(s.Keys, func(a, b keyState) int { return a.of.Expires.Compare(b.of.Expires) })
 	return err
@@ -386,11 +387,11 @@ func (s *surveying) surveyUpkeep() error {
 		return err
 	}
 	if !made.At.IsZero() {
-		s.Backup = &backupState{record.Time(made.At.UTC()), made.Path, made}
+		s.Backup = &backupState{value.Time(made.At.UTC()), made.Path, made}
 	}
 	checked, err := s.store().LastVerify(s.caller)
 	if err == nil && !checked.At.IsZero() {
-		s.Verify = &verifyState{record.Time(checked.At.UTC()), checked.Faults}
+		s.Verify = &verifyState{value.Time(checked.At.UTC()), checked.Faults}
 	}
 	return err
 }

@@ -1,10 +1,10 @@
 package api
 
 import (
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/value"
 )
 
 // readsView says how many records of a kind a key was shown within a minute.
@@ -27,7 +27,7 @@ func listReads(x *exchange) error {
 	}
 	views := make([]readsView, len(page.Reads))
 	for i, r := range page.Reads {
-		views[i] = readsView{record.Time(r.Minute), r.Key, r.Kind.Name, int64(r.Records)}
+		views[i] = readsView{value.Time(r.Minute), r.Key, r.Kind.Name, int64(r.Records)}
 	}
 	return l.replyWith(views, page.Count)
 }

@@ -1,10 +1,10 @@
 package api
 
 import (
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/value"
 )
 
 // reviewView is a fact that staff have to review: what a revoked laptop has brought, or what was written while the machine's clock
@@ -48,7 +48,7 @@ func listReviews(x *exchange) error {
 func viewReview(r *kv.Review) reviewView {
 	return reviewView{
 		Kind: r.Kind.Name, ID: r.Kind.FormatID(r.ID), EventID: r.Event, TicketID: orNullID(r.Ticket), Label: orNull(r.Label), Type: orNull(r.Type),
-		Order: orNull(r.Order), Door: orNull(r.Door), At: record.Time(r.At), Offset: r.Offset, Flags: append([]string{}, r.Flags...),
+		Order: orNull(r.Order), Door: orNull(r.Door), At: value.Time(r.At), Offset: r.Offset, Flags: append([]string{}, r.Flags...),
 		Outcome: orNull(r.Outcome), CheckinID: orNull(r.Checkin), Node: orNull(r.Node), KeyID: orNullID(r.Key),
 	}
 }

@@ -6,11 +6,12 @@ import (
 	"strconv"
 	"time"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // maxScans is how many scans one request hands in.
@@ -130,7 +131,7 @@ func readScanItem(item jsontext.Value, zone *time.Location) (o offlineScan) {
 	}
 	letIn, _ := form.Value("let_in")
 	o.Attempt = kv.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), LetIn: string(letIn) == "true"}
-	o.At, _ = record.ParseDateTime(form.Text("at"), zone) // its faults are the form's
+	o.At, _ = value.ParseDateTime(form.Text("at"), zone) // its faults are the form's
 	o.nonce, o.err = o.Nonce, sound(form)
 	return o
 }

@@ -6,11 +6,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // The bounds of what a door searches for, in characters.
@@ -54,7 +55,7 @@ func (q query) flag(name string, faults *record.Faults) bool {
 	if !given {
 		return false
 	}
-	v, ok := record.ParseBool(text)
+	v, ok := value.ParseBool(text)
 	if !ok {
 		faults.Add(name, record.TextNotBool)
 	}

@@ -9,11 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // A page's session is an API key in a cookie, which no script can read. It lasts over a restart of the server, and ends when the key is
@@ -240,7 +241,7 @@ func controlTicket(x *exchange, r *http.Request) error {
 		return err
 	}
 	text, ends := x.server.tickets.show(e.ID, x.store().Now())
-	body, err := json.Marshal(ticketView{text, e.ID, e.Name, record.Time(ends), x.server.config.PublicURL, x.server.scheme(), x.server.config.Address})
+	body, err := json.Marshal(ticketView{text, e.ID, e.Name, value.Time(ends), x.server.config.PublicURL, x.server.scheme(), x.server.config.Address})
 	if err != nil {
 		return err
 	}

@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"slices"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/value"
 )
 
 // maxNames is how many ticket types, and how many doors, a status names. Those with the most admissions are named.
@@ -79,7 +79,7 @@ func viewStatus(event int64, st kv.Status) statusView {
 		v.DoorsMore += st.Doors[name]
 	}
 	for i, m := range st.Minutes {
-		v.Minutes[i] = minuteView{record.Time(m.Minute), m.Admitted, m.Refused}
+		v.Minutes[i] = minuteView{value.Time(m.Minute), m.Admitted, m.Refused}
 	}
 	return v
 }

@@ -7,6 +7,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // The fields of a document.
@@ -40,7 +41,7 @@ func newDocument(s *source, r *kv.Replayed) *document {
 		case !f.spoken:
 			digits.texts = append(digits.texts, string(v))
 		default:
-			text := record.Unquote(v)
+			text := value.Unquote(v)
 			grams.texts = append(grams.texts, text)
 			if f.words {
 				called.texts = append(called.texts, text)

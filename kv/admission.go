@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Admission rows lead to check-ins in the order that decides which was first, hlc then id: by event, code hash and list, and
@@ -155,7 +156,7 @@ func (o *op) replay(a *attempt, ticket *stored) (d Decision, done bool, err erro
 
 // repeated is the answer that was given when a check-in was written.
 func (o *op) repeated(mine *stored, a *attempt) (Decision, error) {
-	if record.Unquote(mine.body.Member("basis")) != offline {
+	if value.Unquote(mine.body.Member("basis")) != offline {
 		d := o.decisionOf(Admitted, mine, a.Door)
 		d.Replayed = true
 		return d, nil
@@ -176,7 +177,7 @@ func (o *op) repeated(mine *stored, a *attempt) (Decision, error) {
 // decisionOf tells of an admission that is stored, at a door.
 func (v *sight) decisionOf(out Outcome, first *stored, here string) Decision {
 	at, _ := timeOf(first.body.Member("at")) // written by admit
-	door := record.Unquote(first.body.Member("door"))
+	door := value.Unquote(first.body.Member("door"))
 	return Decision{
 		Outcome: out, CheckinID: record.Checkin.FormatID(first.id), AdmittedAt: at, Door: door,
 		SecondsAgo: max(0, int64(v.now.Sub(at)/time.Second)), SameDoor: door == here,
@@ -190,9 +191,9 @@ func (v *sight) describe(d *Decision, p Principal, ticket *stored) error {
 		return err
 	}
 	ticket = &shown
-	d.Label = record.Unquote(ticket.body.Member("label"))
-	d.Type = record.Unquote(ticket.body.Member("type"))
-	d.Order = record.Unquote(ticket.body.Member("order"))
+	d.Label = value.Unquote(ticket.body.Member("label"))
+	d.Type = value.Unquote(ticket.body.Member("type"))
+	d.Order = value.Unquote(ticket.body.Member("order"))
 	if !p.seesHolders() {
 		return nil
 	}
@@ -203,7 +204,7 @@ func (v *sight) describe(d *Decision, p Principal, ticket *stored) error {
 	if err != nil || name == nil {
 		return err
 	}
-	if full := record.Unquote(name.body.Member("full_name")); full != "" {
+	if full := value.Unquote(name.body.Member("full_name")); full != "" {
 		d.Holder = &full
 	}
 	return nil

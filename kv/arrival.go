@@ -9,6 +9,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // maxRecordDoc is how many bytes a record's document may have.
@@ -196,7 +197,7 @@ func (a *arrival) read(in *DocWrite) (err error) {
 // flag marks a fact. It keeps the revision that it came under: wherever it goes from here it is the same fact.
 func (a *arrival) flag(word string) {
 	if flags := texts(a.doc.Value("flags")); !slices.Contains(flags, word) {
-		a.doc.Set("flags", record.TextList(append(flags, word)...))
+		a.doc.Set("flags", value.Texts(append(flags, word)...))
 		a.remake(a.doc)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // boards are the events that somebody asks about, and how many double entries there are in all.
@@ -121,7 +122,7 @@ func (b *board) status(now time.Time) Status {
 func (b *board) ticket(st *stored) {
 	t := b.ticketOf(st.id.Int())
 	b.count(t, -1)
-	t.sort, t.issued = record.Unquote(st.body.Member("type")), issued(record.Ticket, st.body)
+	t.sort, t.issued = value.Unquote(st.body.Member("type")), issued(record.Ticket, st.body)
 	b.count(t, 1)
 }
 
@@ -164,7 +165,7 @@ func (b *board) checkin(st *stored, is Outcome) {
 
 // admit adds an admission to its door, minute and type, or takes it off.
 func (b *board) admit(st *stored, by int) {
-	b.doors[record.Unquote(st.body.Member("door"))] += by
+	b.doors[value.Unquote(st.body.Member("door"))] += by
 	b.minute(st, by, 0)
 	t := b.ticketOf(intOf(st.body.Member("ticket_id")))
 	b.count(t, -1)
@@ -175,9 +176,9 @@ func (b *board) admit(st *stored, by int) {
 // scan notes when a fact was made at its door. The clock of another store may be wrong: its measure against the centre's, which the fact
 // carries, corrects it, and a fact cannot be made later than it came here.
 func (b *board) scan(v *sight, st *stored) {
-	door := record.Unquote(st.body.Member("door"))
+	door := value.Unquote(st.body.Member("door"))
 	at, _ := timeOf(st.body.Member("at")) // facts have one
-	if record.Unquote(st.body.Member("node")) != v.store.identity.node {
+	if value.Unquote(st.body.Member("node")) != v.store.identity.node {
 		ours, _ := v.store.offset() // 0 at the centre
 		at = at.Add(time.Duration(intOf(st.body.Member("clock_offset_ms"))-ours) * time.Millisecond)
 	}
@@ -203,6 +204,6 @@ func (b *board) refusal(st *stored) {
 		return
 	}
 	b.refused[st.id] = true
-	b.outcomes[Outcome(record.Unquote(st.body.Member("outcome")))]++
+	b.outcomes[Outcome(value.Unquote(st.body.Member("outcome")))]++
 	b.minute(st, 0, 1)
 }

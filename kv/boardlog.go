@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // boardPage is how many rows a board reads in one View.
@@ -132,7 +133,7 @@ func (b *board) record(v *sight, k *record.Kind, st *stored) error {
 	case record.Checkin:
 		return b.turn(v, st)
 	case record.Undo:
-		id, _ := record.Checkin.ParseID(record.Unquote(st.body.Member("checkin_id"))) // an undo has one
+		id, _ := record.Checkin.ParseID(value.Unquote(st.body.Member("checkin_id"))) // an undo has one
 		checkin, err := v.load(record.Checkin, id)
 		if err != nil || checkin == nil || checkin.home(record.Checkin) != b.event {
 			return err // it is not here yet

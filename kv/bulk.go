@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // MaxRows is how many rows one bulk operation takes.
@@ -175,7 +176,7 @@ func (o *op) existingID(p Principal, row Row, in *input) (record.ID, error) {
 		return id, err
 	}
 	st, err := o.load(row.Kind, id)
-	if err != nil || st == nil || (row.Kind != record.Person || !row.ID.IsZero()) && record.Unquote(st.body.Member("external_id")) != "" {
+	if err != nil || st == nil || (row.Kind != record.Person || !row.ID.IsZero()) && value.Unquote(st.body.Member("external_id")) != "" {
 		return record.ID{}, err // another one's: creating it will say what collides
 	}
 	return id, nil // it was imported before it had an external_id, or is the person of this CPF

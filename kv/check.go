@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // checkPatch adds to a patch's faults what only the store can see: references that lead nowhere, or out of p's sight, and
@@ -60,7 +61,7 @@ func (o *op) giveChurch(p Principal, k *record.Kind, patch *record.Patch) {
 		return
 	}
 	if p.level.Name == ChurchOf && len(p.level.IDs) == 1 {
-		patch.Set("church_id", record.Number(p.level.IDs[0]))
+		patch.Set("church_id", value.Number(p.level.IDs[0]))
 		return
 	}
 	patch.Faults.Add("church_id", record.TextRequired)

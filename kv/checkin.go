@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Outcome is what a door is told. The set is closed.
@@ -181,7 +182,7 @@ func timeOf(v jsontext.Value) (time.Time, bool) {
 	if v.Kind() != '"' {
 		return time.Time{}, false
 	}
-	return record.ParseDateTime(string(v[1:len(v)-1]), time.UTC)
+	return value.ParseDateTime(string(v[1:len(v)-1]), time.UTC)
 }
 
 // hashOf is a member that holds a code hash.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // An event is current from a day before its start until a day after its end, and for 12 hours after its last scan.
@@ -75,7 +76,7 @@ func (v *sight) currentEvent(id record.ID) (e CurrentEvent, err error) {
 	if err != nil || st == nil {
 		return e, orNotFound(err)
 	}
-	e = CurrentEvent{ID: st.id.Int(), Name: record.Unquote(st.body.Member("name"))}
+	e = CurrentEvent{ID: st.id.Int(), Name: value.Unquote(st.body.Member("name"))}
 	e.Start, _ = timeOf(st.body.Member("start_datetime")) // it has one
 	e.End, _ = timeOf(st.body.Member("end_datetime"))     // as above
 	e.Scanned, err = v.scannedAt(e.ID)

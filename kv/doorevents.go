@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // DoorEvent is what a door is told of an event that it may serve.
@@ -55,7 +56,7 @@ func (v *sight) doorEvent(p Principal, id record.ID) (e DoorEvent, ok bool, err 
 	if err != nil || st == nil {
 		return e, false, err
 	}
-	e = DoorEvent{ID: id.Int(), Name: record.Unquote(st.body.Member("name")),
+	e = DoorEvent{ID: id.Int(), Name: value.Unquote(st.body.Member("name")),
 		Open: isTrue(st.body.Member("active")) && isTrue(st.body.Member("enabled"))}
 	e.Start, _ = timeOf(st.body.Member("start_datetime"))
 	e.End, _ = timeOf(st.body.Member("end_datetime"))

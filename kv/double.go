@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Whether somebody is in, and what is a double entry, follows from the facts that a store holds and from nothing else, in the
@@ -35,13 +36,13 @@ type stand struct {
 func standOf(st *stored) stand {
 	b := st.body
 	e := stand{admission: admission{id: st.id}, event: intOf(b.Member("event_id")), ticket: intOf(b.Member("ticket_id")),
-		codeHash: hashOf(b.Member("code_hash")), list: record.Unquote(b.Member("list"))}
+		codeHash: hashOf(b.Member("code_hash")), list: value.Unquote(b.Member("list"))}
 	var hlc [8]byte
-	if text := record.Unquote(b.Member("hlc")); len(text) == 2*len(hlc) {
+	if text := value.Unquote(b.Member("hlc")); len(text) == 2*len(hlc) {
 		_, _ = hex.Decode(hlc[:], []byte(text)) // another text is no clock's reading: zero
 	}
 	e.hlc = binary.BigEndian.Uint64(hlc[:])
-	e.counts = counts(e.list, record.Unquote(b.Member("direction")))
+	e.counts = counts(e.list, value.Unquote(b.Member("direction")))
 	return e
 }
 
@@ -72,7 +73,7 @@ func (o *op) settleFact(k *record.Kind, st *stored) error {
 		}
 		return o.settle(st.id)
 	case record.Undo:
-		id, _ := record.Checkin.ParseID(record.Unquote(st.body.Member("checkin_id"))) // an undo has one
+		id, _ := record.Checkin.ParseID(value.Unquote(st.body.Member("checkin_id"))) // an undo has one
 		return o.settle(id)
 	}
 	return nil

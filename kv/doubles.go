@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // DoubleEntry is a check-in that counts although it should not have been: of somebody who was in already, or of a ticket that is
@@ -123,8 +124,8 @@ func (v *sight) doubleEntry(p Principal, id record.ID) (d DoubleEntry, err error
 	at, _ := timeOf(st.body.Member("at")) // facts have one
 	d = DoubleEntry{
 		CheckinID: record.Checkin.FormatID(id), Event: e.event, Ticket: e.ticket, List: e.list, At: at, Reason: Outcome(listed),
-		Door: record.Unquote(st.body.Member("door")), Basis: record.Unquote(st.body.Member("basis")),
-		Node: record.Unquote(st.body.Member("node")), Key: intOf(st.body.Member("key_id")),
+		Door: value.Unquote(st.body.Member("door")), Basis: value.Unquote(st.body.Member("basis")),
+		Node: value.Unquote(st.body.Member("node")), Key: intOf(st.body.Member("key_id")),
 	}
 	first, err := v.firstAdmission(e.event, e.codeHash, e.ticket, e.list)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // A laptop is enrolled at the centre, which gives a code; the laptop brings the code, once, with the hash of a secret that it has
@@ -60,7 +61,7 @@ func (s *Store) Enrol(p Principal, e Enrolment) (id int64, code string, ends tim
 		id = at.Int()
 		d := e.doc()
 		d.Set("code_hash", codeHashText(code))
-		d.Set("code_expires_at", record.Time(ends))
+		d.Set("code_expires_at", value.Time(ends))
 		_, err = o.add(p, record.Node, newRecord{id: at, made: finish(p, d, o.moment())})
 		return err
 	})
@@ -158,14 +159,14 @@ func (o *op) checkName(name string, wrong func(field, text string)) error {
 
 func (e *Enrolment) doc() *record.Doc {
 	d := record.Node.NewDoc()
-	d.Set("name", record.Quote(e.Name))
-	d.Set("level", record.Quote(e.Level.String()))
+	d.Set("name", value.Quote(e.Name))
+	d.Set("level", value.Quote(e.Level.String()))
 	var events []string
 	for _, id := range e.Events {
 		events = append(events, strconv.FormatInt(id, 10))
 	}
-	d.Set("events", record.TextList(events...))
-	d.Set("grants", record.TextList(e.Venue.grants()...))
+	d.Set("events", value.Texts(events...))
+	d.Set("grants", value.Texts(e.Venue.grants()...))
 	return d
 }
 
@@ -286,9 +287,9 @@ func (o *op) exchange(st *stored, k Key, j Joiner) (c Credential, err error) {
 		return c, err
 	}
 	_, err = o.amend(Operator(), record.Node, st, func(d *record.Doc) {
-		d.Set("node", record.Quote(k.Node.Node))
-		d.Set("key_id", record.Number(k.ID))
-		d.Set("joined_at", record.Time(o.now))
+		d.Set("node", value.Quote(k.Node.Node))
+		d.Set("key_id", value.Number(k.ID))
+		d.Set("joined_at", value.Time(o.now))
 	})
 	if err == nil {
 		err = o.givesAll(Principal{key: k.ID, level: k.Level, node: k.Node}, j.Holds)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Erased tells what an erasure has taken away.
@@ -234,10 +235,10 @@ func (o *op) noteErased(l ledgerLine, key, done int64) error {
 		return err
 	}
 	d := record.Erasure.NewDoc()
-	d.Set("kind", record.Quote(l.kind.Name))
-	d.Set("at", record.Time(l.at))
+	d.Set("kind", value.Quote(l.kind.Name))
+	d.Set("at", value.Time(l.at))
 	if key != 0 {
-		d.Set("key_id", record.Number(key))
+		d.Set("key_id", value.Number(key))
 	}
 	c := change{kind: record.Erasure, id: id, before: st, is: d, author: key}
 	if st != nil {

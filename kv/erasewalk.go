@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // extend finds what else belongs to the persons that are erased, and begins to erase it; more tells that there was any.
@@ -169,7 +170,7 @@ func listedRecord(listed *record.Kind, d *record.Doc) (k *record.Kind, id record
 	if listed == record.Refusal {
 		doc := d.Value("doc")
 		body := record.Body{Shown: doc[1 : len(doc)-1]}
-		k, id, ok := record.ParseDocID(record.Unquote(body.Member("_id")))
+		k, id, ok := record.ParseDocID(value.Unquote(body.Member("_id")))
 		if !ok {
 			return nil, id, nil
 		}

@@ -9,6 +9,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // fact is what an admission, a refusal and an undo have in common.
@@ -79,7 +80,7 @@ func (o *op) putFact(k *record.Kind, p Principal, f *fact, more func(*record.Dra
 		d.Text("nonce", f.nonce)
 	}
 	if flags := o.flags(); len(flags) > 0 {
-		d.Raw("flags", record.TextList(flags...))
+		d.Raw("flags", value.Texts(flags...))
 	}
 	if more != nil {
 		more(&d)
@@ -159,7 +160,7 @@ func (o *op) letIn(a *attempt, f *fact, d Decision) (Decision, error) {
 // counts tells the lists and directions that this version knows. Facts of others are stored and admit nobody.
 func counts(list, direction string) bool {
 	if list != "" {
-		if _, day := record.ParseDate(list); !day {
+		if _, day := value.ParseDate(list); !day {
 			return false
 		}
 	}

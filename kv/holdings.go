@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // HoldsMore is a folder that holds databases which its code does not give, as one that replicate has filled: no erasure, no end of an
@@ -84,7 +85,7 @@ func (v *sight) enrolledBefore(e *Enrolled) (*Enrolled, error) {
 		}
 		began, _ := timeOf(st.body.Member("joined_at")) // null: not at all
 		ended, ok := timeOf(st.body.Member("revoked_at"))
-		if ok && ended.Equal(e.Joined) && began.Before(ended) && record.Unquote(st.body.Member("node")) == e.Venue.Node {
+		if ok && ended.Equal(e.Joined) && began.Before(ended) && value.Unquote(st.body.Member("node")) == e.Venue.Node {
 			was, err := v.enrolled(id)
 			return &was, err
 		}

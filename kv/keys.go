@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // KeySpec is a key to make.
@@ -163,24 +164,24 @@ func (k *Key) faults() (f record.Faults) {
 // doc is the key as a record.
 func (k *Key) doc(hash [sha256.Size]byte) *record.Doc {
 	d := record.APIKey.NewDoc()
-	d.Set("name", record.Quote(k.Name))
-	d.Set("level", record.Quote(k.Level.String()))
+	d.Set("name", value.Quote(k.Name))
+	d.Set("level", value.Quote(k.Level.String()))
 	list := []byte{'['}
 	for i, g := range k.Permissions {
 		if i > 0 {
 			list = append(list, ',')
 		}
-		list = append(list, record.Quote(g.String())...)
+		list = append(list, value.Quote(g.String())...)
 	}
 	d.Set("permissions", append(list, ']'))
 	if !k.Expires.IsZero() {
-		d.Set("expires_at", record.Time(k.Expires))
+		d.Set("expires_at", value.Time(k.Expires))
 	}
 	if k.Rate > 0 {
-		d.Set("rate_limit", record.Number(int64(k.Rate)))
+		d.Set("rate_limit", value.Number(int64(k.Rate)))
 	}
 	k.Node.set(d)
-	d.Set("key", record.Quote(k.Key))
+	d.Set("key", value.Quote(k.Key))
 	d.Set("secret_hash", hexText(hash[:]))
 	return d
 }
@@ -236,7 +237,7 @@ func (s *Store) RevokeKey(p Principal, id int64) error {
 			return err
 		}
 		o.after = append(o.after, s.reloadLogins)
-		_, err = o.amend(p, record.APIKey, st, func(d *record.Doc) { d.Set("revoked_at", record.Time(o.now)) })
+		_, err = o.amend(p, record.APIKey, st, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.now)) })
 		return err
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // A document of a kind that this version does not know is kept as it came, in the database that it came through, and relayed: a
@@ -106,7 +107,7 @@ func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev rev.ID, 
 		return in.Path[0], nil
 	}
 	if !p.operator {
-		if record.HasLongNumber(in.canonical) {
+		if value.HasLongNumber(in.canonical) {
 			return rev, refused(longNumber("the document"))
 		}
 		if err := o.store.limits.mayBranch(&d.tree, in.Path); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // keepRefused keeps for staff the documents of records that were refused (design.md §5): a client of the protocol skips them for ever.
@@ -24,7 +25,7 @@ func (db *Database) keepRefused(p Principal, writes []DocWrite, results []DocRes
 			if in, err = prepareDoc(writes[i]); err != nil {
 				return err // it was prepared before
 			}
-			if whole = !record.HasLongNumber(in.canonical); !whole { // staff could not read a list that shows it
+			if whole = !value.HasLongNumber(in.canonical); !whole { // staff could not read a list that shows it
 				in = in.named()
 			}
 		case in.Path != nil && (in.Wrong != nil || errors.Is(err, ErrDocument) || errors.Is(err, ErrRevision) || errors.Is(err, ErrTooLarge)):
@@ -83,13 +84,13 @@ func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) (ke
 		f = refused("more of what the key brings is refused than is kept").(*Forbidden)
 	}
 	d := record.Refusal.NewDoc()
-	d.Set("db", record.Quote(db))
+	d.Set("db", value.Quote(db))
 	d.Set("doc", doc)
-	d.Set("reason", record.Quote(f.Error()))
+	d.Set("reason", value.Quote(f.Error()))
 	if p.key != 0 {
-		d.Set("key_id", record.Number(p.key))
+		d.Set("key_id", value.Number(p.key))
 	}
-	d.Set("at", record.Time(o.now))
+	d.Set("at", value.Time(o.now))
 	_, err = o.write(change{kind: record.Refusal, id: id, is: d})
 	return ok && err == nil, err
 }
@@ -105,8 +106,8 @@ func (in *DocWrite) named() *DocWrite {
 
 // nameOf is named of a refused document.
 func nameOf(doc record.Body) *DocWrite {
-	revision, _ := rev.Parse(record.Unquote(doc.Member("_rev"))) // zero where it has none
-	return (&DocWrite{ID: record.Unquote(doc.Member("_id")), Path: []rev.ID{revision}}).named()
+	revision, _ := rev.Parse(value.Unquote(doc.Member("_rev"))) // zero where it has none
+	return (&DocWrite{ID: value.Unquote(doc.Member("_id")), Path: []rev.ID{revision}}).named()
 }
 
 // withoutNames is a document of a kind without what is personal in it, as far as it can be read at all.
@@ -121,12 +122,12 @@ func (in *DocWrite) withoutNames(k *record.Kind) *DocWrite {
 
 // wholeDoc is a document with its id and revision: of a new edit the one that it changes.
 func wholeDoc(in *DocWrite) []byte {
-	doc := appendMember([]byte{'{'}, "_id", record.Quote(in.ID))
+	doc := appendMember([]byte{'{'}, "_id", value.Quote(in.ID))
 	switch {
 	case len(in.Path) > 0:
-		doc = appendMember(doc, "_rev", record.Quote(in.Path[0].String()))
+		doc = appendMember(doc, "_rev", value.Quote(in.Path[0].String()))
 	case in.Parent != rev.ID{}:
-		doc = appendMember(doc, "_rev", record.Quote(in.Parent.String()))
+		doc = appendMember(doc, "_rev", value.Quote(in.Parent.String()))
 	}
 	if in.Deleted {
 		doc = appendMember(doc, "_deleted", []byte("true"))

@@ -6,6 +6,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // A refused document is kept with its path as the protocol writes it, "_revisions":{"start":3,"ids":["…","…"]}, newest first, so that
@@ -20,16 +21,16 @@ func appendPath(doc []byte, path []rev.ID) []byte {
 	for _, rev := range path[:min(len(path), RevsLimit)] {
 		ids = append(ids, hex.EncodeToString(rev.Hash[:]))
 	}
-	value := appendMember([]byte{'{'}, "start", strconv.AppendUint(nil, path[0].Generation, 10))
-	value = append(appendMember(value, "ids", record.TextList(ids...)), '}')
-	return append(appendMember(doc[:len(doc)-1], "_revisions", value), '}')
+	val := appendMember([]byte{'{'}, "start", strconv.AppendUint(nil, path[0].Generation, 10))
+	val = append(appendMember(val, "ids", value.Texts(ids...)), '}')
+	return append(appendMember(doc[:len(doc)-1], "_revisions", val), '}')
 }
 
 // pathBefore are the revisions that a refused document was made of, the nearest first.
 func pathBefore(doc record.Body) (path []rev.ID) {
 	whole := doc.Member("_revisions")
 	if len(whole) < 2 {
-		if rev, ok := rev.Parse(record.Unquote(doc.Member("_rev"))); ok {
+		if rev, ok := rev.Parse(value.Unquote(doc.Member("_rev"))); ok {
 			path = append(path, rev) // of a new edit; the name of any other is not known here
 		}
 		return path

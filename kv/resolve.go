@@ -7,6 +7,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // resolve carries out what record.Resolve makes of a conflict, in the operation that has brought it. Only the root merges; who has
@@ -66,17 +67,17 @@ func (o *op) listClash(ad *adoption, c record.Clash) error {
 // listConflict writes for staff what does not stand, and which node wrote it; the zero node: this one.
 func (o *op) listConflict(k *record.Kind, id record.ID, c record.Clash, by ulid.ULID) error {
 	d := record.Conflict.NewDoc()
-	d.Set("kind", record.Quote(k.Name))
-	d.Set("record_id", record.Quote(k.FormatID(id)))
-	d.Set("field", record.Quote(c.Field))
+	d.Set("kind", value.Quote(k.Name))
+	d.Set("record_id", value.Quote(k.FormatID(id)))
+	d.Set("field", value.Quote(c.Field))
 	if c.Winner != nil {
 		d.Set("winner", slices.Clone(c.Winner))
 	}
 	if c.Other != nil {
 		d.Set("other", slices.Clone(c.Other))
 	}
-	d.Set("at", record.Time(o.now))
-	d.Set("node", record.Quote(o.nodeText(by)))
+	d.Set("at", value.Time(o.now))
+	d.Set("node", value.Quote(o.nodeText(by)))
 	_, err := o.write(change{kind: record.Conflict, id: newFactID(o.now), is: d})
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // The flags of facts that staff have to review.
@@ -137,7 +138,7 @@ func (v *sight) review(f factID) (r Review, err error) {
 	if err != nil || st == nil {
 		return r, orNotFound(err)
 	}
-	text := func(member string) string { return record.Unquote(st.body.Member(member)) }
+	text := func(member string) string { return value.Unquote(st.body.Member(member)) }
 	r = Review{Kind: f.kind, ID: f.id, Event: intOf(st.body.Member("event_id")), Ticket: intOf(st.body.Member("ticket_id")),
 		Door: text("door"), Flags: texts(st.body.Member("flags")), Outcome: text("outcome"), Checkin: text("checkin_id"),
 		Node: text("node"), Key: intOf(st.body.Member("key_id"))}

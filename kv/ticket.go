@@ -10,6 +10,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // A ticket is one thing to its writer and three records in the store, under one id: what doors need, what name search
@@ -65,7 +66,7 @@ func (s *Store) prepareNew(p Principal, patch *record.Patch) *input {
 	whole := in
 	if !in.coded { // what is there keeps its code, what is new gets one
 		whole = &input{Patch: patch.Project(record.TicketForm, nil)}
-		whole.Set("code", record.Quote(record.MakeCode(draw10())))
+		whole.Set("code", value.Quote(record.MakeCode(draw10())))
 		s.split(whole)
 	}
 	now := record.Moment{Now: s.clock(), Zone: s.zone}
@@ -85,7 +86,7 @@ func compose(p Principal, k *record.Kind, patch *record.Patch, now record.Moment
 // finish gives a new record its origin, and what follows from its fields.
 func finish(p Principal, d *record.Doc, now record.Moment) made {
 	if p.key != 0 {
-		d.Set("created_by", record.Number(p.key))
+		d.Set("created_by", value.Number(p.key))
 	}
 	d.Settle(nil, now)
 	return made{doc: d, body: d.Encode(), revision: rev.Next(rev.ID{}, false, d.Canonical())}

@@ -10,6 +10,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // agrees wants a ticket's label and its phone's tail to be those of the name and the phone that stand beside them.
@@ -17,7 +18,7 @@ func agrees(t testing.TB, s *kv.Store, id int64) (name, phone string) {
 	t.Helper()
 	read := func(db string, k *record.Kind, field string) string {
 		body := bodyOf(t, opens(t, s, kv.Operator(), db), k.DocID(record.Int(id)))
-		return record.Unquote([]byte(member([]byte(body[strings.Index(body, "{"):]), field)))
+		return value.Unquote([]byte(member([]byte(body[strings.Index(body, "{"):]), field)))
 	}
 	name, phone = read("event-1-names", record.HolderName, "full_name"), read("event-1-holders", record.Holder, "phone")
 	if got := read("event-1", record.Ticket, "label"); got != record.Label(name) {

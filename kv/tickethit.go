@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // maxTicketHits is how many tickets a door is shown.
@@ -105,14 +106,14 @@ func (v *sight) ticketHit(event *stored, id record.ID) (TicketHit, error) {
 	if err != nil {
 		return TicketHit{}, err
 	}
-	t := TicketHit{Ticket: id, Label: record.Unquote(ticket.body.Member("label")), Type: record.Unquote(ticket.body.Member("type")),
-		Order: record.Unquote(ticket.body.Member("order")), State: record.Unquote(ticket.body.Member("state"))}
+	t := TicketHit{Ticket: id, Label: value.Unquote(ticket.body.Member("label")), Type: value.Unquote(ticket.body.Member("type")),
+		Order: value.Unquote(ticket.body.Member("order")), State: value.Unquote(ticket.body.Member("state"))}
 	name, err := v.load(record.HolderName, id)
 	if err != nil {
 		return TicketHit{}, err
 	}
 	if name != nil {
-		t.PhoneTail = record.Unquote(name.body.Member("phone_tail"))
+		t.PhoneTail = value.Unquote(name.body.Member("phone_tail"))
 	}
 	first, err := v.firstAdmission(event.id.Int(), hashOf(ticket.body.Member("code_hash")), id.Int(), v.listOf(event))
 	if err == nil && first != nil {

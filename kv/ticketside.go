@@ -7,6 +7,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // A ticket's private half and its name are merged each by itself, and each field by itself. Where two sides have given a ticket to
@@ -137,7 +138,7 @@ func (o *op) swap(k *record.Kind, ticket record.ID, clashes []holderClash) error
 		next := c.doc.Clone()
 		next.Set("winner", c.doc.Value("other").Clone())
 		next.Set("other", was.Value(c.field()).Clone())
-		next.Set("node", record.Quote(o.nodeText(by)))
+		next.Set("node", value.Quote(o.nodeText(by)))
 		is.Set(c.field(), c.doc.Value("other").Clone())
 		if _, err := o.write(change{kind: record.Conflict, id: c.id, before: c.st, was: c.doc, is: next}); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // listTwin tells staff of a record that was merged: all that it was, and which one stays.
@@ -13,7 +14,7 @@ func (o *op) listTwin(k *record.Kind, st *stored, d *record.Doc, into int64) err
 	if err != nil {
 		return err
 	}
-	c := record.Clash{Winner: record.Quote(k.DocID(record.Int(into))), Other: d.Canonical()}
+	c := record.Clash{Winner: value.Quote(k.DocID(record.Int(into))), Other: d.Canonical()}
 	return o.listConflict(k, st.id, c, t.Winner().Node)
 }
 
@@ -69,7 +70,7 @@ func (o *op) repointField(f *record.Field, to *record.Kind, d *record.Doc) error
 	if _, many := f.Type.(record.Refs); !many {
 		n, err := o.kept(to, d.Int(f.Name))
 		if err == nil && n != d.Int(f.Name) {
-			d.Set(f.Name, record.Number(n))
+			d.Set(f.Name, value.Number(n))
 		}
 		return err
 	}
@@ -86,7 +87,7 @@ func (o *op) repointField(f *record.Field, to *record.Kind, d *record.Doc) error
 		if seen = append(seen, n); len(list) > 1 {
 			list = append(list, ',')
 		}
-		list = append(list, record.Number(n)...)
+		list = append(list, value.Number(n)...)
 	}
 	if list = append(list, ']'); len(seen) > 0 && !slices.Equal(seen, d.Ints(f.Name)) {
 		d.Set(f.Name, list)

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Undoing takes an admission back.
@@ -67,7 +68,7 @@ func (o *op) undo(p Principal, u Undoing, id record.ID) error {
 		}
 		return err
 	}
-	list := record.Unquote(first.body.Member("list"))
+	list := value.Unquote(first.body.Member("list"))
 	of := codeAdmissions(nil, u.Event, hashOf(first.body.Member("code_hash")), list)
 	if err := o.fewer(admissionBucket, of, o.store.limits.undone, "the code has been checked in and undone too often"); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Venue is what a key of class node is besides its level (sync.md §1): the key of one laptop, made by enrolment, its secret known
@@ -34,8 +35,8 @@ func (n Venue) set(d *record.Doc) {
 	if n.Node == "" {
 		return
 	}
-	d.Set("node", record.Quote(n.Node))
-	d.Set("grants", record.TextList(n.grants()...))
+	d.Set("node", value.Quote(n.Node))
+	d.Set("grants", value.Texts(n.grants()...))
 }
 
 func (n Venue) grants() (grants []string) {

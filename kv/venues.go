@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Contact is what a laptop tells of itself when it meets its centre.
@@ -144,7 +145,7 @@ func (s *Store) WipeVenue(p Principal, id int64) error {
 		if err != nil {
 			return err
 		}
-		_, err = o.amend(p, record.Node, st, func(d *record.Doc) { d.Set("wipe_ordered_at", record.Time(o.now)) })
+		_, err = o.amend(p, record.Node, st, func(d *record.Doc) { d.Set("wipe_ordered_at", value.Time(o.now)) })
 		return err
 	})
 }
@@ -169,7 +170,7 @@ func (s *Store) changeVenue(p Principal, id int64, change func(*op, *stored, *re
 // endVenue revokes a laptop and its key, as far as they are not.
 func (o *op) endVenue(p Principal, st *stored, d *record.Doc) error {
 	if _, revoked := timeOf(d.Value("revoked_at")); !revoked {
-		if _, err := o.amend(p, record.Node, st, func(d *record.Doc) { d.Set("revoked_at", record.Time(o.now)) }); err != nil {
+		if _, err := o.amend(p, record.Node, st, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.now)) }); err != nil {
 			return err
 		}
 	}
@@ -181,7 +182,7 @@ func (o *op) endVenue(p Principal, st *stored, d *record.Doc) error {
 		return nil
 	}
 	o.after = append(o.after, o.store.reloadLogins)
-	_, err = o.amend(p, record.APIKey, key, func(d *record.Doc) { d.Set("revoked_at", record.Time(o.now)) })
+	_, err = o.amend(p, record.APIKey, key, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.now)) })
 	return err
 }
 
@@ -204,7 +205,7 @@ func (s *Store) NoteContact(p Principal, c Contact) error {
 		if err != nil {
 			return err
 		}
-		_, err = o.amend(p, record.Node, st, func(d *record.Doc) { d.Set("wiped_at", record.Time(o.now)) })
+		_, err = o.amend(p, record.Node, st, func(d *record.Doc) { d.Set("wiped_at", value.Time(o.now)) })
 		return err
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // writeAsKey stores a revision that a key which is no laptop's has made, after the same validation as /v1 (sync.md §1). What the
@@ -41,7 +42,7 @@ func (db *scopeDocs) writeAsKey(o *op, p Principal, a *arrival) error {
 	settled := a.doc.Clone()
 	settled.Apply(patch)
 	if base == nil && p.key != 0 {
-		settled.Set("created_by", record.Number(p.key))
+		settled.Set("created_by", value.Number(p.key))
 	}
 	settled.Settle(base, o.moment())
 	if sameBody(settled.Encode(), next.body) {
@@ -142,7 +143,7 @@ func (o *op) sameLaptop(p Principal, key int64) error {
 		return nil
 	}
 	st, err := o.loadAny(record.APIKey, record.Int(key))
-	if err != nil || st != nil && record.Unquote(st.body.Member("node")) == p.node.Node {
+	if err != nil || st != nil && value.Unquote(st.body.Member("node")) == p.node.Node {
 		return err
 	}
 	if recovers, err := o.recovers(); err != nil || recovers {
@@ -199,7 +200,7 @@ func appendMember(dst []byte, name string, v jsontext.Value) []byte {
 	if len(dst) > 1 {
 		dst = append(dst, ',')
 	}
-	return append(append(append(dst, record.Quote(name)...), ':'), v...)
+	return append(append(append(dst, value.Quote(name)...), ':'), v...)
 }
 
 // requireOf adds a fault for each required field that a new document has not: one whose value is the default's has it.

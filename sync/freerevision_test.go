@@ -10,13 +10,14 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/value"
 	"doorward/sync"
 )
 
 // leaf is a document of _bulk_docs with a path of hashes, the newest first.
 func leaf(id string, generation int, hashes ...string) string {
 	return fmt.Sprintf(`{"_id":%q,"_rev":%q,"_revisions":{"start":%d,"ids":%s},"is":%q}`,
-		id, fmt.Sprintf("%d-%s", generation, hashes[0]), generation, record.TextList(hashes...), hashes[0])
+		id, fmt.Sprintf("%d-%s", generation, hashes[0]), generation, value.Texts(hashes...), hashes[0])
 }
 
 // brought pushes revisions as they are.

@@ -10,6 +10,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // name gives a ticket's holder another name.
@@ -73,7 +74,7 @@ func (w *world) labelled(n *node) {
 		if ticket = bodyIn(ticket); !isTicket || ticket == "" || name == "" {
 			continue
 		}
-		full, label := record.Unquote([]byte(memberOf(name, "full_name"))), record.Unquote([]byte(memberOf(ticket, "label")))
+		full, label := value.Unquote([]byte(memberOf(name, "full_name"))), value.Unquote([]byte(memberOf(ticket, "label")))
 		if label != record.Label(full) {
 			w.failf("%s: the label of ticket %s is %q beside the name %q:\n%s\n%s", n.name, number, label, full, w.docs(n, "event-1")[id], names["holder_name:"+number])
 		}

@@ -8,9 +8,10 @@ import (
 	"time"
 	"unicode"
 
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // cellReader turns the cells of one file into the members of JSON objects.
@@ -48,7 +49,7 @@ func (c *cellReader) value(name string, f *record.Field, cell string) (v jsontex
 		cell = withoutFormat(cell)
 	}
 	if f == nil {
-		return record.Quote(cell), ""
+		return value.Quote(cell), ""
 	}
 	switch t := f.Type.(type) {
 	case record.Date:
@@ -75,7 +76,7 @@ func (c *cellReader) value(name string, f *record.Field, cell string) (v jsontex
 	if fault != "" {
 		return nil, fault
 	}
-	return record.Quote(cell), ""
+	return value.Quote(cell), ""
 }
 
 // guarded are the texts before which an export writes an apostrophe: spreadsheets would take them for formulas, or the apostrophe for
@@ -90,7 +91,7 @@ func ownValue(f *record.Field, cell string) (jsontext.Value, string) {
 	if text, ok := strings.CutPrefix(cell, "'"); ok && guarded.MatchString(text) {
 		cell = text
 	}
-	return record.Quote(cell), ""
+	return value.Quote(cell), ""
 }
 
 // withoutFormat takes out the characters that nobody sees and no scanner reads.

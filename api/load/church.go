@@ -6,11 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // The reasons for which a row's church is refused.
@@ -120,7 +121,7 @@ func (c *churches) find(cell string) (jsontext.Value, string) {
 	}
 	switch {
 	case len(found) == 1:
-		return record.Number(found[0]), ""
+		return value.Number(found[0]), ""
 	case len(found) > 1:
 		return nil, faultTwoChurches
 	case isNumber && c.numbers && c.ids[id]:

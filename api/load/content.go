@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // contents names rows that nothing names by what they hold, so that the same file again finds its records. Of rows that
@@ -34,5 +35,5 @@ func (c contents) name(it *item) {
 	key := [16]byte(h.Sum(nil))
 	c[key]++
 	write(strconv.Itoa(int(c[key])))
-	p.Set(nameExternal, record.Quote("file:"+hex.EncodeToString(h.Sum(nil)[:16])))
+	p.Set(nameExternal, value.Quote("file:"+hex.EncodeToString(h.Sum(nil)[:16])))
 }

@@ -11,12 +11,13 @@ import (
 	"slices"
 	"strings"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/xuri/excelize/v2"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // The formats of an export. A table has a column for the record's kind, one for its id, and one for each field that import reads.
@@ -74,7 +75,7 @@ func flatCell(f *record.Field, v jsontext.Value) string {
 	if v.Kind() != '"' {
 		return string(v)
 	}
-	text := record.Unquote(v)
+	text := value.Unquote(v)
 	if guarded.MatchString(text) {
 		return "'" + text
 	}

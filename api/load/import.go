@@ -12,6 +12,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Source is something to import, and what whoever imports says of it.
@@ -308,7 +309,7 @@ func (im *importer) write(b *batch) {
 func (im *importer) admit(it *item) {
 	code, state := text(it.row.Patch, nameCode), text(it.row.Patch, nameState)
 	event, _ := it.row.Patch.Value(nameEvent)
-	id, ok := record.ParseInt(string(event))
+	id, ok := value.ParseInt(string(event))
 	if !ok || code == "" || state != "" && state != severity[0] {
 		return
 	}

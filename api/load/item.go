@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/kv"
 	"doorward/kv/record"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"doorward/kv/value"
 )
 
 // item is one row of a file on its way to the store: what to write, or why not.
@@ -61,7 +62,7 @@ func (m *maker) item(d draft) *item {
 			return it.reject(nameEvent, "no event: the row names none and --event is not given")
 		}
 		if m.event != 0 {
-			d.body = addMember(d.body, nameEvent, record.Number(m.event))
+			d.body = addMember(d.body, nameEvent, value.Number(m.event))
 		}
 	}
 	if d.id != "" {
@@ -124,7 +125,7 @@ func addMember(body []byte, name string, v jsontext.Value) []byte {
 
 // syntax says where a line stops being a JSON object.
 func syntax(err error) string {
-	var s *record.SyntaxError
+	var s *value.SyntaxError
 	if errors.As(err, &s) {
 		return reason(fmt.Sprintf("not a JSON object: %s at character %d", s.Reason, s.Column))
 	}

@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // maxUnknown is how many unknown names are kept: beyond, a file has values for names.
@@ -146,8 +147,8 @@ func (n *ndjson) read(ln line) (draft, *Rejection) {
 			continue
 		}
 		if m.Name == nameState && d.form.kind == record.Ticket && m.Value.Kind() == '"' {
-			if s := stateOf(record.Unquote(m.Value), n.states); s != "" {
-				m.Value = record.Quote(s)
+			if s := stateOf(value.Unquote(m.Value), n.states); s != "" {
+				m.Value = value.Quote(s)
 			}
 		}
 		d.event = d.event || m.Name == nameEvent && m.Value.Kind() != 'n'
@@ -162,7 +163,7 @@ func (n *ndjson) ignored() []string { return n.unknown }
 func sameName(field string) string { return field }
 
 // kind settles a line's kind: its own member, which --kind must not contradict.
-func (n *ndjson) kind(d *draft, members []record.Member) *Rejection {
+func (n *ndjson) kind(d *draft, members []value.Member) *Rejection {
 	name := n.want
 	for _, m := range members {
 		if m.Name == nameKind && m.Value.Kind() == '"' {
@@ -184,7 +185,7 @@ func (n *ndjson) kind(d *draft, members []record.Member) *Rejection {
 
 // skip names an unknown member once. What a table shows and cannot take, as its own export never holds, is passed over
 // without a word.
-func (n *ndjson) skip(f form, m record.Member) {
+func (n *ndjson) skip(f form, m value.Member) {
 	for i := range f.table.Fields {
 		if f.table.Fields[i].Name == m.Name {
 			return
@@ -206,7 +207,7 @@ func (n *ndjson) skip(f form, m record.Member) {
 }
 
 // members cuts an object into its members, their names mapped.
-func (n *ndjson) members(text string) (members []record.Member, err error) {
+func (n *ndjson) members(text string) (members []value.Member, err error) {
 	n.dec.Reset(strings.NewReader(text))
 	tok, err := n.dec.ReadToken()
 	if err != nil || tok.Kind() != '{' {
@@ -225,7 +226,7 @@ func (n *ndjson) members(text string) (members []record.Member, err error) {
 		if to, ok := n.names[name]; ok {
 			name = to
 		}
-		members = append(members, record.Member{Name: name, Value: bytes.Clone(v)})
+		members = append(members, value.Member{Name: name, Value: bytes.Clone(v)})
 	}
 	if _, err := n.dec.ReadToken(); err != nil {
 		return nil, n.broken(err)
@@ -253,7 +254,7 @@ func appendMember(dst []byte, name string, v jsontext.Value) []byte {
 	if len(dst) > 1 {
 		dst = append(dst, ',')
 	}
-	dst = append(dst, record.Quote(name)...)
+	dst = append(dst, value.Quote(name)...)
 	dst = append(dst, ':')
 	return append(dst, v...)
 }

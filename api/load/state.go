@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // severity orders the states of a ticket: of several that a row says, the last one counts.
@@ -111,7 +111,7 @@ const (
 // state puts a ticket's state into the draft: the strictest that its columns say.
 func (t *tableDrafts) state(d *draft, row cells) *Rejection {
 	if word, ok := t.cells.states[""]; ok && len(t.ly.deciders) == 0 {
-		d.body = appendMember(d.body, nameState, record.Quote(word)) // no column says a state: every cell of it is blank
+		d.body = appendMember(d.body, nameState, value.Quote(word)) // no column says a state: every cell of it is blank
 		return nil
 	}
 	worst, blank := -1, -1
@@ -136,7 +136,7 @@ func (t *tableDrafts) state(d *draft, row cells) *Rejection {
 		return &Rejection{row.line, t.ly.column(blank), faultBlankState}
 	}
 	if worst >= 0 {
-		d.body = appendMember(d.body, nameState, record.Quote(severity[worst]))
+		d.body = appendMember(d.body, nameState, value.Quote(severity[worst]))
 	}
 	return nil
 }

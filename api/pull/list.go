@@ -7,10 +7,11 @@ import (
 	"net/url"
 	"strconv"
 
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 const (
@@ -29,7 +30,7 @@ func (i item) id() int64 { return idOf(i["id"]) }
 func idOf(v jsontext.Value) int64 {
 	text := string(v)
 	if v.Kind() == '"' {
-		text = record.Unquote(v)
+		text = value.Unquote(v)
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || n > record.MaxID {

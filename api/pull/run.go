@@ -13,6 +13,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Config says what is pulled, and into which store. All but Full, Moved, DryRun, Progress, Wait, Now and MaxRecords is needed.
@@ -339,7 +340,7 @@ func (p *puller) take(ctx context.Context, r resource, items []item, group int64
 			continue
 		}
 		if _, given := one["group_id"]; group != 0 && !given {
-			s.set("group_id", record.Number(group))
+			s.set("group_id", value.Number(group))
 		}
 		if r.kind == record.Group {
 			p.groups = append(p.groups, s.id)

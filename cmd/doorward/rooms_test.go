@@ -14,21 +14,30 @@ import (
 // mayImport are the rooms, and the rooms that each may import (design.md §1): sisters never import each other. A package lies in the
 // room with the longest path that its own begins with.
 var mayImport = map[string][]string{
-	"cmd":       {"api", "sync", "index", "kv", "kv/record", "kv/rev"},
-	"api":       {"kv", "kv/record", "kv/rev"},
-	"sync":      {"kv", "kv/record", "kv/rev"},
-	"index":     {"kv", "kv/record", "kv/rev"},
-	"kv":        {"kv/record", "kv/rev"},
-	"kv/record": {"kv/rev"},
-	"kv/rev":    {},
+	"cmd":       append([]string{"api", "sync", "index", "kv"}, model...),
+	"api":       append([]string{"kv"}, model...),
+	"sync":      append([]string{"kv"}, model...),
+	"index":     append([]string{"kv"}, model...),
+	"kv":        model,
+	"kv/search": {"kv/record", "kv/names", "kv/value"},
+	"kv/record": {"kv/rev", "kv/scopes", "kv/names", "kv/fault", "kv/value"},
+	"kv/rev":    {"kv/value"},
+	"kv/scopes": {},
+	"kv/codes":  {},
+	"kv/names":  {},
+	"kv/fault":  {},
+	"kv/value":  {},
 }
+
+// model are the pure rooms, which say what records and revisions are.
+var model = []string{"kv/search", "kv/record", "kv/rev", "kv/scopes", "kv/codes", "kv/names", "kv/fault", "kv/value"}
 
 // mayUse are the libraries, by the start of their paths, and the rooms that may know them.
 var mayUse = map[string][]string{
 	"github.com/RoaringBitmap/":           {"index"},
 	"github.com/blevesearch/":             {"index"},
 	"github.com/go-chi/":                  {"api", "sync"},
-	"github.com/go-json-experiment/json":  {"kv/record", "kv", "api", "sync", "index"},
+	"github.com/go-json-experiment/json":  {"kv/record", "kv/rev", "kv/search", "kv/value", "kv", "api", "sync", "index"},
 	"github.com/hanwen/go-fuse/v2":        {"kv"},
 	"github.com/hashicorp/golang-lru/v2":  {"index"},
 	"github.com/klauspost/compress":       {"sync"},
@@ -45,7 +54,7 @@ var mayUse = map[string][]string{
 	"go.etcd.io/bbolt":                    {"kv"},
 	"golang.org/x/sys":                    {"kv", "cmd"},
 	"golang.org/x/term":                   {"cmd"},
-	"golang.org/x/text":                   {"kv/record", "api"},
+	"golang.org/x/text":                   {"kv/names", "kv/codes", "kv/record", "api"},
 	"golang.org/x/time":                   {"api", "sync"},
 }
 
@@ -150,6 +159,7 @@ func TestRoomsRuleCatches(t *testing.T) {
 	}{
 		{"api", "doorward/index", false}, {"sync", "doorward/api", false}, {"kv", "doorward/api", false}, {"kv/record", "doorward/kv", false},
 		{"kv/rev", "doorward/kv/record", false}, {"kv/record", "doorward/kv/rev", true}, {"kv/rev", "doorward/kv/kvtest", false},
+		{"kv/names", "doorward/kv/record", false}, {"kv/record", "doorward/kv/search", false}, {"kv/search", "doorward/kv/record", true},
 		{"api", "go.etcd.io/bbolt", false}, {"index", "github.com/go-chi/chi/v5", false}, {"api", "github.com/google/go-cmp/cmp", false},
 		{"api", "example.org/new", false}, {"cmd", "doorward/api/load", true}, {"api", "doorward/api/pull", true}, {"sync", "doorward/api/pull", false}, {"api", "doorward/kv/record", true}, {"kv", "go.etcd.io/bbolt", true},
 	} {

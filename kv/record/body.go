@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
 )
 
 // ErrBody is a stored body that is not two runs of members.
@@ -19,17 +21,17 @@ func (b Body) Member(name string) jsontext.Value {
 	if strings.ContainsAny(name, "\"\\") {
 		return b.slowMember(name)
 	}
-	if v, _ := find(b.Shown, 0, name); v != nil {
+	if v, _ := value.Find(b.Shown, 0, name); v != nil {
 		return v
 	}
-	v, _ := find(b.Hidden, 0, name)
+	v, _ := value.Find(b.Hidden, 0, name)
 	return v
 }
 
 // Next is Member for names that are asked for in table order: it looks first from i on, where a member of the shown run begins, and
 // returns where the one behind the found member begins.
 func (b Body) Next(name string, i int) (v jsontext.Value, after int) {
-	if v, after := find(b.Shown, i, name); v != nil {
+	if v, after := value.Find(b.Shown, i, name); v != nil {
 		return v, after
 	}
 	return b.Member(name), i
@@ -39,12 +41,12 @@ func (b Body) Next(name string, i int) (v jsontext.Value, after int) {
 func (b Body) slowMember(name string) jsontext.Value {
 	for _, run := range [2][]byte{b.Shown, b.Hidden} {
 		for i := 0; i < len(run); {
-			quoted, value, after, ok := member(run, i)
+			quoted, val, after, ok := value.ReadMember(run, i)
 			if !ok {
 				break
 			}
-			if Unquote(quoted) == name {
-				return value
+			if value.Unquote(quoted) == name {
+				return val
 			}
 			i = after
 		}
@@ -54,9 +56,9 @@ func (b Body) slowMember(name string) jsontext.Value {
 
 // reference finds a stored member, looking first where references lie.
 func (b Body) reference(name string) jsontext.Value {
-	if v, _ := find(b.Hidden, 0, name); v != nil {
+	if v, _ := value.Find(b.Hidden, 0, name); v != nil {
 		return v
 	}
-	v, _ := find(b.Shown, 0, name)
+	v, _ := value.Find(b.Shown, 0, name)
 	return v
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"doorward/kv/value"
 )
 
 // Canonical is the body's text inside the revision hash (design.md §4): keys sorted by bytes at every depth, numbers as
@@ -20,7 +20,7 @@ func (d *Doc) Canonical() []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, d.Kind.labels[i]...)
-		dst = appendCanonical(dst, d.values[i])
+		dst = value.AppendCanonical(dst, d.values[i])
 	}
 	return append(dst, '}')
 }
@@ -63,77 +63,14 @@ var passing = sync.Pool{New: func() any { return &Doc{} }}
 
 // canonicalWithExtra is Canonical where unknown fields stand among the known.
 func (d *Doc) canonicalWithExtra() []byte {
-	members := make([]namedValue, 0, len(d.Kind.sorted)+len(d.extra))
+	members := make([]value.Named, 0, len(d.Kind.sorted)+len(d.extra))
 	for _, i := range d.Kind.sorted {
-		members = append(members, namedValue{[]byte(d.Kind.Fields[i].Name), d.values[i]})
+		members = append(members, value.Named{Name: []byte(d.Kind.Fields[i].Name), Value: d.values[i]})
 	}
 	for _, m := range d.extra {
-		if name := unquoted([]byte(m.Name)); !bytes.HasPrefix(name, []byte("_")) {
-			members = append(members, namedValue{name, m.Value})
+		if name := value.UnquoteName([]byte(m.Name)); !bytes.HasPrefix(name, []byte("_")) {
+			members = append(members, value.Named{Name: name, Value: m.Value})
 		}
 	}
-	return appendSorted(nil, members)
-}
-
-// namedValue is a member whose name is said in plain.
-type namedValue struct {
-	name  []byte
-	value jsontext.Value
-}
-
-// unquoted is Unquote of a name, which it shares where it can.
-func unquoted(name []byte) []byte {
-	if bytes.IndexByte(name, '\\') < 0 {
-		return name[1 : len(name)-1]
-	}
-	return []byte(Unquote(name))
-}
-
-// appendSorted appends an object of members, sorted.
-func appendSorted(dst []byte, members []namedValue) []byte {
-	slices.SortStableFunc(members, func(a, b namedValue) int { return bytes.Compare(a.name, b.name) })
-	dst = append(dst, '{')
-	for n, m := range members {
-		if n > 0 {
-			dst = append(dst, ',')
-		}
-		dst, _ = jsontext.AppendQuote(dst, m.name)
-		dst = appendCanonical(append(dst, ':'), m.value)
-	}
-	return append(dst, '}')
-}
-
-// appendCanonical appends one value of our own encoding in its canonical form.
-func appendCanonical(dst []byte, v jsontext.Value) []byte {
-	switch {
-	case len(v) == 0:
-		return append(dst, "null"...)
-	case v[0] == '{' && bytes.IndexByte(v, ',') >= 0, v[0] == '{' && bytes.IndexByte(v, '\\') >= 0:
-		var few [8]namedValue // most objects have no more
-		members, run := few[:0], v[1:len(v)-1]
-		for i := 0; i < len(run); {
-			name, value, after, ok := member(run, i)
-			if !ok {
-				return append(dst, v...)
-			}
-			members = append(members, namedValue{unquoted(name), value})
-			i = after
-		}
-		return appendSorted(dst, members)
-	case v[0] == '[' && bytes.IndexByte(v, '{') >= 0, v[0] == '[' && bytes.IndexByte(v, '\\') >= 0:
-		dst = append(dst, '[')
-		first := true
-		for e := range Elements(v) {
-			if !first {
-				dst = append(dst, ',')
-			}
-			first = false
-			dst = appendCanonical(dst, e)
-		}
-		return append(dst, ']')
-	case v[0] == '"' && bytes.IndexByte(v, '\\') >= 0:
-		dst, _ = jsontext.AppendQuote(dst, Unquote(v))
-		return dst
-	}
-	return append(dst, v...)
+	return value.AppendObject(nil, members)
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
 )
 
 // What replication leaves for staff to look at (sync.md §3). Each is written by the store and changed by nobody.
@@ -47,7 +49,7 @@ var Erasure = table(Kind{Name: "erasure", Number: 25, Version: 1, Resource: "adm
 type Anything struct{}
 
 func (Anything) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
-	return compact(v), ""
+	return value.Compact(v), ""
 }
 
 func (Anything) schema(Direction) map[string]any { return anyJSON() }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // coercions are contract.md §4 and §12, value by value, each for a field of the type that it is about.
@@ -169,7 +170,7 @@ func TestParseSaysWhereABodyIsNoObject(t *testing.T) {
 		{"1001 levels", deep(1001), 1, 1005},
 	} {
 		_, err := record.Person.Parse([]byte(row.body), record.ParseOptions{})
-		syntax, _ := err.(*record.SyntaxError)
+		syntax, _ := err.(*value.SyntaxError)
 		switch {
 		case row.line == 0 && err != nil:
 			t.Errorf("%s: %v", row.name, err)

@@ -3,16 +3,17 @@ package record
 import (
 	"bytes"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
 )
 
 // Doc is a record opened for change.
 type Doc struct {
 	Kind   *Kind
 	values []jsontext.Value // by index into Kind.Fields; nil where not stored
-	extra  []Member         // fields that this version does not know, kept; their names as written, with the quotes
+	extra  []value.Member   // fields that this version does not know, kept; their names as written, with the quotes
 }
 
 // NewDoc is a record of defaults.
@@ -66,12 +67,12 @@ func (d *Doc) readRun(run []byte, expected []int) bool {
 		if len(expected) > 0 {
 			field := expected[0]
 			label := d.Kind.labels[field]
-			if v, after, ok := labelled(run, i, label); ok {
+			if v, after, ok := value.ReadLabelled(run, i, label); ok {
 				d.values[field], expected, i = v, expected[1:], after
 				continue
 			}
 		}
-		name, v, after, ok := member(run, i)
+		name, v, after, ok := value.ReadMember(run, i)
 		if !ok {
 			return false
 		}
@@ -88,7 +89,7 @@ func (d *Doc) keep(quoted []byte, v jsontext.Value) {
 		d.values[i] = v
 		return
 	}
-	d.extra = append(d.extra, Member{string(quoted), v})
+	d.extra = append(d.extra, value.Member{Name: string(quoted), Value: v})
 }
 
 // Encode closes the document into its two runs.
@@ -129,12 +130,12 @@ func (d *Doc) appendRun(dst []byte, fields []int) []byte {
 
 // Clone is a copy that shares no state.
 func (d *Doc) Clone() *Doc {
-	c := &Doc{Kind: d.Kind, values: make([]jsontext.Value, len(d.values)), extra: make([]Member, len(d.extra))}
+	c := &Doc{Kind: d.Kind, values: make([]jsontext.Value, len(d.values)), extra: make([]value.Member, len(d.extra))}
 	for i, v := range d.values {
 		c.values[i] = bytes.Clone(v)
 	}
 	for i, m := range d.extra {
-		c.extra[i] = Member{m.Name, m.Value.Clone()}
+		c.extra[i] = value.Member{Name: m.Name, Value: m.Value.Clone()}
 	}
 	return c
 }
@@ -145,7 +146,7 @@ func (d *Doc) Value(name string) jsontext.Value {
 		return d.values[i]
 	}
 	for _, m := range d.extra {
-		if Unquote([]byte(m.Name)) == name {
+		if value.Unquote([]byte(m.Name)) == name {
 			return m.Value
 		}
 	}
@@ -153,25 +154,25 @@ func (d *Doc) Value(name string) jsontext.Value {
 }
 
 // Text is a stored string decoded; "" for null.
-func (d *Doc) Text(name string) string { return Unquote(d.Value(name)) }
+func (d *Doc) Text(name string) string { return value.Unquote(d.Value(name)) }
 
 // Int is a stored integer; 0 for null.
-func (d *Doc) Int(name string) int64 { return integerOf(d.Value(name)) }
+func (d *Doc) Int(name string) int64 { return value.Int(d.Value(name)) }
 
 // Bool is a stored boolean; false for null.
 func (d *Doc) Bool(name string) bool { return string(d.Value(name)) == "true" }
 
 // Ints is a stored list of integers.
-func (d *Doc) Ints(name string) []int64 { return integers(d.Value(name)) }
+func (d *Doc) Ints(name string) []int64 { return value.Ints(d.Value(name)) }
 
 // Time is a stored date-time; the zero time for null.
 func (d *Doc) Time(name string) time.Time {
-	t, _ := ParseDateTime(d.Text(name), time.UTC)
+	t, _ := value.ParseDateTime(d.Text(name), time.UTC)
 	return t
 }
 
 // IsNull tells a stored null.
-func (d *Doc) IsNull(name string) bool { return isNull(d.Value(name)) }
+func (d *Doc) IsNull(name string) bool { return value.IsNull(d.Value(name)) }
 
 // Set stores a value in its stored form. The name must be one of the table's.
 func (d *Doc) Set(name string, v jsontext.Value) { d.values[d.Kind.stored(name)] = v }
@@ -195,8 +196,8 @@ func (d *Doc) Apply(p *Patch) (changed []string) {
 	for i, v := range given {
 		f := &d.Kind.Fields[i]
 		switch {
-		case v == nil, equalValues(d.values[i], v):
-		case f.Flags.Has(Frozen) && !isNull(d.values[i]):
+		case v == nil, value.Equal(d.values[i], v):
+		case f.Flags.Has(Frozen) && !value.IsNull(d.values[i]):
 		default:
 			d.values[i] = v
 			changed = append(changed, f.Name)
@@ -215,7 +216,7 @@ type Moment struct {
 // of change, created_at. before is the record as it was, nil on create.
 func (d *Doc) Settle(before *Doc, m Moment) {
 	if _, ok := d.Kind.names["created_at"]; ok {
-		d.settleNull("created_at", Time(m.Now))
+		d.settleNull("created_at", value.Time(m.Now))
 	}
 	if d.Kind.settle != nil {
 		d.Kind.settle(d, before, m)
@@ -227,17 +228,4 @@ func (d *Doc) settleNull(name string, v jsontext.Value) {
 	if d.IsNull(name) {
 		d.Set(name, v)
 	}
-}
-
-// Quote is a string's stored form: the shortest escapes. Bytes that are no UTF-8 become U+FFFD.
-func Quote(s string) jsontext.Value { return appendQuote(make([]byte, 0, len(s)+2), s) }
-
-func appendQuote(dst []byte, s string) []byte {
-	for _, c := range []byte(s) {
-		if c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
-			dst, _ = jsontext.AppendQuote(dst, s)
-			return dst
-		}
-	}
-	return append(append(append(dst, '"'), s...), '"')
 }

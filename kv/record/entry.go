@@ -2,6 +2,8 @@ package record
 
 import (
 	"strconv"
+
+	"doorward/kv/value"
 )
 
 // FinancialEntry is money received or spent.
@@ -80,7 +82,7 @@ func settleEntry(d, _ *Doc, _ Moment) {
 }
 
 func centsOf(field string) func([]byte, *View) []byte {
-	return func(dst []byte, v *View) []byte { return strconv.AppendInt(dst, cents(v.Body.Member(field)), 10) }
+	return func(dst []byte, v *View) []byte { return strconv.AppendInt(dst, value.Cents(v.Body.Member(field)), 10) }
 }
 
 func centsText(field string) func([]byte, *View) []byte {
@@ -90,7 +92,7 @@ func centsText(field string) func([]byte, *View) []byte {
 
 // multiplier is the sign that an entry's transaction type gives its amounts.
 func multiplier(b Body) int64 {
-	switch string(appendFold(nil, []byte(Unquote(b.Member("transaction_type"))))) {
+	switch string(appendFold(nil, []byte(value.Unquote(b.Member("transaction_type"))))) {
 	case "expense", "despesa", "out", "saida":
 		return -1
 	}
@@ -103,11 +105,11 @@ func amountMultiplier(dst []byte, v *View) []byte {
 
 // displayAmount is what the entry comes to.
 func displayAmount(dst []byte, v *View) []byte {
-	sum := -cents(v.Body.Member("discount"))
+	sum := -value.Cents(v.Body.Member("discount"))
 	for _, field := range [...]string{"base_amount", "interest", "penalty", "admin_fee"} {
-		sum += cents(v.Body.Member(field))
+		sum += value.Cents(v.Body.Member(field))
 	}
-	return appendAmount(dst, sum*multiplier(v.Body))
+	return value.AppendAmount(dst, sum*multiplier(v.Body))
 }
 
 // entryStatus is judged on the day it is read.
@@ -116,7 +118,7 @@ func entryStatus(dst []byte, v *View) []byte {
 	switch {
 	case string(v.Body.Member("is_paid")) == "true":
 		return append(dst, `"paid"`...)
-	case !isNull(due) && string(due) < string(day(v.Now, v.Zone)):
+	case !value.IsNull(due) && string(due) < string(value.Day(v.Now, v.Zone)):
 		return append(dst, `"overdue"`...)
 	}
 	return append(dst, `"pending"`...)

@@ -1,5 +1,7 @@
 package record
 
+import "doorward/kv/value"
+
 // Erased is a record without what is personal in it: its Personal fields are what an absent field has, and what this version
 // does not know, which may be anything, is gone. The record stays of use.
 func (d *Doc) Erased() *Doc {
@@ -19,11 +21,11 @@ func (d *Doc) Names(k *Kind, id ID) bool {
 		f := &d.Kind.Fields[i]
 		switch t := f.Type.(type) {
 		case Ref:
-			if t.Kind == k.Name && integerOf(d.values[i]) == id.Int() {
+			if t.Kind == k.Name && value.Int(d.values[i]) == id.Int() {
 				return true
 			}
 		case Refs:
-			for _, n := range integers(d.values[i]) {
+			for _, n := range value.Ints(d.values[i]) {
 				if t.Kind == k.Name && n == id.Int() {
 					return true
 				}

@@ -6,6 +6,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // A change goes from a request's body to the bytes that are stored, and their revision.
@@ -38,8 +39,8 @@ func ExampleFaults() {
 // A reply is the stored members and what the table derives.
 func ExampleKind_Show() {
 	doc := record.Membership.NewDoc()
-	doc.Set("person", record.Number(5))
-	doc.Set("group_id", record.Number(7))
+	doc.Set("person", value.Number(5))
+	doc.Set("group_id", value.Number(7))
 	doc.Settle(nil, record.Moment{Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)})
 	fmt.Printf("%s\n", record.Membership.Show(nil, record.V1, &record.View{ID: record.Int(9), Body: doc.Encode()}))
 	// Output: {"id":9,"person":5,"group_id":7,"is_approved":true,"approval_date":"2026-05-01T12:00:00Z","joined_at":"2026-05-01T12:00:00Z"}
@@ -62,7 +63,7 @@ func ExampleKind_NewDraft() {
 
 func ExampleParseSearch() {
 	doc := record.Person.NewDoc()
-	doc.Set("full_name", record.Quote("João Conceição"))
+	doc.Set("full_name", value.Quote("João Conceição"))
 	fmt.Println(record.ParseSearch("conceicao joao").Matches(record.Person, doc.Encode()))
 	// Output: true
 }

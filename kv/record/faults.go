@@ -58,14 +58,3 @@ func (f Faults) Cut() Faults {
 func (f Faults) Error() string {
 	return "invalid fields: " + strings.Join(slices.Sorted(maps.Keys(f)), ", ")
 }
-
-// SyntaxError says where a body stops being a JSON object. Line and Column count from 1; columns are characters.
-type SyntaxError struct {
-	Line, Column int
-	Reason       string
-}
-
-// Error is the sentence that the caller is answered.
-func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("The body is not a JSON object: line %d, column %d: %s.", e.Line, e.Column, e.Reason)
-}

@@ -8,6 +8,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // The vectors of this file are what two versions of the program, or two programs, must agree on (design.md §4). They may
@@ -79,7 +80,7 @@ func TestFactIsWhatADocumentOfItWouldBe(t *testing.T) {
 	if diff := cmp.Diff(string(d.Encode().Shown), string(body.Shown)); diff != "" || len(body.Hidden) > 0 {
 		t.Errorf("bodies differ: %s, hidden %s", diff, body.Hidden)
 	}
-	again, _ := record.Checkin.NewFact(record.Member{Name: "event_id", Value: record.Number(7)}, record.Member{Name: "door", Value: record.Quote("x")})
+	again, _ := record.Checkin.NewFact(value.Member{Name: "event_id", Value: value.Number(7)}, value.Member{Name: "door", Value: value.Quote("x")})
 	if got := string(again.Member("door")) + string(again.Member("direction")) + string(again.Member("flags")); got != `"x""in"[]` {
 		t.Errorf("door, direction and flags = %s", got)
 	}

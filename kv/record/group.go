@@ -1,5 +1,7 @@
 package record
 
+import "doorward/kv/value"
+
 // Group is a segmentation group; without a church it is everybody's.
 var Group = table(Kind{Name: "group", Number: 11, Version: 1, Resource: "group", Class: Shared, Home: "church_id",
 	scopes: []ScopeSort{ScopeChurch},
@@ -26,5 +28,5 @@ func settleMembership(d, _ *Doc, m Moment) {
 		d.Set("approval_date", []byte("null"))
 		return
 	}
-	d.settleNull("approval_date", Time(m.Now))
+	d.settleNull("approval_date", value.Time(m.Now))
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
 )
 
 // Items is a list of a form's bodies. What they say is read one by one, by the form: a bad one does not spoil the others.
@@ -28,7 +30,7 @@ func (t Items) schema(d Direction) map[string]any {
 
 // Split takes the list apart.
 func (t Items) Split(v jsontext.Value) (items []jsontext.Value) {
-	for e := range Elements(compact(v)) {
+	for e := range value.Elements(value.Compact(v)) {
 		items = append(items, e.Clone())
 	}
 	return items

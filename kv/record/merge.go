@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // Rule says how two replicas' changes of one field become one (sync.md §3).
@@ -80,7 +81,7 @@ func (m *merger) field(i int, f *Field) jsontext.Value {
 	if m.base != nil {
 		s.base = m.base.values[i]
 	}
-	if equalValues(s.winner, s.other) {
+	if value.Equal(s.winner, s.other) {
 		return s.winner
 	}
 	rule := f.Rule()
@@ -98,7 +99,7 @@ func (m *merger) field(i int, f *Field) jsontext.Value {
 
 // choose notes what a value means for the result, and the clash if it is one.
 func (m *merger) choose(name string, rule Rule, s sides, v jsontext.Value, clash bool) jsontext.Value {
-	own, taken := !equalValues(v, s.other), !equalValues(v, s.winner)
+	own, taken := !value.Equal(v, s.other), !value.Equal(v, s.winner)
 	m.own, m.taken = m.own || own, m.taken || taken
 	if !clash {
 		return v
@@ -114,9 +115,9 @@ func (m *merger) choose(name string, rule Rule, s sides, v jsontext.Value, clash
 // pick takes the side that changed; where both did it is a clash.
 func (m *merger) pick(s sides) (v jsontext.Value, clash bool) {
 	switch {
-	case m.base != nil && equalValues(s.base, s.winner):
+	case m.base != nil && value.Equal(s.base, s.winner):
 		return s.other, false
-	case m.base != nil && equalValues(s.base, s.other):
+	case m.base != nil && value.Equal(s.base, s.other):
 		return s.winner, false
 	}
 	return s.winner, true
@@ -146,10 +147,10 @@ func stricter(a, b jsontext.Value) bool {
 }
 
 func strictnessOf(v jsontext.Value) int {
-	if isNull(v) {
+	if value.IsNull(v) {
 		return -1
 	}
-	if i := slices.Index(strictness, Unquote(v)); i >= 0 {
+	if i := slices.Index(strictness, value.Unquote(v)); i >= 0 {
 		return i
 	}
 	return len(strictness)
@@ -164,12 +165,12 @@ func (m *merger) first(f *Field, s sides) jsontext.Value {
 		later = laterTime(s.winner, s.other)
 	default:
 		x, y := m.winner.Value("created_at"), m.other.Value("created_at")
-		later = laterTime(x, y) || equalValues(x, y) && lower(s.other, s.winner)
+		later = laterTime(x, y) || value.Equal(x, y) && lower(s.other, s.winner)
 	}
 	switch {
-	case !isNull(s.base):
+	case !value.IsNull(s.base):
 		return s.base
-	case isNull(s.winner), !isNull(s.other) && later:
+	case value.IsNull(s.winner), !value.IsNull(s.other) && later:
 		return s.other
 	}
 	return s.winner
@@ -177,12 +178,12 @@ func (m *merger) first(f *Field, s sides) jsontext.Value {
 
 // laterTime tells whether a stored date or date-time is later than another; null is later than any.
 func laterTime(a, b jsontext.Value) bool {
-	if isNull(a) || isNull(b) {
-		return isNull(a) && !isNull(b)
+	if value.IsNull(a) || value.IsNull(b) {
+		return value.IsNull(a) && !value.IsNull(b)
 	}
-	x, y := Unquote(a), Unquote(b)
-	if s, ok := ParseDateTime(x, nil); ok {
-		if t, ok := ParseDateTime(y, nil); ok && !s.Equal(t) {
+	x, y := value.Unquote(a), value.Unquote(b)
+	if s, ok := value.ParseDateTime(x, nil); ok {
+		if t, ok := value.ParseDateTime(y, nil); ok && !s.Equal(t) {
 			return s.After(t)
 		}
 	}
@@ -191,7 +192,7 @@ func laterTime(a, b jsontext.Value) bool {
 
 // lower orders other values: numbers by size, as far as they are short, and texts.
 func lower(a, b jsontext.Value) bool {
-	if x, y := integerOf(a), integerOf(b); x != y {
+	if x, y := value.Int(a), value.Int(b); x != y {
 		return x < y
 	}
 	return string(a) < string(b)

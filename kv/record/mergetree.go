@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // ErrNotHeld is a leaf whose body the store does not have.
@@ -170,16 +171,16 @@ func (d *Doc) Differs(o *Doc) []string { return d.differsFrom(o) }
 // differsFrom names the fields whose values are not those of another record of the kind.
 func (d *Doc) differsFrom(o *Doc) (names []string) {
 	for i := range d.values {
-		if f := &d.Kind.Fields[i]; f.Stored() && !equalValues(d.values[i], o.values[i]) {
+		if f := &d.Kind.Fields[i]; f.Stored() && !value.Equal(d.values[i], o.values[i]) {
 			names = append(names, f.Name)
 		}
 	}
 	own, others := d.unknown(), o.unknown()
 	for _, side := range [2]*Doc{d, o} {
 		for _, m := range side.extra {
-			name := Unquote([]byte(m.Name))
+			name := value.Unquote([]byte(m.Name))
 			_, mine := own[name]
-			if (side == d || !mine) && !equalValues(own[name], others[name]) {
+			if (side == d || !mine) && !value.Equal(own[name], others[name]) {
 				names = append(names, name)
 			}
 		}

@@ -1,10 +1,14 @@
 package record
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
+)
 
 // unknown merges the fields that this version does not know: the winner's in its order, then those that only the other side
 // has.
-func (m *merger) unknown() (merged []Member) {
+func (m *merger) unknown() (merged []value.Member) {
 	if len(m.winner.extra)+len(m.other.extra) == 0 {
 		return nil
 	}
@@ -16,13 +20,13 @@ func (m *merger) unknown() (merged []Member) {
 	seen := map[string]bool{}
 	for _, side := range [2]*Doc{m.winner, m.other} {
 		for _, member := range side.extra {
-			name := Unquote([]byte(member.Name))
+			name := value.Unquote([]byte(member.Name))
 			if seen[name] {
 				continue
 			}
 			seen[name] = true
 			if v := m.member(name, sides{base[name], winner[name], other[name]}); v != nil {
-				merged = append(merged, Member{member.Name, v})
+				merged = append(merged, value.Member{Name: member.Name, Value: v})
 			}
 		}
 	}
@@ -31,7 +35,7 @@ func (m *merger) unknown() (merged []Member) {
 
 // member is what becomes of an unknown field; nil: it is taken away.
 func (m *merger) member(name string, s sides) jsontext.Value {
-	if equalValues(s.winner, s.other) {
+	if value.Equal(s.winner, s.other) {
 		return s.winner
 	}
 	v, clash := m.pick(s)
@@ -41,7 +45,7 @@ func (m *merger) member(name string, s sides) jsontext.Value {
 // Unknown names the fields that this version does not store, in the order in which they stand.
 func (d *Doc) Unknown() (names []string) {
 	for _, m := range d.extra {
-		names = append(names, Unquote([]byte(m.Name)))
+		names = append(names, value.Unquote([]byte(m.Name)))
 	}
 	return names
 }
@@ -50,7 +54,7 @@ func (d *Doc) Unknown() (names []string) {
 func (d *Doc) unknown() map[string]jsontext.Value {
 	out := make(map[string]jsontext.Value, len(d.extra))
 	for _, m := range d.extra {
-		out[Unquote([]byte(m.Name))] = m.Value
+		out[value.Unquote([]byte(m.Name))] = m.Value
 	}
 	return out
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/value"
 )
 
 // Misfits are the fields whose stored value is of no such type as the table says: a reply that shows it would break the contract.
@@ -16,7 +18,7 @@ import (
 func (d *Doc) Misfits() (names []string) {
 	for _, i := range d.Kind.sorted {
 		f, v := &d.Kind.Fields[i], d.values[i]
-		if !isNull(v) && !fits(f.Type, v) {
+		if !value.IsNull(v) && !fits(f.Type, v) {
 			names = append(names, f.Name)
 		}
 	}
@@ -30,14 +32,14 @@ func (d *Doc) LongNumbers() (names []string) {
 		f := &d.Kind.Fields[i]
 		switch f.Type.(type) {
 		case Object, Objects:
-			if HasLongNumber(d.values[i]) {
+			if value.HasLongNumber(d.values[i]) {
 				names = append(names, f.Name)
 			}
 		}
 	}
 	for _, m := range d.extra {
-		if HasLongNumber(m.Value) {
-			names = append(names, Unquote([]byte(m.Name)))
+		if value.HasLongNumber(m.Value) {
+			names = append(names, value.Unquote([]byte(m.Name)))
 		}
 	}
 	return names
@@ -64,16 +66,16 @@ func fits(t Type, v jsontext.Value) bool {
 		_, fault := t.parse(v, nil)
 		return v.Kind() == '0' && fault == ""
 	case Date:
-		_, ok := ParseDate(Unquote(v))
+		_, ok := value.ParseDate(value.Unquote(v))
 		return ok
 	case DateTime:
-		return isMoment(Unquote(v))
+		return isMoment(value.Unquote(v))
 	case Hash:
-		text := Unquote(v)
+		text := value.Unquote(v)
 		_, err := hex.DecodeString(text)
 		return err == nil && len(text) == t.digits()
 	case ULID:
-		text := Unquote(v)
+		text := value.Unquote(v)
 		u, err := ulid.ParseStrict(text)
 		return err == nil && u.String() == text
 	}
@@ -94,7 +96,7 @@ func fitsNested(t Type, v jsontext.Value) bool {
 		each = Ref(t)
 	}
 	ok := each != nil && v.Kind() == '['
-	for e := range Elements(v) {
+	for e := range value.Elements(v) {
 		ok = ok && fits(each, e)
 	}
 	return ok
@@ -105,7 +107,7 @@ func exact(v jsontext.Value) (n int64, ok bool) {
 	if v.Kind() != '0' || strings.Trim(string(v), "-0123456789") != "" {
 		return 0, false
 	}
-	n = integerOf(v)
+	n = value.Int(v)
 	return n, -MaxID <= n && n <= MaxID
 }
 
@@ -114,12 +116,12 @@ var amountText = regexp.MustCompile(`^"-?[0-9]{1,16}\.[0-9]{2}"$`)
 
 // isAmount tells an amount whose cents are an exact integer.
 func isAmount(v jsontext.Value) bool {
-	n := cents(v)
+	n := value.Cents(v)
 	return amountText.Match(v) && -MaxID <= n && n <= MaxID
 }
 
 // isMoment tells a date-time as it is stored: in UTC, with seconds.
 func isMoment(text string) bool {
-	_, ok := ParseDateTime(text, time.UTC)
+	_, ok := value.ParseDateTime(text, time.UTC)
 	return ok && len(text) >= len("2006-01-02T15:04:05Z") && text[10] == 'T' && strings.HasSuffix(text, "Z")
 }

@@ -2,11 +2,12 @@ package record
 
 import (
 	"regexp"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
+
+	"doorward/kv/value"
 )
 
 const (
@@ -34,7 +35,7 @@ func (Money) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) 
 	case d.IsZero():
 		return jsontext.Value(`"0.00"`), ""
 	}
-	return Quote(d.StringFixed(maxPlaces)), ""
+	return value.Quote(d.StringFixed(maxPlaces)), ""
 }
 
 func (Money) schema(d Direction) map[string]any {
@@ -46,7 +47,7 @@ func (Money) schema(d Direction) map[string]any {
 
 // readDecimal reads a decimal's number or text after looking at its length and exponent.
 func readDecimal(v jsontext.Value) (d decimal.Decimal, text, fault string) {
-	text, ok := plain(v)
+	text, ok := value.Plain(v)
 	switch {
 	case !ok:
 		return d, "", TextNotNumber
@@ -87,32 +88,4 @@ func (Double) schema(d Direction) map[string]any {
 		return map[string]any{"type": "number", "format": "double"}
 	}
 	return map[string]any{"type": []string{"number", "string"}, "format": "double"}
-}
-
-// cents reads a stored amount: "12.50" is 1250.
-func cents(v jsontext.Value) int64 {
-	var n int64
-	negative := false
-	for _, c := range v {
-		switch {
-		case '0' <= c && c <= '9':
-			n = n*10 + int64(c-'0')
-		case c == '-':
-			negative = true
-		}
-	}
-	if negative {
-		return -n
-	}
-	return n
-}
-
-// appendAmount appends an amount of cents as a stored amount is written.
-func appendAmount(dst []byte, cents int64) []byte {
-	dst = append(dst, '"')
-	if cents < 0 {
-		dst, cents = append(dst, '-'), -cents
-	}
-	dst = strconv.AppendInt(dst, cents/100, 10)
-	return append(dst, '.', byte('0'+cents/10%10), byte('0'+cents%10), '"')
 }

@@ -10,12 +10,13 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // called is a person of whom nothing is known but the name.
 func called(name string) record.Body {
 	d := record.Person.NewDoc()
-	d.Set("full_name", record.Quote(name))
+	d.Set("full_name", value.Quote(name))
 	return d.Encode()
 }
 

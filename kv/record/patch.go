@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
 )
 
 // ParseOptions say how a request's body is read.
@@ -18,13 +20,7 @@ type ParseOptions struct {
 type Patch struct {
 	Kind   *Kind
 	Faults Faults
-	values []Member
-}
-
-// Member is one name and value of a JSON object.
-type Member struct {
-	Name  string
-	Value jsontext.Value
+	values []value.Member
 }
 
 // Parse reads a request's body. It answers a *SyntaxError where the body is no JSON object; what is wrong with single
@@ -32,7 +28,7 @@ type Member struct {
 func (k *Kind) Parse(body []byte, o ParseOptions) (*Patch, error) {
 	p := &Patch{Kind: k}
 	given := make([]bool, len(k.Fields))
-	err := readObject(body, func(name string, v jsontext.Value) {
+	err := value.ReadObject(body, func(name string, v jsontext.Value) {
 		i, ok := k.names[name]
 		if !ok || !k.Fields[i].Settable(o.Surface) {
 			return
@@ -60,12 +56,12 @@ func (p *Patch) read(f *Field, v jsontext.Value, o ParseOptions) {
 	if _, ref := f.Type.(Ref); ref && string(v) == `""` {
 		v = jsontext.Value("null")
 	}
-	if isNull(v) {
+	if value.IsNull(v) {
 		if !f.TakesNull(o.Surface) {
 			p.Faults.Add(f.Name, TextNull)
 			return
 		}
-		p.values = append(p.values, Member{f.Name, f.null()})
+		p.values = append(p.values, value.Member{Name: f.Name, Value: f.null()})
 		return
 	}
 	stored, fault := f.Type.parse(v, o.Zone)
@@ -76,7 +72,7 @@ func (p *Patch) read(f *Field, v jsontext.Value, o ParseOptions) {
 		p.Faults.Add(f.Name, fault)
 		return
 	}
-	p.values = append(p.values, Member{f.Name, stored})
+	p.values = append(p.values, value.Member{Name: f.Name, Value: stored})
 }
 
 // Value is what the patch sets a field to; ok is false where it leaves the field alone.
@@ -90,14 +86,14 @@ func (p *Patch) Value(name string) (v jsontext.Value, ok bool) {
 // Text is the string that the patch sets a field to, decoded; "" for null and where it leaves the field alone.
 func (p *Patch) Text(name string) string {
 	v, _ := p.Value(name)
-	return Unquote(v)
+	return value.Unquote(v)
 }
 
 // Empty tells a patch that sets nothing.
 func (p *Patch) Empty() bool { return len(p.values) == 0 }
 
 func (p *Patch) index(name string) int {
-	return slices.IndexFunc(p.values, func(m Member) bool { return m.Name == name })
+	return slices.IndexFunc(p.values, func(m value.Member) bool { return m.Name == name })
 }
 
 // Set makes the patch set a field to a value in its stored form. The name must be one of the table's.
@@ -107,7 +103,7 @@ func (p *Patch) Set(name string, v jsontext.Value) {
 		p.values[i].Value = v
 		return
 	}
-	p.values = append(p.values, Member{name, v})
+	p.values = append(p.values, value.Member{Name: name, Value: v})
 }
 
 // Drop makes the patch leave a field alone.
@@ -144,16 +140,16 @@ func (d *Doc) Pointers() []Pointer {
 
 // pointers appends the references of one value.
 func (k *Kind) pointers(out []Pointer, name string, v jsontext.Value) []Pointer {
-	if isNull(v) {
+	if value.IsNull(v) {
 		return out
 	}
 	switch t := k.Fields[k.names[name]].Type.(type) {
 	case Ref:
 		to, _ := ByName(t.Kind)
-		return append(out, Pointer{name, to, Int(integerOf(v))})
+		return append(out, Pointer{name, to, Int(value.Int(v))})
 	case Refs:
 		to, _ := ByName(t.Kind)
-		for _, n := range integers(v) {
+		for _, n := range value.Ints(v) {
 			out = append(out, Pointer{name, to, Int(n)})
 		}
 	}
@@ -169,7 +165,7 @@ func (p *Patch) Project(k *Kind, names map[string]string) *Patch {
 			name = to
 		}
 		if f, ok := k.Field(name); ok && f.Stored() {
-			out.values = append(out.values, Member{name, m.Value})
+			out.values = append(out.values, value.Member{Name: name, Value: m.Value})
 		}
 	}
 	return out

@@ -1,6 +1,10 @@
 package record
 
-import "bytes"
+import (
+	"bytes"
+
+	"doorward/kv/value"
+)
 
 // Person is a member of the congregation.
 var Person = table(Kind{Name: "person", Number: 10, Version: 1, Resource: "people", Class: Churches, Home: "church_id",
@@ -71,11 +75,11 @@ var Person = table(Kind{Name: "person", Number: 10, Version: 1, Resource: "peopl
 
 // settlePerson dates the last change of church_profile, at first the creation.
 func settlePerson(d, before *Doc, m Moment) {
-	d.settleNull("profile_change_date", day(d.Time("created_at"), m.Zone))
+	d.settleNull("profile_change_date", value.Day(d.Time("created_at"), m.Zone))
 	if before == nil || bytes.Equal(before.Value("church_profile"), d.Value("church_profile")) {
 		return
 	}
 	if bytes.Equal(before.Value("profile_change_date"), d.Value("profile_change_date")) {
-		d.Set("profile_change_date", day(m.Now, m.Zone))
+		d.Set("profile_change_date", value.Day(m.Now, m.Zone))
 	}
 }

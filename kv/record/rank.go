@@ -5,6 +5,8 @@ import (
 	"math/bits"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
 )
 
 // Ranked is a search for people who type: the words of a name in any order, whole, begun, mistyped, spelled otherwise or parted
@@ -76,8 +78,8 @@ func (r *Ranked) Cost(k *Kind, b Body) (cost int64, ok bool) {
 			continue
 		}
 		var v jsontext.Value
-		if v, at = b.Next(f.Name, at); !isNull(v) {
-			m.name = appendNames(m.name, content(v))
+		if v, at = b.Next(f.Name, at); !value.IsNull(v) {
+			m.name = appendNames(m.name, value.Content(v))
 		}
 	}
 	sum, more, ok := m.match()
@@ -111,7 +113,7 @@ func (r *Ranked) beginsAddress(k *Kind, b Body) bool {
 			continue
 		}
 		var stack [256]byte
-		if bytes.HasPrefix(appendFold(stack[:0], content(b.Member(f.Name))), []byte(r.address)) {
+		if bytes.HasPrefix(appendFold(stack[:0], value.Content(b.Member(f.Name))), []byte(r.address)) {
 			return true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // tier is what ranked search makes of one typed word and one of a name: 0 whole, 1 begun, 2 one edit, 3 one edit in a
@@ -250,7 +251,7 @@ func TestRankedNumbers(t *testing.T) {
 	person := settled(t, record.Person, `{"full_name":"Ana Souza","phone":"+55 (11) 98765-4321","mobile_phone":"91234 5678","membership_number":120}`).Encode()
 	name := settled(t, record.HolderName, `{"event_id":7,"full_name":"Ana Souza","phone_tail":"4321"}`).Encode()
 	ticket := settled(t, record.Ticket, `{"event_id":7}`)
-	ticket.Set("label", record.Quote("Ana S."))
+	ticket.Set("label", value.Quote("Ana S."))
 	for _, row := range []struct {
 		typed                  string
 		person, holder, ticket bool

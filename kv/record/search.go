@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
 )
 
 // Search is a people search as contract.md §6 promises it: every term must match, in any searched field.
@@ -124,7 +126,7 @@ func (s *Search) Matches(k *Kind, b Body) bool {
 			continue
 		}
 		var v jsontext.Value
-		if v, at = b.Next(f.Name, at); !isNull(v) {
+		if v, at = b.Next(f.Name, at); !value.IsNull(v) {
 			missing &^= s.found(wanted, f, v)
 		}
 	}
@@ -156,7 +158,7 @@ func (s *Search) found(wanted uint64, f *Field, v jsontext.Value) (bits uint64) 
 	var stack [512]byte
 	var text []byte
 	if f.Spoken() {
-		text = appendFold(stack[:0], content(v))
+		text = appendFold(stack[:0], value.Content(v))
 	} else {
 		text = appendDigits(stack[:0], v)
 	}
@@ -207,17 +209,6 @@ func (t *term) in(text []byte, whole bool) bool {
 		return bytes.Equal(text, t.digits)
 	}
 	return len(t.digits) > 0 && bytes.Contains(text, t.digits)
-}
-
-// content is what stands between a stored string's quotes, decoded; nothing of another value, which a replica may have stored.
-func content(v jsontext.Value) []byte {
-	if v.Kind() != '"' {
-		return nil
-	}
-	if bytes.IndexByte(v, '\\') < 0 {
-		return v[1 : len(v)-1]
-	}
-	return []byte(Unquote(v))
 }
 
 // Digits are the ASCII digits of a text, as searches compare phones and numbers.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 func TestSearch(t *testing.T) {
@@ -68,7 +69,7 @@ func TestEveryNameIsFoundByItsOwnWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(letters, 1, 5).Draw(t, "words")
 		d := record.Person.NewDoc()
-		d.Set("full_name", record.Quote("q"+strings.Join(words, " q")))
+		d.Set("full_name", value.Quote("q"+strings.Join(words, " q")))
 		word := "q" + rapid.SampledFrom(words).Draw(t, "word")
 		if !record.ParseSearch(strings.ToUpper(word)).Matches(record.Person, d.Encode()) {
 			t.Errorf("%q is not found in %v", word, words)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"time"
+
+	"doorward/kv/value"
 )
 
 // View is all that a reply is made of.
@@ -90,7 +92,7 @@ func (v *View) derive(dst []byte, n int, m *maker) (_ []byte, after int) {
 	if v.Page == nil {
 		return m.deriver.derive(dst, m.name, v), 0
 	}
-	source, after := find(v.Body.Hidden, 0, m.source)
+	source, after := value.Find(v.Body.Hidden, 0, m.source)
 	if source == nil {
 		return m.deriver.derive(dst, m.name, v), len(v.Body.Hidden) + 1
 	}
@@ -124,7 +126,7 @@ func (k *Kind) NewPage() *Page { return &Page{shown: make([]map[string][]byte, l
 // appendHidden appends the second run without its secrets, and without unknown members that a made one would stand beside.
 func (k *Kind) appendHidden(dst, run []byte) []byte {
 	for i := 0; i < len(run); {
-		name, _, after, ok := member(run, i)
+		name, _, after, ok := value.ReadMember(run, i)
 		if !ok {
 			return dst
 		}

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
 )
 
 // Text is a string, trimmed, of Min to Max characters; Max 0 is no limit. With Min 1 a blank one is refused. Numbers are
@@ -17,12 +19,12 @@ func (t Text) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string)
 	if fault != "" {
 		return nil, fault
 	}
-	return Quote(s), ""
+	return value.Quote(s), ""
 }
 
 // read trims a text and holds it against the limits.
 func (t Text) read(v jsontext.Value) (s, fault string) {
-	s, ok := plain(v)
+	s, ok := value.Plain(v)
 	switch {
 	case !ok:
 		return "", TextNotString
@@ -78,13 +80,13 @@ func (Texts) schema(d Direction) map[string]any {
 type Choice []string
 
 func (c Choice) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
-	s, ok := plain(v)
+	s, ok := value.Plain(v)
 	if !ok {
 		return nil, NotAChoice(string(v))
 	}
 	for _, choice := range c {
 		if s == choice {
-			return Quote(s), ""
+			return value.Quote(s), ""
 		}
 	}
 	return nil, NotAChoice(s)
@@ -94,30 +96,19 @@ func (c Choice) schema(Direction) map[string]any {
 	return map[string]any{"type": "string", "enum": []string(c)}
 }
 
-// plain is the text of a string or number, trimmed; ok is false for anything else.
-func plain(v jsontext.Value) (s string, ok bool) {
-	switch v.Kind() {
-	case '"':
-		return strings.TrimSpace(Unquote(v)), true
-	case '0':
-		return string(v), true
-	}
-	return "", false
-}
-
 // list reads a list element by element; where it comes as one text, that is split on commas.
 func list(v jsontext.Value, one func(jsontext.Value) (jsontext.Value, string)) (jsontext.Value, string) {
 	given := v
 	switch v.Kind() {
 	case '"':
-		given = splitList(Unquote(v))
+		given = splitList(value.Unquote(v))
 	case '[':
-		given = compact(v)
+		given = value.Compact(v)
 	default:
 		return nil, NotAList(typeName(v))
 	}
 	out, fault := jsontext.Value{'['}, ""
-	for e := range Elements(given) {
+	for e := range value.Elements(given) {
 		stored, f := one(e)
 		if fault == "" {
 			fault = f
@@ -140,7 +131,7 @@ func splitList(s string) jsontext.Value {
 			if len(out) > 1 {
 				out = append(out, ',')
 			}
-			out = append(out, Quote(part)...)
+			out = append(out, value.Quote(part)...)
 		}
 	}
 	return append(out, ']')
@@ -164,13 +155,4 @@ func typeName(v jsontext.Value) string {
 		return "int"
 	}
 	return "NoneType"
-}
-
-// compact is a value without white space, its strings with the shortest escapes, its numbers as they were.
-func compact(v jsontext.Value) jsontext.Value {
-	v = v.Clone()
-	if err := v.Format(); err != nil {
-		panic("record: a value that was read is no JSON: " + err.Error())
-	}
-	return v
 }

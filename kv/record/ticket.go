@@ -1,6 +1,10 @@
 package record
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
+)
 
 // Ticket is what a door needs to decide: no name, and no code in clear.
 var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 1, Resource: "event", Class: Events, Home: "event_id",
@@ -76,14 +80,14 @@ var formNames = map[string]string{"holder_name": "full_name"}
 // it. The code's hashes are the store's to add.
 func SplitTicket(p *Patch) (ticket, name, holder *Patch) {
 	ticket, name, holder = p.Project(Ticket, nil), p.Project(HolderName, formNames), p.Project(Holder, nil)
-	if code, given := holder.Value("code"); given && isNull(code) {
+	if code, given := holder.Value("code"); given && value.IsNull(code) {
 		holder.Drop("code") // as if none were given
 	}
 	if _, given := p.Value("holder_name"); given {
 		ticket.Set("label", labelValue(p.Text("holder_name")))
 	}
 	if v, given := p.Value("phone"); given {
-		name.Set("phone_tail", tailValue(Unquote(v)))
+		name.Set("phone_tail", tailValue(value.Unquote(v)))
 	}
 	return ticket, name, holder
 }
@@ -99,11 +103,11 @@ func (d *Doc) FollowPart(of *Doc) {
 	}
 }
 
-func labelValue(name string) jsontext.Value { return Quote(Label(name)) }
+func labelValue(name string) jsontext.Value { return value.Quote(Label(name)) }
 
 func tailValue(phone string) jsontext.Value {
 	if tail := PhoneTail(phone); tail != "" {
-		return Quote(tail)
+		return value.Quote(tail)
 	}
 	return jsontext.Value("null")
 }

@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
 )
 
 var (
@@ -28,7 +30,7 @@ func (t Email) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string
 	case s != "" && !validEmail(s):
 		return nil, TextEmail
 	}
-	return Quote(s), ""
+	return value.Quote(s), ""
 }
 
 func (t Email) schema(d Direction) map[string]any {
@@ -89,7 +91,7 @@ func readURL(v jsontext.Value, limit int, schemes ...string) (jsontext.Value, st
 	}
 	for _, scheme := range schemes {
 		if u.Scheme == scheme {
-			return Quote(s), ""
+			return value.Quote(s), ""
 		}
 	}
 	return nil, TextURL

@@ -1,8 +1,9 @@
-package record
+package value
 
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -13,9 +14,9 @@ import (
 // maxDepth is how deep a body's values may lie in one another.
 const maxDepth = 1000
 
-// readObject calls fn with each member of a JSON object, whose value is only lent. It answers a *SyntaxError for all that
+// ReadObject calls fn with each member of a JSON object, whose value is only lent. It answers a *SyntaxError for all that
 // is no object by contract.md §1: the wrong bytes, a name twice at any depth, data after its end.
-func readObject(body []byte, fn func(name string, v jsontext.Value)) error {
+func ReadObject(body []byte, fn func(name string, v jsontext.Value)) error {
 	if len(bytes.Trim(body, " \t\r\n")) == 0 {
 		return nil
 	}
@@ -95,4 +96,21 @@ func syntaxError(body []byte, at int, reason string) error {
 		Column: 1 + utf8.RuneCount(head[start:]),
 		Reason: reason,
 	}
+}
+
+// SyntaxError says where a body stops being a JSON object. Line and Column count from 1; columns are characters.
+type SyntaxError struct {
+	Line, Column int
+	Reason       string
+}
+
+// Error is the sentence that the caller is answered.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("The body is not a JSON object: line %d, column %d: %s.", e.Line, e.Column, e.Reason)
+}
+
+// Member is one name and value of a JSON object.
+type Member struct {
+	Name  string
+	Value jsontext.Value
 }

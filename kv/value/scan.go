@@ -1,4 +1,4 @@
-package record
+package value
 
 import (
 	"bytes"
@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// find looks for a member by name from run[i], where a member begins, and answers where the next one does. The name holds
+// Find looks for a member by name from run[i], where a member begins, and answers where the next one does. The name holds
 // nothing that a JSON string escapes.
-func find(run []byte, i int, name string) (v jsontext.Value, after int) {
+func Find(run []byte, i int, name string) (v jsontext.Value, after int) {
 	for i < len(run) {
 		end := i + 1 + len(name)
 		here := end+1 < len(run) && run[end] == '"' && run[end+1] == ':' && string(run[i+1:end]) == name
@@ -39,9 +39,9 @@ func skipMember(run []byte, i int) int {
 	return skipValue(run, colon+1) + 1
 }
 
-// member reads the member that begins at run[i]: its name with the quotes, its value, and where the next one begins. ok is
+// ReadMember reads the member that begins at run[i]: its name with the quotes, its value, and where the next one begins. ok is
 // false where there is none.
-func member(run []byte, i int) (name []byte, v jsontext.Value, after int, ok bool) {
+func ReadMember(run []byte, i int) (name []byte, v jsontext.Value, after int, ok bool) {
 	if i >= len(run) || run[i] != '"' {
 		return nil, nil, 0, false
 	}
@@ -53,8 +53,8 @@ func member(run []byte, i int) (name []byte, v jsontext.Value, after int, ok boo
 	return run[i:colon:colon], v, after, ok
 }
 
-// labelled is member for one that is known by what stands before its value.
-func labelled(run []byte, i int, label string) (v jsontext.Value, after int, ok bool) {
+// ReadLabelled is member for one that is known by what stands before its value.
+func ReadLabelled(run []byte, i int, label string) (v jsontext.Value, after int, ok bool) {
 	if end := i + len(label); end < len(run) && string(run[i:end]) == label {
 		return valueAt(run, end)
 	}
@@ -141,28 +141,28 @@ func Elements(list jsontext.Value) iter.Seq[jsontext.Value] {
 	}
 }
 
-// integers reads a list of integers in our own encoding.
-func integers(list jsontext.Value) []int64 {
+// Ints reads a list of integers in our own encoding.
+func Ints(list jsontext.Value) []int64 {
 	var out []int64
 	for v := range Elements(list) {
-		out = append(out, integerOf(v))
+		out = append(out, Int(v))
 	}
 	return out
 }
 
-// integerOf reads a stored integer; 0 for anything else. Replies read many, nearly all of them short ids.
-func integerOf(v jsontext.Value) (n int64) {
+// Int reads a stored integer; 0 for anything else. Replies read many, nearly all of them short ids.
+func Int(v jsontext.Value) (n int64) {
 	if len(v) <= 18 {
 		for _, c := range v {
 			if c < '0' || c > '9' {
-				n, _ = integer(v)
+				n, _ = ReadInteger(v)
 				return n
 			}
 			n = n*10 + int64(c-'0')
 		}
 		return n
 	}
-	n, _ = integer(v)
+	n, _ = ReadInteger(v)
 	return n
 }
 
@@ -181,5 +181,5 @@ func Unquote(v []byte) string {
 	return string(text)
 }
 
-// isNull tells null, and the absence of a value.
-func isNull(v jsontext.Value) bool { return len(v) == 0 || v[0] == 'n' }
+// IsNull tells null, and the absence of a value.
+func IsNull(v jsontext.Value) bool { return len(v) == 0 || v[0] == 'n' }
