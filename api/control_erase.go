@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 )
 
@@ -66,7 +67,7 @@ func controlErase(x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	free, more := record.First(free)
+	free, more := fault.First(free)
 	return x.object(erasedView{id.Int(), e.Tickets, e.Memberships, e.Conflicts, e.Refusals, e.Answers, more, free, older})
 }
 

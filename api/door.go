@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -102,9 +103,9 @@ func judgeTicket(form *record.Patch, a kv.Attempt) {
 	switch {
 	case len(form.Faults["code"]) > 0 || len(form.Faults["ticket_id"]) > 0:
 	case a.Code == "" && a.Ticket == 0 && null:
-		form.Faults.Add("code", record.TextNull)
+		form.Faults.Add("code", fault.Null)
 	case a.Code == "" && a.Ticket == 0:
-		form.Faults.Add("code", record.TextRequired)
+		form.Faults.Add("code", fault.Required)
 	case a.Code != "" && a.Ticket != 0:
 		form.Faults.Add("ticket_id", "Either a code or a ticket_id is wanted.")
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -24,7 +25,7 @@ var errAny = errors.New("any other error")
 
 // errorDocs has every code of errors once, in the order of their statuses.
 var errorDocs = []errorDoc{
-	{record.Faults{"email": {record.TextEmail}}, "A field or a parameter is wrong. The details list what is wrong with each.", nil},
+	{fault.ByField{"email": {fault.Email}}, "A field or a parameter is wrong. The details list what is wrong with each.", nil},
 	{&value.SyntaxError{Line: 1, Column: 14, Reason: "unexpected EOF"}, "The body is not a JSON object, or not a file that can be imported.", nil},
 	{kv.ErrBadLogin, "The key is unknown, revoked or expired, or the secret is wrong.", []string{"WWW-Authenticate"}},
 	{&kv.Forbidden{RequiredScope: "people:POST", CurrentScopes: []string{"people:GET"}},

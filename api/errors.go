@@ -12,7 +12,7 @@ import (
 	"doorward/api/load"
 	"doorward/api/pull"
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/fault"
 	"doorward/kv/value"
 )
 
@@ -89,7 +89,7 @@ var unknown = problem{500, "INTERNAL_ERROR", "Something went wrong on our side."
 // explain finds an error's answer.
 func explain(err error) problem {
 	var (
-		faults    record.Faults
+		faults    fault.ByField
 		syntax    *value.SyntaxError
 		forbidden *kv.Forbidden
 		conflict  *kv.Conflict

@@ -9,6 +9,7 @@ import (
 	"doorward/api/barcode"
 	"doorward/api/load"
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -151,7 +152,7 @@ func ownExamples() map[string]any {
 		"new_key": made,
 		"key":     listedKey{key, null},
 		"scans_report": map[string]any{"results": []any{scanned{rulingOf(admitted, messages[kv.Admitted]), nil, false, at, &nonce},
-			refusedScan{errorView{"VALIDATION_ERROR", "The given data was invalid.", record.Faults{"code": {record.TextRequired}}}, at, nil}}},
+			refusedScan{errorView{"VALIDATION_ERROR", "The given data was invalid.", fault.ByField{"code": {fault.Required}}}, at, nil}}},
 		"status": viewStatus(7, kv.Status{Issued: 150, Admitted: 96, Outcomes: map[kv.Outcome]int{kv.Admitted: 96, kv.Unpaid: 2},
 			Types: map[string]kv.TypeCount{kind: {Issued: 150, Admitted: 96}}, Doors: map[string]int{door: 96},
 			Minutes: []kv.MinuteCount{{Minute: exampleTime, Admitted: 12, Refused: 1}}}),
@@ -165,8 +166,8 @@ func ownExamples() map[string]any {
 		"found":    foundTickets{[]foundTicket{{ticket, &label, &kind, &order, &state, &tail, at, &node}}},
 		"health":   map[string]any{"status": "ready", "reasons": []string{sentence(shortage.Error())}, "events": []int64{7}},
 		"document": map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "Doorward"}, "paths": map[string]any{}},
-		"import_report": load.Report{Created: 2, Unchanged: 1, Rejected: []load.Rejection{{Line: 4, Column: "Code", Reason: record.TextBlank}},
-			Reasons: []load.Reason{{Column: "Code", Reason: record.TextBlank, Count: 1, Lines: []int{4}}}, Ignored: []string{"Notes"},
+		"import_report": load.Report{Created: 2, Unchanged: 1, Rejected: []load.Rejection{{Line: 4, Column: "Code", Reason: fault.Blank}},
+			Reasons: []load.Reason{{Column: "Code", Reason: fault.Blank, Count: 1, Lines: []int{4}}}, Ignored: []string{"Notes"},
 			Columns: []load.Column{{Field: "code", Column: "Code", Why: "title", Samples: []string{"K7QP2M9D4RSX1ABC"}}},
 			States:  map[string]int{state: 3}},
 	}

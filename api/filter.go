@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -56,7 +57,7 @@ func join(lists ...[]filter) []filter {
 }
 
 // readFilters makes a query string's filters into conditions; everything that is wrong with them is in the faults.
-func readFilters(filters []filter, q query, zone *time.Location) (where []kv.Where, faults record.Faults) {
+func readFilters(filters []filter, q query, zone *time.Location) (where []kv.Where, faults fault.ByField) {
 	for _, f := range filters {
 		w, ok := f.read(q, zone, &faults)
 		if ok {
@@ -67,7 +68,7 @@ func readFilters(filters []filter, q query, zone *time.Location) (where []kv.Whe
 }
 
 // read makes one filter's condition; ok is false where it sets none.
-func (f filter) read(q query, zone *time.Location, faults *record.Faults) (w kv.Where, ok bool) {
+func (f filter) read(q query, zone *time.Location, faults *fault.ByField) (w kv.Where, ok bool) {
 	w.Field = f.field
 	switch f.sort {
 	case byID, byIDOrNull, byText:
@@ -92,10 +93,10 @@ func (f filter) read(q query, zone *time.Location, faults *record.Faults) (w kv.
 }
 
 // value is one of a filter's alternatives.
-func (f filter) value(text string) (v any, fault string) {
+func (f filter) value(text string) (v any, sentence2 string) {
 	if f.sort == byText {
 		if strings.IndexByte(text, 0) >= 0 {
-			return nil, record.TextNUL
+			return nil, fault.NUL
 		}
 		return text, ""
 	}
@@ -105,19 +106,19 @@ func (f filter) value(text string) (v any, fault string) {
 	n, ok := value.ParseInt(text)
 	switch {
 	case !ok:
-		return nil, record.InvalidFilter(text)
+		return nil, fault.InvalidFilter(text)
 	case n < 1 || n > record.MaxID:
-		return nil, record.InvalidChoice(text)
+		return nil, fault.InvalidChoice(text)
 	}
 	return n, ""
 }
 
 // single reads a filter that has one value.
-func (f filter) single(w *kv.Where, text string, zone *time.Location) (fault string) {
+func (f filter) single(w *kv.Where, text string, zone *time.Location) (sentence2 string) {
 	if f.sort == byBool {
 		b, ok := value.ParseBool(text)
 		if !ok {
-			return record.TextNotBool
+			return fault.NotBool
 		}
 		w.In = []any{b}
 		return ""
@@ -125,7 +126,7 @@ func (f filter) single(w *kv.Where, text string, zone *time.Location) (fault str
 	t, ok := moment(text, f.sort == byEnd, zone)
 	switch {
 	case !ok:
-		return record.TextFilterTime
+		return fault.FilterTime
 	case f.sort == byEnd:
 		w.To = t
 	default:

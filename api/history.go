@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/fault"
 	"doorward/kv/value"
 )
 
@@ -87,8 +87,8 @@ func wantsBodies(x *exchange) (bool, error) {
 	}
 	bodies, ok := value.ParseBool(text)
 	if !ok {
-		var faults record.Faults
-		faults.Add(bodiesParameter.name, record.TextNotBool)
+		var faults fault.ByField
+		faults.Add(bodiesParameter.name, fault.NotBool)
 		return false, faults
 	}
 	return bodies, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"doorward/api/load"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -59,9 +60,9 @@ func importSource(x *exchange) (src load.Source, err error) {
 	q := parseQuery(x.request.URL.RawQuery)
 	src, faults := sourceOf(q)
 	if k, ok := record.ByName(src.Kind); src.Kind == "" {
-		faults.Add("kind", record.TextRequired)
+		faults.Add("kind", fault.Required)
 	} else if !ok || k.System || k.Fact {
-		faults.Add("kind", record.InvalidChoice(src.Kind))
+		faults.Add("kind", fault.InvalidChoice(src.Kind))
 	}
 	if idempotencyKey(x, &faults) != "" {
 		faults.Add("Idempotency-Key", textImportOnce)
@@ -73,7 +74,7 @@ func importSource(x *exchange) (src load.Source, err error) {
 }
 
 // sourceOf reads what a query says of a file to import.
-func sourceOf(q query) (src load.Source, faults record.Faults) {
+func sourceOf(q query) (src load.Source, faults fault.ByField) {
 	src.Kind, _ = q.text("kind")
 	src.From, _ = q.text("from")
 	src.Sheet, _ = q.text("sheet")
@@ -81,13 +82,13 @@ func sourceOf(q query) (src load.Source, faults record.Faults) {
 	src.Ignore, src.OnlyTypes = q.all("ignore"), q.all("only_type")
 	if text, ok := q.text("event"); ok {
 		if src.Event, ok = value.ParseInt(text); !ok || src.Event < 1 {
-			faults.Add("event", record.InvalidFilter(text))
+			faults.Add("event", fault.InvalidFilter(text))
 		}
 	}
 	for name, flag := range map[string]*bool{"dry_run": &src.DryRun, "checkins": &src.Checkins, "yes": &src.Yes} {
 		if text, ok := q.text(name); ok {
 			if *flag, ok = value.ParseBool(text); !ok {
-				faults.Add(name, record.TextNotBool)
+				faults.Add(name, fault.NotBool)
 			}
 		}
 	}

@@ -6,11 +6,12 @@ import (
 	"strconv"
 	"time"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/fault"
+	"doorward/kv/record"
 )
 
 // keyForm is the body of a key to make.
@@ -102,13 +103,13 @@ func keySpec(form *record.Patch, now time.Time) kv.KeySpec {
 	if level := form.Text("level"); level != "" {
 		var err error
 		if spec.Level, err = kv.ParseLevel(level); err != nil {
-			form.Faults.Add("level", record.InvalidFilter(level))
+			form.Faults.Add("level", fault.InvalidFilter(level))
 		}
 	}
 	for _, s := range texts(form, "permissions") {
 		p, err := kv.ParsePermission(s)
 		if err != nil {
-			form.Faults.Add("permissions", record.InvalidFilter(s))
+			form.Faults.Add("permissions", fault.InvalidFilter(s))
 		}
 		spec.Permissions = append(spec.Permissions, p)
 	}

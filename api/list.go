@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/fault"
 )
 
 // list answers GET of the list.
@@ -30,11 +30,11 @@ func (c *collection) page(x *exchange, own ...kv.Where) error {
 }
 
 // bothFaults joins the faults that were seen here with those that the store saw.
-func bothFaults(ours record.Faults, err error) error {
+func bothFaults(ours fault.ByField, err error) error {
 	if len(ours) == 0 {
 		return err
 	}
-	var theirs record.Faults
+	var theirs fault.ByField
 	if errors.As(err, &theirs) {
 		merged := maps.Clone(theirs)
 		for field, texts := range ours {

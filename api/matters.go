@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -131,7 +132,7 @@ func resolveConflict(x *exchange, id record.ID, form *record.Patch) error {
 func resolveRefusal(x *exchange, id record.ID, form *record.Patch) error {
 	apply, given := form.Value("apply")
 	if given = given && apply.Kind() != jsontext.KindNull; !given && len(form.Faults) == 0 {
-		form.Faults.Add("apply", record.TextRequired)
+		form.Faults.Add("apply", fault.Required)
 	}
 	if err := sound(form); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -45,7 +46,7 @@ func createMembership(x *exchange) error {
 	patch.Set("group_id", value.Number(id.Int()))
 	delete(patch.Faults, "group_id")
 	err = memberships.store(x, patch, body)
-	var faults record.Faults
+	var faults fault.ByField
 	if errors.As(err, &faults) && len(faults["group_id"]) > 0 { // gone since it was looked for
 		return kv.ErrNotFound
 	}

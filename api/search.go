@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -28,7 +29,7 @@ type searching struct {
 }
 
 // readSearch reads what a list of people is searched for. What has no terms is no search.
-func (c *collection) readSearch(q query, faults *record.Faults) (s searching) {
+func (c *collection) readSearch(q query, faults *fault.ByField) (s searching) {
 	if c.kind != record.Person {
 		return s
 	}
@@ -50,14 +51,14 @@ func (c *collection) readSearch(q query, faults *record.Faults) (s searching) {
 }
 
 // flag reads a parameter that is true or false; blank counts as absent.
-func (q query) flag(name string, faults *record.Faults) bool {
+func (q query) flag(name string, faults *fault.ByField) bool {
 	text, given := q.text(name)
 	if !given {
 		return false
 	}
 	v, ok := value.ParseBool(text)
 	if !ok {
-		faults.Add(name, record.TextNotBool)
+		faults.Add(name, fault.NotBool)
 	}
 	return v
 }
@@ -129,16 +130,16 @@ func searchTickets(x *exchange) error {
 func readTyped(q query) (string, error) {
 	typed, given := q.last("q")
 	typed = strings.TrimFunc(typed, func(r rune) bool { return r == ',' || r == '"' || unicode.IsSpace(r) })
-	var faults record.Faults
+	var faults fault.ByField
 	switch n := utf8.RuneCountInString(typed); {
 	case !given:
-		faults.Add("q", record.TextRequired)
+		faults.Add("q", fault.Required)
 	case n == 0:
-		faults.Add("q", record.TextBlank)
+		faults.Add("q", fault.Blank)
 	case n < minTyped:
-		faults.Add("q", record.TooShort(minTyped))
+		faults.Add("q", fault.TooShort(minTyped))
 	case n > maxTyped:
-		faults.Add("q", record.TooLong(maxTyped))
+		faults.Add("q", fault.TooLong(maxTyped))
 	default:
 		return typed, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -95,9 +96,9 @@ func beginSession(x *exchange) error {
 	ticket, name, key, secret := form.Text("ticket"), strings.TrimSpace(form.Text("name")), form.Text("key"), form.Text("secret")
 	switch {
 	case ticket != "" && name == "":
-		form.Faults.Add("name", record.TextRequired)
+		form.Faults.Add("name", fault.Required)
 	case ticket == "" && key == "":
-		form.Faults.Add("ticket", record.TextRequired)
+		form.Faults.Add("ticket", fault.Required)
 	}
 	if err := sound(form); err != nil {
 		return err

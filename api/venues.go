@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/fault"
+	"doorward/kv/record"
 )
 
 // venueView is an enrolled laptop as its managers see it. Until it has been met, nothing is known of it but its name and scopes.
@@ -35,7 +36,7 @@ func viewVenue(e kv.Enrolled) venueView {
 		ID: e.ID, Name: e.Name, LastContact: orNullTime(e.Contact.At), Offset: e.Contact.Offset,
 		Revoked: !e.Revoked.IsZero(), Wiped: !e.Wiped.IsZero(),
 	}
-	v.Scopes, v.MoreScopes = record.First(append([]string{}, e.Scopes...))
+	v.Scopes, v.MoreScopes = fault.First(append([]string{}, e.Scopes...))
 	if !e.Contact.At.IsZero() {
 		v.Backlog, v.Version = &e.Contact.Backlog, &e.Contact.Version
 	}
@@ -99,7 +100,7 @@ func controlEnrol(x *exchange, r *http.Request) error {
 // enrolment is what the form means: churches give the level, and events within them what of it is taken along.
 func (f *enrolForm) enrolment() (e kv.Enrolment, err error) {
 	e = kv.Enrolment{Name: f.Name, Venue: kv.Venue{Finance: f.Finance, Mirror: f.Mirror, Names: f.DoorData != "labels"}}
-	var faults record.Faults
+	var faults fault.ByField
 	switch {
 	case len(f.Churches) > 0:
 		e.Level, e.Events = levelOf(kv.ChurchOf, f.Churches), f.Events
@@ -108,11 +109,11 @@ func (f *enrolForm) enrolment() (e kv.Enrolment, err error) {
 	case f.Mirror:
 		e.Level.Name = kv.Denomination
 	default:
-		faults.Add("event", record.TextRequired)
+		faults.Add("event", fault.Required)
 	}
 	f.checkIDs(faults.Add)
 	if f.DoorData != "" && f.DoorData != "names" && f.DoorData != "labels" {
-		faults.Add("door_data", record.InvalidChoice(f.DoorData))
+		faults.Add("door_data", fault.InvalidChoice(f.DoorData))
 	}
 	if len(faults) > 0 {
 		return e, faults
@@ -125,7 +126,7 @@ func (f *enrolForm) checkIDs(wrong func(field, text string)) {
 	for field, ids := range map[string][]int64{"event": f.Events, "church": f.Churches} {
 		for _, id := range ids {
 			if id < 1 || id > record.MaxID {
-				wrong(field, record.InvalidChoice(strconv.FormatInt(id, 10)))
+				wrong(field, fault.InvalidChoice(strconv.FormatInt(id, 10)))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -33,7 +34,7 @@ const (
 	Kept      Fate = "kept" // by Mirror alone: the record was changed or deleted here, and stays so
 )
 
-// RowResult is one row's fate; Err says why it was rejected (record.Faults, *Conflict, …).
+// RowResult is one row's fate; Err says why it was rejected (fault.ByField, *Conflict, …).
 type RowResult struct {
 	Fate Fate
 	ID   record.ID
@@ -107,7 +108,7 @@ func (o *op) upsert(p Principal, row Row, in *input) (RowResult, error) {
 		return RowResult{}, err
 	}
 	if id := row.ID; !id.IsZero() && id.Int() > MaxGivenID {
-		return RowResult{}, faultOf("id", record.AtMost(MaxGivenID))
+		return RowResult{}, faultOf("id", fault.AtMost(MaxGivenID))
 	}
 	before, err := o.existing(p, row, in)
 	if err != nil {
@@ -134,7 +135,7 @@ func (o *op) upsert(p Principal, row Row, in *input) (RowResult, error) {
 	return RowResult{Fate: Updated, ID: st.id}, nil
 }
 
-func faultOf(field, text string) (f record.Faults) {
+func faultOf(field, text string) (f fault.ByField) {
 	f.Add(field, text)
 	return f
 }

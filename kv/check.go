@@ -3,12 +3,13 @@ package kv
 import (
 	"errors"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
 
 // checkPatch adds to a patch's faults what only the store can see: references that lead nowhere, or out of p's sight, and
-// records that would leave it. What is wrong comes back as record.Faults, all of it.
+// records that would leave it. What is wrong comes back as fault.ByField, all of it.
 func (o *op) checkPatch(p Principal, k *record.Kind, patch *record.Patch) error {
 	for _, ref := range patch.Pointers() {
 		ok, err := o.mayPoint(p, k, ref)
@@ -16,11 +17,11 @@ func (o *op) checkPatch(p Principal, k *record.Kind, patch *record.Patch) error 
 			return err
 		}
 		if !ok {
-			patch.Faults.Add(ref.Field, record.InvalidID(ref.ID.Int()))
+			patch.Faults.Add(ref.Field, fault.InvalidID(ref.ID.Int()))
 		}
 	}
 	if v, ok := patch.Value("church_id"); ok && v.Kind() == 'n' && !p.whole() && ownedByChurch(k) {
-		patch.Faults.Add("church_id", record.TextNull)
+		patch.Faults.Add("church_id", fault.Null)
 	}
 	if len(patch.Faults) > 0 {
 		return patch.Faults
@@ -64,7 +65,7 @@ func (o *op) giveChurch(p Principal, k *record.Kind, patch *record.Patch) {
 		patch.Set("church_id", value.Number(p.level.IDs[0]))
 		return
 	}
-	patch.Faults.Add("church_id", record.TextRequired)
+	patch.Faults.Add("church_id", fault.Required)
 }
 
 // unique refuses a second record of what can be there once: an external_id within a kind or event, a person within a group,
@@ -227,7 +228,7 @@ func require(patch *record.Patch) {
 	for i := range patch.Kind.Fields {
 		f := &patch.Kind.Fields[i]
 		if _, given := patch.Value(f.Name); f.Flags.Has(record.Required) && !given && patch.Faults[f.Name] == nil {
-			patch.Faults.Add(f.Name, record.TextRequired)
+			patch.Faults.Add(f.Name, fault.Required)
 		}
 	}
 }

@@ -43,7 +43,7 @@ type DoublePage struct {
 	Entries []DoubleEntry
 }
 
-// DoubleEntries reads a page. *Forbidden; ErrNotFound where the event is not the principal's; record.Faults where a condition
+// DoubleEntries reads a page. *Forbidden; ErrNotFound where the event is not the principal's; fault.ByField where a condition
 // names an event that is not.
 func (s *Store) DoubleEntries(p Principal, q DoubleQuery) (page DoublePage, err error) {
 	surface := record.V1

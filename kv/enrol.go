@@ -11,6 +11,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -36,7 +37,7 @@ type Enrolment struct {
 	Venue  Venue   // the grants; it has no Node yet
 }
 
-// Enrol makes the code by which one laptop may join: *Forbidden, record.Faults, and *Conflict where the store has joined a centre.
+// Enrol makes the code by which one laptop may join: *Forbidden, fault.ByField, and *Conflict where the store has joined a centre.
 func (s *Store) Enrol(p Principal, e Enrolment) (id int64, code string, ends time.Time, err error) {
 	if err := p.mayRule(); err != nil {
 		return 0, "", ends, err
@@ -79,7 +80,7 @@ func (e Enrolment) settled() Enrolment {
 
 // faultsOf judges what a laptop shall be let in for: of what its level does not see it would be refused every byte. The churches of a
 // mirror must be there too, though it takes all churches along.
-func (o *op) faultsOf(e *Enrolment) (f record.Faults, err error) {
+func (o *op) faultsOf(e *Enrolment) (f fault.ByField, err error) {
 	k := Key{Name: e.Name, Level: e.Level}
 	f = k.faults()
 	e.checkGrants(f.Add)
@@ -129,7 +130,7 @@ func (e *Enrolment) checkGrants(wrong func(field, text string)) {
 func (o *op) isThere(k *record.Kind, id int64, wrong func(field, text string)) bool {
 	ok := o.lists.kind(k).all.contains(record.Int(id))
 	if !ok {
-		wrong(k.Name, record.InvalidID(id))
+		wrong(k.Name, fault.InvalidID(id))
 	}
 	return ok
 }

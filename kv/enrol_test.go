@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/rev"
@@ -255,7 +256,7 @@ func TestNoTwoLaptopsHaveOneName(t *testing.T) {
 	enrols := func(name string, want bool) (id int64) {
 		t.Helper()
 		id, _, _, err := s.Enrol(kv.Operator(), kv.Enrolment{Name: name, Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}})
-		var faults record.Faults
+		var faults fault.ByField
 		switch {
 		case want && err != nil:
 			t.Errorf("Enrol(%q) = %v", name, err)

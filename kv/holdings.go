@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -13,7 +14,7 @@ import (
 type HoldsMore struct{ Databases []string }
 
 func (h *HoldsMore) Error() string {
-	return "the folder holds more than its code gives (" + record.Listed(h.Databases) + "): join with a new folder, or by a code that gives these too"
+	return "the folder holds more than its code gives (" + fault.Listed(h.Databases) + "): join with a new folder, or by a code that gives these too"
 }
 
 // givesAll answers a *HoldsMore for a laptop that brings databases of churches and events which are none of its own. What is not known

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -102,7 +103,7 @@ func texts(v jsontext.Value) (all []string) {
 	}
 }
 
-// AddKey makes a key and tells its secret, once. *Forbidden where the key would be larger than p; record.Faults.
+// AddKey makes a key and tells its secret, once. *Forbidden where the key would be larger than p; fault.ByField.
 func (s *Store) AddKey(p Principal, spec KeySpec) (k Key, secret string, err error) {
 	if err := p.Check("admin", "POST"); err != nil {
 		return Key{}, "", err
@@ -145,18 +146,18 @@ func draw10() (b [10]byte) {
 	return b
 }
 
-func (k *Key) faults() (f record.Faults) {
+func (k *Key) faults() (f fault.ByField) {
 	if k.Name == "" {
-		f.Add("name", record.TextBlank)
+		f.Add("name", fault.Blank)
 	}
 	if len([]rune(k.Name)) > 255 {
-		f.Add("name", record.TooLong(255))
+		f.Add("name", fault.TooLong(255))
 	}
 	if k.Level.Name.rank() < 0 || (k.Level.Name == Denomination) != (len(k.Level.IDs) == 0) {
-		f.Add("level", record.InvalidChoice(string(k.Level.Name)))
+		f.Add("level", fault.InvalidChoice(string(k.Level.Name)))
 	}
 	if k.Rate < 0 {
-		f.Add("rate_limit", record.TextNotInteger)
+		f.Add("rate_limit", fault.NotInteger)
 	}
 	return f
 }

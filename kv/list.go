@@ -29,7 +29,7 @@ type Page struct {
 }
 
 // List reads a page. A church, regional or other referred record that the principal cannot see counts as unknown:
-// record.Faults with "Select a valid choice…" under the field's name. ErrIndexing while a search's Finder is not ready and there
+// fault.ByField with "Select a valid choice…" under the field's name. ErrIndexing while a search's Finder is not ready and there
 // is too much to look at without it.
 func (s *Store) List(p Principal, q Query) (page Page, err error) {
 	if err := p.checkKind(q.Surface, q.Kind, "GET"); err != nil {

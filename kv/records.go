@@ -67,7 +67,7 @@ func (s *Store) Permits(p Principal, t Target) error {
 	})
 }
 
-// Create makes a record. The patch's faults, with those that only the store can see added, come back as record.Faults.
+// Create makes a record. The patch's faults, with those that only the store can see added, come back as fault.ByField.
 func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err error) {
 	if err := p.checkKind(t.Surface, t.Kind, "POST"); err != nil {
 		return Reply{}, err

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.etcd.io/bbolt"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -54,7 +55,7 @@ type ReviewPage struct {
 	Facts []Review
 }
 
-// Reviews lists the facts of p's events that staff have to review. *Forbidden; record.Faults where a condition names an event that p
+// Reviews lists the facts of p's events that staff have to review. *Forbidden; fault.ByField where a condition names an event that p
 // does not see, or no such flag.
 func (s *Store) Reviews(p Principal, q ReviewQuery) (page ReviewPage, err error) {
 	if err := p.checkKind(record.Admin, record.Checkin, "GET"); err != nil {
@@ -83,9 +84,9 @@ func (s *Store) Reviews(p Principal, q ReviewQuery) (page ReviewPage, err error)
 	return page, err
 }
 
-// withFlags adds the condition that a fact has any flag of those to review, where none names a flag: record.Faults for another flag.
+// withFlags adds the condition that a fact has any flag of those to review, where none names a flag: fault.ByField for another flag.
 func withFlags(where []Where) ([]Where, error) {
-	var faults record.Faults
+	var faults fault.ByField
 	named := false
 	for _, w := range where {
 		if w.Field != "flags" {
@@ -94,7 +95,7 @@ func withFlags(where []Where) ([]Where, error) {
 		named = true
 		for _, flag := range w.In {
 			if text, _ := flag.(string); !slices.Contains(reviewFlags, text) {
-				faults.Add("flag", record.InvalidChoice(text))
+				faults.Add("flag", fault.InvalidChoice(text))
 			}
 		}
 	}

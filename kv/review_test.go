@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -124,7 +125,7 @@ func TestReviewsShowEachKeyItsOwnEvents(t *testing.T) {
 		}
 	}
 	for name, where := range map[string]kv.Where{"an event out of sight": of(r.events[0]), "no such flag": with("late")} {
-		var faults record.Faults
+		var faults fault.ByField
 		if _, err := r.Reviews(its(1), kv.ReviewQuery{Where: []kv.Where{where}}); !errors.As(err, &faults) {
 			t.Errorf("%s: %v, want faults", name, err)
 		}

@@ -13,7 +13,7 @@ type Choice struct {
 }
 
 // ResolveConflict writes a choice as p's own edit, and takes the conflict off the list. Of a record that was deleted while somebody
-// changed it the other is the change: the record is restored with it. ErrNotFound, *Forbidden, *Conflict, record.Faults.
+// changed it the other is the change: the record is restored with it. ErrNotFound, *Forbidden, *Conflict, fault.ByField.
 func (s *Store) ResolveConflict(p Principal, id record.ID, c Choice) error {
 	return s.resolveMatter(p, record.Conflict, id, func(o *op, d *record.Doc) error {
 		k, of, _ := listedRecord(record.Conflict, d)
@@ -40,7 +40,7 @@ func onlyUnless(c Choice, err error) error {
 }
 
 // ResolveRefusal applies what was refused as p's own edit, or dismisses it, and takes it off the list. ErrNotFound, *Forbidden,
-// *Conflict, record.Faults.
+// *Conflict, fault.ByField.
 func (s *Store) ResolveRefusal(p Principal, id record.ID, apply bool) error {
 	return s.resolveMatter(p, record.Refusal, id, func(o *op, d *record.Doc) error {
 		if !apply {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
 )
 
@@ -18,7 +19,7 @@ type Where struct {
 
 // checkChoices refuses filters that name a record which p does not see.
 func (v *sight) checkChoices(p Principal, q Query) error {
-	var faults record.Faults
+	var faults fault.ByField
 	for _, w := range q.Where {
 		f, ok := q.Kind.Field(w.Field)
 		if !ok {
@@ -38,7 +39,7 @@ func (v *sight) checkChoices(p Principal, q Query) error {
 				return err
 			}
 			if !seen {
-				faults.Add(w.Field, record.InvalidChoice(strconv.FormatInt(n, 10)))
+				faults.Add(w.Field, fault.InvalidChoice(strconv.FormatInt(n, 10)))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -206,14 +207,14 @@ func appendMember(dst []byte, name string, v jsontext.Value) []byte {
 // requireOf adds a fault for each required field that a new document has not: one whose value is the default's has it.
 func requireOf(patch *record.Patch, d *record.Doc) {
 	for _, name := range d.Missing() {
-		patch.Faults.Add(name, record.TextRequired)
+		patch.Faults.Add(name, fault.Required)
 	}
 }
 
 // asRefusal makes what /v1 would answer to a request a refusal of the document: a client of the protocol must never be told of a
 // conflict. Only fields are named.
 func asRefusal(err error) error {
-	var faults record.Faults
+	var faults fault.ByField
 	var conflict *Conflict
 	switch {
 	case err == nil:

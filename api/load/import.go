@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -369,9 +370,9 @@ func (im *importer) count(b *batch) {
 // forgive settles a row that the store refused. In a dry run a reference to a row of the same file is not at fault: that row
 // would have been written.
 func (im *importer) forgive(it *item) {
-	var faults record.Faults
+	var faults fault.ByField
 	if im.dry && errors.As(it.err, &faults) {
-		left := record.Faults{}
+		left := fault.ByField{}
 		for field, texts := range faults {
 			if !im.promised(it, field) {
 				left[field] = texts

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -87,7 +88,7 @@ func (m *maker) item(d draft) *item {
 	}
 	if m.seen != nil {
 		if it.nameless() {
-			return it.reject(nameCode, record.TextRequired)
+			return it.reject(nameCode, fault.Required)
 		}
 		m.named.name(it)
 		if field, first := m.seen.before(it); first > 0 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 )
 
@@ -183,7 +184,7 @@ func reason(text string) string {
 
 // rejection tells why the store, or the kind's table, refused a row. column names a field's column.
 func rejection(it *item, err error) Rejection {
-	var faults record.Faults
+	var faults fault.ByField
 	var conflict *kv.Conflict
 	switch {
 	case errors.As(err, &faults):
@@ -195,7 +196,7 @@ func rejection(it *item, err error) Rejection {
 }
 
 // ofFaults reports a row's first fault in full and names the columns of the others.
-func ofFaults(line int, faults record.Faults, column func(string) string) Rejection {
+func ofFaults(line int, faults fault.ByField, column func(string) string) Rejection {
 	fields := make([]string, 0, len(faults))
 	for f := range faults {
 		fields = append(fields, f)

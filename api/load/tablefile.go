@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
 )
 
@@ -126,7 +127,7 @@ func (t *tableFile) chooseTypes() error {
 	}
 	for _, only := range typeNames(t.src.OnlyTypes, names) {
 		if !slices.ContainsFunc(names, func(n string) bool { return plain(n) == plain(only) }) {
-			return fmt.Errorf("%w: --only-type %s: the list has no such type%s; it has %s", ErrUsage, only, didYouMean(only, names), record.Listed(names))
+			return fmt.Errorf("%w: --only-type %s: the list has no such type%s; it has %s", ErrUsage, only, didYouMean(only, names), fault.Listed(names))
 		}
 		t.only = append(t.only, plain(only))
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -509,7 +510,7 @@ func (p *puller) forgive(row kv.Row, one kv.RowResult) kv.RowResult {
 	if !p.conf.DryRun {
 		return one
 	}
-	var faults record.Faults
+	var faults fault.ByField
 	if errors.As(one.Err, &faults) {
 		left := maps.Clone(faults)
 		for _, to := range row.Patch.Pointers() {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/fault"
 )
 
 // greet says where the server is and, where there is no key yet, how to make one; then it tells who waits for it. After a restore that is known.
@@ -51,7 +51,7 @@ func (m *Main) greetKeys(s *serving, store *kv.Store) {
 	case joined && len(names) == 0:
 		fmt.Fprintf(m.Stdout, "This laptop is %s at %s. The keys of its doors come from there; none has come yet.\n", u.Name, u.URL)
 	case joined:
-		fmt.Fprintf(m.Stdout, "This laptop is %s at %s. Keys that work here: %s\n", u.Name, u.URL, record.Listed(names))
+		fmt.Fprintf(m.Stdout, "This laptop is %s at %s. Keys that work here: %s\n", u.Name, u.URL, fault.Listed(names))
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"doorward/kv/record"
+	"doorward/kv/fault"
 )
 
 // erased is what an erasure has taken away, as the handler answers it.
@@ -145,7 +145,7 @@ func (m *Main) erase(ctx context.Context, c *control, who erasable, asJSON bool)
 	fmt.Fprintf(m.Stdout, "person %d is erased, with %s memberships and the names on %s tickets\n", id, number(e.Memberships), number(e.Tickets))
 	fmt.Fprintln(m.Stdout, "their bytes leave the file when it is compacted: a server does so within a day, doorward compact at once")
 	if len(e.Free) > 0 {
-		fmt.Fprintln(m.Stdout, "free databases hold no records; whether a document there tells of the person is yours to look:", record.ListedOf(e.Free, e.MoreFree))
+		fmt.Fprintln(m.Stdout, "free databases hold no records; whether a document there tells of the person is yours to look:", fault.ListedOf(e.Free, e.MoreFree))
 	}
 	return m.printOlder(e.Older)
 }

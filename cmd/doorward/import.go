@@ -14,10 +14,10 @@ import (
 	"strconv"
 	"strings"
 
-	"doorward/api/load"
-	"doorward/kv/record"
-
 	"github.com/spf13/cobra"
+
+	"doorward/api/load"
+	"doorward/kv/fault"
 )
 
 // importing is what import is told.
@@ -273,7 +273,7 @@ func (m *Main) printImport(rep *importAnswer) {
 		fmt.Fprintf(m.Stdout, "and %s further rows\n", number(rep.More))
 	}
 	if len(rep.Ignored) > 0 {
-		fmt.Fprintf(m.Stdout, "columns that were not read: %s\n", record.Listed(rep.Ignored))
+		fmt.Fprintf(m.Stdout, "columns that were not read: %s\n", fault.Listed(rep.Ignored))
 	}
 	for _, w := range rep.Warnings {
 		fmt.Fprintf(m.Stdout, "note: %s\n", w)

@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 
 	"doorward/api/load"
-	"doorward/kv/record"
+	"doorward/kv/fault"
 )
 
 // importAnswer is a report of an import as the handler answers it.
@@ -56,7 +56,7 @@ func (r *importAnswer) plan(w io.Writer, file string) {
 	}
 	_ = t.Flush() // as every other line to the terminal
 	if len(r.Ignored) > 0 {
-		fmt.Fprintf(w, "\nnot read: %s\n", record.Listed(r.Ignored))
+		fmt.Fprintf(w, "\nnot read: %s\n", fault.Listed(r.Ignored))
 	}
 	r.planTickets(w)
 	for _, one := range r.Reasons {

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"doorward/kv/record"
+	"doorward/kv/fault"
 	"doorward/sync"
 )
 
@@ -244,7 +244,7 @@ func (m *Main) printVenues(set *settings, all []venue) error {
 		case v.Revoked:
 			revoked = "revoked"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", v.ID, v.Name, record.ListedOf(v.Scopes, v.MoreScopes), met, backlog, revoked)
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", v.ID, v.Name, fault.ListedOf(v.Scopes, v.MoreScopes), met, backlog, revoked)
 	}
 	return w.Flush()
 }
@@ -324,5 +324,5 @@ func laptopOf(all []venue, arg string) (int64, error) {
 	case 1:
 		return strconv.ParseInt(live[0], 10, 64)
 	}
-	return 0, usageError{fmt.Errorf("several laptops have the name %q: say the ID, one of %s", arg, record.Listed(live))}
+	return 0, usageError{fmt.Errorf("several laptops have the name %q: say the ID, one of %s", arg, fault.Listed(live))}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/fault"
 	"doorward/kv/value"
 )
 
@@ -14,11 +15,11 @@ type Date struct{}
 
 func (Date) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	if v.Kind() != '"' {
-		return nil, TextDate
+		return nil, fault.Date
 	}
 	s := strings.TrimSpace(value.Unquote(v))
 	if _, ok := value.ParseDate(s); !ok {
-		return nil, TextDate
+		return nil, fault.Date
 	}
 	return value.Quote(s), ""
 }
@@ -32,11 +33,11 @@ type DateTime struct{}
 
 func (DateTime) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, string) {
 	if v.Kind() != '"' {
-		return nil, TextDateTime
+		return nil, fault.DateTime
 	}
 	t, ok := value.ParseDateTime(strings.TrimSpace(value.Unquote(v)), zone)
 	if !ok {
-		return nil, TextDateTime
+		return nil, fault.DateTime
 	}
 	return value.Time(t), ""
 }

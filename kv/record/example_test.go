@@ -30,7 +30,7 @@ func ExampleKind_Parse() {
 }
 
 // Everything that is wrong with a body is told at once.
-func ExampleFaults() {
+func ExampleKind_Parse_faults() {
 	patch, _ := record.Person.Parse([]byte(`{"email":"ana","gender":"x","full_name":""}`), record.ParseOptions{})
 	fmt.Println(patch.Faults["email"], patch.Faults["gender"], patch.Faults["full_name"])
 	// Output: [Enter a valid email address.] ["x" is not a valid choice.] [This field may not be blank.]

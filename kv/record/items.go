@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/fault"
 	"doorward/kv/value"
 )
 
@@ -16,10 +17,10 @@ type Items struct {
 
 func (t Items) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	if v.Kind() != '[' {
-		return nil, NotAList(typeName(v))
+		return nil, fault.NotAList(typeName(v))
 	}
 	if len(t.Split(v)) > t.Max {
-		return nil, TooMany(t.Max)
+		return nil, fault.TooMany(t.Max)
 	}
 	return v.Clone(), ""
 }

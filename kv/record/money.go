@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
 
+	"doorward/kv/fault"
 	"doorward/kv/value"
 )
 
@@ -24,14 +25,14 @@ var decimalText = regexp.MustCompile(`^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-
 type Money struct{}
 
 func (Money) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
-	d, _, fault := readDecimal(v)
+	d, _, sentence := readDecimal(v)
 	switch {
-	case fault != "":
-		return nil, fault
+	case sentence != "":
+		return nil, sentence
 	case -d.Exponent() > maxPlaces:
-		return nil, TextPlaces
+		return nil, fault.Places
 	case !d.IsZero() && d.NumDigits()+int(d.Exponent()) > maxWhole:
-		return nil, TextWhole
+		return nil, fault.Whole
 	case d.IsZero():
 		return jsontext.Value(`"0.00"`), ""
 	}
@@ -46,19 +47,19 @@ func (Money) schema(d Direction) map[string]any {
 }
 
 // readDecimal reads a decimal's number or text after looking at its length and exponent.
-func readDecimal(v jsontext.Value) (d decimal.Decimal, text, fault string) {
+func readDecimal(v jsontext.Value) (d decimal.Decimal, text, sentence string) {
 	text, ok := value.Plain(v)
 	switch {
 	case !ok:
-		return d, "", TextNotNumber
+		return d, "", fault.NotNumber
 	case len(text) > maxDecimal:
-		return d, "", TextTooLong
+		return d, "", fault.TooLarge
 	case !decimalText.MatchString(text):
-		return d, "", TextNotNumber
+		return d, "", fault.NotNumber
 	}
 	d, err := decimal.NewFromString(text)
 	if err != nil {
-		return d, "", TextNotNumber
+		return d, "", fault.NotNumber
 	}
 	return d, text, ""
 }
@@ -67,13 +68,13 @@ func readDecimal(v jsontext.Value) (d decimal.Decimal, text, fault string) {
 type Double struct{}
 
 func (Double) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
-	d, text, fault := readDecimal(v)
-	if fault != "" {
-		return nil, fault
+	d, text, sentence := readDecimal(v)
+	if sentence != "" {
+		return nil, sentence
 	}
 	if size := d.NumDigits() + int(d.Exponent()); size > maxDouble || size < -maxDouble {
 		if !d.IsZero() {
-			return nil, TextNotNumber
+			return nil, fault.NotNumber
 		}
 		return jsontext.Value("0"), ""
 	}

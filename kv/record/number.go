@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/fault"
 	"doorward/kv/value"
 )
 
@@ -24,11 +25,11 @@ func (t Integer) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, stri
 	low, high := t.bounds()
 	switch {
 	case !ok:
-		return nil, TextNotInteger
+		return nil, fault.NotInteger
 	case n > high:
-		return nil, AtMost(high)
+		return nil, fault.AtMost(high)
 	case n < low:
-		return nil, AtLeast(low)
+		return nil, fault.AtLeast(low)
 	}
 	return value.Number(n), ""
 }
@@ -56,7 +57,7 @@ func (Bool) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	}
 	switch {
 	case !ok:
-		return nil, TextNotBool
+		return nil, fault.NotBool
 	case b:
 		return jsontext.Value("true"), ""
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/fault"
 	"doorward/kv/value"
 )
 
@@ -14,10 +15,10 @@ type Object struct{ Keys []string }
 
 func (t Object) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	if v.Kind() != '{' {
-		return nil, NotAnObject(typeName(v))
+		return nil, fault.NotAnObject(typeName(v))
 	}
 	if value.HasLongNumber(v) {
-		return nil, TextLongNumber
+		return nil, fault.LongNumber
 	}
 	return t.fill(value.Compact(v)), ""
 }
@@ -59,7 +60,7 @@ type Objects struct{ Keys []string }
 
 func (t Objects) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, string) {
 	if v.Kind() != '[' {
-		return nil, NotAList(typeName(v))
+		return nil, fault.NotAList(typeName(v))
 	}
 	return list(v, func(e jsontext.Value) (jsontext.Value, string) { return Object(t).parse(e, zone) })
 }

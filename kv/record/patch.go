@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/fault"
 	"doorward/kv/value"
 )
 
@@ -19,7 +20,7 @@ type ParseOptions struct {
 // Patch is what a body asks for, each value in the form it is stored in, and everything that is wrong with it.
 type Patch struct {
 	Kind   *Kind
-	Faults Faults
+	Faults fault.ByField
 	values []value.Member
 }
 
@@ -45,7 +46,7 @@ func (k *Kind) Parse(body []byte, o ParseOptions) (*Patch, error) {
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		if f.Flags.Has(Required) && f.Settable(o.Surface) && !given[i] {
-			p.Faults.Add(f.Name, TextRequired)
+			p.Faults.Add(f.Name, fault.Required)
 		}
 	}
 	return p, nil
@@ -58,7 +59,7 @@ func (p *Patch) read(f *Field, v jsontext.Value, o ParseOptions) {
 	}
 	if value.IsNull(v) {
 		if !f.TakesNull(o.Surface) {
-			p.Faults.Add(f.Name, TextNull)
+			p.Faults.Add(f.Name, fault.Null)
 			return
 		}
 		p.values = append(p.values, value.Member{Name: f.Name, Value: f.null()})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/fault"
 	"doorward/kv/value"
 )
 
@@ -16,11 +17,11 @@ type Ref struct{ Kind string }
 func (r Ref) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	n, ok := value.ReadInteger(v)
 	if !ok {
-		return nil, NotAnID(typeName(v))
+		return nil, fault.NotAnID(typeName(v))
 	}
 	if n < 1 || n > MaxID {
 		s, _ := value.Plain(v)
-		return nil, InvalidPK(s)
+		return nil, fault.InvalidPK(s)
 	}
 	return value.Number(n), ""
 }
@@ -70,7 +71,7 @@ func (h Hash) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string)
 	s, ok := value.Plain(v)
 	s = strings.ToLower(s)
 	if !ok || len(s) != h.digits() || strings.Trim(s, "0123456789abcdef") != "" {
-		return nil, TextHex
+		return nil, fault.Hex
 	}
 	return value.Quote(s), ""
 }
@@ -89,7 +90,7 @@ func (ULID) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 		_, ok = k.ParseID(s)
 	}
 	if !ok {
-		return nil, TextULID
+		return nil, fault.ULID
 	}
 	return value.Quote(s), ""
 }

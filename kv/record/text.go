@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/fault"
 	"doorward/kv/value"
 )
 
@@ -23,17 +24,17 @@ func (t Text) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string)
 }
 
 // read trims a text and holds it against the limits.
-func (t Text) read(v jsontext.Value) (s, fault string) {
+func (t Text) read(v jsontext.Value) (s, sentence string) {
 	s, ok := value.Plain(v)
 	switch {
 	case !ok:
-		return "", TextNotString
+		return "", fault.NotString
 	case strings.IndexByte(s, 0) >= 0:
-		return "", TextNUL
+		return "", fault.NUL
 	case s == "" && t.Min > 0:
-		return "", TextBlank
+		return "", fault.Blank
 	case t.Max > 0 && len(s) > t.Max && utf8.RuneCountInString(s) > t.Max:
-		return "", TooLong(t.Max)
+		return "", fault.TooLong(t.Max)
 	}
 	return s, ""
 }
@@ -82,14 +83,14 @@ type Choice []string
 func (c Choice) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	s, ok := value.Plain(v)
 	if !ok {
-		return nil, NotAChoice(string(v))
+		return nil, fault.NotAChoice(string(v))
 	}
 	for _, choice := range c {
 		if s == choice {
 			return value.Quote(s), ""
 		}
 	}
-	return nil, NotAChoice(s)
+	return nil, fault.NotAChoice(s)
 }
 
 func (c Choice) schema(Direction) map[string]any {
@@ -105,7 +106,7 @@ func list(v jsontext.Value, one func(jsontext.Value) (jsontext.Value, string)) (
 	case '[':
 		given = value.Compact(v)
 	default:
-		return nil, NotAList(typeName(v))
+		return nil, fault.NotAList(typeName(v))
 	}
 	out, fault := jsontext.Value{'['}, ""
 	for e := range value.Elements(given) {

@@ -1,4 +1,4 @@
-package record
+package fault
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Faults are what is wrong with a body: field → sentences, in the words of the contract.
-type Faults map[string][]string
+// ByField are what is wrong with a body: field → sentences, in the words of the contract.
+type ByField map[string][]string
 
 // MaxListed is how many words a list in a message or an answer has at most, where it is no page of a list.
 const MaxListed = 100
@@ -35,16 +35,16 @@ func ListedOf(shown []string, more int) string {
 }
 
 // Add notes one fault of a field.
-func (f *Faults) Add(field, text string) {
+func (f *ByField) Add(field, text string) {
 	if *f == nil {
-		*f = Faults{}
+		*f = ByField{}
 	}
 	(*f)[field] = append((*f)[field], text)
 }
 
 // Cut are the faults with at most MaxListed texts for each field, and how many more there are.
-func (f Faults) Cut() Faults {
-	short := make(Faults, len(f))
+func (f ByField) Cut() ByField {
+	short := make(ByField, len(f))
 	for field, texts := range f {
 		if more := len(texts) - MaxListed; more > 0 {
 			texts = append(slices.Clone(texts[:MaxListed]), fmt.Sprintf("And %d more.", more))
@@ -55,6 +55,6 @@ func (f Faults) Cut() Faults {
 }
 
 // Error names the fields at fault, and no value.
-func (f Faults) Error() string {
+func (f ByField) Error() string {
 	return "invalid fields: " + strings.Join(slices.Sorted(maps.Keys(f)), ", ")
 }

@@ -1,26 +1,26 @@
-package record_test
+package fault_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"doorward/kv/record"
+	"doorward/kv/fault"
 )
 
 func TestListsOfAnswersAreCutWithACount(t *testing.T) {
 	for n, want := range map[int]string{0: "", 1: "w0", 100: "w99", 101: "w99 and 1 more", 250: "w99 and 150 more"} {
 		var words []string
-		var faults record.Faults
+		var faults fault.ByField
 		for i := range n {
 			words = append(words, fmt.Sprint("w", i))
 			faults.Add("field", fmt.Sprint("w", i))
 		}
-		if got := record.Listed(words); !strings.HasSuffix(got, want) || strings.Count(got, "w") != min(n, record.MaxListed) {
+		if got := fault.Listed(words); !strings.HasSuffix(got, want) || strings.Count(got, "w") != min(n, fault.MaxListed) {
 			t.Errorf("Listed of %d = %s, want its end to be %q", n, got, want)
 		}
 		cut := faults.Cut()["field"]
-		if more := n - record.MaxListed; more > 0 && (len(cut) != record.MaxListed+1 || cut[record.MaxListed] != fmt.Sprintf("And %d more.", more)) {
+		if more := n - fault.MaxListed; more > 0 && (len(cut) != fault.MaxListed+1 || cut[fault.MaxListed] != fmt.Sprintf("And %d more.", more)) {
 			t.Errorf("%d faults are cut to %d, the last of which is %q", n, len(cut), cut[len(cut)-1])
 		} else if more <= 0 && len(cut) != n {
 			t.Errorf("%d faults are cut to %d", n, len(cut))
