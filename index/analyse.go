@@ -55,20 +55,20 @@ func cutDocuments(terms bleve.TokenFrequencies, texts []string) {
 	}
 }
 
-// names are the names of a record, and their words once one of the fields has asked for them: bleve analyses all fields of a document
+// nameWords are the names of a record, and their words once one of the fields has asked for them: bleve analyses all fields of a document
 // on one goroutine.
-type names struct {
+type nameWords struct {
 	texts []string
 	words []string
 }
 
 // field is a field of terms that are taken from the words of the names.
-func (n *names) field(name string, cut cutter) *field {
+func (n *nameWords) field(name string, cut cutter) *field {
 	return &field{name: name, texts: n.texts, cut: cut, sparse: true}
 }
 
 // split answers the words of the names.
-func (n *names) split() []string {
+func (n *nameWords) split() []string {
 	if n.words == nil {
 		for _, text := range n.texts {
 			n.words = append(n.words, record.Words(text)...)
@@ -78,7 +78,7 @@ func (n *names) split() []string {
 }
 
 // cutWords takes the words of names.
-func (n *names) cutWords(terms bleve.TokenFrequencies, _ []string) {
+func (n *nameWords) cutWords(terms bleve.TokenFrequencies, _ []string) {
 	words := n.split()
 	for _, word := range words {
 		terms[word] = once
@@ -89,7 +89,7 @@ func (n *names) cutWords(terms bleve.TokenFrequencies, _ []string) {
 }
 
 // cutWritten takes the words of names as they are written, those that are not what cutWords takes.
-func (n *names) cutWritten(terms bleve.TokenFrequencies, _ []string) {
+func (n *nameWords) cutWritten(terms bleve.TokenFrequencies, _ []string) {
 	words := n.split()
 	for _, text := range n.texts {
 		for _, word := range record.WrittenWords(text) {
@@ -101,7 +101,7 @@ func (n *names) cutWritten(terms bleve.TokenFrequencies, _ []string) {
 }
 
 // cutSounds takes the sounds of the words of names.
-func (n *names) cutSounds(terms bleve.TokenFrequencies, _ []string) {
+func (n *nameWords) cutSounds(terms bleve.TokenFrequencies, _ []string) {
 	for _, word := range n.split() {
 		if sound := record.Sound(word); sound != "" {
 			terms[sound] = once
@@ -110,7 +110,7 @@ func (n *names) cutSounds(terms bleve.TokenFrequencies, _ []string) {
 }
 
 // cutShape takes what ranks names of the same words: the first one, and how many there are.
-func (n *names) cutShape(terms bleve.TokenFrequencies, _ []string) {
+func (n *nameWords) cutShape(terms bleve.TokenFrequencies, _ []string) {
 	words := n.split()
 	if len(words) > 0 {
 		terms[words[0]] = once

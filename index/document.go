@@ -32,7 +32,7 @@ type document struct {
 // newDocument is what is searched of a record.
 func newDocument(s *source, r *kv.Replayed) *document {
 	grams, digits := &field{name: gramField, cut: cutText}, &field{name: digitField, cut: cutDigits}
-	documents, called := &field{name: documentField, cut: cutDocuments, sparse: true}, &names{}
+	documents, called := &field{name: documentField, cut: cutDocuments, sparse: true}, &nameWords{}
 	for _, f := range s.fields {
 		switch v := r.Body.Member(f.name); {
 		case len(v) == 0 || v[0] == 'n':
