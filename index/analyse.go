@@ -5,6 +5,7 @@ import (
 
 	bleve "github.com/blevesearch/bleve_index_api"
 
+	"doorward/kv/names"
 	"doorward/kv/record"
 )
 
@@ -25,14 +26,14 @@ func cutWhole(terms bleve.TokenFrequencies, texts []string) {
 // cutText takes the grams of folded texts.
 func cutText(terms bleve.TokenFrequencies, texts []string) {
 	for _, text := range texts {
-		cutGrams(terms, record.Fold(text))
+		cutGrams(terms, names.Fold(text))
 	}
 }
 
 // cutDigits takes the grams of the digits of texts.
 func cutDigits(terms bleve.TokenFrequencies, texts []string) {
 	for _, text := range texts {
-		cutGrams(terms, record.Digits(text))
+		cutGrams(terms, names.Digits(text))
 	}
 }
 
@@ -49,8 +50,8 @@ const crowded = "\x00"
 // cutDocuments takes the whole numbers of documents.
 func cutDocuments(terms bleve.TokenFrequencies, texts []string) {
 	for _, text := range texts {
-		if digits := record.Digits(text); digits != "" {
-			terms[record.CPF(digits)] = once
+		if digits := names.Digits(text); digits != "" {
+			terms[names.CPF(digits)] = once
 		}
 	}
 }
@@ -71,7 +72,7 @@ func (n *nameWords) field(name string, cut cutter) *field {
 func (n *nameWords) split() []string {
 	if n.words == nil {
 		for _, text := range n.texts {
-			n.words = append(n.words, record.Words(text)...)
+			n.words = append(n.words, names.Words(text)...)
 		}
 	}
 	return n.words
@@ -92,7 +93,7 @@ func (n *nameWords) cutWords(terms bleve.TokenFrequencies, _ []string) {
 func (n *nameWords) cutWritten(terms bleve.TokenFrequencies, _ []string) {
 	words := n.split()
 	for _, text := range n.texts {
-		for _, word := range record.WrittenWords(text) {
+		for _, word := range names.WrittenWords(text) {
 			if !slices.Contains(words, word) {
 				terms[word] = once
 			}
@@ -103,7 +104,7 @@ func (n *nameWords) cutWritten(terms bleve.TokenFrequencies, _ []string) {
 // cutSounds takes the sounds of the words of names.
 func (n *nameWords) cutSounds(terms bleve.TokenFrequencies, _ []string) {
 	for _, word := range n.split() {
-		if sound := record.Sound(word); sound != "" {
+		if sound := names.Sound(word); sound != "" {
 			terms[sound] = once
 		}
 	}
@@ -117,7 +118,7 @@ func (n *nameWords) cutShape(terms bleve.TokenFrequencies, _ []string) {
 	}
 	many := 0
 	for _, word := range words[:min(len(words), record.MaxWords)] {
-		if !record.IsParticle(word) {
+		if !names.IsParticle(word) {
 			many++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"doorward/kv/fault"
+	"doorward/kv/names"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -208,7 +209,7 @@ func (o *op) otherKey(p Principal, row Row, in *input, event int64) (record.ID, 
 // personOf finds the one person whom a valid CPF means, among those whom the principal sees. Two of one CPF are told apart by nobody here.
 func (o *op) personOf(p Principal, row Row) (found record.ID, err error) {
 	cpf, _ := formText(row.Patch, "cpf")
-	if !record.IsCPF(cpf) {
+	if !names.IsCPF(cpf) {
 		return found, nil
 	}
 	ids, err := o.lookup(record.Person, "cpf", cpf)

@@ -9,6 +9,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/kvtest"
+	"doorward/kv/names"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -21,10 +22,10 @@ func agrees(t testing.TB, s *kv.Store, id int64) (name, phone string) {
 		return value.Unquote([]byte(member([]byte(body[strings.Index(body, "{"):]), field)))
 	}
 	name, phone = read("event-1-names", record.HolderName, "full_name"), read("event-1-holders", record.Holder, "phone")
-	if got := read("event-1", record.Ticket, "label"); got != record.Label(name) {
+	if got := read("event-1", record.Ticket, "label"); got != names.Label(name) {
 		t.Errorf("the label of %s is %s", name, got)
 	}
-	if got := read("event-1-names", record.HolderName, "phone_tail"); got != record.PhoneTail(phone) {
+	if got := read("event-1-names", record.HolderName, "phone_tail"); got != names.PhoneTail(phone) {
 		t.Errorf("the tail of %s is %s", phone, got)
 	}
 	return name, phone

@@ -9,6 +9,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/kvtest"
+	"doorward/kv/names"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -67,16 +68,16 @@ func (w *world) nameless(n *node) {
 
 // labelled wants the label of each ticket at a node to be that of the name which stands beside it, where both are there.
 func (w *world) labelled(n *node) {
-	names := w.docs(n, "event-1-names")
+	list := w.docs(n, "event-1-names")
 	for id, ticket := range w.docs(n, "event-1") {
 		number, isTicket := strings.CutPrefix(id, "ticket:")
-		name := bodyIn(names["holder_name:"+number])
+		name := bodyIn(list["holder_name:"+number])
 		if ticket = bodyIn(ticket); !isTicket || ticket == "" || name == "" {
 			continue
 		}
 		full, label := value.Unquote([]byte(memberOf(name, "full_name"))), value.Unquote([]byte(memberOf(ticket, "label")))
-		if label != record.Label(full) {
-			w.failf("%s: the label of ticket %s is %q beside the name %q:\n%s\n%s", n.name, number, label, full, w.docs(n, "event-1")[id], names["holder_name:"+number])
+		if label != names.Label(full) {
+			w.failf("%s: the label of ticket %s is %q beside the name %q:\n%s\n%s", n.name, number, label, full, w.docs(n, "event-1")[id], list["holder_name:"+number])
 		}
 	}
 }

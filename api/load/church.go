@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv"
+	"doorward/kv/names"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -25,7 +26,7 @@ const (
 // churchPage is how many churches are read at once.
 const churchPage = 100
 
-// churches finds the church that a cell means, by its name or its id. Names are equal if they are so after record.Fold.
+// churches finds the church that a cell means, by its name or its id. Names are equal if they are so after names.Fold.
 type churches struct {
 	named map[string][]int64
 	ids   map[int64]bool
@@ -92,7 +93,7 @@ func (c *churches) add(page []byte) error {
 	return nil
 }
 
-func foldName(name string) string { return strings.TrimSpace(record.Fold(name)) }
+func foldName(name string) string { return strings.TrimSpace(names.Fold(name)) }
 
 // study decides whether the cells of some columns may be ids: all of them are numbers, and the file is of no other system.
 func (c *churches) study(t *tableFile, columns []int) {

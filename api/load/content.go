@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strconv"
 
+	"doorward/kv/names"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -18,7 +19,7 @@ type contents map[[16]byte]int32
 func (c contents) name(it *item) {
 	k, p := it.form.kind, it.row.Patch
 	_, external := k.Field(nameExternal)
-	if record.IsCPF(text(p, nameCPF)) || k == record.Ticket || k == record.Membership || !external || !it.row.ID.IsZero() || text(p, nameExternal) != "" {
+	if names.IsCPF(text(p, nameCPF)) || k == record.Ticket || k == record.Membership || !external || !it.row.ID.IsZero() || text(p, nameExternal) != "" {
 		return
 	}
 	h := sha256.New()

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"unicode"
 
+	"doorward/kv/names"
 	"doorward/kv/record"
 )
 
@@ -51,7 +52,7 @@ func (s *seen) before(it *item) (field string, line int) {
 	if code != "" {
 		keys = append(keys, rowKey{nameCode, s.hash(it.form.kind.Name, nameCode, string(event)+"\x00"+code)})
 	}
-	if cpf := text(p, nameCPF); it.form.kind == record.Person && record.IsCPF(cpf) {
+	if cpf := text(p, nameCPF); it.form.kind == record.Person && names.IsCPF(cpf) {
 		keys = append(keys, rowKey{nameCPF, s.hash(it.form.kind.Name, nameCPF, cpf)})
 	}
 	for _, k := range keys {

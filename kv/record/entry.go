@@ -3,6 +3,7 @@ package record
 import (
 	"strconv"
 
+	"doorward/kv/names"
 	"doorward/kv/value"
 )
 
@@ -92,7 +93,7 @@ func centsText(field string) func([]byte, *View) []byte {
 
 // multiplier is the sign that an entry's transaction type gives its amounts.
 func multiplier(b Body) int64 {
-	switch string(appendFold(nil, []byte(value.Unquote(b.Member("transaction_type"))))) {
+	switch string(names.AppendFold(nil, []byte(value.Unquote(b.Member("transaction_type"))))) {
 	case "expense", "despesa", "out", "saida":
 		return -1
 	}

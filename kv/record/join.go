@@ -1,6 +1,10 @@
 package record
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"doorward/kv/names"
+)
 
 // A name may part its words otherwise than they were typed: D'Ávila, D Avila and Davila are one name. A joint is where two words of the
 // one are one word of the other.
@@ -18,7 +22,7 @@ const maxJoints = 4
 // matching is a search's words beside those of a name.
 type matching struct {
 	*Ranked
-	name   words
+	name   names.List
 	failed int            // the typed word that no spelling answered; -1 = each has an answer of its own
 	aloud  bool           // words that sound alike are answers too
 	first  [MaxWords]rune // where aloud: the first sound of each word of the name
@@ -42,7 +46,7 @@ func (m *matching) match() (sum int64, more int, ok bool) {
 
 // mayHave tells whether a name has enough words for so many typed ones.
 func (m *matching) mayHave(typed int) bool {
-	return typed <= len(m.name.ends) || len(m.Ranked.joints) > 0
+	return typed <= len(m.name.Ends) || len(m.Ranked.joints) > 0
 }
 
 // matchAloud is match after it has failed, where words that sound alike are answers too.
@@ -51,8 +55,8 @@ func (m *matching) matchAloud() (sum int64, more int, ok bool) {
 		return 0, 0, false
 	}
 	m.aloud = true
-	for j := range m.name.ends {
-		m.first[j] = firstSound(m.name.word(j))
+	for j := range m.name.Ends {
+		m.first[j] = names.FirstSound(m.name.Word(j))
 	}
 	if m.failed >= 0 && !m.heard(m.failed) { // as above
 		return 0, 0, false
@@ -63,15 +67,15 @@ func (m *matching) matchAloud() (sum int64, more int, ok bool) {
 // begun tells whether anything is spelled so that it answers the first typed word.
 func (m *matching) begun() bool {
 	t := &m.typed[0]
-	for j := range m.name.ends {
-		if t.cost(m.name.word(j)) != unmatched || m.isParted(t, j) {
+	for j := range m.name.Ends {
+		if t.cost(m.name.Word(j)) != unmatched || m.isParted(t, j) {
 			return true
 		}
 	}
 	for at := range m.Ranked.joints {
 		if t := &m.Ranked.joints[at]; t.First == 0 {
-			for j := range m.name.ends {
-				if begins(m.name.word(j), t.runes) {
+			for j := range m.name.Ends {
+				if names.Begins(m.name.Word(j), t.runes) {
 					return true
 				}
 			}
@@ -83,14 +87,14 @@ func (m *matching) begun() bool {
 // heard tells whether anything sounds so that it answers a typed word.
 func (m *matching) heard(i int) bool {
 	t := &m.typed[i]
-	for j := range m.name.ends {
+	for j := range m.name.Ends {
 		if m.sounds(t, j) || m.soundsParted(t, j) {
 			return true
 		}
 	}
 	for at := range m.Ranked.joints {
 		if t := &m.Ranked.joints[at]; t.First == i || t.First+1 == i {
-			for j := range m.name.ends {
+			for j := range m.name.Ends {
 				if m.soundsTogether(t, j) {
 					return true
 				}
@@ -111,8 +115,8 @@ func (m *matching) total() (sum int64, more int, ok bool) {
 		}
 	}
 	sum, answered, ok := m.least(&c, choice{}, 0)
-	for j := range m.name.ends {
-		if !particle(m.name.word(j)) {
+	for j := range m.name.Ends {
+		if !names.IsParticleRunes(m.name.Word(j)) {
 			more++
 		}
 	}
@@ -122,8 +126,8 @@ func (m *matching) total() (sum int64, more int, ok bool) {
 // compare puts down what it costs to let each word of the name answer a typed one, and tells whether any can.
 func (m *matching) compare(i int, row *[MaxWords]int64) (found bool) {
 	t := &m.typed[i]
-	for j := range m.name.ends {
-		cost := t.cost(m.name.word(j))
+	for j := range m.name.Ends {
+		cost := t.cost(m.name.Word(j))
 		if cost == unmatched && m.sounds(t, j) {
 			cost = costSound
 		}
@@ -141,7 +145,7 @@ func (m *matching) place(i, j int) (cost int64) {
 	if i == 0 && j > 0 {
 		cost = costNotFirst
 	}
-	if particle(m.name.word(j)) {
+	if names.IsParticleRunes(m.name.Word(j)) {
 		cost += costParticle
 	}
 	return cost
@@ -151,7 +155,7 @@ func (m *matching) place(i, j int) (cost int64) {
 // tells whether the word has any, those with the one before among them.
 func (m *matching) join(i int) bool {
 	t := &m.typed[i]
-	for j := range m.name.ends {
+	for j := range m.name.Ends {
 		cost := int64(unmatched)
 		switch {
 		case m.isParted(t, j):
@@ -161,14 +165,14 @@ func (m *matching) join(i int) bool {
 		default:
 			continue
 		}
-		if particle(m.name.word(j + 1)) {
+		if names.IsParticleRunes(m.name.Word(j + 1)) {
 			cost += costParticle
 		}
 		m.add(joint{1 << i, 3 << j, cost + m.place(i, j)})
 	}
 	for at := range m.Ranked.joints {
 		if t := &m.Ranked.joints[at]; t.First == i {
-			for j := range m.name.ends {
+			for j := range m.name.Ends {
 				if cost := m.together(t, j); cost != unmatched {
 					m.add(joint{3 << i, 1 << j, cost + m.place(i, j)})
 				}
@@ -193,20 +197,20 @@ func (m *matching) add(j joint) {
 
 // isParted tells whether the words of the name at j and behind it are one typed word.
 func (m *matching) isParted(t *typed, j int) bool {
-	if t.Parted == nil || j+1 >= len(m.name.ends) {
+	if t.Parted == nil || j+1 >= len(m.name.Ends) {
 		return false
 	}
-	a, b := m.name.word(j), m.name.word(j+1)
-	return len(a)+len(b) == len(t.runes) && begins(t.runes, a) && begins(t.runes[len(a):], b)
+	a, b := m.name.Word(j), m.name.Word(j+1)
+	return len(a)+len(b) == len(t.runes) && names.Begins(t.runes, a) && names.Begins(t.runes[len(a):], b)
 }
 
 // together is what it costs that the word of the name at j is two typed ones.
 func (m *matching) together(t *Joint, j int) int64 {
-	word := m.name.word(j)
+	word := m.name.Word(j)
 	switch {
-	case begins(word, t.runes) && len(t.runes) == len(word):
+	case names.Begins(word, t.runes) && len(t.runes) == len(word):
 		return costJoined
-	case begins(word, t.runes):
+	case names.Begins(word, t.runes):
 		return costJoined + costBegun
 	case m.soundsTogether(t, j):
 		return costSound
@@ -216,21 +220,21 @@ func (m *matching) together(t *Joint, j int) int64 {
 
 // sounds tells whether the word of the name at j sounds as a typed one.
 func (m *matching) sounds(t *typed, j int) bool {
-	return m.aloud && m.first[j] == t.first && soundsAs(m.name.word(j), t.Sound)
+	return m.aloud && m.first[j] == t.first && names.SoundsAs(m.name.Word(j), t.Sound)
 }
 
 // soundsParted tells whether the words of the name at j and behind it sound as one typed word that is parted.
 func (m *matching) soundsParted(t *typed, j int) bool {
-	if !m.aloud || m.first[j] != t.first || t.Parted == nil || j+1 >= len(m.name.ends) {
+	if !m.aloud || m.first[j] != t.first || t.Parted == nil || j+1 >= len(m.name.Ends) {
 		return false
 	}
 	var keys [2][48]rune
-	a, b := appendSound(keys[0][:0], m.name.word(j)), appendSound(keys[1][:0], m.name.word(j+1))
+	a, b := names.AppendSound(keys[0][:0], m.name.Word(j)), names.AppendSound(keys[1][:0], m.name.Word(j+1))
 	if len(a) == 0 || len(b) == 0 {
 		return false
 	}
 	for i := range t.Parted {
-		if sound := &t.Parted[i].Sound; spells(a, sound[0]) && spells(b, sound[1]) {
+		if sound := &t.Parted[i].Sound; names.Spells(a, sound[0]) && names.Spells(b, sound[1]) {
 			return true
 		}
 	}
@@ -239,7 +243,7 @@ func (m *matching) soundsParted(t *typed, j int) bool {
 
 // soundsTogether tells whether the word of the name at j sounds as two typed ones.
 func (m *matching) soundsTogether(t *Joint, j int) bool {
-	return m.aloud && m.first[j] == t.first && soundsAs(m.name.word(j), t.Sound)
+	return m.aloud && m.first[j] == t.first && names.SoundsAs(m.name.Word(j), t.Sound)
 }
 
 // choice is some joints that were chosen, none of which share a word.
@@ -275,7 +279,7 @@ func (m *matching) least(all *costs, c choice, from int) (sum int64, answered in
 
 // rest gives the typed words that no chosen joint has the words of the name that none has.
 func (m *matching) rest(all *costs, c choice) (sum int64, answered int, ok bool) {
-	table, rows, columns := all, len(m.typed), len(m.name.ends)
+	table, rows, columns := all, len(m.typed), len(m.name.Ends)
 	if c.typed != 0 {
 		var left costs
 		table, rows, columns = &left, 0, 0
@@ -284,7 +288,7 @@ func (m *matching) rest(all *costs, c choice) (sum int64, answered int, ok bool)
 				continue
 			}
 			columns = 0
-			for j := range m.name.ends {
+			for j := range m.name.Ends {
 				if c.name&(1<<j) == 0 {
 					left[rows][columns] = all[i][j]
 					columns++

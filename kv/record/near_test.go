@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"doorward/kv/names"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -133,7 +134,7 @@ func TestFuzzyAgreesWithATable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		word, typed := nearly(t)
-		name, term := record.Fold(word), record.Fold(typed)
+		name, term := names.Fold(word), names.Fold(typed)
 		want := typed == "" || strings.ContainsFunc(term, unicode.IsLetter) &&
 			(strings.Contains(name, term) || lettersOf(term) >= 4 && begunEdits(term, name) <= 1)
 		if got := record.ParseSearch(typed).Fuzzy().Matches(record.Person, called("Zz "+word)); got != want {

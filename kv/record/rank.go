@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/names"
 	"doorward/kv/value"
 )
 
@@ -58,7 +59,7 @@ type Forgiven struct{ One, Begun, Two bool }
 
 // ForgivenIn is the rule, by how many letters a word has.
 func ForgivenIn(word string) Forgiven {
-	n := lettersIn([]byte(word))
+	n := names.Letters([]byte(word))
 	return Forgiven{One: n >= 3, Begun: n >= 4, Two: n >= 8}
 }
 
@@ -71,7 +72,7 @@ func (r *Ranked) Cost(k *Kind, b Body) (cost int64, ok bool) {
 	}
 	var stack [256]rune
 	var ends [MaxWords]int
-	m := matching{Ranked: r, name: words{stack[:0], ends[:0]}}
+	m := matching{Ranked: r, name: names.List{Letters: stack[:0], Ends: ends[:0]}}
 	at := 0
 	for _, f := range k.Ranked() {
 		if !f.IsName() {
@@ -79,7 +80,7 @@ func (r *Ranked) Cost(k *Kind, b Body) (cost int64, ok bool) {
 		}
 		var v jsontext.Value
 		if v, at = b.Next(f.Name, at); !value.IsNull(v) {
-			m.name = appendNames(m.name, value.Content(v))
+			m.name = names.AppendWords(m.name, value.Content(v))
 		}
 	}
 	sum, more, ok := m.match()
@@ -113,7 +114,7 @@ func (r *Ranked) beginsAddress(k *Kind, b Body) bool {
 			continue
 		}
 		var stack [256]byte
-		if bytes.HasPrefix(appendFold(stack[:0], value.Content(b.Member(f.Name))), []byte(r.address)) {
+		if bytes.HasPrefix(names.AppendFold(stack[:0], value.Content(b.Member(f.Name))), []byte(r.address)) {
 			return true
 		}
 	}
@@ -121,14 +122,14 @@ func (r *Ranked) beginsAddress(k *Kind, b Body) bool {
 }
 
 // said has a bit for each typed number that is a word of the name, and tells how many of its words are.
-func (r *Ranked) said(name *words) (numbers uint64, n int) {
+func (r *Ranked) said(name *names.List) (numbers uint64, n int) {
 	if len(r.digits) == 0 {
 		return 0, 0
 	}
-	for j := range name.ends {
+	for j := range name.Ends {
 		is := false
 		for i, digits := range r.digits {
-			if spells(name.word(j), digits) {
+			if names.Spells(name.Word(j), digits) {
 				numbers |= 1 << i
 				is = true
 			}
@@ -140,28 +141,17 @@ func (r *Ranked) said(name *words) (numbers uint64, n int) {
 	return numbers, n
 }
 
-// spells tells whether a word is a text.
-func spells(word []rune, text string) bool {
-	for _, r := range text {
-		if len(word) == 0 || word[0] != r {
-			return false
-		}
-		word = word[1:]
-	}
-	return len(word) == 0
-}
-
 // cost is how far a word of a name is from what was typed.
 func (t *typed) cost(word []rune) int64 {
 	switch {
-	case begins(word, t.runes):
+	case names.Begins(word, t.runes):
 		if len(t.runes) == len(word) {
 			return 0
 		}
 		return costBegun
-	case t.Full != "" && spells(word, t.Full):
+	case t.Full != "" && names.Spells(word, t.Full):
 		return 0
-	case t.joined != nil && begins(word, t.joined):
+	case t.joined != nil && names.Begins(word, t.joined):
 		if len(t.joined) == len(word) {
 			return costJoined
 		}
@@ -174,19 +164,6 @@ func (t *typed) cost(word []rune) int64 {
 		return costTwoEdits
 	}
 	return unmatched
-}
-
-// begins tells whether a word begins with what was typed.
-func begins(word, typed []rune) bool {
-	if len(typed) > len(word) {
-		return false
-	}
-	for i, r := range typed {
-		if word[i] != r {
-			return false
-		}
-	}
-	return true
 }
 
 // tails tells whether each number that was typed is a word of the name, as said tells, the end of a phone, a document number or the
@@ -203,7 +180,7 @@ func (r *Ranked) tails(k *Kind, b Body, at int, said uint64) (n int, ok bool) {
 		var v jsontext.Value
 		v, at = b.Next(f.Name, at)
 		var stack [64]byte
-		have := appendDigits(stack[:0], v)
+		have := names.AppendDigits(stack[:0], v)
 		for i, digits := range r.digits {
 			switch {
 			case len(digits) < 2:
@@ -221,7 +198,7 @@ func (r *Ranked) tails(k *Kind, b Body, at int, said uint64) (n int, ok bool) {
 func isNumber(f *Field, have []byte, typed string) bool {
 	switch {
 	case f.Flags.Has(Document):
-		return len(have) > 0 && CPF(string(have)) == typed
+		return len(have) > 0 && names.CPF(string(have)) == typed
 	case isPhone(f):
 		return string(have) == typed || len(typed) >= WholePhone && string(national(have)) == string(national([]byte(typed)))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"doorward/kv/names"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -27,7 +28,7 @@ func tier(typed, word string) int {
 		return 3
 	case n >= 8 && edits(typed, word) <= 2:
 		return 4
-	case n >= 3 && record.Sound(typed) == record.Sound(word):
+	case n >= 3 && names.Sound(typed) == names.Sound(word):
 		return 5
 	}
 	return -1
@@ -45,7 +46,7 @@ func TestRankedWordsAgreeWithATable(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		word, typed := nearly(t)
-		name, term := strings.ReplaceAll(record.Fold(word), "'", ""), strings.ReplaceAll(record.Fold(typed), "'", "")
+		name, term := strings.ReplaceAll(names.Fold(word), "'", ""), strings.ReplaceAll(names.Fold(typed), "'", "")
 		if lettersOf(term) == 0 {
 			return
 		}
@@ -308,7 +309,7 @@ func TestRankedLaws(t *testing.T) {
 		}
 		plain := append([]string{}, typed...)
 		for i, word := range plain {
-			plain[i] = strings.ToUpper(record.Fold(word))
+			plain[i] = strings.ToUpper(names.Fold(word))
 		}
 		if slices.ContainsFunc(typed, func(word string) bool { return word != "de" }) {
 			plain = slices.Insert(plain, rapid.IntRange(0, len(plain)).Draw(t, "at"), rapid.SampledFrom([]string{"da", "E", "dos"}).Draw(t, "particle"))

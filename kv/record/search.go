@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/names"
 	"doorward/kv/value"
 )
 
@@ -55,10 +56,10 @@ func (s *Search) add(text string, phrase bool) {
 	if text == "" {
 		return
 	}
-	t := term{folded: bytes.TrimSpace(appendFold(nil, []byte(text))), phrase: phrase}
+	t := term{folded: bytes.TrimSpace(names.AppendFold(nil, []byte(text))), phrase: phrase}
 	t.spoken = bytes.ContainsFunc(t.folded, unicode.IsLetter)
 	if !t.spoken {
-		t.digits = appendDigits(nil, t.folded)
+		t.digits = names.AppendDigits(nil, t.folded)
 	}
 	s.terms = append(s.terms, t)
 }
@@ -72,21 +73,11 @@ func (s *Search) Fuzzy() *Search {
 	f := &Search{slices.Clone(s.terms)}
 	for i := range f.terms {
 		t := &f.terms[i]
-		if t.spoken && !t.phrase && isWord(t.folded) && ForgivenIn(string(t.folded)).Begun {
+		if t.spoken && !t.phrase && names.IsWord(t.folded) && ForgivenIn(string(t.folded)).Begun {
 			t.forgiving = []rune(string(t.folded))
 		}
 	}
 	return f
-}
-
-// lettersIn counts the letters of a text.
-func lettersIn(text []byte) (n int) {
-	for _, r := range string(text) {
-		if unicode.IsLetter(r) {
-			n++
-		}
-	}
-	return n
 }
 
 // Part is one term of a search, for a follower that keeps an index of its own.
@@ -158,9 +149,9 @@ func (s *Search) found(wanted uint64, f *Field, v jsontext.Value) (bits uint64) 
 	var stack [512]byte
 	var text []byte
 	if f.Spoken() {
-		text = appendFold(stack[:0], value.Content(v))
+		text = names.AppendFold(stack[:0], value.Content(v))
 	} else {
-		text = appendDigits(stack[:0], v)
+		text = names.AppendDigits(stack[:0], v)
 	}
 	_, whole := f.Type.(Integer)
 	forgiving := false
@@ -184,14 +175,14 @@ func (s *Search) found(wanted uint64, f *Field, v jsontext.Value) (bits uint64) 
 func (s *Search) foundNear(wanted uint64, folded []byte) (bits uint64) {
 	var letters [256]rune
 	var ends [MaxWords]int
-	name := appendWords(words{letters[:0], ends[:0]}, folded)
+	name := names.AppendWritten(names.List{Letters: letters[:0], Ends: ends[:0]}, folded)
 	for i := range s.terms {
 		t := &s.terms[i]
 		if t.forgiving == nil || wanted&(1<<i) == 0 {
 			continue
 		}
-		for j := range name.ends {
-			if near(t.forgiving, name.word(j), 1, true) {
+		for j := range name.Ends {
+			if near(t.forgiving, name.Word(j), 1, true) {
 				bits |= 1 << i
 				break
 			}
@@ -209,17 +200,4 @@ func (t *term) in(text []byte, whole bool) bool {
 		return bytes.Equal(text, t.digits)
 	}
 	return len(t.digits) > 0 && bytes.Contains(text, t.digits)
-}
-
-// Digits are the ASCII digits of a text, as searches compare phones and numbers.
-func Digits(s string) string { return string(appendDigits(nil, []byte(s))) }
-
-// appendDigits appends the ASCII digits of a text.
-func appendDigits(dst, s []byte) []byte {
-	for _, c := range s {
-		if '0' <= c && c <= '9' {
-			dst = append(dst, c)
-		}
-	}
-	return dst
 }

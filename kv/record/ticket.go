@@ -3,6 +3,7 @@ package record
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/names"
 	"doorward/kv/value"
 )
 
@@ -103,10 +104,10 @@ func (d *Doc) FollowPart(of *Doc) {
 	}
 }
 
-func labelValue(name string) jsontext.Value { return value.Quote(Label(name)) }
+func labelValue(name string) jsontext.Value { return value.Quote(names.Label(name)) }
 
 func tailValue(phone string) jsontext.Value {
-	if tail := PhoneTail(phone); tail != "" {
+	if tail := names.PhoneTail(phone); tail != "" {
 		return value.Quote(tail)
 	}
 	return jsontext.Value("null")

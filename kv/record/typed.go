@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"doorward/kv/names"
 )
 
 // Typed is a word that was typed, in the forms in which a name may have it; all are folded.
@@ -46,9 +48,9 @@ type typed struct {
 // newTyped is a word in all its forms, behind a particle or "".
 func newTyped(word, particle string) typed {
 	t := typed{Typed: Typed{Text: word}, runes: []rune(word), forgiven: ForgivenIn(word)}
-	t.Full = shortFor(t.runes)
-	if lettersIn([]byte(word)) >= soundLetters {
-		t.Sound, t.first = soundOf(t.runes), firstSound(t.runes)
+	t.Full = names.LongForm(t.runes)
+	if names.Letters([]byte(word)) >= names.SoundLetters {
+		t.Sound, t.first = names.SoundOf(t.runes), names.FirstSound(t.runes)
 	}
 	if particle != "" {
 		t.Joined = particle + word
@@ -58,7 +60,7 @@ func newTyped(word, particle string) typed {
 		t.Parted = make([]Parts, 0, n-1)
 		for i, at := 1, 0; i < n; i++ {
 			at += utf8.RuneLen(t.runes[i-1])
-			sounds := [2]string{soundOf(t.runes[:i]), soundOf(t.runes[i:])}
+			sounds := [2]string{names.SoundOf(t.runes[:i]), names.SoundOf(t.runes[i:])}
 			t.Parted = append(t.Parted, Parts{[2]string{word[:at], word[at:]}, sounds})
 		}
 	}
@@ -67,7 +69,7 @@ func newTyped(word, particle string) typed {
 
 func newJoint(first int, text string) Joint {
 	runes := []rune(text)
-	return Joint{first, text, soundOf(runes), runes, firstSound(runes)}
+	return Joint{first, text, names.SoundOf(runes), runes, names.FirstSound(runes)}
 }
 
 // piece is a word as it was typed, before it is decided which ones count.
@@ -103,14 +105,14 @@ func takeApart(parts []string) (p pieces) {
 	p.begins = true
 	for _, part := range parts {
 		if !strings.ContainsFunc(part, unicode.IsLetter) {
-			p.number = appendDigits(p.number, []byte(part))
+			p.number = names.AppendDigits(p.number, []byte(part))
 			p.begins = true
 			continue
 		}
 		p.end()
-		for _, word := range strings.FieldsFunc(part, between) {
+		for _, word := range strings.FieldsFunc(part, names.IsBetween) {
 			if word = strings.ReplaceAll(word, "'", ""); word != "" {
-				p.words = append(p.words, piece{word, IsParticle(word), p.begins})
+				p.words = append(p.words, piece{word, names.IsParticle(word), p.begins})
 				p.begins = false
 			}
 		}
@@ -123,7 +125,7 @@ func takeApart(parts []string) (p pieces) {
 // A particle is a word like others, and a single digit a number, where nothing else was typed. What has letters and no blank may
 // also be the beginning of an address.
 func ParseRanked(q string) *Ranked {
-	parts := strings.FieldsFunc(Fold(string(written([]byte(q)))), func(c rune) bool { return c == ',' || c == '"' || unicode.IsSpace(c) })
+	parts := strings.FieldsFunc(names.Fold(string(names.Written([]byte(q)))), func(c rune) bool { return c == ',' || c == '"' || unicode.IsSpace(c) })
 	p := takeApart(parts)
 	r := &Ranked{digits: p.numbers}
 	if !slices.ContainsFunc(p.words, func(w piece) bool { return !w.particle }) && len(p.numbers) == 0 {

@@ -1,4 +1,4 @@
-package record
+package names
 
 import "unicode"
 
@@ -6,18 +6,18 @@ import "unicode"
 // Thaynná and Tainá, Wesley and Uesley. Most rules are those of metaphoneBR (IPEA, github.com/ipeadata-lab/metaphonebr), a metaphone
 // for Brazilian names. Ours are: vowels are kept, but e and y are i; two of one letter are one; and what stands at soundAt and
 // trimSound about w, x, z and the beginnings and ends of words. Letters that no rule names stand for themselves.
-func Sound(word string) string { return soundOf([]rune(word)) }
+func Sound(word string) string { return SoundOf([]rune(word)) }
 
-func soundOf(word []rune) string {
+func SoundOf(word []rune) string {
 	var key [48]rune
-	return string(appendSound(key[:0], word))
+	return string(AppendSound(key[:0], word))
 }
 
-// soundLetters is how many letters a typed word has at least that is compared by its sound.
-const soundLetters = 3
+// SoundLetters is how many letters a typed word has at least that is compared by its sound.
+const SoundLetters = 3
 
-// appendSound appends the key of a folded word.
-func appendSound(dst, word []rune) []rune {
+// AppendSound appends the key of a folded word.
+func AppendSound(dst, word []rune) []rune {
 	start := len(dst)
 	if beginsHard(word) {
 		dst = append(dst, 'i') // Stefani, Estefany
@@ -32,14 +32,14 @@ func appendSound(dst, word []rune) []rune {
 	return trimSound(dst, start)
 }
 
-// soundsAs tells whether a word has a sound that is not "".
-func soundsAs(word []rune, sound string) bool {
+// SoundsAs tells whether a word has a sound that is not "".
+func SoundsAs(word []rune, sound string) bool {
 	var key [48]rune
-	return sound != "" && spells(appendSound(key[:0], word), sound)
+	return sound != "" && Spells(AppendSound(key[:0], word), sound)
 }
 
-// firstSound is the first letter of a word's sound, by which most words of another sound can be told; mute where it has none.
-func firstSound(word []rune) (first rune) {
+// FirstSound is the first letter of a word's sound, by which most words of another sound can be told; mute where it has none.
+func FirstSound(word []rune) (first rune) {
 	if beginsHard(word) {
 		return 'i'
 	}

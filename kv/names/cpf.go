@@ -1,4 +1,4 @@
-package record
+package names
 
 // IsCPF tells a number of Brazil's register of persons, in its eleven digits: the last two are check digits over the others
 // (Receita Federal). Eleven equal digits pass that check and are nobody's.

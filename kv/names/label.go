@@ -1,4 +1,4 @@
-package record
+package names
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package record
+package names
 
 import (
 	"strings"
@@ -10,10 +10,10 @@ import (
 
 // Fold is a text as searches compare it: decomposed (NFKD) without its marks, in lower case, ß as ss and the like, every form of the
 // apostrophe as ', every form of the hyphen as -, runs of white space as one space.
-func Fold(s string) string { return string(appendFold(nil, []byte(s))) }
+func Fold(s string) string { return string(AppendFold(nil, []byte(s))) }
 
-// appendFold appends the folded form of s.
-func appendFold(dst, s []byte) []byte {
+// AppendFold appends the folded form of s.
+func AppendFold(dst, s []byte) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]
 		switch {

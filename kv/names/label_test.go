@@ -1,9 +1,9 @@
-package record_test
+package names_test
 
 import (
 	"testing"
 
-	"doorward/kv/record"
+	"doorward/kv/names"
 )
 
 func TestLabel(t *testing.T) {
@@ -17,7 +17,7 @@ func TestLabel(t *testing.T) {
 		"'": "", "🎉": "", "João Paulo 2º": "João P.", "João Paulo 2 º": "João P.", "Ana 1a": "Ana", "Ana Mª": "Ana M.", "Convidado 12": "Convidado",
 		"王小明": "王.", "王": "王.", "山田　太郎": "山田 太.", "ジョン・スミス": "ジョン ス.", "さくら": "さ.", "김민수": "김.", "王小明 2": "王.", "สมชาย": "ส.",
 	} {
-		if got := record.Label(name); got != want {
+		if got := names.Label(name); got != want {
 			t.Errorf("Label(%q) = %q, want %q", name, got, want)
 		}
 	}
@@ -25,7 +25,7 @@ func TestLabel(t *testing.T) {
 
 func TestPhoneTail(t *testing.T) {
 	for phone, want := range map[string]string{"+55 11 98765-4321": "4321", "123": "", "12-34": "1234", "": ""} {
-		if got := record.PhoneTail(phone); got != want {
+		if got := names.PhoneTail(phone); got != want {
 			t.Errorf("PhoneTail(%q) = %q, want %q", phone, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package record_test
+package names_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"doorward/kv/record"
+	"doorward/kv/names"
 )
 
 func TestNamesThatSoundAlike(t *testing.T) {
@@ -21,7 +21,7 @@ func TestNamesThatSoundAlike(t *testing.T) {
 		"Bruna", "Bruno", "Breno", "Paulo", "Paula", "Marcos", "Marcus", "Renan", "Renato", "Gabriel", "Gabriela", "Daniel", "Danilo", "Maria", "Mário", "Diego", "Thiego", "Caio", "Gaio",
 	} {
 		for i, name := range strings.Fields(group) {
-			sound := record.Sound(record.Fold(name))
+			sound := names.Sound(names.Fold(name))
 			if have, ok := sounds[sound]; ok != (i > 0) || ok && have != group {
 				t.Errorf("%s of %q sounds %q, as %q", name, group, sound, have)
 			}
@@ -33,8 +33,8 @@ func TestNamesThatSoundAlike(t *testing.T) {
 // TestSoundsOfAnything: a sound is one word, and of no letter that only accents part.
 func TestSoundsOfAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		word := strings.ReplaceAll(record.Fold(rapid.StringMatching(`[a-zA-ZãéÇ0-9Ж李]{0,12}`).Draw(t, "word")), " ", "")
-		sound := record.Sound(word)
+		word := strings.ReplaceAll(names.Fold(rapid.StringMatching(`[a-zA-ZãéÇ0-9Ж李]{0,12}`).Draw(t, "word")), " ", "")
+		sound := names.Sound(word)
 		if len(sound) > 2*len(word) || strings.ContainsAny(sound, " \x00h") {
 			t.Errorf("Sound(%q) = %q", word, sound)
 		}

@@ -1,4 +1,4 @@
-package record_test
+package names_test
 
 import (
 	"strings"
@@ -6,13 +6,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"doorward/kv/record"
+	"doorward/kv/names"
 )
 
 func TestFold(t *testing.T) {
 	for text, want := range map[string]string{"A\u00a0 ¨\t B": "a b", "ÇÃO": "cao", "ẞß": "ssss", "ﬃ": "ffi", "Ⅷ": "viii", "½": "1⁄2", "한": "한",
 		"D’Á D‘A D`a D´A DʼA D′A D＇A D｀A": strings.TrimSpace(strings.Repeat("d'a ", 8)), "a‐b‑c–d—e−f－g": "a-b-c-d-e-f-g", "2º Mª": "2o ma"} {
-		if got := record.Fold(text); got != record.Fold(want) {
+		if got := names.Fold(text); got != names.Fold(want) {
 			t.Errorf("Fold(%q) = %q, want %q", text, got, want)
 		}
 	}
@@ -21,8 +21,8 @@ func TestFold(t *testing.T) {
 func TestFoldIsStable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "s")
-		once := record.Fold(s)
-		if twice := record.Fold(once); twice != once {
+		once := names.Fold(s)
+		if twice := names.Fold(once); twice != once {
 			t.Errorf("Fold(%q) = %q, folded again %q", s, once, twice)
 		}
 	})
