@@ -12,6 +12,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/search"
 	"doorward/kv/value"
 )
 
@@ -23,9 +24,9 @@ const (
 
 // searching is what a list is searched for, and how.
 type searching struct {
-	exact  *record.Search // nil = for nothing
+	exact  *search.Terms  // nil = for nothing
 	fuzzy  bool           // where that finds nobody, an edit is forgiven
-	ranked *record.Ranked // in its stead, for people who type
+	ranked *search.Ranked // in its stead, for people who type
 }
 
 // readSearch reads what a list of people is searched for. What has no terms is no search.
@@ -39,12 +40,12 @@ func (c *collection) readSearch(q query, faults *fault.ByField) (s searching) {
 		return s
 	}
 	if ranked {
-		if r := record.ParseRanked(text); !r.Empty() {
+		if r := search.ParseRanked(text); !r.Empty() {
 			s.ranked = r
 		}
 		return s
 	}
-	if e := record.ParseSearch(text); !e.Empty() {
+	if e := search.Parse(text); !e.Empty() {
 		s.exact, s.fuzzy = e, fuzzy
 	}
 	return s
@@ -108,7 +109,7 @@ func searchTickets(x *exchange) error {
 	if err != nil {
 		return unlessMissing(x, record.Event, id, err)
 	}
-	hits, err := x.store().FindTickets(x.caller, id.Int(), record.ParseRanked(typed), x.server.config.Finder)
+	hits, err := x.store().FindTickets(x.caller, id.Int(), search.ParseRanked(typed), x.server.config.Finder)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	bleve "github.com/blevesearch/bleve_index_api"
 
 	"doorward/kv/names"
-	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // gram is how many bytes in a row are one term.
@@ -84,7 +84,7 @@ func (n *nameWords) cutWords(terms bleve.TokenFrequencies, _ []string) {
 	for _, word := range words {
 		terms[word] = once
 	}
-	if len(words) > record.MaxWords {
+	if len(words) > search.MaxWords {
 		terms[crowded] = once
 	}
 }
@@ -117,7 +117,7 @@ func (n *nameWords) cutShape(terms bleve.TokenFrequencies, _ []string) {
 		terms[words[0]] = once
 	}
 	many := 0
-	for _, word := range words[:min(len(words), record.MaxWords)] {
+	for _, word := range words[:min(len(words), search.MaxWords)] {
 		if !names.IsParticle(word) {
 			many++
 		}

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // Query is a page of a kind. Results stand in id order, those of a ranked search the best first and then by id.
@@ -13,8 +14,8 @@ type Query struct {
 	Surface       record.Surface
 	Kind          *record.Kind
 	Where         []Where // all must hold; each field is Indexed, or "updated_at"
-	Search        *record.Search
-	Ranked        *record.Ranked // instead of Search; the best thousand are found, and counted
+	Search        *search.Terms
+	Ranked        *search.Ranked // instead of Search; the best thousand are found, and counted
 	Finder        Finder         // is asked where to look; nil = everywhere
 	Offset, Limit int
 	Head          func(dst []byte, count int) []byte // writes what stands before the results; nil = nothing

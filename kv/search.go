@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // A search asks its Finder outside of any View, for what p saw in a short one, and decides in another View: by the bodies of
@@ -226,7 +227,7 @@ func (v *sight) rank(q Query, m *matches, a *asked) error {
 
 // hits are those of some records that a ranked search finds, or at least the maxRanked best of them. errAskAgain where others
 // than what a Finder has named may be better.
-func (v *sight) hits(k *record.Kind, ids []record.ID, r *record.Ranked, a *asked) (hits []hit, err error) {
+func (v *sight) hits(k *record.Kind, ids []record.ID, r *search.Ranked, a *asked) (hits []hit, err error) {
 	if r.Empty() {
 		return nil, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/search"
 	"doorward/kv/value"
 )
 
@@ -29,7 +30,7 @@ type TicketHit struct {
 // FindTickets searches an event's tickets by label and, where the node has them, by their holders' names and last phone digits:
 // the best twenty, the best first, then by id. f is asked where to look; nil = everywhere. *Forbidden, ErrNotFound where the
 // event is not the principal's, ErrIndexing.
-func (s *Store) FindTickets(p Principal, event int64, r *record.Ranked, f Finder) (hits []TicketHit, err error) {
+func (s *Store) FindTickets(p Principal, event int64, r *search.Ranked, f Finder) (hits []TicketHit, err error) {
 	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
 		return nil, err
 	}

@@ -66,21 +66,6 @@ func BenchmarkDecodeEncodePerson(b *testing.B) {
 	}
 }
 
-func BenchmarkSearch(b *testing.B) {
-	body := personBody(b, benchPerson)
-	for name, q := range map[string]string{
-		"hit by name": "joao silva", "miss": "souza", "phone": "98765", "phrase": `"conceicao da"`,
-	} {
-		b.Run(name, func(b *testing.B) {
-			s := record.ParseSearch(q)
-			b.ReportAllocs()
-			for b.Loop() {
-				s.Matches(record.Person, body)
-			}
-		})
-	}
-}
-
 func BenchmarkParsePerson(b *testing.B) {
 	text := []byte(benchPerson)
 	b.ReportAllocs()

@@ -61,13 +61,6 @@ func ExampleKind_NewDraft() {
 	// 1-5ee31ded0ad7223c688a1a74dde9eb31
 }
 
-func ExampleParseSearch() {
-	doc := record.Person.NewDoc()
-	doc.Set("full_name", value.Quote("João Conceição"))
-	fmt.Println(record.ParseSearch("conceicao joao").Matches(record.Person, doc.Encode()))
-	// Output: true
-}
-
 func ExampleReadCode() {
 	fmt.Printf("%q\n", record.ReadCode("https://example.org/t/k7qp-2m/").Exact)
 	fmt.Printf("%q\n", record.ReadCode(" k7qp-2m ").Normal)

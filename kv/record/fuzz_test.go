@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // FuzzParse holds that whatever is parsed without fault makes a record that shows itself as JSON and decodes to itself.
@@ -67,7 +68,7 @@ func FuzzMember(f *testing.F) {
 		if d, err := record.Person.Decode(b); err == nil {
 			d.Canonical()
 			record.Person.Show(nil, record.Admin, view(b))
-			record.ParseSearch(name).Matches(record.Person, b)
+			search.Parse(name).Matches(record.Person, b)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package record
+package search
 
 // near tells whether what was typed is at most so many edits from a word, or, begun, from a beginning of it. An edit is a
 // letter more, less or other, or two neighbours swapped; no letter is edited twice.

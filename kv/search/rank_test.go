@@ -1,4 +1,4 @@
-package record_test
+package search_test
 
 import (
 	"regexp"
@@ -10,6 +10,7 @@ import (
 
 	"doorward/kv/names"
 	"doorward/kv/record"
+	"doorward/kv/search"
 	"doorward/kv/value"
 )
 
@@ -39,7 +40,7 @@ func TestRankedWordsAgreeWithATable(t *testing.T) {
 	t.Parallel()
 	marks := make([]int64, 6) // the cost of each tier
 	for i, typed := range []string{"goncalves", "goncal", "goncalvez", "goncx", "gonzalvez", "ghonnkallvess"} {
-		cost, ok := record.ParseRanked(typed).Cost(record.Person, called("Gonçalves"))
+		cost, ok := search.ParseRanked(typed).Cost(record.Person, called("Gonçalves"))
 		if marks[i] = cost; !ok || i > 0 && cost <= marks[i-1] {
 			t.Fatalf("cost of %q = %d, %t after %v", typed, cost, ok, marks)
 		}
@@ -54,7 +55,7 @@ func TestRankedWordsAgreeWithATable(t *testing.T) {
 		if name != "" {
 			want = tier(term, name)
 		}
-		cost, ok := record.ParseRanked(typed).Cost(record.Person, called(word))
+		cost, ok := search.ParseRanked(typed).Cost(record.Person, called(word))
 		if ok != (want >= 0) || ok && cost != marks[want] {
 			t.Errorf("ranked %q in %q = %d, %t, want tier %d", term, name, cost, ok, want)
 		}
@@ -71,7 +72,7 @@ func TestRankedGivesEachWordItsOwn(t *testing.T) {
 		for i, word := range typed { // beginnings, which several may have
 			typed[i] = word[:rapid.IntRange(1, len(word)).Draw(t, "end")]
 		}
-		r := record.ParseRanked(strings.Join(typed, " "))
+		r := search.ParseRanked(strings.Join(typed, " "))
 		body := called(strings.Join(name, " "))
 		if joints(r, name) > 4 {
 			return // not all of them are looked at
@@ -99,15 +100,15 @@ func TestRankedGivesEachWordItsOwn(t *testing.T) {
 }
 
 // spelled is the cost of a name that is found not only by how it sounds.
-func spelled(r *record.Ranked, name record.Body) (cost int64, ok bool) {
-	sound, _ := record.ParseRanked("vaghner").Cost(record.Person, called("Wagner"))
+func spelled(r *search.Ranked, name record.Body) (cost int64, ok bool) {
+	sound, _ := search.ParseRanked("vaghner").Cost(record.Person, called("Wagner"))
 	cost, ok = r.Cost(record.Person, name)
 	return cost, ok && cost < sound
 }
 
 // joint tells how a typed word at i is parted otherwise in a name: as two of its words from j on, or with the next typed one as one
 // word at j, which is 1 more where it but begins that. 0 = not so.
-func joint(r *record.Ranked, name []string, i, j int) (two, one int) {
+func joint(r *search.Ranked, name []string, i, j int) (two, one int) {
 	words := r.Words()
 	if len(words[i]) >= 4 && j+1 < len(name) && name[j]+name[j+1] == words[i] {
 		two = 1
@@ -125,7 +126,7 @@ func joint(r *record.Ranked, name []string, i, j int) (two, one int) {
 }
 
 // joints counts them.
-func joints(r *record.Ranked, name []string) (n int) {
+func joints(r *search.Ranked, name []string) (n int) {
 	for i := range r.Words() {
 		for j := range name {
 			two, one := joint(r, name, i, j)
@@ -138,7 +139,7 @@ func joints(r *record.Ranked, name []string) (n int) {
 // cheapest tries all ways: how many words are two edits away, one edit, parted otherwise, begun, whether the first answers not the
 // first, and how many are left, particles not counted; nil where there is no way. Each typed word, of which so many are done, has
 // what it costs.
-func cheapest(r *record.Ranked, name []string, taken []int, done [][4]int) []int {
+func cheapest(r *search.Ranked, name []string, taken []int, done [][4]int) []int {
 	i := len(done)
 	if i == len(r.Words()) {
 		return total(name, taken, done)
@@ -220,7 +221,7 @@ func TestRankedOrder(t *testing.T) {
 		for _, part := range regexp.MustCompile(`[|=<]?[^|=<]+`).FindAllString(want, -1) {
 			name := strings.TrimLeft(part, "|=<")
 			found = found && part[0] != '|'
-			cost, ok := record.ParseRanked(typed).Cost(record.Person, called(name))
+			cost, ok := search.ParseRanked(typed).Cost(record.Person, called(name))
 			if ok != found || ok && (part[0] == '=') != (cost == last) || ok && cost < last {
 				t.Errorf("ranked %q in %q = %d, %t after %d", typed, name, cost, ok, last)
 			}
@@ -234,15 +235,15 @@ func TestSoundsComeLast(t *testing.T) {
 	address := settled(t, record.Person, `{"full_name":"Íris","email":"thaynnara@example.org"}`).Encode()
 	last := int64(0)
 	for _, body := range []record.Body{called("Thaynnara"), called("Ana Tainnara"), address, called("Tainara")} {
-		cost, ok := record.ParseRanked("thaynnara").Cost(record.Person, body)
+		cost, ok := search.ParseRanked("thaynnara").Cost(record.Person, body)
 		if !ok || cost < last {
 			t.Errorf("Cost = %d, %t after %d", cost, ok, last)
 		}
 		last = cost + 1
 	}
 	typed := strings.Repeat("goncalvez ", 3)
-	edits, ok := record.ParseRanked(typed+"philippa").Cost(record.Person, called(strings.Repeat("Xonçalvxz ", 3)+"Philixxa"))
-	sound, heard := record.ParseRanked(typed+"phelyppah").Cost(record.Person, called(strings.Repeat("Goncalvez ", 3)+"Filipa"))
+	edits, ok := search.ParseRanked(typed+"philippa").Cost(record.Person, called(strings.Repeat("Xonçalvxz ", 3)+"Philixxa"))
+	sound, heard := search.ParseRanked(typed+"phelyppah").Cost(record.Person, called(strings.Repeat("Goncalvez ", 3)+"Filipa"))
 	if !ok || !heard || sound <= edits {
 		t.Errorf("one sound costs %d, %t, edits in all words %d, %t", sound, heard, edits, ok)
 	}
@@ -263,7 +264,7 @@ func TestRankedNumbers(t *testing.T) {
 		{"5678", true, false, false}, {"120", true, false, false}, {"20", false, false, false}, {"ana 4321", true, true, false}, {"ana 432", false, false, false},
 		{"ana 1", true, true, true}, {"ana s", true, true, true}, {"ana souza", true, true, false}, {"s ana", true, true, true}, {"-", false, false, false}, {"", false, false, false},
 	} {
-		r := record.ParseRanked(row.typed)
+		r := search.ParseRanked(row.typed)
 		for kind, want := range map[*record.Kind]bool{record.Person: row.person, record.HolderName: row.holder, record.Ticket: row.ticket} {
 			body := map[*record.Kind]record.Body{record.Person: person, record.HolderName: name, record.Ticket: ticket.Encode()}[kind]
 			if _, ok := r.Cost(kind, body); ok != want {
@@ -288,7 +289,7 @@ func TestRankedNumbersAreWordsOrEnds(tb *testing.T) {
 		}
 		said := slices.Contains(words, typed)
 		end := len(typed) > 1 && strings.HasSuffix(phone, typed) || len(typed) >= 8 && len(phone) >= 4 && strings.HasSuffix(typed, phone)
-		cost, ok := record.ParseRanked(typed).Cost(record.Person, body)
+		cost, ok := search.ParseRanked(typed).Cost(record.Person, body)
 		if ok != (said || end) || ok && (cost == 0) != (said || phone == typed) {
 			t.Errorf("ranked %q in %q with %s = %d, %t", typed, words, phone, cost, ok)
 		}
@@ -302,9 +303,9 @@ func TestRankedLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		body := called(strings.Join(words.Draw(t, "name"), " "))
 		typed := words.Draw(t, "typed")
-		cost, ok := record.ParseRanked(strings.Join(typed, " ")).Cost(record.Person, body)
+		cost, ok := search.ParseRanked(strings.Join(typed, " ")).Cost(record.Person, body)
 		shuffled := rapid.Permutation(typed).Draw(t, "shuffled")
-		if _, is := record.ParseRanked(strings.Join(shuffled, ", ")).Cost(record.Person, body); is != ok {
+		if _, is := search.ParseRanked(strings.Join(shuffled, ", ")).Cost(record.Person, body); is != ok {
 			t.Errorf("ranked %q finds: %t, but %q: %t", typed, ok, shuffled, is)
 		}
 		plain := append([]string{}, typed...)
@@ -314,7 +315,7 @@ func TestRankedLaws(t *testing.T) {
 		if slices.ContainsFunc(typed, func(word string) bool { return word != "de" }) {
 			plain = slices.Insert(plain, rapid.IntRange(0, len(plain)).Draw(t, "at"), rapid.SampledFrom([]string{"da", "E", "dos"}).Draw(t, "particle"))
 		}
-		if same, is := record.ParseRanked(strings.Join(plain, " ")).Cost(record.Person, body); is != ok || same != cost {
+		if same, is := search.ParseRanked(strings.Join(plain, " ")).Cost(record.Person, body); is != ok || same != cost {
 			t.Errorf("ranked %q = %d, %t, but %q = %d, %t", typed, cost, ok, plain, same, is)
 		}
 	})
@@ -323,11 +324,11 @@ func TestRankedLaws(t *testing.T) {
 // TestRankedStaysCheap gives it what an attacker would.
 func TestRankedStaysCheap(t *testing.T) {
 	body := called(strings.TrimSpace(strings.Repeat("aaaaaaab ", 28)))
-	r := record.ParseRanked(strings.Repeat("aaaaaaaa ", 16))
+	r := search.ParseRanked(strings.Repeat("aaaaaaaa ", 16))
 	if _, ok := r.Cost(record.Person, body); !ok {
 		t.Error("sixteen words are not found in a name of as many that are near")
 	}
-	if _, ok := record.ParseRanked(strings.Repeat("aaaaaaab ", 17)).Cost(record.Person, body); ok {
+	if _, ok := search.ParseRanked(strings.Repeat("aaaaaaab ", 17)).Cost(record.Person, body); ok {
 		t.Error("more words are found than are compared")
 	}
 }
@@ -335,7 +336,7 @@ func TestRankedStaysCheap(t *testing.T) {
 func BenchmarkRankedCost(b *testing.B) {
 	body := personBody(b, benchPerson)
 	for _, typed := range []string{"joao silva", "silva joao", "joao conceicao silva", "joao conceixao da silvs", "maria souza", "joao gomes", "joao 4321", "+55 11 98765-4321"} {
-		r := record.ParseRanked(typed)
+		r := search.ParseRanked(typed)
 		b.Run(typed, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -1,4 +1,4 @@
-package record_test
+package search_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv/record"
+	"doorward/kv/search"
 	"doorward/kv/value"
 )
 
@@ -39,7 +40,7 @@ func TestSearch(t *testing.T) {
 		{"120", "joao"}, {"12", "nfd"}, {"2", "joao"}, {"99", ""}, {"0120", ""}, {"joao 120", "joao"},
 		{"-", ""}, {"+", ""}, {"joao -", ""}, {"\u0301", ""}, {"...", ""}, {strings.Repeat("joao ", 70), "joao"}, {strings.Repeat("joao ", 70) + "zz", ""},
 	} {
-		s := record.ParseSearch(row.query)
+		s := search.Parse(row.query)
 		var got []string
 		for _, name := range []string{"blank", "greek", "joao", "ligat", "nfd", "quote", "strauß"} {
 			if s.Matches(record.Person, settled(t, record.Person, people[name]).Encode()) {
@@ -58,7 +59,7 @@ func TestSearch(t *testing.T) {
 func TestSearchAtTheDoor(t *testing.T) {
 	name := settled(t, record.HolderName, `{"event_id":7,"full_name":"Ana Souza","phone_tail":"4321"}`).Encode()
 	for query, want := range map[string]bool{"souza": true, "4321": true, "321 ana": true, "5432": false} {
-		if got := record.ParseSearch(query).Matches(record.HolderName, name); got != want {
+		if got := search.Parse(query).Matches(record.HolderName, name); got != want {
 			t.Errorf("search %q = %t, want %t", query, got, want)
 		}
 	}
@@ -71,19 +72,19 @@ func TestEveryNameIsFoundByItsOwnWords(t *testing.T) {
 		d := record.Person.NewDoc()
 		d.Set("full_name", value.Quote("q"+strings.Join(words, " q")))
 		word := "q" + rapid.SampledFrom(words).Draw(t, "word")
-		if !record.ParseSearch(strings.ToUpper(word)).Matches(record.Person, d.Encode()) {
+		if !search.Parse(strings.ToUpper(word)).Matches(record.Person, d.Encode()) {
 			t.Errorf("%q is not found in %v", word, words)
 		}
 	})
 }
 
 func TestPartsOfASearch(t *testing.T) {
-	s := record.ParseSearch(`João "Da Silva" abc maria-joao 99-88 - ab¨c`)
+	s := search.Parse(`João "Da Silva" abc maria-joao 99-88 - ab¨c`)
 	for name, row := range map[string]struct {
-		s         *record.Search
+		s         *search.Terms
 		forgiving bool
 	}{"exact": {s, false}, "fuzzy": {s.Fuzzy(), true}} {
-		want := []record.Part{{Text: "joao", Forgiving: row.forgiving}, {Text: "da silva", Phrase: true}, {Text: "abc"}, {Text: "maria-joao"},
+		want := []search.Part{{Text: "joao", Forgiving: row.forgiving}, {Text: "da silva", Phrase: true}, {Text: "abc"}, {Text: "maria-joao"},
 			{Digits: "9988"}, {}, {Text: "ab c"}}
 		if got := row.s.Parts(); !slices.Equal(got, want) {
 			t.Errorf("%s Parts = %+v, want %+v", name, got, want)
@@ -105,7 +106,7 @@ func TestRankedTakesWhatWasTypedApart(t *testing.T) {
 		`"João","Silva" 🙂`:  "[joao silva] []",
 		" - ":               "[] []",
 	} {
-		r := record.ParseRanked(typed)
+		r := search.ParseRanked(typed)
 		if got := fmt.Sprint(r.Words(), r.Digits()); got != want || r.Empty() != (want == "[] []") {
 			t.Errorf("ParseRanked(%q) = %s, empty %t, want %s", typed, got, r.Empty(), want)
 		}
@@ -116,11 +117,11 @@ func TestRankedTakesWhatWasTypedApart(t *testing.T) {
 func TestSearchesPassOverValuesOfAnotherType(t *testing.T) {
 	b := record.Body{Shown: []byte(`"full_name":5,"email":[],"phone":{}`)}
 	for _, q := range []string{"a", "5", `"a b"`} {
-		if s := record.ParseSearch(q); s.Matches(record.Person, b) || s.Fuzzy().Matches(record.Person, b) {
+		if s := search.Parse(q); s.Matches(record.Person, b) || s.Fuzzy().Matches(record.Person, b) {
 			t.Errorf("Matches(%q) of a name that is no text", q)
 		}
 	}
-	if _, ok := record.ParseRanked("ana 55").Cost(record.Person, b); ok {
+	if _, ok := search.ParseRanked("ana 55").Cost(record.Person, b); ok {
 		t.Error("Cost of a name that is no text")
 	}
 }

@@ -1,4 +1,4 @@
-package record
+package search
 
 import (
 	"bytes"
@@ -9,11 +9,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/names"
+	"doorward/kv/record"
 	"doorward/kv/value"
 )
 
-// Search is a people search as contract.md §6 promises it: every term must match, in any searched field.
-type Search struct{ terms []term }
+// Terms is a people search as contract.md §6 promises it: every term must match, in any searched field.
+type Terms struct{ terms []term }
 
 // term is one word or phrase that was typed. With letters it is looked for in names and addresses, without in the digits
 // of phones and numbers; with neither it matches nothing.
@@ -25,9 +26,9 @@ type term struct {
 	forgiving []rune // folded, where one edit is forgiven in names
 }
 
-// ParseSearch splits what was typed on spaces and commas, "quoted phrases" kept. A search without terms matches everything.
-func ParseSearch(q string) *Search {
-	s := &Search{}
+// Parse splits what was typed on spaces and commas, "quoted phrases" kept. A search without terms matches everything.
+func Parse(q string) *Terms {
+	s := &Terms{}
 	for q != "" {
 		if rest, quoted := strings.CutPrefix(q, `"`); quoted {
 			phrase, after, _ := strings.Cut(rest, `"`)
@@ -51,7 +52,7 @@ func ParseSearch(q string) *Search {
 }
 
 // add takes one term; a blank phrase is none.
-func (s *Search) add(text string, phrase bool) {
+func (s *Terms) add(text string, phrase bool) {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return
@@ -65,12 +66,12 @@ func (s *Search) add(text string, phrase bool) {
 }
 
 // Empty tells a search without terms.
-func (s *Search) Empty() bool { return len(s.terms) == 0 }
+func (s *Terms) Empty() bool { return len(s.terms) == 0 }
 
 // Fuzzy is the search that forgives one edit in each unquoted word of at least four letters, in names: the term matches also
 // where a word of the name, or a beginning of one, is a letter more, less or other away from it, or two neighbours swapped.
-func (s *Search) Fuzzy() *Search {
-	f := &Search{slices.Clone(s.terms)}
+func (s *Terms) Fuzzy() *Terms {
+	f := &Terms{slices.Clone(s.terms)}
 	for i := range f.terms {
 		t := &f.terms[i]
 		if t.spoken && !t.phrase && names.IsWord(t.folded) && ForgivenIn(string(t.folded)).Begun {
@@ -89,7 +90,7 @@ type Part struct {
 }
 
 // Parts are what is searched for.
-func (s *Search) Parts() []Part {
+func (s *Terms) Parts() []Part {
 	parts := make([]Part, len(s.terms))
 	for i, t := range s.terms {
 		parts[i] = Part{Digits: string(t.digits), Phrase: t.phrase, Forgiving: t.forgiving != nil}
@@ -101,7 +102,7 @@ func (s *Search) Parts() []Part {
 }
 
 // Matches tells whether a record of kind k matches.
-func (s *Search) Matches(k *Kind, b Body) bool {
+func (s *Terms) Matches(k *record.Kind, b record.Body) bool {
 	if len(s.terms) > 64 {
 		return s.matchesMany(k, b)
 	}
@@ -125,9 +126,9 @@ func (s *Search) Matches(k *Kind, b Body) bool {
 }
 
 // matchesMany is Matches for more terms than a word has bits.
-func (s *Search) matchesMany(k *Kind, b Body) bool {
+func (s *Terms) matchesMany(k *record.Kind, b record.Body) bool {
 	for part := range slices.Chunk(s.terms, 64) {
-		if !(&Search{part}).Matches(k, b) {
+		if !(&Terms{part}).Matches(k, b) {
 			return false
 		}
 	}
@@ -135,7 +136,7 @@ func (s *Search) matchesMany(k *Kind, b Body) bool {
 }
 
 // spoken has the bits of the terms with letters.
-func (s *Search) spoken() (bits uint64) {
+func (s *Terms) spoken() (bits uint64) {
 	for i := range s.terms {
 		if s.terms[i].spoken {
 			bits |= 1 << i
@@ -145,7 +146,7 @@ func (s *Search) spoken() (bits uint64) {
 }
 
 // found has the bits of the wanted terms that one field's value matches.
-func (s *Search) found(wanted uint64, f *Field, v jsontext.Value) (bits uint64) {
+func (s *Terms) found(wanted uint64, f *record.Field, v jsontext.Value) (bits uint64) {
 	var stack [512]byte
 	var text []byte
 	if f.Spoken() {
@@ -153,7 +154,7 @@ func (s *Search) found(wanted uint64, f *Field, v jsontext.Value) (bits uint64) 
 	} else {
 		text = names.AppendDigits(stack[:0], v)
 	}
-	_, whole := f.Type.(Integer)
+	_, whole := f.Type.(record.Integer)
 	forgiving := false
 	for i := range s.terms {
 		t := &s.terms[i]
@@ -172,7 +173,7 @@ func (s *Search) found(wanted uint64, f *Field, v jsontext.Value) (bits uint64) 
 }
 
 // foundNear has the bits of the wanted terms that one edit is forgiven in and that a name has nearly.
-func (s *Search) foundNear(wanted uint64, folded []byte) (bits uint64) {
+func (s *Terms) foundNear(wanted uint64, folded []byte) (bits uint64) {
 	var letters [256]rune
 	var ends [MaxWords]int
 	name := names.AppendWritten(names.List{Letters: letters[:0], Ends: ends[:0]}, folded)

@@ -1,4 +1,4 @@
-package record
+package search
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/names"
+	"doorward/kv/record"
 	"doorward/kv/value"
 )
 
@@ -66,7 +67,7 @@ func ForgivenIn(word string) Forgiven {
 // Cost tells whether a record of kind k is found, and how well, less being better: all words whole, then begun, then parted
 // otherwise, then with one edit, then with two, then by its address, then words that sound alike, fewer first; of equals those whose
 // first word answers the first that was typed, then those with fewer words besides. Two of one cost stand in the order of their ids.
-func (r *Ranked) Cost(k *Kind, b Body) (cost int64, ok bool) {
+func (r *Ranked) Cost(k *record.Kind, b record.Body) (cost int64, ok bool) {
 	if r.Empty() || len(r.words)+len(r.digits) > maxTyped {
 		return 0, false
 	}
@@ -105,12 +106,12 @@ func (r *Ranked) Cost(k *Kind, b Body) (cost int64, ok bool) {
 const leastAddress = 3
 
 // beginsAddress tells whether a record's address begins with what was typed.
-func (r *Ranked) beginsAddress(k *Kind, b Body) bool {
+func (r *Ranked) beginsAddress(k *record.Kind, b record.Body) bool {
 	if r.address == "" {
 		return false
 	}
 	for _, f := range k.Ranked() {
-		if _, ok := f.Type.(Email); !ok {
+		if _, ok := f.Type.(record.Email); !ok {
 			continue
 		}
 		var stack [256]byte
@@ -168,13 +169,13 @@ func (t *typed) cost(word []rune) int64 {
 
 // tails tells whether each number that was typed is a word of the name, as said tells, the end of a phone, a document number or the
 // whole of a number, looking from the member at b's shown run on; n of them are but an end. A single digit is no end and no number.
-func (r *Ranked) tails(k *Kind, b Body, at int, said uint64) (n int, ok bool) {
+func (r *Ranked) tails(k *record.Kind, b record.Body, at int, said uint64) (n int, ok bool) {
 	if len(r.digits) == 0 {
 		return 0, true
 	}
 	ends, whole := uint64(0), said // a bit for each number
 	for _, f := range k.Ranked() {
-		if f.Spoken() && !f.Flags.Has(Document) {
+		if f.Spoken() && !f.Flags.Has(record.Document) {
 			continue
 		}
 		var v jsontext.Value
@@ -195,9 +196,9 @@ func (r *Ranked) tails(k *Kind, b Body, at int, said uint64) (n int, ok bool) {
 }
 
 // isNumber tells whether a field whose digits are these holds a whole number that was typed.
-func isNumber(f *Field, have []byte, typed string) bool {
+func isNumber(f *record.Field, have []byte, typed string) bool {
 	switch {
-	case f.Flags.Has(Document):
+	case f.Flags.Has(record.Document):
 		return len(have) > 0 && names.CPF(string(have)) == typed
 	case isPhone(f):
 		return string(have) == typed || len(typed) >= WholePhone && string(national(have)) == string(national([]byte(typed)))
@@ -205,7 +206,7 @@ func isNumber(f *Field, have []byte, typed string) bool {
 	return string(have) == typed
 }
 
-func isPhone(f *Field) bool {
-	_, phone := f.Type.(Phone)
+func isPhone(f *record.Field) bool {
+	_, phone := f.Type.(record.Phone)
 	return phone
 }

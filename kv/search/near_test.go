@@ -1,4 +1,4 @@
-package record_test
+package search_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"doorward/kv/names"
 	"doorward/kv/record"
+	"doorward/kv/search"
 	"doorward/kv/value"
 )
 
@@ -110,7 +111,7 @@ func TestFuzzyForgivesOneEdit(t *testing.T) {
 		{"João Gonçalves", "calves", true, true}, {"João Gonçalves", "calvez", false, false}, {"Ana-Marya Souza", "maria", false, true},
 		{"Ana-Marya Souza", "ana-maria", false, false}, {"Ωδυσσεύς", "ωδισσευς", false, true}, {"Ωδυσσεύς", "ωδισσεθς", false, false},
 	} {
-		s := record.ParseSearch(row.query)
+		s := search.Parse(row.query)
 		if got := s.Matches(record.Person, called(row.name)); got != row.exact {
 			t.Errorf("search %q in %q = %t, want %t", row.query, row.name, got, row.exact)
 		}
@@ -123,7 +124,7 @@ func TestFuzzyForgivesOneEdit(t *testing.T) {
 func TestFuzzyLooksInNamesOnly(t *testing.T) {
 	body := settled(t, record.Person, `{"full_name":"Ana","email":"goncalves@example.org","phone":"+55 11 98765-4321"}`).Encode()
 	for query, want := range map[string]bool{"goncalves": true, "goncalvez": false, "98765": true, "98764": false} {
-		if got := record.ParseSearch(query).Fuzzy().Matches(record.Person, body); got != want {
+		if got := search.Parse(query).Fuzzy().Matches(record.Person, body); got != want {
 			t.Errorf("fuzzy search %q = %t, want %t", query, got, want)
 		}
 	}
@@ -137,7 +138,7 @@ func TestFuzzyAgreesWithATable(t *testing.T) {
 		name, term := names.Fold(word), names.Fold(typed)
 		want := typed == "" || strings.ContainsFunc(term, unicode.IsLetter) &&
 			(strings.Contains(name, term) || lettersOf(term) >= 4 && begunEdits(term, name) <= 1)
-		if got := record.ParseSearch(typed).Fuzzy().Matches(record.Person, called("Zz "+word)); got != want {
+		if got := search.Parse(typed).Fuzzy().Matches(record.Person, called("Zz "+word)); got != want {
 			t.Errorf("fuzzy search %q in %q = %t, want %t", term, name, got, want)
 		}
 	})
@@ -146,7 +147,7 @@ func TestFuzzyAgreesWithATable(t *testing.T) {
 func BenchmarkSearchMatches(b *testing.B) {
 	body := personBody(b, benchPerson)
 	for _, query := range []string{"conceicao", "conceixao", "maria"} {
-		for name, s := range map[string]*record.Search{"exact": record.ParseSearch(query), "fuzzy": record.ParseSearch(query).Fuzzy()} {
+		for name, s := range map[string]*search.Terms{"exact": search.Parse(query), "fuzzy": search.Parse(query).Fuzzy()} {
 			b.Run(fmt.Sprint(name, " ", query), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
@@ -154,5 +155,20 @@ func BenchmarkSearchMatches(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+func BenchmarkSearch(b *testing.B) {
+	body := personBody(b, benchPerson)
+	for name, q := range map[string]string{
+		"hit by name": "joao silva", "miss": "souza", "phone": "98765", "phrase": `"conceicao da"`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := search.Parse(q)
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Matches(record.Person, body)
+			}
+		})
 	}
 }
