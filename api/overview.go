@@ -12,6 +12,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/kv/value"
 )
 
@@ -297,7 +298,7 @@ func (s *surveying) surveyLaptops() error {
 	for _, e := range all {
 		l := laptopState{venueView: viewVenue(e), Joined: orNullTime(e.Joined), Oldest: orNullTime(e.Contact.Oldest), RevokedAt: orNullTime(e.Revoked),
 			WipeOrdered: orNullTime(e.Wipe), Needs: []string{}, of: e}
-		if s.event != 0 && !slices.Contains(e.Scopes, record.Scope{Sort: record.ScopeEvent, ID: s.event}.String()) {
+		if s.event != 0 && !slices.Contains(e.Scopes, scopes.Scope{Sort: scopes.Event, ID: s.event}.String()) {
 			continue
 		}
 		l.Replaced = slices.ContainsFunc(all, func(other kv.Enrolled) bool {

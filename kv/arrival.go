@@ -9,6 +9,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/scopes"
 	"doorward/kv/value"
 )
 
@@ -35,7 +36,7 @@ type arrival struct {
 	ready   readyLookups // of doc
 	foreign bool         // the revision is not made of the body
 	late    bool         // it was made before the names were erased that doc does not have any more
-	via     record.Scope // of the database that it came through; zero: the mirror
+	via     scopes.Scope // of the database that it came through; zero: the mirror
 	before  *stored      // the record as it is; nil: new
 	unseen  bool         // whoever brings it cannot know that there is a record
 	guest   ulid.ULID    // the laptop that brings it, where it may bring only what it has made itself
@@ -238,21 +239,21 @@ func refused(reason string) error {
 }
 
 // scopes are where the revision puts the record. A membership whose person is not here yet is where it came from.
-func (o *op) scopesOfArrival(a *arrival) (scopes [2]record.Scope, err error) {
+func (o *op) scopesOfArrival(a *arrival) (all [2]scopes.Scope, err error) {
 	if a.doc == nil {
 		if a.before != nil {
 			return a.before.scopes, nil
 		}
-		scopes[0] = a.via
-		return scopes, nil
+		all[0] = a.via
+		return all, nil
 	}
 	home, err := o.homeOf(a.kind, a.doc)
 	if err != nil {
-		return scopes, err
+		return all, err
 	}
-	if a.kind == record.Membership && home == 0 && a.via.Sort == record.ScopeChurch {
+	if a.kind == record.Membership && home == 0 && a.via.Sort == scopes.Church {
 		home = a.via.ID
 	}
-	copy(scopes[:], a.kind.Scopes(a.id, a.doc, home))
-	return scopes, nil
+	copy(all[:], a.kind.Scopes(a.id, a.doc, home))
+	return all, nil
 }

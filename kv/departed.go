@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // HeldEvents are the events of which the store holds more than the event itself: tickets, their names or holders, or facts. *Forbidden.
 func (s *Store) HeldEvents(p Principal) (ids []int64, err error) {
-	held, err := s.held(p, record.ScopeSort.OfEvent)
+	held, err := s.held(p, scopes.Sort.OfEvent)
 	for _, scope := range held {
 		ids = append(ids, scope.ID)
 	}
@@ -75,8 +76,8 @@ func (st *stored) inProgress(now time.Time) bool {
 
 // Holdings are the databases of churches and events of which the store holds more than events themselves, by name. *Forbidden.
 func (s *Store) Holdings(p Principal) (names []string, err error) {
-	held, err := s.held(p, func(sort record.ScopeSort) bool {
-		return sort.OfEvent() || sort == record.ScopeChurch || sort == record.ScopeChurchFinance
+	held, err := s.held(p, func(sort scopes.Sort) bool {
+		return sort.OfEvent() || sort == scopes.Church || sort == scopes.ChurchFinance
 	})
 	for _, scope := range held {
 		names = append(names, scope.String())
@@ -86,7 +87,7 @@ func (s *Store) Holdings(p Principal) (names []string, err error) {
 }
 
 // held are the scopes of some sorts that have records besides events themselves: an event is in its church, too.
-func (s *Store) held(p Principal, such func(record.ScopeSort) bool) (all []record.Scope, err error) {
+func (s *Store) held(p Principal, such func(scopes.Sort) bool) (all []scopes.Scope, err error) {
 	if err := p.CheckWhole(); err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func (s *Store) held(p Principal, such func(record.ScopeSort) bool) (all []recor
 }
 
 // holdsMore tells that a scope has records besides events themselves.
-func (v *sight) holdsMore(s record.Scope) (holds bool, err error) {
+func (v *sight) holdsMore(s scopes.Scope) (holds bool, err error) {
 	prefix := appendScope(nil, s)
 	err = v.scan(scopeLogBucket, prefix, nil, func(key, row []byte) (bool, error) {
 		c, err := parseScopeLog(0, row)
@@ -149,9 +150,9 @@ func (s *Store) Departed(p Principal, held []int64) (all []Exchanged, err error)
 			if err != nil {
 				return err
 			}
-			for _, sort := range []record.ScopeSort{record.ScopeEvent, record.ScopeEventNames, record.ScopeEventHolders} {
-				if had && (sort == record.ScopeEvent || !e.Venue.Mirror) {
-					all = append(all, Exchanged{Name: record.Scope{Sort: sort, ID: id}.String(), Push: true, Drop: !e.Venue.Mirror, Left: left})
+			for _, sort := range []scopes.Sort{scopes.Event, scopes.EventNames, scopes.EventHolders} {
+				if had && (sort == scopes.Event || !e.Venue.Mirror) {
+					all = append(all, Exchanged{Name: scopes.Scope{Sort: sort, ID: id}.String(), Push: true, Drop: !e.Venue.Mirror, Left: left})
 				}
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/scopes"
 )
 
 // invited is a centre with one event, and a code for a laptop of it.
@@ -58,7 +59,7 @@ func TestCodeWorksOnce(t *testing.T) {
 		t.Fatalf("Login(the laptop's key) = %v, %v", p, err)
 	}
 	all, err := s.Exchanged(p, 0)
-	if want := (kv.Exchanged{Name: record.Scope{Sort: record.ScopeEventHolders, ID: event}.String(), Push: true, Guest: true}); err != nil || len(all) != 4 || all[3] != want {
+	if want := (kv.Exchanged{Name: scopes.Scope{Sort: scopes.EventHolders, ID: event}.String(), Push: true, Guest: true}); err != nil || len(all) != 4 || all[3] != want {
 		t.Errorf("Exchanged() = %v, %v, want the event's holders to push alone", all, err)
 	}
 }

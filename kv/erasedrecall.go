@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // A centre that was restored elsewhere than in its folder has no ledger, and knows nothing of erasures since its backup. Its laptops were
@@ -191,7 +192,7 @@ func (v *sight) concerns(p Principal, names []Exchanged, k *record.Kind, id reco
 }
 
 // everIn are the scopes that a record is in, and those that it has left.
-func (v *sight) everIn(k *record.Kind, st *stored) (scopes []record.Scope, err error) {
+func (v *sight) everIn(k *record.Kind, st *stored) (scopes []scopes.Scope, err error) {
 	for _, s := range st.scopes {
 		if s.Sort != 0 {
 			scopes = append(scopes, s)

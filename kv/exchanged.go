@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // Exchanged is a database that a laptop exchanges with its centre.
@@ -32,7 +33,7 @@ func (s *Store) Exchanged(p Principal, overAfter time.Duration) (all []Exchanged
 		}
 		all = v.exchanged(&e)
 		for i := range all {
-			scope, _ := record.ParseScope(all[i].Name) // of the mirror it is zero
+			scope, _ := scopes.Parse(all[i].Name) // of the mirror it is zero
 			guest, err := v.isGuestIn(p, scope)
 			if err != nil {
 				return err
@@ -59,7 +60,7 @@ func (s *Store) Exchanged(p Principal, overAfter time.Duration) (all []Exchanged
 
 // ended is when the event of a database ends; ok is false for other databases. A laptop that joins later has it for as long from then on.
 func (v *sight) ended(e *Enrolled, database string) (last time.Time, ok bool, err error) {
-	scope, _ := record.ParseScope(database)
+	scope, _ := scopes.Parse(database)
 	if !scope.Sort.OfEvent() {
 		return last, false, nil
 	}
@@ -102,7 +103,7 @@ func (s *Store) EventTimes(p Principal, event int64) (t EventTimes, err error) {
 
 // scannedAt is when this store last took a fact of an event; zero = it has none.
 func (v *sight) scannedAt(event int64) (at time.Time, err error) {
-	scope := record.Scope{Sort: record.ScopeEvent, ID: event}
+	scope := scopes.Scope{Sort: scopes.Event, ID: event}
 	last := scopeSeqKey(nil, scope, math.MaxUint64)
 	err = v.walk(scopeLogBucket, true, appendScope(nil, scope), last, func(_, row []byte) (bool, error) {
 		c, err := parseScopeLog(0, row)
@@ -120,32 +121,32 @@ func (v *sight) scannedAt(event int64) (at time.Time, err error) {
 }
 
 func (v *sight) exchanged(e *Enrolled) (all []Exchanged) {
-	add := func(sort record.ScopeSort, id int64, push, pull bool) {
-		all = append(all, Exchanged{Name: record.Scope{Sort: sort, ID: id}.String(), Push: push, Pull: pull})
+	add := func(sort scopes.Sort, id int64, push, pull bool) {
+		all = append(all, Exchanged{Name: scopes.Scope{Sort: sort, ID: id}.String(), Push: push, Pull: pull})
 	}
-	add(record.ScopeReference, 0, false, true)
+	add(scopes.Reference, 0, false, true)
 	if e.Level.Name == EventOf {
 		for _, id := range e.Level.IDs {
-			add(record.ScopeEvent, id, true, true)
-			add(record.ScopeEventNames, id, true, e.Venue.Names)
-			add(record.ScopeEventHolders, id, true, false)
+			add(scopes.Event, id, true, true)
+			add(scopes.EventNames, id, true, e.Venue.Names)
+			add(scopes.EventHolders, id, true, false)
 		}
 		return all
 	}
-	add(record.ScopeReferenceFinance, 0, false, true)
+	add(scopes.ReferenceFinance, 0, false, true)
 	if e.Venue.Mirror {
 		all = append(all, Exchanged{Name: mirror, Pull: true})
 	}
 	for _, id := range e.Level.IDs {
-		add(record.ScopeChurch, id, true, true)
+		add(scopes.Church, id, true, true)
 		if e.Venue.Finance {
-			add(record.ScopeChurchFinance, id, true, true)
+			add(scopes.ChurchFinance, id, true, true)
 		}
 	}
 	for _, id := range v.eventsOf(e) {
-		add(record.ScopeEvent, id, true, true)
-		add(record.ScopeEventNames, id, true, e.Venue.Names)
-		add(record.ScopeEventHolders, id, true, true)
+		add(scopes.Event, id, true, true)
+		add(scopes.EventNames, id, true, e.Venue.Names)
+		add(scopes.EventHolders, id, true, true)
 	}
 	return all
 }

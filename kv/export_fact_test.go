@@ -3,6 +3,7 @@ package kv
 import (
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/scopes"
 	"doorward/kv/value"
 )
 
@@ -11,7 +12,7 @@ func PutFact(s *Store, k *record.Kind, id record.ID, members ...value.Member) er
 	return s.do(false, func(o *op) error {
 		body, canonical := k.NewFact(members...)
 		st := &stored{id: id, body: body, header: header{version: k.Version, updatedAt: o.stamp, revision: rev.Next(rev.ID{}, false, canonical)}}
-		st.scopes[0] = record.Scope{Sort: record.ScopeEvent, ID: intOf(body.Member("event_id"))}
+		st.scopes[0] = scopes.Scope{Sort: scopes.Event, ID: intOf(body.Member("event_id"))}
 		o.indexFact(k, st)
 		o.place(k, nil, st)
 		return o.settleFact(k, st)

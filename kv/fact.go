@@ -9,6 +9,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/scopes"
 	"doorward/kv/value"
 )
 
@@ -104,7 +105,7 @@ func (o *op) flags() (flags []string) {
 func (o *op) writeFact(k *record.Kind, p Principal, f *fact, at admission, d *record.Draft) {
 	body, canonical := d.Close()
 	st := &stored{id: at.id, body: body, header: header{version: k.Version, updatedAt: o.stamp, updatedBy: p.key}}
-	st.scopes[0] = record.Scope{Sort: record.ScopeEvent, ID: f.event}
+	st.scopes[0] = scopes.Scope{Sort: scopes.Event, ID: f.event}
 	st.revision = rev.Next(rev.ID{}, false, canonical)
 	o.indexFact(k, st)
 	o.place(k, nil, st)

@@ -6,6 +6,7 @@ import (
 
 	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/kv/value"
 )
 
@@ -47,7 +48,7 @@ func (o *op) givesAll(p Principal, holds []string) error {
 // isForeign tells a database of a church or an event that is there, but for one of an event that the laptop had and drops.
 func (o *op) isForeign(p Principal, name string) (bool, error) {
 	k := record.Church
-	scope, _ := record.ParseScope(name)
+	scope, _ := scopes.Parse(name)
 	if scope.Sort.OfEvent() {
 		k = record.Event
 	}

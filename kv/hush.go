@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // hushAnswers takes out of the kept answers what they show of the records of a scope that go out of the file. That the create has
 // happened stays, so that a client which asks again makes no second one: it is shown what is left (Create).
-func (s *Store) hushAnswers(scope record.Scope, goes func(*record.Kind, *stored) bool) error {
+func (s *Store) hushAnswers(scope scopes.Scope, goes func(*record.Kind, *stored) bool) error {
 	var from []byte
 	for more := true; more; {
 		var found [][]byte
@@ -38,7 +39,7 @@ func (s *Store) hushAnswers(scope record.Scope, goes func(*record.Kind, *stored)
 }
 
 // answers tells whether a kept answer shows a record that goes.
-func (v *sight) answers(row []byte, scope record.Scope, goes func(*record.Kind, *stored) bool) (bool, error) {
+func (v *sight) answers(row []byte, scope scopes.Scope, goes func(*record.Kind, *stored) bool) (bool, error) {
 	r, _, _, err := parseOnce(row)
 	if err != nil || len(r.JSON) == 0 {
 		return false, err

@@ -7,12 +7,13 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/scopes"
 )
 
 // mayLeave answers a *Forbidden for a change that this store's centre would not take from it (sync.md §1): it would stay here for good,
 // and nobody elsewhere would ever see it, so whoever makes it is told at once. As long as the centre has not said what it takes,
 // nothing is refused.
-func (o *op) mayLeave(k *record.Kind, before *stored, next [2]record.Scope) error {
+func (o *op) mayLeave(k *record.Kind, before *stored, next [2]scopes.Scope) error {
 	if !o.store.isLeaf() {
 		return nil
 	}
@@ -28,7 +29,7 @@ func (o *op) mayLeave(k *record.Kind, before *stored, next [2]record.Scope) erro
 		return nil
 	case !written:
 		return refused("this kind of record is changed at the centre alone")
-	case next == ([2]record.Scope{}):
+	case next == ([2]scopes.Scope{}):
 		return refused("the centre takes no record from this laptop that is of no church and of no event")
 	}
 	scopes := next[:]
@@ -55,7 +56,7 @@ func (o *op) mayDecide(event int64) error {
 		return nil
 	}
 	u := o.store.joined.Load()
-	if !slices.Contains(u.Pulls, mirror) || slices.Contains(u.Pushes, record.Scope{Sort: record.ScopeEvent, ID: event}.String()) {
+	if !slices.Contains(u.Pulls, mirror) || slices.Contains(u.Pushes, scopes.Scope{Sort: scopes.Event, ID: event}.String()) {
 		return nil
 	}
 	return refused("this laptop is a mirror, which is only read: check in at the centre, or at a laptop that is enrolled for the event")
@@ -64,7 +65,7 @@ func (o *op) mayDecide(event int64) error {
 // isTaken answers a *Forbidden where the centre takes no records of a kind in a scope from this laptop. It takes them in the databases
 // that it has named, and in those of an event of the laptop's churches that was made since, if the laptop takes all of them along: what
 // is of no such event is never brought. An event itself goes with its church.
-func (o *op) isTaken(u *Upstream, k *record.Kind, s record.Scope) error {
+func (o *op) isTaken(u *Upstream, k *record.Kind, s scopes.Scope) error {
 	switch {
 	case s.Sort == 0, slices.Contains(u.Pushes, s.String()), s.Sort.OfEvent() && k == record.Event:
 		return nil
@@ -77,7 +78,7 @@ func (o *op) isTaken(u *Upstream, k *record.Kind, s record.Scope) error {
 	if err != nil {
 		return err
 	}
-	if event == nil || !slices.Contains(u.Pushes, record.Scope{Sort: record.ScopeChurch, ID: event.home(record.Event)}.String()) {
+	if event == nil || !slices.Contains(u.Pushes, scopes.Scope{Sort: scopes.Church, ID: event.home(record.Event)}.String()) {
 		return errNotTaken
 	}
 	if u.Chosen {
@@ -87,7 +88,7 @@ func (o *op) isTaken(u *Upstream, k *record.Kind, s record.Scope) error {
 }
 
 // isGuestIn tells a scope of which the centre takes only what this laptop has made.
-func (u *Upstream) isGuestIn(s record.Scope) bool { return slices.Contains(u.Guest, s.String()) }
+func (u *Upstream) isGuestIn(s scopes.Scope) bool { return slices.Contains(u.Guest, s.String()) }
 
 // isOursToChange answers a *Forbidden for what somebody else has made or changed.
 func (o *op) isOursToChange(k *record.Kind, st *stored) error {

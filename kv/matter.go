@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // MatterQuery is a page of what staff have to look at: conflicts or refusals (record.Conflict, record.Refusal).
@@ -119,11 +120,11 @@ func (v *sight) seesRefusal(p Principal, d *record.Doc) (bool, error) {
 	if p.whole() {
 		return true, nil
 	}
-	scope, ok := record.ParseScope(d.Text("db"))
+	scope, ok := scopes.Parse(d.Text("db"))
 	switch {
 	case !ok:
 		return false, nil
-	case scope.Sort == record.ScopeChurch, scope.Sort == record.ScopeChurchFinance:
+	case scope.Sort == scopes.Church, scope.Sort == scopes.ChurchFinance:
 		return v.holdsChurch(p, scope.ID)
 	case scope.ID != 0:
 		return v.seesEvent(p, scope.ID)

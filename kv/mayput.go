@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // mayPut answers nil where p's class puts records of a kind into a scope: the one answer to whose it is to change (sync.md §1), the
 // same as /v1 and /admin give. What p may do to a record that is there, and by which methods, is asked besides.
-func (v *sight) mayPut(p Principal, k *record.Kind, s record.Scope) error {
+func (v *sight) mayPut(p Principal, k *record.Kind, s scopes.Scope) error {
 	rule, eventLevel := writeRules[k], p.level.Name == EventOf
 	var ok bool
 	var err error
@@ -22,7 +23,7 @@ func (v *sight) mayPut(p Principal, k *record.Kind, s record.Scope) error {
 		return refused("a laptop of this level does not write this kind")
 	}
 	switch {
-	case s.Sort == record.ScopeChurch, s.Sort == record.ScopeChurchFinance:
+	case s.Sort == scopes.Church, s.Sort == scopes.ChurchFinance:
 		ok, err = v.holdsChurch(p, s.ID)
 	case s.Sort.OfEvent():
 		ok, err = v.mayPutInEvent(p, k, s.ID)
@@ -77,7 +78,7 @@ func (v *sight) wasOf(l Level, event int64) (bool, error) {
 		return false, err
 	}
 	for _, church := range l.IDs {
-		s := record.Scope{Sort: record.ScopeChurch, ID: church}
+		s := scopes.Scope{Sort: scopes.Church, ID: church}
 		left, err := v.get(leftBucket, leftKey(record.Event, id, s))
 		if err != nil || left != nil || st.in(s) {
 			return err == nil, err
@@ -88,7 +89,7 @@ func (v *sight) wasOf(l Level, event int64) (bool, error) {
 
 // isGuest tells that p writes an arrival as a laptop of an event does: only what it has made itself. That is so where the record is, too.
 func (v *sight) isGuest(p Principal, a *arrival) (bool, error) {
-	scopes := []record.Scope{a.via}
+	scopes := []scopes.Scope{a.via}
 	if a.before != nil {
 		scopes = append(scopes, a.before.scopes[:]...)
 	}
@@ -101,7 +102,7 @@ func (v *sight) isGuest(p Principal, a *arrival) (bool, error) {
 }
 
 // isGuestIn tells a laptop of an event, and one that has an event along which is none of its churches'. One that is gone is nobody's.
-func (v *sight) isGuestIn(p Principal, s record.Scope) (bool, error) {
+func (v *sight) isGuestIn(p Principal, s scopes.Scope) (bool, error) {
 	switch {
 	case !p.isNode():
 		return false, nil
@@ -166,8 +167,8 @@ func (db *scopeDocs) judgeScopes(o *op, p Principal, a *arrival) error {
 }
 
 // mayPutAll is mayPut for a record's scopes. What is in none is nobody's.
-func (v *sight) mayPutAll(p Principal, k *record.Kind, scopes [2]record.Scope) (bool, error) {
-	for _, s := range scopes {
+func (v *sight) mayPutAll(p Principal, k *record.Kind, all [2]scopes.Scope) (bool, error) {
+	for _, s := range all {
 		if s.Sort == 0 {
 			continue
 		}
@@ -175,7 +176,7 @@ func (v *sight) mayPutAll(p Principal, k *record.Kind, scopes [2]record.Scope) (
 			return false, onlyFailure(err)
 		}
 	}
-	return scopes != [2]record.Scope{}, nil
+	return all != [2]scopes.Scope{}, nil
 }
 
 // allowed is a failure of the store itself, or a refusal of what is not ok.

@@ -9,6 +9,7 @@ import (
 	"doorward/kv/crash"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/scopes"
 )
 
 // op is one operation inside the write transaction: it sees the committed state, what the group has written before it, and
@@ -185,7 +186,7 @@ func (o *op) rehome(person record.ID) error {
 			return err
 		}
 		next := *before
-		next.scopes = [2]record.Scope{}
+		next.scopes = [2]scopes.Scope{}
 		copy(next.scopes[:], record.Membership.Scopes(id, d, home))
 		if err := o.welcome(record.Membership, before, &next); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/scopes"
 	"doorward/kv/value"
 )
 
@@ -32,14 +33,14 @@ func isOpaque(doc string) bool {
 	return ok && id != "" && name != "" && !known && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_0123456789") == ""
 }
 
-func opaqueKey(s record.Scope, doc string) []byte { return append(appendScope(nil, s), doc...) }
+func opaqueKey(s scopes.Scope, doc string) []byte { return append(appendScope(nil, s), doc...) }
 
-func opaqueBodyKey(s record.Scope, doc string, rev rev.ID) []byte {
+func opaqueBodyKey(s scopes.Scope, doc string, rev rev.ID) []byte {
 	return appendRevision(append(opaqueKey(s, doc), 0), rev)
 }
 
 // opaque reads a document; nil where there is none.
-func (v *sight) opaque(s record.Scope, doc string) (*opaque, error) {
+func (v *sight) opaque(s scopes.Scope, doc string) (*opaque, error) {
 	row, err := v.get(opaqueBucket, opaqueKey(s, doc))
 	if err != nil || row == nil {
 		return nil, err
@@ -56,11 +57,11 @@ func parseOpaque(row []byte) (d *opaque, err error) {
 	return d, nil
 }
 
-func (d *opaque) mark(s record.Scope) scopeMark {
+func (d *opaque) mark(s scopes.Scope) scopeMark {
 	if d.seq == 0 {
 		return scopeMark{}
 	}
-	return scopeMark{scopes: [2]record.Scope{s}, live: !d.deleted, deleted: d.deleted, opaque: true}
+	return scopeMark{scopes: [2]scopes.Scope{s}, live: !d.deleted, deleted: d.deleted, opaque: true}
 }
 
 // appendOpaqueLog writes its row in the log of its scope.
@@ -127,7 +128,7 @@ func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev rev.ID, 
 }
 
 // placeOpaque puts a document's row and moves its row in the log to the end.
-func (o *op) placeOpaque(s record.Scope, doc string, d *opaque) {
+func (o *op) placeOpaque(s scopes.Scope, doc string, d *opaque) {
 	dropped := d.tree.Stem(RevsLimit)
 	leaves := d.tree.Leaves()
 	for _, rev := range append(dropped, release(&d.tree, leaves)...) {
@@ -146,7 +147,7 @@ func (o *op) placeOpaque(s record.Scope, doc string, d *opaque) {
 }
 
 // opaqueRevision reads a revision's body, if it is there.
-func (v *sight) opaqueRevision(s record.Scope, doc string, n rev.Node, rev rev.ID) (DocRevision, error) {
+func (v *sight) opaqueRevision(s scopes.Scope, doc string, n rev.Node, rev rev.ID) (DocRevision, error) {
 	r := DocRevision{Revision: rev, Deleted: n.Deleted}
 	row, err := v.get(opaqueBodyBucket, opaqueBodyKey(s, doc, rev))
 	r.Body = bytes.Clone(row)
@@ -227,7 +228,7 @@ func (v *sight) verifyOpaque(b bucket, key, value []byte) error {
 }
 
 // verifyOpaqueLog checks that a row of a scope's log is its opaque document's latest change.
-func (v *sight) verifyOpaqueLog(s record.Scope, seq uint64, row []byte) error {
+func (v *sight) verifyOpaqueLog(s scopes.Scope, seq uint64, row []byte) error {
 	c, err := parseOpaqueLog(seq, row)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // purge takes a record out of the file as if it had never been in it: no tombstone, nothing that a replica would be told. It is
@@ -49,7 +50,7 @@ func (o *op) purge(k *record.Kind, st *stored) error {
 }
 
 // purgeOpaque is purge for a document of a kind that this version does not know.
-func (o *op) purgeOpaque(s record.Scope, doc string) error {
+func (o *op) purgeOpaque(s scopes.Scope, doc string) error {
 	d, err := o.opaque(s, doc)
 	if err != nil || d == nil {
 		return orCorrupt(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // Held is the sequence of the latest change in a database of records that Release would take; 0 = there is none. *Forbidden,
@@ -60,22 +61,22 @@ func (s *Store) Releases() uint64 { return s.releases.Load() }
 
 // handover says what of a database is taken out of the file.
 type handover struct {
-	scope  record.Scope
+	scope  scopes.Scope
 	prefix []byte // of its rows in the log
-	kept   []record.Scope
+	kept   []scopes.Scope
 }
 
 func newHandover(p Principal, name string, kept []string) (h *handover, err error) {
 	if err := p.CheckWhole(); err != nil {
 		return nil, err
 	}
-	scope, ok := record.ParseScope(name)
+	scope, ok := scopes.Parse(name)
 	if !ok {
 		return nil, ErrNotFound
 	}
 	h = &handover{scope: scope, prefix: appendScope(nil, scope)}
 	for _, name := range kept {
-		if s, ok := record.ParseScope(name); ok {
+		if s, ok := scopes.Parse(name); ok {
 			h.kept = append(h.kept, s)
 		}
 	}
@@ -116,7 +117,7 @@ func (s *Store) Leave(p Principal, name string, ids []string, upto uint64) (held
 	if err := p.CheckWhole(); err != nil {
 		return false, err
 	}
-	scope, ok := record.ParseScope(name)
+	scope, ok := scopes.Parse(name)
 	if !ok {
 		return false, nil // of all records none is another's
 	}
@@ -148,7 +149,7 @@ func (s *Store) Leave(p Principal, name string, ids []string, upto uint64) (held
 	return held, nil
 }
 
-func (o *op) leave(scope record.Scope, text string, upto uint64) (late bool, err error) {
+func (o *op) leave(scope scopes.Scope, text string, upto uint64) (late bool, err error) {
 	k, id, ok := record.ParseDocID(text)
 	if !ok {
 		return false, nil // of a kind that this version does not know
@@ -198,7 +199,7 @@ func (o *op) release(h *handover, from, upto uint64) (next uint64, err error) {
 }
 
 // releaseOne takes out of the file what a row of a scope's log is about, and the row.
-func (o *op) releaseOne(scope record.Scope, r *released) error {
+func (o *op) releaseOne(scope scopes.Scope, r *released) error {
 	switch {
 	case r.doc != "":
 		return o.purgeOpaque(scope, r.doc)

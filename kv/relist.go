@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // What a damaged row says of itself is not believed: neither its id, nor whose it is, nor that it is deleted. The logs say all
@@ -146,8 +147,8 @@ func (l *relisting) each(fn func(st *stored, counts bool)) {
 }
 
 // join adds a scope.
-func (h *header) join(s record.Scope) {
-	if i := slices.Index(h.scopes[:], record.Scope{}); i >= 0 {
+func (h *header) join(s scopes.Scope) {
+	if i := slices.Index(h.scopes[:], scopes.Scope{}); i >= 0 {
 		h.scopes[i] = s
 	}
 }

@@ -7,28 +7,29 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // Each scope has a log of its own, so that a feed costs the changes of its scope: a row for each record that is in it, at the
 // record's latest sequence, and one for each that has left, at the sequence of the change by which it did.
 
 // appendScope writes a scope's part of a key: sort 1, id uv.
-func appendScope(dst []byte, s record.Scope) []byte {
+func appendScope(dst []byte, s scopes.Scope) []byte {
 	return binary.AppendUvarint(append(dst, byte(s.Sort)), uint64(s.ID))
 }
 
 // scopeSeqKey names a row of a scope's log.
-func scopeSeqKey(dst []byte, s record.Scope, seq uint64) []byte {
+func scopeSeqKey(dst []byte, s scopes.Scope, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(appendScope(dst, s), seq)
 }
 
 // leftKey names what is kept of a record that has left a scope.
-func leftKey(k *record.Kind, id record.ID, s record.Scope) []byte {
+func leftKey(k *record.Kind, id record.ID, s scopes.Scope) []byte {
 	return appendScope(k.AppendID([]byte{k.Number}, id), s)
 }
 
 // in tells whether the record is in a scope.
-func (h *header) in(s record.Scope) bool { return slices.Contains(h.scopes[:], s) }
+func (h *header) in(s scopes.Scope) bool { return slices.Contains(h.scopes[:], s) }
 
 // moveScopes moves a record's rows in the logs of its scopes to their ends. row is its row in the log of all.
 func (o *op) moveScopes(k *record.Kind, before, next *stored, row []byte) {

@@ -7,6 +7,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/scopes"
 )
 
 // verifyReplica checks a row that belongs to a record's history against the record.
@@ -109,9 +110,9 @@ func (v *sight) verifyLogs(k *record.Kind, st *stored) error {
 }
 
 // cutScope takes a scope off the front of a key.
-func cutScope(key []byte) (s record.Scope, rest []byte, err error) {
+func cutScope(key []byte) (s scopes.Scope, rest []byte, err error) {
 	c := cutter{rest: key}
-	s.Sort, s.ID = record.ScopeSort(c.byte()), int64(c.uvarint())
+	s.Sort, s.ID = scopes.Sort(c.byte()), int64(c.uvarint())
 	if c.short || s.Sort == 0 {
 		return s, nil, ErrCorrupt
 	}

@@ -10,7 +10,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/kvtest"
-	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // scanAll has the laptop admit n tickets of sellMany.
@@ -64,23 +64,23 @@ func TestABacklogGoesUpInFewRequests(t *testing.T) {
 	const backlog, trickle = 3000, 12
 	w := newTown(t)
 	w.sellMany(backlog + trickle)
-	c := &tally{db: record.Scope{Sort: record.ScopeEvent, ID: w.event}.String()}
+	c := &tally{db: scopes.Scope{Sort: scopes.Event, ID: w.event}.String()}
 	c.begin()
 	w.url = watched(t, w.url, c.count)
 	w.enrol(w.laptop)
 	_, leave := w.follow(w.laptop)
-	w.reaches(w.laptop, record.ScopeEvent, backlog+trickle)
+	w.reaches(w.laptop, scopes.Event, backlog+trickle)
 	leave()
 	w.scanAll(0, backlog)
 
 	c.begin()
 	began := time.Now()
 	_, leave = w.follow(w.laptop)
-	w.reaches(w.centre, record.ScopeEvent, backlog+trickle+backlog)
+	w.reaches(w.centre, scopes.Event, backlog+trickle+backlog)
 	c.atMost(t, map[string]int{"POST _revs_diff": 2, "POST _feed": 2})
 	for i := range trickle {
 		w.scanAll(backlog+i, 1)
-		w.reaches(w.centre, record.ScopeEvent, backlog+trickle+backlog+i+1)
+		w.reaches(w.centre, scopes.Event, backlog+trickle+backlog+i+1)
 	}
 	leave()
 	seconds := time.Since(began).Seconds()

@@ -18,6 +18,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // linkBytes is how many bytes a second a link of 20 Mbit/s carries each way.
@@ -47,7 +48,7 @@ func benchEvent(t *testing.T) []benchLine {
 		defer profile(t, fmt.Sprintf("event of %d", tickets))()
 		began := time.Now()
 		w.join()
-		for _, sort := range []record.ScopeSort{record.ScopeEvent, record.ScopeEventNames} {
+		for _, sort := range []scopes.Sort{scopes.Event, scopes.EventNames} {
 			w.reaches(w.laptop, sort, tickets)
 		}
 		return time.Since(began).Seconds()
@@ -59,11 +60,11 @@ func benchEvent(t *testing.T) []benchLine {
 }
 
 // reaches waits until a store has so many documents of the event.
-func (w *town) reaches(s *kv.Store, sort record.ScopeSort, documents int) {
+func (w *town) reaches(s *kv.Store, sort scopes.Sort, documents int) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 3*time.Minute)
 	defer cancel()
-	db, err := s.Database(kv.Operator(), record.Scope{Sort: sort, ID: w.event}.String())
+	db, err := s.Database(kv.Operator(), scopes.Scope{Sort: sort, ID: w.event}.String())
 	for err == nil {
 		var info kv.DatabaseInfo
 		if info, err = db.Info(); err == nil && info.Docs >= documents {
@@ -151,7 +152,7 @@ func benchScans(t *testing.T) []benchLine {
 	w.url = watched(t, w.url, func(*http.Request) { requests.Add(1) })
 	w.enrol(w.laptop)
 	_, leave := w.follow(w.laptop)
-	w.reaches(w.laptop, record.ScopeEvent, scans)
+	w.reaches(w.laptop, scopes.Event, scans)
 	leave()
 	w.scanAll(0, scans)
 	requests.Store(0)
@@ -159,7 +160,7 @@ func benchScans(t *testing.T) []benchLine {
 	began := time.Now()
 	_, leave = w.follow(w.laptop)
 	defer leave()
-	w.reaches(w.centre, record.ScopeEvent, 2*scans)
+	w.reaches(w.centre, scopes.Event, 2*scans)
 	took := time.Since(began)
 	return []benchLine{
 		{"requests that bring up 46,000 scans", "", float64(requests.Load()), 0, bound{most: 50}},

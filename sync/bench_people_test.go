@@ -7,12 +7,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/sync"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // firstSync is what a first sync must come to, against the same bytes through zstd into bbolt.
@@ -28,7 +29,7 @@ func (s *site) congregation(people int) string {
 			`"membership_number":%d,"occupation":"Engenheiro","marital_status":"married","nationality":"Brasil",`+
 			`"location":{"country":"Brasil","city":"São Paulo","zip_code":"01001-000"}}`, i, church, 1+i%28, i, i, i)
 	})
-	return record.Scope{Sort: record.ScopeChurch, ID: church}.String()
+	return scopes.Scope{Sort: scopes.Church, ID: church}.String()
 }
 
 // benchPeople copies a church of 100,000 people to an empty store.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/sync"
 )
 
@@ -47,7 +47,7 @@ func kivikCopies(t *testing.T) float64 {
 	from := to.inRealm()
 	church := from.congregation(benchFewest)
 	replicate(t, from.thereIs("reference", sync.ThereConfig{}), to.hereIs("reference"))
-	scope, _ := record.ParseScope(church)
+	scope, _ := scopes.Parse(church)
 	_, code, _, err := to.store.Enrol(kv.Operator(), kv.Enrolment{Name: "copy", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{scope.ID}}})
 	to.no(err)
 	const secret = "of the laptop"

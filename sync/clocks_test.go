@@ -12,6 +12,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/sync"
 )
 
@@ -267,7 +268,7 @@ func listsDaily(w *town, _ string, wrong func(bool)) string {
 	today := w.now().In(w.laptop.Zone()).Format(time.DateOnly)
 	v := w.join()
 	w.arrives(w.laptop, w.sell(w.centre, "first"))
-	w.await(w.laptop, record.ScopeEvent, "the event", func(kv.DatabaseInfo) bool { return len(w.all(w.laptop, record.Event)) > 0 })
+	w.await(w.laptop, scopes.Event, "the event", func(kv.DatabaseInfo) bool { return len(w.all(w.laptop, record.Event)) > 0 })
 	wrong(true)
 	w.meets(v)
 	w.scan(w.laptop, "first")

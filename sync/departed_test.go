@@ -9,6 +9,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/sync"
 )
 
@@ -141,7 +142,7 @@ func TestAnEventComesBackToItsChurch(t *testing.T) {
 	v.Wake()
 	w.arrives(w.laptop, ticket)
 	w.scan(w.laptop, "first")
-	w.await(w.centre, record.ScopeEvent, "the check-in", func(kv.DatabaseInfo) bool { return len(w.all(w.centre, record.Checkin)) == 1 })
+	w.await(w.centre, scopes.Event, "the check-in", func(kv.DatabaseInfo) bool { return len(w.all(w.centre, record.Checkin)) == 1 })
 }
 
 // TestARevokedLaptopHandsOverWhatHasLeftItsChurch: its facts, marked for review, before it wipes itself.
@@ -192,7 +193,7 @@ func TestALaptopReachesIntoNoEventOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	hello := fmt.Sprintf(`{"realm":%q,"node":%q,"session":%q,"predecessor":%q,"events":[%d,99]}`, w.centre.Realm(), w.laptop.Node(), session, before[0], theirs)
-	name := record.Scope{Sort: record.ScopeEvent, ID: theirs}.String()
+	name := scopes.Scope{Sort: scopes.Event, ID: theirs}.String()
 	if status, body := w.post("/sync/_hello", u.Key, u.Secret, hello); status != 200 || strings.Contains(body, name) || strings.Contains(body, "event-99") {
 		t.Errorf("a handshake that names others' events = %d %s, want them left out", status, body)
 	}
@@ -220,7 +221,7 @@ func TestALaptopEnrolledForAnEventGoesOnWithoutIt(t *testing.T) {
 		t.Errorf("a scan at the centre = %q, and it has refused %s; want the sold ticket in, and the change of the other kept", d.Outcome, w.refusals())
 	}
 	w.event = w.churchEvent(w.centre, church, "2040-01-01T21:00:00Z")
-	w.await(w.laptop, record.ScopeEvent, "another event", func(kv.DatabaseInfo) bool {
+	w.await(w.laptop, scopes.Event, "another event", func(kv.DatabaseInfo) bool {
 		_, err := w.laptop.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)})
 		return err == nil
 	})

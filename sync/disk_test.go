@@ -15,6 +15,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/sync"
 )
 
@@ -152,7 +153,7 @@ func TestALaptopWaitsForItsCentresDisk(t *testing.T) {
 	w.arrives(w.centre, sold)
 	w.arrives(w.centre, late)
 	w.admits(w.centre, 3)
-	w.await(w.centre, record.ScopeEventNames, "all names", func(info kv.DatabaseInfo) bool { return info.Docs == 4 })
+	w.await(w.centre, scopes.EventNames, "all names", func(info kv.DatabaseInfo) bool { return info.Docs == 4 })
 	d.full(0)
 }
 
@@ -171,7 +172,7 @@ func TestALaptopWithAFullDiskBringsItsCheckIns(t *testing.T) {
 		t.Errorf("the log says of the link %s", said)
 	}
 	left.Store(1 << 30)
-	w.await(w.laptop, record.ScopeEventNames, "the name", func(info kv.DatabaseInfo) bool { return info.Docs == 3 })
+	w.await(w.laptop, scopes.EventNames, "the name", func(info kv.DatabaseInfo) bool { return info.Docs == 3 })
 }
 
 // shakesHands has the laptop shake hands once more, and waits until it has done what follows: two of them, as one begins where
@@ -193,7 +194,7 @@ func (d *disks) shakesHands() {
 // admits waits until a store has so many admissions.
 func (w *town) admits(s *kv.Store, n int) {
 	w.Helper()
-	w.await(s, record.ScopeEvent, fmt.Sprint(n, " admissions"), func(kv.DatabaseInfo) bool {
+	w.await(s, scopes.Event, fmt.Sprint(n, " admissions"), func(kv.DatabaseInfo) bool {
 		status, err := s.Status(kv.Operator(), w.event)
 		if err != nil {
 			w.Fatal(err)
@@ -203,11 +204,11 @@ func (w *town) admits(s *kv.Store, n int) {
 }
 
 // await waits for a database of the event to be as it is wanted.
-func (w *town) await(s *kv.Store, sort record.ScopeSort, what string, is func(kv.DatabaseInfo) bool) {
+func (w *town) await(s *kv.Store, sort scopes.Sort, what string, is func(kv.DatabaseInfo) bool) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
 	defer cancel()
-	db, err := s.Database(kv.Operator(), record.Scope{Sort: sort, ID: w.event}.String())
+	db, err := s.Database(kv.Operator(), scopes.Scope{Sort: sort, ID: w.event}.String())
 	if err != nil {
 		w.Fatal(err)
 	}

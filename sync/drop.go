@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // A laptop takes the databases of an event out of its file when it was enrolled for another event, at once; when the event has left its
@@ -44,7 +44,7 @@ func newDeparting(x kv.Exchanged, after time.Duration) departing {
 
 // stillExchanged tells whether a database is exchanged though the laptop shall drop it: its event is over or has left, and the laptop holds it.
 func stillExchanged(x kv.Exchanged, now time.Time, held []int64) bool {
-	scope, _ := record.ParseScope(x.Name) // it is one of an event
+	scope, _ := scopes.Parse(x.Name) // it is one of an event
 	return (x.Left || !x.Due.IsZero()) && (now.Before(x.Due) || slices.Contains(held, scope.ID))
 }
 
@@ -96,7 +96,7 @@ func (x *visit) weigh() error {
 func (g *greeting) departing() map[int64][]departing {
 	events := map[int64][]departing{}
 	for _, d := range g.Drop {
-		if scope, ok := record.ParseScope(d.Name); ok && scope.Sort.OfEvent() {
+		if scope, ok := scopes.Parse(d.Name); ok && scope.Sort.OfEvent() {
 			events[scope.ID] = append(events[scope.ID], d)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/scopes"
 	"doorward/sync"
 )
 
@@ -50,8 +51,8 @@ func (w *town) scan(s *kv.Store, code string) kv.Decision {
 // holds is how much a store has in the databases of the event.
 func (w *town) holds(s *kv.Store) (n int) {
 	w.Helper()
-	for _, sort := range []record.ScopeSort{record.ScopeEvent, record.ScopeEventNames, record.ScopeEventHolders} {
-		db, err := s.Database(kv.Operator(), record.Scope{Sort: sort, ID: w.event}.String())
+	for _, sort := range []scopes.Sort{scopes.Event, scopes.EventNames, scopes.EventHolders} {
+		db, err := s.Database(kv.Operator(), scopes.Scope{Sort: sort, ID: w.event}.String())
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -191,8 +192,8 @@ func TestWhatALaptopHasRefusedGoesWithTheEvent(t *testing.T) {
 	w := newTown(t)
 	v := w.join()
 	w.arrives(w.laptop, w.sell(w.centre, "first"))
-	w.refuses(record.ScopeEventNames, record.HolderName.DocID(record.Int(7)), `{"full_name":"Zulmira Quintela"}`)
-	w.refuses(record.ScopeEventHolders, record.Holder.DocID(record.Int(7)), `{"holder_name":"Zulmira Quintela"}`)
+	w.refuses(scopes.EventNames, record.HolderName.DocID(record.Int(7)), `{"full_name":"Zulmira Quintela"}`)
+	w.refuses(scopes.EventHolders, record.Holder.DocID(record.Int(7)), `{"holder_name":"Zulmira Quintela"}`)
 	for before := w.hellos.Load(); w.hellos.Load() < before+2; { // what follows the first is over when the second begins
 		v.Wake()
 		runtime.Gosched()
@@ -209,7 +210,7 @@ func TestWhatALaptopHasRefusedGoesWithTheEvent(t *testing.T) {
 }
 
 // refuses has the laptop refuse a document that another laptop pushes to it.
-func (w *town) refuses(sort record.ScopeSort, doc, body string) {
+func (w *town) refuses(sort scopes.Sort, doc, body string) {
 	w.Helper()
 	spec := kv.KeySpec{Name: "another", Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}, Permissions: []kv.Permission{{Resource: "sync", Method: "*"}}}
 	spec.Node = kv.Venue{Node: ulid.Make().String(), Names: true}
@@ -221,7 +222,7 @@ func (w *town) refuses(sort record.ScopeSort, doc, body string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	db, err := w.laptop.Database(p, record.Scope{Sort: sort, ID: w.event}.String())
+	db, err := w.laptop.Database(p, scopes.Scope{Sort: sort, ID: w.event}.String())
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -244,7 +245,7 @@ func (w *town) refused() int {
 // forge puts a fact into the laptop that another node has made, as if its file had been tampered with.
 func (w *town) forge(kind string) {
 	w.Helper()
-	db, err := w.laptop.Database(kv.Operator(), record.Scope{Sort: record.ScopeEvent, ID: w.event}.String())
+	db, err := w.laptop.Database(kv.Operator(), scopes.Scope{Sort: scopes.Event, ID: w.event}.String())
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // TestNoClockAloneEmptiesADoor: while a clock is wrong, or somebody is scanned, an event stays at its laptop, and both sides go on
@@ -32,7 +33,7 @@ func TestNoClockAloneEmptiesADoor(t *testing.T) {
 			v := w.join()
 			w.ends(time.Now().Add(-time.Hour))
 			w.arrives(w.laptop, w.sell(w.centre, "first"))
-			w.await(w.laptop, record.ScopeEvent, "the end of the event", func(kv.DatabaseInfo) bool { return w.endKnown() })
+			w.await(w.laptop, scopes.Event, "the end of the event", func(kv.DatabaseInfo) bool { return w.endKnown() })
 			w.later.Store(int64(try.later))
 			w.ahead.Store(int64(try.ahead))
 			w.sell(w.laptop, "another") // a commit that had begun before has the clock of before
@@ -101,7 +102,7 @@ func TestADropIsAnnouncedADayAhead(t *testing.T) {
 	v := w.join()
 	w.ends(time.Now().Add(-time.Hour))
 	w.arrives(w.laptop, w.sell(w.centre, "first"))
-	w.await(w.laptop, record.ScopeEvent, "the end of the event", func(kv.DatabaseInfo) bool { return w.endKnown() })
+	w.await(w.laptop, scopes.Event, "the end of the event", func(kv.DatabaseInfo) bool { return w.endKnown() })
 	w.later.Store(int64(9 * 24 * time.Hour)) // it was in a drawer
 	v.Wake()
 	w.tells("will be dropped here")

@@ -11,6 +11,7 @@ import (
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/scopes"
 	"doorward/sync"
 )
 
@@ -25,7 +26,7 @@ func TestALaptopGivesWayToItsCentre(t *testing.T) {
 			id := w.parted(centre)
 			_, leave := w.follow(w.laptop)
 			t.Cleanup(leave)
-			w.await(w.laptop, record.ScopeEvent, "what the centre says", func(kv.DatabaseInfo) bool { return w.leaves(w.laptop, id) == w.leaves(w.centre, id) })
+			w.await(w.laptop, scopes.Event, "what the centre says", func(kv.DatabaseInfo) bool { return w.leaves(w.laptop, id) == w.leaves(w.centre, id) })
 			if refusals := w.refusals(); !strings.Contains(refusals, "the laptop's") {
 				t.Errorf("the centre keeps %s, want what the laptop wrote last", refusals)
 			}
@@ -54,7 +55,7 @@ func TestALaptopGivesWayNoFurther(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.arrives(w.centre, id)
-	w.await(w.centre, record.ScopeEvent, "the order", func(kv.DatabaseInfo) bool { return strings.Contains(w.leaves(w.centre, id), "accepted") })
+	w.await(w.centre, scopes.Event, "the order", func(kv.DatabaseInfo) bool { return strings.Contains(w.leaves(w.centre, id), "accepted") })
 	leave()
 	if d := w.scan(w.centre, "walk-in"); d.Outcome != kv.Admitted {
 		t.Fatalf("the centre answers %q", d.Outcome)
@@ -64,7 +65,7 @@ func TestALaptopGivesWayNoFurther(t *testing.T) {
 	}
 	_, leave = w.follow(w.laptop)
 	t.Cleanup(leave)
-	w.await(w.laptop, record.ScopeEvent, "the ticket again", func(kv.DatabaseInfo) bool { return w.leaves(w.laptop, id) == w.leaves(w.centre, id) })
+	w.await(w.laptop, scopes.Event, "the ticket again", func(kv.DatabaseInfo) bool { return w.leaves(w.laptop, id) == w.leaves(w.centre, id) })
 	w.admits(w.laptop, 1)
 	if d := w.scan(w.laptop, "walk-in"); d.Outcome != kv.AlreadyAdmitted {
 		t.Errorf("the laptop answers %q, want what the centre would", d.Outcome)
@@ -79,7 +80,7 @@ func TestPrivateHalvesThatAreKeptNowhereStay(t *testing.T) {
 			t.Parallel()
 			w := newTown(t)
 			w.enrol(w.laptop)
-			db, err := w.laptop.Database(kv.Operator(), record.Scope{Sort: record.ScopeEventHolders, ID: w.event}.String())
+			db, err := w.laptop.Database(kv.Operator(), scopes.Scope{Sort: scopes.EventHolders, ID: w.event}.String())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +177,7 @@ func (w *town) parted(centre string) (id int64) {
 // leaves are the last revisions of a ticket.
 func (w *town) leaves(s *kv.Store, id int64) string {
 	w.Helper()
-	db, err := s.Database(kv.Operator(), record.Scope{Sort: record.ScopeEvent, ID: w.event}.String())
+	db, err := s.Database(kv.Operator(), scopes.Scope{Sort: scopes.Event, ID: w.event}.String())
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/sync"
 )
 
@@ -53,7 +54,7 @@ func TestALaptopMakesOnlyWhatItsCentreTakes(t *testing.T) {
 		kvtest.Parse(t, record.Ticket, `{"state":"cancelled"}`, false)); err != nil {
 		t.Fatal(err)
 	}
-	w.await(w.laptop, record.ScopeEvent, "the cancellation", func(kv.DatabaseInfo) bool {
+	w.await(w.laptop, scopes.Event, "the cancellation", func(kv.DatabaseInfo) bool {
 		r, err := w.laptop.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(own)})
 		return err == nil && strings.Contains(string(r.JSON), `"state":"cancelled"`)
 	})
@@ -153,7 +154,7 @@ func TestALaptopSellsNothingAtAnEventThatIsOver(t *testing.T) {
 	w.tells("were dropped")
 	late := w.churchEvent(w.centre, church, "2026-01-01T21:00:00Z")
 	for _, event := range []int64{event, late} {
-		w.hears(v, record.Scope{Sort: record.ScopeEvent, ID: event}.String())
+		w.hears(v, scopes.Scope{Sort: scopes.Event, ID: event}.String())
 		_, err := w.sellsAt(event)
 		var no *kv.Forbidden
 		if !errors.As(err, &no) || !strings.Contains(no.Reason, "over") {
@@ -177,7 +178,7 @@ func (w *town) hears(v *sync.Venue, database string) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		scope, _ := record.ParseScope(database)
+		scope, _ := scopes.Parse(database)
 		_, err = w.laptop.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(scope.ID)})
 		if err == nil && slices.Contains(u.Over, database) {
 			return

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"doorward/kv/record"
-
 	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // ErrRealm is an exchange of records between two congregations.
@@ -30,7 +31,7 @@ func (t *There) Head(ctx context.Context) (Head, error) {
 
 // OfRecords tells whether a database of a name is one of records, which hold to their realm.
 func OfRecords(name string) bool {
-	_, scoped := record.ParseScope(name)
+	_, scoped := scopes.Parse(name)
 	return scoped || name == "records"
 }
 

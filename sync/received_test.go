@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/sync"
 )
 
@@ -82,7 +82,7 @@ func TestTheFirstPullSendsLittle(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	_, leave := w.followAs(sync.VenueConfig{Store: w.laptop, Registerer: registry})
 	t.Cleanup(leave)
-	for _, sort := range []record.ScopeSort{record.ScopeEvent, record.ScopeEventNames} {
+	for _, sort := range []scopes.Sort{scopes.Event, scopes.EventNames} {
 		w.reaches(w.laptop, sort, tickets)
 	}
 	inStep(t, registry)

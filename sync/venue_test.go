@@ -15,6 +15,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 	"doorward/sync"
 )
 
@@ -135,7 +136,7 @@ func (w *town) comes(s *kv.Store, k *record.Kind, id int64) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
 	defer cancel()
-	db, err := s.Database(kv.Operator(), record.Scope{Sort: record.ScopeEvent, ID: w.event}.String())
+	db, err := s.Database(kv.Operator(), scopes.Scope{Sort: scopes.Event, ID: w.event}.String())
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/scopes"
 	"doorward/kv/value"
 )
 
@@ -12,7 +13,7 @@ import (
 var (
 	// Conflict is a value that a merge did not take. Field "" is the whole record.
 	Conflict = table(Kind{Name: "conflict", Number: 22, Version: 1, Resource: "admin", Class: System, System: true, ULID: true,
-		scopes: []ScopeSort{ScopeSystem},
+		scopes: []scopes.Sort{scopes.System},
 		Fields: []Field{
 			{"kind", Text{Min: 1, Max: 64}, Required | ServerOnly, `""`},
 			{"record_id", Text{Min: 1, Max: 64}, Required | ServerOnly | Indexed, `""`},
@@ -25,7 +26,7 @@ var (
 
 	// Refusal is a document that somebody pushed and that was not taken, kept whole.
 	Refusal = table(Kind{Name: "refusal", Number: 23, Version: 1, Resource: "admin", Class: System, System: true, ULID: true,
-		scopes: []ScopeSort{ScopeSystem},
+		scopes: []scopes.Sort{scopes.System},
 		Fields: []Field{
 			{"db", Text{Min: 1, Max: 255}, Required | ServerOnly, `""`},
 			{"doc", Object{}, ServerOnly, `{}`},
@@ -38,7 +39,7 @@ var (
 // Erasure says that a record was erased because of the person whom it was about: the person, a membership, or a ticket with its
 // parts, whose names and contacts are gone. Its id is a keyed hash of the record's, so that it tells of nobody.
 var Erasure = table(Kind{Name: "erasure", Number: 25, Version: 1, Resource: "admin", Class: System, System: true, ULID: true,
-	scopes: []ScopeSort{ScopeSystem},
+	scopes: []scopes.Sort{scopes.System},
 	Fields: []Field{
 		{"kind", Text{Min: 1, Max: 64}, Required | ServerOnly, `""`},
 		{"at", DateTime{}, ServerOnly | Null, ``},

@@ -4,12 +4,13 @@ import (
 	"strconv"
 
 	"doorward/kv/names"
+	"doorward/kv/scopes"
 	"doorward/kv/value"
 )
 
 // FinancialEntry is money received or spent.
 var FinancialEntry = table(Kind{Name: "financial_entry", Number: 13, Version: 1, Resource: "financial_entries",
-	Class: Churches, Home: "church_id", scopes: []ScopeSort{ScopeChurchFinance}, settle: settleEntry,
+	Class: Churches, Home: "church_id", scopes: []scopes.Sort{scopes.ChurchFinance}, settle: settleEntry,
 	Fields: []Field{
 		{"transaction_type", Text{Min: 1}, Required, ``},
 		{"base_amount", Money{}, Required, `"0.00"`},

@@ -1,8 +1,10 @@
 package record
 
+import "doorward/kv/scopes"
+
 // Event is something people come to, with or without tickets. It has no /v1 write.
 var Event = table(Kind{Name: "event", Number: 14, Version: 1, Resource: "event", Class: Shared, Home: "church_id",
-	scopes: []ScopeSort{ScopeEvent, ScopeChurch}, settle: settleEvent,
+	scopes: []scopes.Sort{scopes.Event, scopes.Church}, settle: settleEvent,
 	Fields: []Field{
 		{"name", Text{Max: 150}, ReadOnly, `""`},
 		{"description", Text{}, ReadOnly, `""`},

@@ -1,10 +1,13 @@
 package record
 
-import "doorward/kv/value"
+import (
+	"doorward/kv/scopes"
+	"doorward/kv/value"
+)
 
 // Group is a segmentation group; without a church it is everybody's.
 var Group = table(Kind{Name: "group", Number: 11, Version: 1, Resource: "group", Class: Shared, Home: "church_id",
-	scopes: []ScopeSort{ScopeChurch},
+	scopes: []scopes.Sort{scopes.Church},
 	Fields: origin(
 		Field{"name", Text{Min: 1, Max: 200}, Required, ``},
 		Field{"church_id", Ref{"church"}, Null | Hidden | Indexed, ``},
@@ -12,7 +15,7 @@ var Group = table(Kind{Name: "group", Number: 11, Version: 1, Resource: "group",
 
 // Membership is a person's place in a group.
 var Membership = table(Kind{Name: "membership", Number: 12, Version: 1, Resource: "memberships", Class: Members, Home: "person",
-	scopes: []ScopeSort{ScopeChurch}, settle: settleMembership,
+	scopes: []scopes.Sort{scopes.Church}, settle: settleMembership,
 	Fields: origin(
 		Field{"person", Ref{"person"}, Required | Indexed, ``},
 		Field{"group_id", Ref{"group"}, Required | ReadOnly | Indexed, ``},

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/scopes"
 )
 
 // A Kind says in one place what a record of one sort is. Its fields stand in reply order: stored ones first, then nested
@@ -21,7 +23,7 @@ type Kind struct {
 	Home     string // the field whose record decides the church ("church_id", "person") or event ("event_id") it belongs to; "" = none
 	Fields   []Field
 
-	scopes []ScopeSort                    // the databases its records belong to
+	scopes []scopes.Sort                  // the databases its records belong to
 	settle func(d, before *Doc, m Moment) // the kind's own rules; nil = none
 	layout                                // made of Fields by table
 }

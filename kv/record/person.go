@@ -3,12 +3,13 @@ package record
 import (
 	"bytes"
 
+	"doorward/kv/scopes"
 	"doorward/kv/value"
 )
 
 // Person is a member of the congregation.
 var Person = table(Kind{Name: "person", Number: 10, Version: 1, Resource: "people", Class: Churches, Home: "church_id",
-	scopes: []ScopeSort{ScopeChurch}, settle: settlePerson,
+	scopes: []scopes.Sort{scopes.Church}, settle: settlePerson,
 	Fields: []Field{
 		{"full_name", Text{Min: 1, Max: 255}, Searched, `""`},
 		{"gender", Choice{"male", "female"}, Null, ``},

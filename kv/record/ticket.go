@@ -4,12 +4,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/names"
+	"doorward/kv/scopes"
 	"doorward/kv/value"
 )
 
 // Ticket is what a door needs to decide: no name, and no code in clear.
 var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 1, Resource: "event", Class: Events, Home: "event_id",
-	scopes: []ScopeSort{ScopeEvent},
+	scopes: []scopes.Sort{scopes.Event},
 	Fields: []Field{
 		{"event_id", Ref{"event"}, Required, ``},
 		{"code_hash", Hash{}, ServerOnly, ``},
@@ -32,7 +33,7 @@ var ticketState = Choice{"valid", "cancelled", "refunded", "unpaid", "blocked"}
 
 // HolderName is what a door's search by name needs. It has its ticket's id.
 var HolderName = table(Kind{Name: "holder_name", Number: 16, Version: 1, Resource: "event", Class: Events, Home: "event_id",
-	System: true, scopes: []ScopeSort{ScopeEventNames},
+	System: true, scopes: []scopes.Sort{scopes.EventNames},
 	Fields: []Field{
 		{"event_id", Ref{"event"}, Required, ``},
 		{"full_name", Text{Max: 255}, Null | Searched | Personal, ``},
@@ -43,7 +44,7 @@ var HolderName = table(Kind{Name: "holder_name", Number: 16, Version: 1, Resourc
 
 // Holder is a ticket's private half. It has its ticket's id.
 var Holder = table(Kind{Name: "holder", Number: 17, Version: 1, Resource: "event", Class: Events, Home: "event_id",
-	System: true, scopes: []ScopeSort{ScopeEventHolders},
+	System: true, scopes: []scopes.Sort{scopes.EventHolders},
 	Fields: []Field{
 		{"event_id", Ref{"event"}, Required, ``},
 		{"code", Text{Min: 1, Max: 255}, Required, ``},
