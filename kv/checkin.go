@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/codes"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -92,7 +93,7 @@ func (s *Store) ready(p Principal, a Attempt) *attempt {
 		a.Door = p.name
 	}
 	at := &attempt{Attempt: a, p: p, nonce: nonceOf(p, a)}
-	forms := record.ReadCode(a.Code)
+	forms := codes.Read(a.Code)
 	for _, code := range forms.Exact {
 		at.exact = append(at.exact, s.hashCode(code))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"doorward/kv/codes"
 	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
@@ -46,7 +47,7 @@ func (s *Store) Enrol(p Principal, e Enrolment) (id int64, code string, ends tim
 		return 0, "", ends, err
 	}
 	e = e.settled()
-	code = record.MakeCode(draw10())
+	code = codes.Make(draw10())
 	err = s.do(false, func(o *op) error {
 		if err := s.mayEnrol(); err != nil {
 			return err
@@ -271,7 +272,7 @@ func orErr(err, other error) error {
 func (o *op) keyOf(d *record.Doc, node string) (k Key, err error) {
 	level, err := ParseLevel(d.Text("level"))
 	k = Key{
-		Key: "dw_" + record.MakeCode(draw10()) + record.MakeCode(draw10())[:4], Name: d.Text("name"), Level: level,
+		Key: "dw_" + codes.Make(draw10()) + codes.Make(draw10())[:4], Name: d.Text("name"), Level: level,
 		Permissions: []Permission{{"sync", "*"}}, Expires: o.now.Add(venueLife).Truncate(time.Second), Node: venueWith(node, texts(d.Value("grants"))),
 	}
 	return k, err

@@ -11,6 +11,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"doorward/kv/codes"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 )
@@ -125,7 +126,7 @@ func Groups(s *Store) uint64 { return s.writer.edits }
 // TwinTicket makes a ticket past the check that its code is the only one of the event.
 func TwinTicket(s *Store, form *record.Patch) (id record.ID, err error) {
 	ticket, name, holder := record.SplitTicket(form)
-	exact, normal := s.hashCode(form.Text("code")), s.hashCode(record.NormalCode(form.Text("code")))
+	exact, normal := s.hashCode(form.Text("code")), s.hashCode(codes.Normal(form.Text("code")))
 	ticket.Set("code_hash", hexText(exact[:]))
 	ticket.Set("normal_hash", hexText(normal[:]))
 	err = s.do(false, func(o *op) (err error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/codes"
 	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
@@ -108,7 +109,7 @@ func (s *Store) AddKey(p Principal, spec KeySpec) (k Key, secret string, err err
 	if err := p.Check("admin", "POST"); err != nil {
 		return Key{}, "", err
 	}
-	k = Key{Key: "dw_" + record.MakeCode(draw10()) + record.MakeCode(draw10())[:4], Name: strings.TrimSpace(spec.Name),
+	k = Key{Key: "dw_" + codes.Make(draw10()) + codes.Make(draw10())[:4], Name: strings.TrimSpace(spec.Name),
 		Level: spec.Level, Permissions: spec.Permissions, Expires: spec.Expires, Rate: spec.Rate, Node: spec.Node}
 	random := make([]byte, 32)
 	rand.Read(random)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/codes"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/value"
@@ -66,7 +67,7 @@ func (s *Store) prepareNew(p Principal, patch *record.Patch) *input {
 	whole := in
 	if !in.coded { // what is there keeps its code, what is new gets one
 		whole = &input{Patch: patch.Project(record.TicketForm, nil)}
-		whole.Set("code", value.Quote(record.MakeCode(draw10())))
+		whole.Set("code", value.Quote(codes.Make(draw10())))
 		s.split(whole)
 	}
 	now := record.Moment{Now: s.clock(), Zone: s.zone}
@@ -102,7 +103,7 @@ func (s *Store) split(in *input) {
 	if in.coded {
 		in.exact = s.hashCode(code)
 		normal := in.exact
-		if form := record.NormalCode(code); form != code {
+		if form := codes.Normal(code); form != code {
 			normal = s.hashCode(form)
 		}
 		ticket.Set("code_hash", hexText(in.exact[:]))

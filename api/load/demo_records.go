@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"doorward/kv/codes"
 	"doorward/kv/record"
 )
 
@@ -218,7 +219,7 @@ func (d *demo) ticket(i int) ticket {
 	var chance [10]byte
 	binary.BigEndian.PutUint64(chance[:8], r.Uint64())
 	binary.BigEndian.PutUint16(chance[8:], uint16(r.Uint32()))
-	t := ticket{event: demoEvent, code: record.MakeCode(chance), state: "valid", kind: r.pick(ticketTypes),
+	t := ticket{event: demoEvent, code: codes.Make(chance), state: "valid", kind: r.pick(ticketTypes),
 		holder: d.person(i * 2), person: i*2 + 1, order: fmt.Sprintf("P-%06d", 1+i/3)}
 	switch n := r.IntN(100); {
 	case n >= 95:

@@ -60,11 +60,3 @@ func ExampleKind_NewDraft() {
 	// 7 "01HZX3Q0000000000000000ABC"
 	// 1-5ee31ded0ad7223c688a1a74dde9eb31
 }
-
-func ExampleReadCode() {
-	fmt.Printf("%q\n", record.ReadCode("https://example.org/t/k7qp-2m/").Exact)
-	fmt.Printf("%q\n", record.ReadCode(" k7qp-2m ").Normal)
-	// Output:
-	// ["https://example.org/t/k7qp-2m/" "k7qp-2m"]
-	// ["K7QP2M"]
-}

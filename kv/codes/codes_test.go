@@ -1,4 +1,4 @@
-package record_test
+package codes_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"doorward/kv/record"
+	"doorward/kv/codes"
 )
 
 func TestReadCode(t *testing.T) {
@@ -29,7 +29,7 @@ func TestReadCode(t *testing.T) {
 		{"ａｂ１–２", []string{"ａｂ１–２"}, []string{"AB12"}},
 		{"ﬁ\u00a0é\u200b\u00ad", []string{"ﬁ\u00a0é\u200b\u00ad"}, []string{"FIÉ"}},
 	} {
-		if diff := cmp.Diff(record.CodeForms{Exact: row.exact, Normal: row.normal}, record.ReadCode(row.text)); diff != "" {
+		if diff := cmp.Diff(codes.Forms{Exact: row.exact, Normal: row.normal}, codes.Read(row.text)); diff != "" {
 			t.Errorf("ReadCode(%q) differs: %s", row.text, diff)
 		}
 	}
@@ -38,11 +38,11 @@ func TestReadCode(t *testing.T) {
 func TestNormalCodeIsStable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "s")
-		once := record.NormalCode(s)
-		if twice := record.NormalCode(once); twice != once {
+		once := codes.Normal(s)
+		if twice := codes.Normal(once); twice != once {
 			t.Errorf("NormalCode(%q) = %q, again %q", s, once, twice)
 		}
-		if spaced := record.NormalCode(" " + strings.ToLower("ab"+s) + " -"); spaced != record.NormalCode("AB"+strings.ToLower(s)) {
+		if spaced := codes.Normal(" " + strings.ToLower("ab"+s) + " -"); spaced != codes.Normal("AB"+strings.ToLower(s)) {
 			t.Errorf("case, spaces and hyphens change the normal form of %q: %q", s, spaced)
 		}
 	})
@@ -57,7 +57,7 @@ func TestMakeCode(t *testing.T) {
 		{[10]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255}, "ZZZZZZZZZZZZZZZZ"},
 		{[10]byte{0x00, 0x44, 0x32, 0x14, 0xc7, 0x42, 0x54, 0xb6, 0x35, 0xcf}, "0123456789ABCDEF"},
 	} {
-		if got := record.MakeCode(row.random); got != row.want {
+		if got := codes.Make(row.random); got != row.want {
 			t.Errorf("MakeCode(%x) = %s, want %s", row.random, got, row.want)
 		}
 	}
@@ -69,7 +69,7 @@ func FuzzReadCode(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		forms := record.ReadCode(text)
+		forms := codes.Read(text)
 		seen := map[string]bool{}
 		for _, exact := range forms.Exact {
 			if exact == "" || exact != strings.TrimSpace(exact) || seen[exact] {
@@ -78,7 +78,7 @@ func FuzzReadCode(f *testing.F) {
 			seen[exact] = true
 		}
 		for _, normal := range forms.Normal {
-			if normal == "" || record.NormalCode(normal) != normal {
+			if normal == "" || codes.Normal(normal) != normal {
 				t.Errorf("ReadCode(%q) has the normal form %q", text, normal)
 			}
 		}

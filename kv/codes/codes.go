@@ -1,4 +1,4 @@
-package record
+package codes
 
 import (
 	"net/url"
@@ -9,23 +9,23 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// CodeForms are what a scanned or typed text may mean as a ticket code, in the order they are tried (contract.md §10): the
+// Forms are what a scanned or typed text may mean as a ticket code, in the order they are tried (contract.md §10): the
 // trimmed text, of a URL its last path segment that is not empty; and the normal form of each.
-type CodeForms struct {
+type Forms struct {
 	Exact  []string
 	Normal []string // NFKC, upper case, no spaces or hyphens; without those equal to one before
 }
 
-// ReadCode reads a scan. Nothing but white space has no forms.
-func ReadCode(text string) CodeForms {
-	var forms CodeForms
+// Read reads a scan. Nothing but white space has no forms.
+func Read(text string) Forms {
+	var forms Forms
 	text = strings.TrimSpace(text)
 	for _, exact := range [...]string{text, lastSegment(text)} {
 		if exact == "" || slices.Contains(forms.Exact, exact) {
 			continue
 		}
 		forms.Exact = append(forms.Exact, exact)
-		if normal := NormalCode(exact); normal != "" && !slices.Contains(forms.Normal, normal) {
+		if normal := Normal(exact); normal != "" && !slices.Contains(forms.Normal, normal) {
 			forms.Normal = append(forms.Normal, normal)
 		}
 	}
@@ -50,8 +50,8 @@ func lastSegment(text string) string {
 	return ""
 }
 
-// NormalCode is the normal form of one code: NFKC, upper case, no spaces or hyphens of any sort.
-func NormalCode(code string) string {
+// Normal is the normal form of one code: NFKC, upper case, no spaces or hyphens of any sort.
+func Normal(code string) string {
 	for range 4 {
 		next := norm.NFKC.String(strings.Map(func(r rune) rune {
 			if isGap(r) {
@@ -79,8 +79,8 @@ func isGap(r rune) bool {
 // crockford are the digits of a code we make.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// MakeCode draws a ticket code: 16 characters of Crockford's alphabet out of 10 random bytes.
-func MakeCode(random [10]byte) string {
+// Make draws a ticket code: 16 characters of Crockford's alphabet out of 10 random bytes.
+func Make(random [10]byte) string {
 	var code [16]byte
 	bits, have := uint32(0), 0
 	n := 0
