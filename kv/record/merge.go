@@ -1,24 +1,10 @@
 package record
 
 import (
-	"slices"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/rev"
 	"doorward/kv/value"
-)
-
-// Rule says how two replicas' changes of one field become one (sync.md §3).
-type Rule string
-
-// The rules.
-const (
-	RulePick    Rule = "pick"    // the side that changed it; where both did, the winner's value, and a clash
-	RuleFirst   Rule = "first"   // the oldest value that is not null
-	RuleStrict  Rule = "strict"  // the side that changed it; where both did, the stricter value
-	RuleDerived Rule = "derived" // it follows from something else: as pick, and never a clash
-	RuleDelete  Rule = "delete"  // of a whole record: it stays deleted
 )
 
 // Rule is the field's merge rule.
@@ -72,128 +58,54 @@ type merger struct {
 	clashes             []Clash
 }
 
-// sides are one field's values; base is nil where none is held.
-type sides struct{ base, winner, other jsontext.Value }
-
-// field is what becomes of a known field.
+// field merges a known field.
 func (m *merger) field(i int, f *Field) jsontext.Value {
-	s := sides{winner: m.winner.values[i], other: m.other.values[i]}
-	if m.base != nil {
-		s.base = m.base.values[i]
+	s := Sides{Winner: m.winner.values[i], Other: m.other.values[i], Held: m.base != nil}
+	if s.Held {
+		s.Base = m.base.values[i]
 	}
-	if value.Equal(s.winner, s.other) {
-		return s.winner
+	if value.Equal(s.Winner, s.Other) {
+		return s.Winner
 	}
 	rule := f.Rule()
 	switch rule {
 	case RuleFirst:
-		v := m.first(f, s)
-		return m.choose(f.Name, rule, s, v, m.base == nil)
+		return m.choose(f.Name, rule, s, choice{s.First(m.ages(f, s)), !s.Held})
 	case RuleStrict:
-		v, clash := m.strict(s)
-		return m.choose(f.Name, rule, s, v, clash)
+		v, clash := s.Strict()
+		return m.choose(f.Name, rule, s, choice{v, clash})
 	}
-	v, clash := m.pick(s)
-	return m.choose(f.Name, rule, s, v, clash && rule == RulePick)
+	v, clash := s.Pick()
+	return m.choose(f.Name, rule, s, choice{v, clash && rule == RulePick})
 }
 
-// choose notes what a value means for the result, and the clash if it is one.
-func (m *merger) choose(name string, rule Rule, s sides, v jsontext.Value, clash bool) jsontext.Value {
-	own, taken := !value.Equal(v, s.other), !value.Equal(v, s.winner)
-	m.own, m.taken = m.own || own, m.taken || taken
-	if !clash {
-		return v
-	}
-	loser := s.other
-	if taken {
-		loser = s.winner
-	}
-	m.clashes = append(m.clashes, Clash{Field: name, Winner: v, Other: loser, Rule: rule})
-	return v
-}
-
-// pick takes the side that changed; where both did it is a clash.
-func (m *merger) pick(s sides) (v jsontext.Value, clash bool) {
-	switch {
-	case m.base != nil && value.Equal(s.base, s.winner):
-		return s.other, false
-	case m.base != nil && value.Equal(s.base, s.other):
-		return s.winner, false
-	}
-	return s.winner, true
-}
-
-// strict is pick, but of two changes it takes the stricter. It is a clash where that overrules one that loosened: who paid, or
-// lifted a block, must learn of it.
-func (m *merger) strict(s sides) (v jsontext.Value, clash bool) {
-	v, both := m.pick(s)
-	if !both {
-		return v, false
-	}
-	loser := s.other
-	if stricter(loser, v) {
-		v, loser = loser, v
-	}
-	return v, m.base == nil || stricter(s.base, loser)
-}
-
-// strictness are the values of strict fields, the least strict first. What this version does not know is stricter than all.
-var strictness = []string{"valid", "unpaid", "blocked", "refunded", "cancelled"}
-
-// stricter tells whether a is stricter than b.
-func stricter(a, b jsontext.Value) bool {
-	x, y := strictnessOf(a), strictnessOf(b)
-	return x > y || x == y && string(a) > string(b)
-}
-
-func strictnessOf(v jsontext.Value) int {
-	if value.IsNull(v) {
-		return -1
-	}
-	if i := slices.Index(strictness, value.Unquote(v)); i >= 0 {
-		return i
-	}
-	return len(strictness)
-}
-
-// first is the oldest value that is not null: base's; else the earlier one of two times; of other values, the one of the side
-// that was created earlier.
-func (m *merger) first(f *Field, s sides) jsontext.Value {
-	var later bool
+// ages returns the times that tell which side of a field is the older one: those of its values, or those at which the records were
+// created.
+func (m *merger) ages(f *Field, s Sides) Sides {
 	switch f.Type.(type) {
 	case Date, DateTime:
-		later = laterTime(s.winner, s.other)
-	default:
-		x, y := m.winner.Value("created_at"), m.other.Value("created_at")
-		later = laterTime(x, y) || value.Equal(x, y) && lower(s.other, s.winner)
+		return s
 	}
-	switch {
-	case !value.IsNull(s.base):
-		return s.base
-	case value.IsNull(s.winner), !value.IsNull(s.other) && later:
-		return s.other
-	}
-	return s.winner
+	return Sides{Winner: m.winner.Value("created_at"), Other: m.other.Value("created_at")}
 }
 
-// laterTime tells whether a stored date or date-time is later than another; null is later than any.
-func laterTime(a, b jsontext.Value) bool {
-	if value.IsNull(a) || value.IsNull(b) {
-		return value.IsNull(a) && !value.IsNull(b)
-	}
-	x, y := value.Unquote(a), value.Unquote(b)
-	if s, ok := value.ParseDateTime(x, nil); ok {
-		if t, ok := value.ParseDateTime(y, nil); ok && !s.Equal(t) {
-			return s.After(t)
-		}
-	}
-	return x > y
+// choice is a value that a rule chose. clash tells that a person should see the other one.
+type choice struct {
+	value jsontext.Value
+	clash bool
 }
 
-// lower orders other values: numbers by size, as far as they are short, and texts.
-func lower(a, b jsontext.Value) bool {
-	if x, y := value.Int(a), value.Int(b); x != y {
-		return x < y
+// choose notes how a choice differs from each side, and its clash.
+func (m *merger) choose(name string, rule Rule, s Sides, c choice) jsontext.Value {
+	own, taken := !value.Equal(c.value, s.Other), !value.Equal(c.value, s.Winner)
+	m.own, m.taken = m.own || own, m.taken || taken
+	if !c.clash {
+		return c.value
 	}
-	return string(a) < string(b)
+	loser := s.Other
+	if taken {
+		loser = s.Winner
+	}
+	m.clashes = append(m.clashes, Clash{Field: name, Winner: c.value, Other: loser, Rule: rule})
+	return c.value
 }

@@ -25,7 +25,7 @@ func (m *merger) unknown() (merged []value.Member) {
 				continue
 			}
 			seen[name] = true
-			if v := m.member(name, sides{base[name], winner[name], other[name]}); v != nil {
+			if v := m.member(name, Sides{base[name], winner[name], other[name], m.base != nil}); v != nil {
 				merged = append(merged, value.Member{Name: member.Name, Value: v})
 			}
 		}
@@ -34,12 +34,12 @@ func (m *merger) unknown() (merged []value.Member) {
 }
 
 // member is what becomes of an unknown field; nil: it is taken away.
-func (m *merger) member(name string, s sides) jsontext.Value {
-	if value.Equal(s.winner, s.other) {
-		return s.winner
+func (m *merger) member(name string, s Sides) jsontext.Value {
+	if value.Equal(s.Winner, s.Other) {
+		return s.Winner
 	}
-	v, clash := m.pick(s)
-	return m.choose(name, RulePick, s, v, clash)
+	v, clash := s.Pick()
+	return m.choose(name, RulePick, s, choice{v, clash})
 }
 
 // Unknown names the fields that this version does not store, in the order in which they stand.
