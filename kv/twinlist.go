@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 	"doorward/kv/value"
 )
 
@@ -31,7 +32,7 @@ func (o *op) listDifferences(k *record.Kind, kept, merged *stored, d *record.Doc
 	by := t.Winner().Node
 	for _, name := range d.Differs(stays) {
 		f, known := k.Field(name)
-		if d.IsNull(name) || known && f.Rule() != record.RulePick && f.Rule() != record.RuleStrict {
+		if d.IsNull(name) || known && f.Rule() != rev.Pick && f.Rule() != rev.Strict {
 			continue
 		}
 		c := record.Clash{Field: name, Winner: stays.Value(name), Other: d.Value(name)}

@@ -8,16 +8,16 @@ import (
 )
 
 // Rule is the field's merge rule.
-func (f *Field) Rule() Rule {
+func (f *Field) Rule() rev.Rule {
 	switch {
 	case f.Flags.Has(Strict):
-		return RuleStrict
+		return rev.Strict
 	case f.Flags.Has(Frozen):
-		return RuleFirst
+		return rev.First
 	case !f.Stored(), f.Flags.Has(ServerOnly):
-		return RuleDerived
+		return rev.Derived
 	}
-	return RulePick
+	return rev.Pick
 }
 
 // Clash is a value that a merge did not take and that a person should see.
@@ -25,7 +25,7 @@ type Clash struct {
 	Field  string         // "": the whole record
 	Winner jsontext.Value // what stands; nil: nothing
 	Other  jsontext.Value // what does not; nil: the field was taken away
-	Rule   Rule
+	Rule   rev.Rule
 	Leaf   rev.ID // the leaf that was merged in when it was seen; zero from Merge
 }
 
@@ -60,7 +60,7 @@ type merger struct {
 
 // field merges a known field.
 func (m *merger) field(i int, f *Field) jsontext.Value {
-	s := Sides{Winner: m.winner.values[i], Other: m.other.values[i], Held: m.base != nil}
+	s := rev.Sides{Winner: m.winner.values[i], Other: m.other.values[i], Held: m.base != nil}
 	if s.Held {
 		s.Base = m.base.values[i]
 	}
@@ -69,24 +69,24 @@ func (m *merger) field(i int, f *Field) jsontext.Value {
 	}
 	rule := f.Rule()
 	switch rule {
-	case RuleFirst:
+	case rev.First:
 		return m.choose(f.Name, rule, s, choice{s.First(m.ages(f, s)), !s.Held})
-	case RuleStrict:
+	case rev.Strict:
 		v, clash := s.Strict()
 		return m.choose(f.Name, rule, s, choice{v, clash})
 	}
 	v, clash := s.Pick()
-	return m.choose(f.Name, rule, s, choice{v, clash && rule == RulePick})
+	return m.choose(f.Name, rule, s, choice{v, clash && rule == rev.Pick})
 }
 
 // ages returns the times that tell which side of a field is the older one: those of its values, or those at which the records were
 // created.
-func (m *merger) ages(f *Field, s Sides) Sides {
+func (m *merger) ages(f *Field, s rev.Sides) rev.Sides {
 	switch f.Type.(type) {
 	case Date, DateTime:
 		return s
 	}
-	return Sides{Winner: m.winner.Value("created_at"), Other: m.other.Value("created_at")}
+	return rev.Sides{Winner: m.winner.Value("created_at"), Other: m.other.Value("created_at")}
 }
 
 // choice is a value that a rule chose. clash tells that a person should see the other one.
@@ -96,7 +96,7 @@ type choice struct {
 }
 
 // choose notes how a choice differs from each side, and its clash.
-func (m *merger) choose(name string, rule Rule, s Sides, c choice) jsontext.Value {
+func (m *merger) choose(name string, rule rev.Rule, s rev.Sides, c choice) jsontext.Value {
 	own, taken := !value.Equal(c.value, s.Other), !value.Equal(c.value, s.Winner)
 	m.own, m.taken = m.own || own, m.taken || taken
 	if !c.clash {

@@ -117,7 +117,7 @@ func TestMergeCommutesButForPick(t *testing.T) {
 		for i := range k.Fields {
 			f := &k.Fields[i]
 			a, b := merged.Value(f.Name), turned.Value(f.Name)
-			if rule := f.Rule(); (rule == record.RuleFirst || rule == record.RuleStrict) && !bytes.Equal(a, b) {
+			if rule := f.Rule(); (rule == rev.First || rule == rev.Strict) && !bytes.Equal(a, b) {
 				t.Errorf("%s, %s: %s, turned %s", f.Name, rule, a, b)
 			}
 		}
@@ -134,7 +134,7 @@ func TestMergeLosesNothingUnseen(t *testing.T) {
 		merged, clashes := record.Merge(k, base, winner, other)
 		for i := range k.Fields {
 			f := &k.Fields[i]
-			if f.Rule() != record.RulePick || f.Name == "approval_date" {
+			if f.Rule() != rev.Pick || f.Name == "approval_date" {
 				continue
 			}
 			for _, side := range []*record.Doc{winner, other} {

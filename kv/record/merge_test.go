@@ -108,13 +108,13 @@ func TestGoldenMerges(t *testing.T) {
 }
 
 func TestFieldsHaveTheirRules(t *testing.T) {
-	for name, want := range map[string]record.Rule{"email": record.RulePick, "created_at": record.RuleFirst, "created_by": record.RuleFirst,
-		"updated_at": record.RuleDerived, "church": record.RuleDerived, "role_ids": record.RulePick} {
+	for name, want := range map[string]rev.Rule{"email": rev.Pick, "created_at": rev.First, "created_by": rev.First,
+		"updated_at": rev.Derived, "church": rev.Derived, "role_ids": rev.Pick} {
 		if f, _ := record.Person.Field(name); f.Rule() != want {
 			t.Errorf("%s has the rule %s, want %s", name, f.Rule(), want)
 		}
 	}
-	for name, want := range map[string]record.Rule{"state": record.RuleStrict, "code_hash": record.RuleDerived, "label": record.RuleDerived} {
+	for name, want := range map[string]rev.Rule{"state": rev.Strict, "code_hash": rev.Derived, "label": rev.Derived} {
 		if f, _ := record.Ticket.Field(name); f.Rule() != want {
 			t.Errorf("ticket's %s has the rule %s, want %s", name, f.Rule(), want)
 		}

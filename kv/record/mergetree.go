@@ -41,7 +41,7 @@ type Resolution struct {
 // is held. body answers the body of a revision that is held; nil, which only an ancestor may be, where it is not after all.
 // It answers nil where fewer than two leaves are open.
 //
-// A deletion against a change: the record stays deleted, and the change is a clash of rule RuleDelete that holds all of it. But
+// A deletion against a change: the record stays deleted, and the change is a clash of rule rev.Delete that holds all of it. But
 // who deletes a branch and goes on with another resolves the conflict by hand, as CouchDB's clients do: that ends the branch.
 // All open leaves of a deleted record are ended, so that whoever writes it again, on whichever of them, is not deleted for
 // what is already answered; but a record that was merged into another one (Tombstone) stays that.
@@ -117,7 +117,7 @@ func (r *resolver) delete(open []rev.Node) error {
 		if err != nil {
 			return err
 		}
-		r.Clashes = append(r.Clashes, Clash{Other: d.Canonical(), Rule: RuleDelete, Leaf: n.Revision})
+		r.Clashes = append(r.Clashes, Clash{Other: d.Canonical(), Rule: rev.Delete, Leaf: n.Revision})
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package record
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/rev"
 	"doorward/kv/value"
 )
 
@@ -25,7 +26,7 @@ func (m *merger) unknown() (merged []value.Member) {
 				continue
 			}
 			seen[name] = true
-			if v := m.member(name, Sides{base[name], winner[name], other[name], m.base != nil}); v != nil {
+			if v := m.member(name, rev.Sides{Base: base[name], Winner: winner[name], Other: other[name], Held: m.base != nil}); v != nil {
 				merged = append(merged, value.Member{Name: member.Name, Value: v})
 			}
 		}
@@ -34,12 +35,12 @@ func (m *merger) unknown() (merged []value.Member) {
 }
 
 // member is what becomes of an unknown field; nil: it is taken away.
-func (m *merger) member(name string, s Sides) jsontext.Value {
+func (m *merger) member(name string, s rev.Sides) jsontext.Value {
 	if value.Equal(s.Winner, s.Other) {
 		return s.Winner
 	}
 	v, clash := s.Pick()
-	return m.choose(name, RulePick, s, choice{v, clash})
+	return m.choose(name, rev.Pick, s, choice{v, clash})
 }
 
 // Unknown names the fields that this version does not store, in the order in which they stand.

@@ -1,4 +1,5 @@
-// Package rev says which revisions a record or a free document has. It is pure: no I/O, no clock, and it knows no record.
+// Package rev says which revisions a record or a free document has. It also merges the values of
+// two branches. It is pure: no I/O, no clock, and it knows no record.
 //
 // An ID names one revision: the number of changes that made it, and a hash. Revisions that this program makes hash what they say, so
 // two stores that make the same change make the same revision:
@@ -15,4 +16,12 @@
 //
 // The winner is the same in every store that knows the same leaves: live before deleted, then the higher generation, then the higher
 // hash. Tree.Append draws the bytes that a tree is stored as.
+//
+// Sides are the three values of one field: the winner's, another leaf's, and those of the nearest common ancestor. A Rule chooses:
+//
+//	        base     winner   other
+//	pick    valid    valid    blocked    → blocked, the side that changed
+//	pick    valid    unpaid   blocked    → unpaid and a clash
+//	strict  valid    unpaid   blocked    → blocked
+//	first   null     2 May    1 May      → 1 May
 package rev

@@ -1,4 +1,4 @@
-package record
+package rev
 
 import (
 	"slices"
@@ -13,11 +13,11 @@ type Rule string
 
 // The rules.
 const (
-	RulePick    Rule = "pick"    // the side that changed it; where both did, the winner's value, and a clash
-	RuleFirst   Rule = "first"   // the oldest value that is not null
-	RuleStrict  Rule = "strict"  // the side that changed it; where both did, the stricter value
-	RuleDerived Rule = "derived" // it follows from something else: as pick, and never a clash
-	RuleDelete  Rule = "delete"  // of a whole record: it stays deleted
+	Pick    Rule = "pick"    // the side that changed it; where both did, the winner's value, and a clash
+	First   Rule = "first"   // the oldest value that is not null
+	Strict  Rule = "strict"  // the side that changed it; where both did, the stricter value
+	Derived Rule = "derived" // it follows from something else: as pick, and never a clash
+	Delete  Rule = "delete"  // of a whole record: it stays deleted
 )
 
 // Sides are the values of one field in two branches and in their common ancestor.
