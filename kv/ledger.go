@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 )
 
@@ -194,5 +195,5 @@ func (led *ledger) append(lines []ledgerLine) (err error) {
 	if _, err := f.Write(text); err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), syncDir(led.dir))
+	return errors.Join(f.Sync(), engine.SyncDir(led.dir))
 }

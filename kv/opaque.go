@@ -38,7 +38,7 @@ func opaqueBodyKey(s record.Scope, doc string, rev record.Revision) []byte {
 
 // opaque reads a document; nil where there is none.
 func loadOpaque(v *sight, s record.Scope, doc string) (*opaque, error) {
-	row, err := v.get(opaqueBucket, opaqueKey(s, doc))
+	row, err := v.Get(opaqueBucket, opaqueKey(s, doc))
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func placeOpaque(o *op, s record.Scope, doc string, d *opaque) {
 // opaqueRevision reads a revision's body, if it is there.
 func opaqueRevision(v *sight, s record.Scope, doc string, n record.TreeNode, rev record.Revision) (DocRevision, error) {
 	r := DocRevision{Revision: rev, Deleted: n.Deleted}
-	row, err := v.get(opaqueBodyBucket, opaqueBodyKey(s, doc, rev))
+	row, err := v.Get(opaqueBodyBucket, opaqueBodyKey(s, doc, rev))
 	r.Body = bytes.Clone(row)
 	return r, err
 }
@@ -212,12 +212,12 @@ func verifyOpaque(v *sight, b bucket, key, value []byte) error {
 		}
 		return nil
 	}
-	row, err := v.get(scopeLogBucket, scopeSeqKey(nil, s, d.seq))
+	row, err := v.Get(scopeLogBucket, scopeSeqKey(nil, s, d.seq))
 	if err != nil || !slices.Equal(row, d.appendLog(nil, doc)) || d.tree.Winner().Deleted != d.deleted {
 		return errors.Join(err, fmt.Errorf("opaque document at %d has no row in the log of its scope", d.seq))
 	}
 	for _, n := range d.tree.Nodes() {
-		if row, err := v.get(opaqueBodyBucket, opaqueBodyKey(s, doc, n.Revision)); err != nil || n.Held && row == nil {
+		if row, err := v.Get(opaqueBodyBucket, opaqueBodyKey(s, doc, n.Revision)); err != nil || n.Held && row == nil {
 			return errors.Join(err, fmt.Errorf("opaque document at %d lacks the body of %s", d.seq, n.Revision))
 		}
 	}
