@@ -70,7 +70,7 @@ func firstAdmission(v *sight, event int64, hash codeHash, ticket int64, list str
 
 // earliest is the first row under a prefix whose check-in is not undone.
 func earliest(v *sight, prefix []byte) (first *admission, err error) {
-	err = v.scan(admissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
+	err = v.Scan(admissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
 		id, ok := record.Checkin.KeyID(key[len(key)-16:])
 		if !ok || len(key) != len(prefix)+24 {
 			return false, ErrCorrupt

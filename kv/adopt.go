@@ -208,7 +208,7 @@ func follow(o *op, ad *adoption) error {
 			}
 		}
 	case record.APIKey:
-		o.after = append(o.after, o.store.reloadLogins)
+		o.after(o.store.reloadLogins)
 	case record.Ticket:
 		return settleTicket(o, ad.id)
 	case record.Person:

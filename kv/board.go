@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -53,7 +54,7 @@ func (bs *boards) drop() {
 }
 
 // count reads how many double entries there are. One that is damaged is left out of what is a number for the operator.
-func (bs *boards) count(r rows, found *damages) {
+func (bs *boards) count(r *engine.View, found *damages) {
 	n := int64(0)
 	sound(r, admissionBucket, []byte{byDouble}, func(_, _ []byte) { n++ }, func(key []byte) { found.add(damagedRow(admissionBucket, key)) })
 	bs.doubles.Store(n)

@@ -84,7 +84,7 @@ func (b *board) next(v *sight, k *record.Kind, last record.ID) (n int, end recor
 
 // page reads some rows of the log, and tells whether facts or tickets were among them.
 func (b *board) page(v *sight) (seen int, moved bool, err error) {
-	err = v.scan(logBucket, nil, seqKey(b.upto+1), func(key, row []byte) (bool, error) {
+	err = v.Scan(logBucket, nil, seqKey(b.upto+1), func(key, row []byte) (bool, error) {
 		c, err := parseLog(key, row)
 		if err != nil {
 			return false, err
@@ -167,7 +167,7 @@ func countsAs(v *sight, st *stored) (Outcome, error) {
 	if !e.counts {
 		return "", nil
 	}
-	listed, err := v.get(admissionBucket, e.doubleKey())
+	listed, err := v.Get(admissionBucket, e.doubleKey())
 	if err != nil || string(listed) == string(AlreadyAdmitted) {
 		return AlreadyAdmitted, err
 	}
@@ -180,7 +180,7 @@ func countsAs(v *sight, st *stored) (Outcome, error) {
 // countDoubles counts the event's double entries.
 func (b *board) countDoubles(v *sight) error {
 	b.doubles = 0
-	return v.scan(admissionBucket, eventDoubles(nil, b.event), nil, func(_, _ []byte) (bool, error) {
+	return v.Scan(admissionBucket, eventDoubles(nil, b.event), nil, func(_, _ []byte) (bool, error) {
 		b.doubles++
 		return true, nil
 	})

@@ -30,13 +30,13 @@ func keepBody(o *op, k *record.Kind, st *stored) {
 
 // keptBody reads a kept body; nil where there is none. It has no more of a header than belongs to the body.
 func keptBody(v *sight, k *record.Kind, id record.ID, rev rev.ID) (*stored, error) {
-	row, err := v.get(bodyBucket, bodyKey(k, id, rev))
+	row, err := v.Get(bodyBucket, bodyKey(k, id, rev))
 	if err != nil || row == nil {
 		return nil, err
 	}
 	st := &stored{id: id}
 	st.revision = rev
-	if err = st.parseBody(k, row); err == nil && v.over == nil {
+	if err = st.parseBody(k, row); err == nil && !v.Writing() {
 		err = unshownPast(v, k, st)
 	}
 	return st, err
@@ -55,7 +55,7 @@ func (st *stored) parseBody(k *record.Kind, row []byte) error {
 
 // forget deletes all that is kept of a record besides its row: its tree, and the bodies of its other revisions.
 func forget(o *op, k *record.Kind, id record.ID) error {
-	keys, err := firstKeys(o.sight.rows, bodyBucket, treeKey(k, id), maxKept)
+	keys, err := firstKeys(o.View, bodyBucket, treeKey(k, id), maxKept)
 	for _, key := range keys {
 		o.delete(bodyBucket, key)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 
+	"doorward/kv/engine"
 	"doorward/kv/fault"
 	"doorward/kv/names"
 	"doorward/kv/record"
@@ -94,7 +95,7 @@ func (s *Store) eachAlone(rows []Row, dryRun bool, prepare func(Row) func(*op) (
 // Yield is for loops that compute for long: while doors are about it lets their goroutines onto the processor, which would else
 // wait for the end of a time slice of 10 ms.
 func (s *Store) Yield() {
-	if s.writer.queue.doorWithin(doorsAbout) {
+	if s.engine.DoorWithin(engine.DoorsAbout) {
 		runtime.Gosched()
 	}
 }

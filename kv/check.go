@@ -168,7 +168,7 @@ func unreferred(o *op, p Principal, k *record.Kind, id record.ID) error {
 		}
 	}
 	if k == record.Ticket {
-		err := o.scan(admissionBucket, ticketAdmissions(nil, id.Int()), nil, func(_, _ []byte) (bool, error) {
+		err := o.Scan(admissionBucket, ticketAdmissions(nil, id.Int()), nil, func(_, _ []byte) (bool, error) {
 			counts[record.Checkin.Name]++
 			return true, nil
 		})

@@ -264,7 +264,7 @@ func elsewhere(o *op, a *attempt) (bool, error) {
 	events := map[int64]bool{}
 	note := func(form byte, hashes []codeHash) error {
 		for i := range hashes {
-			err := o.scan(codeBucket, codePrefix(nil, form, hashes[i][:]), nil, func(key, _ []byte) (bool, error) {
+			err := o.Scan(codeBucket, codePrefix(nil, form, hashes[i][:]), nil, func(key, _ []byte) (bool, error) {
 				events[int64(binary.BigEndian.Uint64(key[1+codeHashSize:]))] = true
 				return true, nil
 			})

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"doorward/kv/engine"
 )
 
 // ClockSlack is how far two clocks may be apart before one of them is doubted.
@@ -60,9 +62,9 @@ func (c *standing) encode() (row []byte) {
 	return append(row, c.peer...)
 }
 
-func readStanding(r rows) (*standing, error) {
+func readStanding(r *engine.View) (*standing, error) {
 	c := &standing{}
-	row, err := r.get(metaBucket, clockKey)
+	row, err := r.Get(metaBucket, clockKey)
 	if err != nil || row == nil {
 		return c, err
 	}
@@ -135,7 +137,7 @@ func (s *Store) TrustClock(p Principal) (Clock, error) {
 
 func (s *Store) changeClock(change func(*standing)) error {
 	err := s.do(false, func(o *op) error {
-		c, err := readStanding(o.rows)
+		c, err := readStanding(o.View)
 		if errors.Is(err, ErrCorrupt) {
 			c, err = &standing{lost: true}, nil
 		}
@@ -144,7 +146,7 @@ func (s *Store) changeClock(change func(*standing)) error {
 		}
 		change(c)
 		o.put(metaBucket, clockKey, c.encode())
-		o.after = append(o.after, func() { s.wall.standing.Store(c) })
+		o.after(func() { s.wall.standing.Store(c) })
 		return nil
 	})
 	s.judgeClock(s.clock())

@@ -47,7 +47,7 @@ func codeKeys(k *record.Kind, id record.ID, d *record.Doc) [][]byte {
 // ticketsOf answers the tickets of an event that have a code hash in a form, lowest id first.
 func ticketsOf(v *sight, form byte, hash []byte, event int64) (ids []record.ID, err error) {
 	var buf [1 + codeHashSize + 8]byte
-	err = v.scan(codeBucket, codeEventPrefix(buf[:0], form, hash, event), nil, func(key, _ []byte) (bool, error) {
+	err = v.Scan(codeBucket, codeEventPrefix(buf[:0], form, hash, event), nil, func(key, _ []byte) (bool, error) {
 		id, ok := record.Ticket.KeyID(key[len(key)-8:])
 		if !ok {
 			return false, ErrCorrupt

@@ -58,7 +58,7 @@ func openDocuments(v *sight, name string) (documents, error) {
 	if db := recordDatabase(v, name); db != nil {
 		return db, nil
 	}
-	db, err := database(v.rows, name)
+	db, err := database(v.View, name)
 	if err != nil {
 		return nil, err // a nil *freeDatabase would be no nil documents
 	}

@@ -15,7 +15,7 @@ func localKey(docs documents, p Principal, id string) []byte {
 // Local reads the principal's own local document and how often it was written: ErrNotFound.
 func (db *Database) Local(id string) (body []byte, written uint64, err error) {
 	err = db.touch(func(v *sight, docs documents) error {
-		row, err := v.get(freeLocalBucket, localKey(docs, db.principal, id))
+		row, err := v.Get(freeLocalBucket, localKey(docs, db.principal, id))
 		if err != nil || row == nil {
 			return orNotFound(err)
 		}
@@ -50,7 +50,7 @@ func (db *Database) PutLocal(id string, body []byte, before uint64) (written uin
 			return err
 		}
 		key := localKey(docs, db.principal, id)
-		row, err := o.get(freeLocalBucket, key)
+		row, err := o.Get(freeLocalBucket, key)
 		c := cutter{rest: row}
 		if row != nil {
 			written = c.uvarint()

@@ -51,7 +51,7 @@ const doorsOpen = 3 * time.Hour
 // hours after it ends, and within an hour of the last attempt at a door, whatever the event says. *Forbidden.
 func (s *Store) InProgress(p Principal) (is bool, err error) {
 	held, err := s.HeldEvents(p)
-	if err != nil || len(held) == 0 || s.writer.queue.doorWithin(doorsQuiet) {
+	if err != nil || len(held) == 0 || s.engine.DoorWithin(doorsQuiet) {
 		return len(held) > 0, err
 	}
 	err = s.view(func(v *sight) error {
@@ -117,7 +117,7 @@ func (s *Store) held(p Principal, such func(scopes.Sort) bool) (all []scopes.Sco
 // holdsMore tells that a scope has records besides events themselves.
 func holdsMore(v *sight, s scopes.Scope) (holds bool, err error) {
 	prefix := appendScope(nil, s)
-	err = v.scan(scopeLogBucket, prefix, nil, func(key, row []byte) (bool, error) {
+	err = v.Scan(scopeLogBucket, prefix, nil, func(key, row []byte) (bool, error) {
 		c, err := parseScopeLog(0, row)
 		holds = err == nil && !c.removed && c.Kind != record.Event
 		return err == nil && !holds, err

@@ -110,7 +110,7 @@ func settleTicket(o *op, ticket record.ID) error {
 		}
 	}
 	var ids []record.ID
-	err = o.scan(admissionBucket, ticketAdmissions(nil, ticket.Int()), nil, func(key, _ []byte) (bool, error) {
+	err = o.Scan(admissionBucket, ticketAdmissions(nil, ticket.Int()), nil, func(key, _ []byte) (bool, error) {
 		id, ok := record.Checkin.KeyID(key[len(key)-16:])
 		if !ok {
 			return false, ErrCorrupt
@@ -135,7 +135,7 @@ func list(o *op, e *stand) error {
 		return err
 	}
 	key := e.doubleKey()
-	was, err := o.get(admissionBucket, key)
+	was, err := o.Get(admissionBucket, key)
 	if err != nil || string(was) == string(reason) {
 		return err
 	}
@@ -147,7 +147,7 @@ func list(o *op, e *stand) error {
 		o.put(admissionBucket, key, []byte(reason))
 	}
 	if (was == nil) != (reason == "") {
-		o.after = append(o.after, func() { o.store.boards.doubles.Add(change) })
+		o.after(func() { o.store.boards.doubles.Add(change) })
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func afterwards(v *sight, e *stand, fn func(*stored) error) error {
 // following is the first check-in under a prefix that stands after another and is not undone; the zero id for none.
 func followingCheckin(v *sight, prefix []byte, after admission) (next record.ID, err error) {
 	from := admissionKey(bytes.Clone(prefix), after.hlc, after.id)
-	err = v.scan(admissionBucket, prefix, from, func(key, _ []byte) (bool, error) {
+	err = v.Scan(admissionBucket, prefix, from, func(key, _ []byte) (bool, error) {
 		id, ok := record.Checkin.KeyID(key[len(key)-16:])
 		if !ok {
 			return false, ErrCorrupt
@@ -237,7 +237,7 @@ func verifyListed(v *sight, st *stored) error {
 	if err != nil {
 		return err
 	}
-	if listed, err := v.get(admissionBucket, e.doubleKey()); err != nil || string(listed) != string(reason) {
+	if listed, err := v.Get(admissionBucket, e.doubleKey()); err != nil || string(listed) != string(reason) {
 		return fmt.Errorf("check-in %s is listed wrongly among the double entries", record.Checkin.FormatID(st.id))
 	}
 	return nil

@@ -99,7 +99,7 @@ func doublesOf(v *sight, p Principal, q DoubleQuery) (prefixes [][]byte, err err
 
 // doubleIDs appends the page's part of the rows under a prefix, and counts them all.
 func doubleIDs(v *sight, ids []record.ID, prefix []byte, q DoubleQuery, count *int) ([]record.ID, error) {
-	err := v.scan(admissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
+	err := v.Scan(admissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
 		if *count >= q.Offset && len(ids) < q.Limit {
 			id, _ := record.Checkin.KeyID(key[len(key)-16:]) // its length is right
 			ids = append(ids, id)
@@ -117,7 +117,7 @@ func doubleEntry(v *sight, p Principal, id record.ID) (d DoubleEntry, err error)
 		return d, orNotFound(err)
 	}
 	e := standOf(st)
-	listed, err := v.get(admissionBucket, e.doubleKey())
+	listed, err := v.Get(admissionBucket, e.doubleKey())
 	if err != nil {
 		return d, err
 	}

@@ -208,7 +208,7 @@ const nothingHeld = 1
 // is told of again.
 func noteErased(o *op, l ledgerLine, key, done int64) error {
 	o.store.erasures.any.Store(true)
-	row, err := o.get(erasedBucket, l.hash[:])
+	row, err := o.Get(erasedBucket, l.hash[:])
 	if err = o.store.unlessCorrupt(err); err != nil {
 		return err
 	}

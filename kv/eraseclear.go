@@ -80,13 +80,13 @@ func (e *eraser) keys(b bucket, fn func(key []byte)) error {
 		more = false
 		n := 0
 		err := e.store.view(func(v *sight) error {
-			c := v.in(b).Cursor()
-			for key, _ := c.Seek(from); key != nil; key, _ = c.Next() {
+			c := v.Cursor(b)
+			for row := c.Seek(from); row.Key != nil; row = c.Next() {
 				if n++; n > erasePage {
-					from, more = slices.Clone(key), true
+					from, more = slices.Clone(row.Key), true
 					return nil
 				}
-				fn(key)
+				fn(row.Key)
 			}
 			return nil
 		})

@@ -52,7 +52,7 @@ func findErased(v *sight, k *record.Kind, id record.ID) (*erased, error) {
 		return nil, nil
 	}
 	hash := v.store.hashErased(k, id)
-	row, err := v.get(erasedBucket, hash[:])
+	row, err := v.Get(erasedBucket, hash[:])
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (s *Store) ErasuresDue() (n int, since time.Time, err error) {
 		if err != nil {
 			return err
 		}
-		return v.scan(erasedBucket, nil, nil, func(_, row []byte) (bool, error) {
+		return v.Scan(erasedBucket, nil, nil, func(_, row []byte) (bool, error) {
 			e, err := parseErased(row)
 			if err != nil {
 				return false, err
@@ -256,5 +256,5 @@ func (s *Store) WantsCompacting() (bool, error) {
 	}
 	age := s.clock().Sub(since)
 	ahead := age < -doubtSlack // the clock was wrong when it was noted: nobody knows how long ago that is
-	return ahead || age >= compactLate || age >= compactSoon && !s.writer.queue.doorWithin(doorsQuiet), nil
+	return ahead || age >= compactLate || age >= compactSoon && !s.engine.DoorWithin(doorsQuiet), nil
 }

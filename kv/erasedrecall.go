@@ -19,7 +19,7 @@ func (s *Store) KnownErasures(p Principal) (all []Erasure, err error) {
 		return nil, err
 	}
 	err = s.view(func(v *sight) error {
-		return v.scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
+		return v.Scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
 			e, err := parseErased(row)
 			if err != nil || len(key) != codeHashSize {
 				return false, orCorrupt(err)
@@ -121,7 +121,7 @@ func (s *Store) recall(told []Erasure) error {
 }
 
 func recall(o *op, l Erasure) (fresh bool, err error) {
-	row, err := o.get(erasedBucket, l.Hash[:])
+	row, err := o.Get(erasedBucket, l.Hash[:])
 	if err != nil {
 		return false, err
 	}
@@ -199,7 +199,7 @@ func everIn(v *sight, k *record.Kind, st *stored) (scopes []scopes.Scope, err er
 		}
 	}
 	of := treeKey(k, st.id)
-	err = v.scan(leftBucket, of, nil, func(key, _ []byte) (bool, error) {
+	err = v.Scan(leftBucket, of, nil, func(key, _ []byte) (bool, error) {
 		s, _, err := cutScope(key[len(of):])
 		scopes = append(scopes, s)
 		return err == nil, err

@@ -44,7 +44,7 @@ func (s *Store) Erasures(p Principal, since uint64) (all []Erasure, upto uint64,
 
 // firstNameless are the first revisions without names of an erased ticket.
 func firstNameless(v *sight, hash erasedHash) (f firsts, err error) {
-	row, err := v.get(erasedBucket, hash[:])
+	row, err := v.Get(erasedBucket, hash[:])
 	if err != nil || row == nil {
 		return f, err
 	}
@@ -61,7 +61,7 @@ func doneFirst(v *sight, all []Erasure) ([]Erasure, error) {
 		if all[i].Kind != record.Ticket {
 			continue
 		}
-		row, err := v.get(erasedBucket, all[i].Hash[:])
+		row, err := v.Get(erasedBucket, all[i].Hash[:])
 		if err != nil {
 			return nil, err
 		}

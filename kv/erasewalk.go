@@ -140,7 +140,7 @@ func listedRow(v *sight, listed *record.Kind, id record.ID, row []byte) (*stored
 	if err := st.read(listed, row); err != nil || !st.deleted {
 		return st, err
 	}
-	kept, err := v.get(bodyBucket, bodyKey(listed, id, st.before()))
+	kept, err := v.Get(bodyBucket, bodyKey(listed, id, st.before()))
 	if err != nil || kept == nil {
 		return nil, err
 	}

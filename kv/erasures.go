@@ -54,7 +54,7 @@ const (
 // followErasures carries out what peers tell of, and tries again what could not be finished, until writing has stopped for good.
 func (s *Store) followErasures(ctx context.Context) {
 	patience := retrySoon
-	for done := s.erasures.told.Load(); s.writer.stopped.Load() == nil; {
+	for done := s.erasures.told.Load(); s.engine.Stopped() == nil; {
 		turn, cancel := ctx, context.CancelFunc(func() {})
 		failed := s.ErasuresUnfinished() > 0
 		if failed {
@@ -102,7 +102,7 @@ func (e *erasures) failed(log *slog.Logger, n int, cause error) {
 // is erased again.
 func applyErasure(o *op, k *record.Kind, hash erasedHash, first revisions) {
 	o.store.erasures.any.Store(true)
-	row, err := o.get(erasedBucket, hash[:])
+	row, err := o.Get(erasedBucket, hash[:])
 	o.store.noteCorrupt(err)
 	is, anew := newErased(k), row == nil
 	if before, err := parseErased(row); row != nil && len(first) > 0 {
@@ -115,7 +115,7 @@ func applyErasure(o *op, k *record.Kind, hash erasedHash, first revisions) {
 		is.follow(first)
 		o.put(erasedBucket, hash[:], is.encode())
 	}
-	o.after = append(o.after, func() {
+	o.after(func() {
 		o.store.erasures.told.Add(1)
 		o.store.erasures.come.ring()
 	})
@@ -140,7 +140,7 @@ func eraseTicket(o *op, a *arrival, e *erased) error {
 // eraseAnew notes of all erasures that they are still to be carried out: by another key they are about other records.
 func eraseAnew(o *op) error {
 	rows := map[erasedHash]*erased{}
-	err := o.scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
+	err := o.Scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
 		e, err := parseErased(row)
 		if err != nil || len(key) != codeHashSize {
 			return false, orCorrupt(err)
@@ -244,7 +244,7 @@ func (s *Store) pendingErasures(led ledger, lines []ledgerLine) (pending, all []
 	seen := map[erasedHash]bool{}
 	err = s.view(func(v *sight) error {
 		// Of a damaged row the ledger knows what was erased.
-		sound(v.rows, erasedBucket, nil, func(key, row []byte) {
+		sound(v.View, erasedBucket, nil, func(key, row []byte) {
 			e, err := parseErased(row)
 			if err != nil || len(key) != codeHashSize {
 				s.noteCorrupt(orCorrupt(err))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -63,12 +64,7 @@ func CheckInAfter(s *Store, p Principal, a Attempt, between func()) (Decision, e
 }
 
 // Waiting is how many jobs wait for the writer.
-func Waiting(s *Store) int {
-	q := s.writer.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.doors) + len(q.others)
-}
+func Waiting(s *Store) int { return s.engine.Waiting() }
 
 // ErrDeliberate is what FailAfter answers.
 var ErrDeliberate = errors.New("deliberate")
@@ -118,10 +114,10 @@ func Do(s *Store, door bool, fn func()) error {
 }
 
 // Growth is by how many bytes the file grows at once.
-func Growth(s *Store) int { return s.file.Load().AllocSize }
+func Growth(s *Store) int { return boltOf(s).AllocSize }
 
 // Groups is how many groups have been committed.
-func Groups(s *Store) uint64 { return s.writer.edits }
+func Groups(s *Store) uint64 { return s.commits.edits }
 
 // TwinTicket makes a ticket past the check that its code is the only one of the event.
 func TwinTicket(s *Store, form *record.Patch) (id record.ID, err error) {
@@ -140,19 +136,16 @@ func TwinTicket(s *Store, form *record.Patch) (id record.ID, err error) {
 	return id, err
 }
 
-// BreakFile closes the file under bbolt: reads go on from the map, the next commit fails.
-func BreakFile(s *Store) error {
-	file := (*os.File)(reflect.ValueOf(s.file.Load().DB).Elem().FieldByName("file").UnsafePointer())
-	return file.Close()
+// boltOf is the file as bbolt has it.
+func boltOf(s *Store) *bbolt.DB {
+	file := reflect.ValueOf(s.engine).Elem().FieldByName("file").FieldByName("v").UnsafePointer()
+	return *(**bbolt.DB)(file) // the first field of engine's file
 }
 
-// MigrateAs opens a folder's file and brings it from an earlier format to this one by the given steps.
-func MigrateAs(dir string, steps map[uint64]func(*bbolt.Tx) error) error {
-	db, err := openFile(Config{Dir: dir})
-	if err != nil {
-		return err
-	}
-	return errors.Join(migrate(db.DB, steps), db.Close())
+// BreakFile closes the file under bbolt: reads go on from the map, the next commit fails.
+func BreakFile(s *Store) error {
+	file := (*os.File)(reflect.ValueOf(boltOf(s)).Elem().FieldByName("file").UnsafePointer())
+	return file.Close()
 }
 
 // FormatNumber is the format that this version writes.
@@ -187,11 +180,18 @@ func DoorsWithoutEnd(s *Store) (stop func()) {
 			close(ended)
 			return
 		}
-		s.writer.queue.push(&job{door: true, done: make(chan error, 1), steps: []step{{run: func(o *op) error {
-			o.put(metaBucket, []byte("door"), nil)
-			o.after = append(o.after, come)
-			return nil
-		}}}})
+		go func() {
+			_ = s.do(true, func(o *op) error {
+				o.put(metaBucket, []byte("door"), nil)
+				o.after(func() {
+					come()
+					for s.engine.Waiting() == 0 && !over.Load() {
+						runtime.Gosched()
+					}
+				})
+				return nil
+			})
+		}()
 	}
 	come()
 	return func() {
@@ -203,7 +203,7 @@ func DoorsWithoutEnd(s *Store) (stop func()) {
 // Rows is how many rows a bucket has.
 func Rows(t testing.TB, s *Store, bucket string) (n int) {
 	t.Helper()
-	err := s.file.Load().View(func(tx *bbolt.Tx) error {
+	err := boltOf(s).View(func(tx *bbolt.Tx) error {
 		n = tx.Bucket([]byte(bucket)).Stats().KeyN
 		return nil
 	})
@@ -216,7 +216,7 @@ func Rows(t testing.TB, s *Store, bucket string) (n int) {
 // RowsHolding counts the rows of a bucket whose values hold a text.
 func RowsHolding(t testing.TB, s *Store, bucket, text string) (n int) {
 	t.Helper()
-	err := s.file.Load().View(func(tx *bbolt.Tx) error {
+	err := boltOf(s).View(func(tx *bbolt.Tx) error {
 		return tx.Bucket([]byte(bucket)).ForEach(func(_, value []byte) error {
 			if bytes.Contains(value, []byte(text)) {
 				n++
@@ -267,8 +267,8 @@ func LimitLeases(s *Store, number int) { s.limits.leases.number = number }
 // UnknownMeta is the first key of a store's meta that the look at a damaged file would take for damage; "" = there is none.
 func UnknownMeta(t testing.TB, s *Store) (unknown string) {
 	t.Helper()
-	err := s.file.Load().View(func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucketNames[metaBucket]).ForEach(func(key, _ []byte) error {
+	err := boltOf(s).View(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(schema[metaBucket].Name)).ForEach(func(key, _ []byte) error {
 			if unknown == "" && !isMetaKey(key) {
 				unknown = string(key)
 			}
@@ -288,6 +288,3 @@ const ReadsHeld = readsHeld
 func LimitReads(s *Store, n int) {
 	s.limits.leaves, s.limits.checkins, s.limits.undone, s.limits.locals = n, n, n, n
 }
-
-// GuardFile is guardFile.
-func GuardFile(path string) error { return guardFile(path, os.O_RDWR) }

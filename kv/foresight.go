@@ -43,7 +43,7 @@ func (st *stored) kept() *stored {
 
 // about finds the event and the ticket of an attempt; a nil ticket where the event has none that its code means.
 func about(o *op, a *attempt) (event, ticket *stored, err error) {
-	if a.seen.ticket != nil && a.seen.tx >= o.group.lastEdit && !o.group.edited {
+	if a.seen.ticket != nil && a.seen.tx >= o.store.commits.lastEdit && !o.group.edited {
 		return a.seen.event, a.seen.ticket, nil
 	}
 	if event, err = o.find(a.p, record.Event, record.Int(a.Event)); err != nil {

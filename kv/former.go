@@ -41,7 +41,7 @@ func noteFormer(o *op, k *record.Kind, before, next *stored) {
 func noteSince(o *op, ticket record.ID, persons []record.ID, l *leftover) error {
 	since := uint64(0)
 	for _, person := range persons {
-		row, err := o.get(formerBucket, formerKey(ticket, person.Int()))
+		row, err := o.Get(formerBucket, formerKey(ticket, person.Int()))
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func noteSince(o *op, ticket record.ID, persons []record.ID, l *leftover) error 
 
 // forgetFormer forgets who held a ticket once.
 func forgetFormer(o *op, ticket record.ID) error {
-	keys, err := firstKeys(o.sight.rows, formerBucket, formerKey(ticket, 0)[:8], maxKept)
+	keys, err := firstKeys(o.View, formerBucket, formerKey(ticket, 0)[:8], maxKept)
 	for _, key := range keys {
 		o.delete(formerBucket, key)
 	}

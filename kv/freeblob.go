@@ -7,6 +7,7 @@ import (
 	"hash"
 	"time"
 
+	"doorward/kv/engine"
 	"doorward/kv/rev"
 )
 
@@ -26,8 +27,8 @@ type storedBlob struct {
 	at     int64  // when it was uploaded, or last became loose
 }
 
-func blob(r rows, db *freeDatabase, sum [32]byte) (*storedBlob, error) {
-	row, err := r.get(freeBlobBucket, db.key(string(sum[:])))
+func blob(r *engine.View, db *freeDatabase, sum [32]byte) (*storedBlob, error) {
+	row, err := r.Get(freeBlobBucket, db.key(string(sum[:])))
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -41,9 +42,9 @@ func blob(r rows, db *freeDatabase, sum [32]byte) (*storedBlob, error) {
 	return b, nil
 }
 
-func putBlob(r rows, db *freeDatabase, b *storedBlob) {
+func putBlob(w *engine.Tx, db *freeDatabase, b *storedBlob) {
 	row := binary.AppendUvarint(binary.AppendUvarint(nil, b.upload), uint64(b.Length))
-	r.put(freeBlobBucket, db.key(string(b.SHA256[:])), binary.BigEndian.AppendUint64(append(row, b.MD5[:]...), uint64(b.at)))
+	w.Put(freeBlobBucket, db.key(string(b.SHA256[:])), binary.BigEndian.AppendUint64(append(row, b.MD5[:]...), uint64(b.at)))
 }
 
 func (db *freeDatabase) refKey(sum [32]byte, id string, rev rev.ID) []byte {
@@ -83,12 +84,12 @@ func (db *freeDatabase) upload(o *op, up *upload, part []byte, last bool) (Blob,
 		return Blob{}, nil
 	}
 	b := &storedBlob{Blob: Blob{SHA256: [32]byte(up.sha.Sum(nil)), MD5: [16]byte(up.md5.Sum(nil)), Length: up.length}, upload: up.number, at: up.at}
-	known, err := blob(o.sight.rows, db, b.SHA256)
+	known, err := blob(o.View, db, b.SHA256)
 	if err != nil {
 		return Blob{}, err
 	}
 	if known == nil {
-		putBlob(o.sight.rows, db, b)
+		putBlob(o.tx, db, b)
 		o.put(freeLooseBucket, db.looseKey(b.at, b.upload), b.SHA256[:])
 		return b.Blob, sweepLoose(o, db)
 	}
@@ -104,29 +105,29 @@ func (db *freeDatabase) upload(o *op, up *upload, part []byte, last bool) (Blob,
 // have it.
 func begin(o *op, db *freeDatabase, up *upload) error {
 	if up.number != 0 {
-		row, err := o.get(freeLooseBucket, db.looseKey(up.at, up.number))
+		row, err := o.Get(freeLooseBucket, db.looseKey(up.at, up.number))
 		if err == nil && row == nil {
 			err = ErrNotFound
 		}
 		return err
 	}
-	seq, last, err := freeCounters(o.sight.rows)
+	seq, last, err := freeCounters(o.View)
 	if err != nil {
 		return err
 	}
 	up.number, up.at = last+1, o.stamp
-	putFreeCounters(o.sight.rows, seq, last+1)
+	putFreeCounters(o.tx, seq, last+1)
 	o.put(freeLooseBucket, db.looseKey(up.at, up.number), nil)
 	return nil
 }
 
 // loosen notes that a blob may go, if nothing needs it.
 func loosen(o *op, db *freeDatabase, sum [32]byte) error {
-	needed, err := firstKeys(o.sight.rows, freeRefBucket, db.key(string(sum[:])), 1)
+	needed, err := firstKeys(o.View, freeRefBucket, db.key(string(sum[:])), 1)
 	if err != nil || len(needed) > 0 {
 		return err
 	}
-	b, err := blob(o.sight.rows, db, sum)
+	b, err := blob(o.View, db, sum)
 	if err == nil && b != nil {
 		setLoose(o, db, b)
 	}
@@ -135,13 +136,13 @@ func loosen(o *op, db *freeDatabase, sum [32]byte) error {
 
 func setLoose(o *op, db *freeDatabase, b *storedBlob) {
 	b.at = o.stamp
-	putBlob(o.sight.rows, db, b)
+	putBlob(o.tx, db, b)
 	o.put(freeLooseBucket, db.looseKey(b.at, b.upload), b.SHA256[:])
 }
 
 // sweepLoose removes some of what has been loose for long: the first of the database's uploads and blobs.
 func sweepLoose(o *op, db *freeDatabase) error {
-	keys, err := firstKeys(o.sight.rows, freeLooseBucket, db.key(), 1)
+	keys, err := firstKeys(o.View, freeLooseBucket, db.key(), 1)
 	if err != nil || len(keys) == 0 {
 		return err
 	}
@@ -150,7 +151,7 @@ func sweepLoose(o *op, db *freeDatabase) error {
 	if o.stamp-at < looseKept.Microseconds() {
 		return nil
 	}
-	sum, err := o.get(freeLooseBucket, keys[0])
+	sum, err := o.Get(freeLooseBucket, keys[0])
 	if err != nil {
 		return err
 	}
@@ -167,11 +168,11 @@ func sweepLoose(o *op, db *freeDatabase) error {
 
 // forgetBlob removes a blob's row, unless a revision needs it or it has become loose again later.
 func forgetBlob(o *op, db *freeDatabase, sum [32]byte, at int64) (gone bool, err error) {
-	b, err := blob(o.sight.rows, db, sum)
+	b, err := blob(o.View, db, sum)
 	if err != nil || b == nil || b.at != at {
 		return false, err
 	}
-	needed, err := firstKeys(o.sight.rows, freeRefBucket, db.key(string(sum[:])), 1)
+	needed, err := firstKeys(o.View, freeRefBucket, db.key(string(sum[:])), 1)
 	if err != nil || len(needed) > 0 {
 		return false, err
 	}
@@ -180,7 +181,7 @@ func forgetBlob(o *op, db *freeDatabase, sum [32]byte, at int64) (gone bool, err
 }
 
 func sweepChunks(o *op, db *freeDatabase, loose []byte, number uint64) error {
-	chunks, err := firstKeys(o.sight.rows, freeChunkBucket, db.chunksOf(number), looseSweep)
+	chunks, err := firstKeys(o.View, freeChunkBucket, db.chunksOf(number), looseSweep)
 	if err != nil {
 		return err
 	}
@@ -195,14 +196,14 @@ func sweepChunks(o *op, db *freeDatabase, loose []byte, number uint64) error {
 
 // chunk is the nth part of a blob.
 func (db *freeDatabase) chunk(v *sight, sum [32]byte, n uint64) (part []byte, more bool, err error) {
-	b, err := blob(v.rows, db, sum)
+	b, err := blob(v.View, db, sum)
 	if err != nil || b == nil {
 		return nil, false, orNotFound(err)
 	}
 	if b.Length == 0 {
 		return nil, false, nil
 	}
-	row, err := v.get(freeChunkBucket, db.chunkKey(b.upload, n))
+	row, err := v.Get(freeChunkBucket, db.chunkKey(b.upload, n))
 	if err != nil || row == nil {
 		return nil, false, orNotFound(err)
 	}

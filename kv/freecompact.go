@@ -44,7 +44,7 @@ func (db *Database) superseded(behind string) (ids []string, last string, err er
 	err = db.touch(func(v *sight, docs documents) error {
 		free := docs.(*freeDatabase)
 		prefix, looked := free.key(), 0
-		return v.scan(freeDocBucket, prefix, free.key(behind), func(key, row []byte) (bool, error) {
+		return v.Scan(freeDocBucket, prefix, free.key(behind), func(key, row []byte) (bool, error) {
 			id := string(key[len(prefix):])
 			if id == behind {
 				return true, nil
@@ -84,12 +84,12 @@ func (d *freeDoc) heldInner(n int) (revs []rev.ID) {
 
 // compactFree drops the bodies of these documents' superseded revisions.
 func compactFree(o *op, name string, ids []string) error {
-	db, err := database(o.sight.rows, name)
+	db, err := database(o.View, name)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		d, err := loadFreeDoc(o.sight.rows, db, id)
+		d, err := loadFreeDoc(o.View, db, id)
 		if err != nil || d == nil {
 			return orCorrupt(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"doorward/kv/engine"
 	"doorward/kv/rev"
 )
 
@@ -55,8 +56,8 @@ type freeDoc struct {
 	tree    rev.Tree
 }
 
-func loadFreeDoc(r rows, db *freeDatabase, id string) (*freeDoc, error) {
-	row, err := r.get(freeDocBucket, db.key(id))
+func loadFreeDoc(r *engine.View, db *freeDatabase, id string) (*freeDoc, error) {
+	row, err := r.Get(freeDocBucket, db.key(id))
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func appendRevision(dst []byte, rev rev.ID) []byte {
 
 // write stores one revision and answers its name.
 func (db *freeDatabase) write(o *op, p Principal, in *DocWrite) (rev.ID, error) {
-	doc, err := loadFreeDoc(o.sight.rows, db, in.ID)
+	doc, err := loadFreeDoc(o.View, db, in.ID)
 	if err != nil {
 		return rev.ID{}, err
 	}
@@ -160,7 +161,7 @@ func trim(o *op, db *freeDatabase, id string, doc *freeDoc) error {
 
 // placeFree puts a document's row, moves its row in the log to the end, and counts.
 func placeFree(o *op, db *freeDatabase, id string, doc *freeDoc) error {
-	seq, last, err := freeCounters(o.sight.rows)
+	seq, last, err := freeCounters(o.View)
 	if err != nil {
 		return err
 	}
@@ -173,8 +174,8 @@ func placeFree(o *op, db *freeDatabase, id string, doc *freeDoc) error {
 	db.count(doc.deleted, 1)
 	o.put(freeDocBucket, db.key(id), doc.row())
 	o.put(freeLogBucket, db.seqKey(seq), []byte(id))
-	putFreeCounters(o.sight.rows, seq, last)
-	putDatabase(o.sight.rows, db)
+	putFreeCounters(o.tx, seq, last)
+	putDatabase(o.tx, db)
 	o.rung = append(o.rung, feedName{free: db.Name})
 	return nil
 }
@@ -196,7 +197,7 @@ func (db *freeDatabase) count(deleted bool, n int) {
 func putBody(o *op, db *freeDatabase, in *DocWrite, rev rev.ID) error {
 	for i := range in.Attachments {
 		a := &in.Attachments[i]
-		blob, err := blob(o.sight.rows, db, a.SHA256)
+		blob, err := blob(o.View, db, a.SHA256)
 		if err != nil {
 			return err
 		}
@@ -216,7 +217,7 @@ func putBody(o *op, db *freeDatabase, in *DocWrite, rev rev.ID) error {
 // dropBody removes a revision's body, if it is there; blobs that nothing needs any more become loose.
 func dropBody(o *op, db *freeDatabase, id string, rev rev.ID) error {
 	key := db.bodyKey(id, rev)
-	row, err := o.get(freeBodyBucket, key)
+	row, err := o.Get(freeBodyBucket, key)
 	if err != nil || row == nil {
 		return err
 	}

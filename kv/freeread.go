@@ -10,7 +10,7 @@ import (
 
 // read reads a document.
 func (db *freeDatabase) read(v *sight, id string, ask Ask) (doc Doc, err error) {
-	d, err := loadFreeDoc(v.rows, db, id)
+	d, err := loadFreeDoc(v.View, db, id)
 	if err != nil || d == nil {
 		return doc, orNotFound(err)
 	}
@@ -28,7 +28,7 @@ func (db *freeDatabase) read(v *sight, id string, ask Ask) (doc Doc, err error) 
 // freeRevision reads a revision's body, if it is there.
 func freeRevision(v *sight, db *freeDatabase, id string, n rev.Node, rev rev.ID) (r DocRevision, err error) {
 	r = DocRevision{Revision: rev, Deleted: n.Deleted}
-	row, err := v.get(freeBodyBucket, db.bodyKey(id, rev))
+	row, err := v.Get(freeBodyBucket, db.bodyKey(id, rev))
 	if err == nil && row != nil {
 		r.Body, r.Attachments, err = parseBody(bytes.Clone(row))
 	}
@@ -64,28 +64,9 @@ func (db *freeDatabase) list(v *sight, r Range) (page []DocRow, err error) {
 // walk is scan, or scan the other way.
 func (v *sight) walk(b bucket, down bool, prefix, from []byte, fn func(key, value []byte) (bool, error)) error {
 	if !down {
-		return v.scan(b, prefix, from, fn)
+		return v.Scan(b, prefix, from, fn)
 	}
-	c := v.in(b).Cursor()
-	key, sealed := c.Seek(from)
-	if key == nil {
-		key, sealed = c.Last()
-	}
-	for ; key != nil; key, sealed = c.Prev() {
-		value, err := unseal(b, key, sealed) // also on either side: the key of a row that seems to be another's may be damaged
-		switch {
-		case err != nil:
-			return err
-		case bytes.Compare(key, prefix) < 0:
-			return nil
-		case bytes.Compare(key, from) > 0 || !bytes.HasPrefix(key, prefix):
-			continue
-		}
-		if more, err := fn(key, value); err != nil || !more {
-			return err
-		}
-	}
-	return nil
+	return v.ScanDown(b, prefix, from, fn)
 }
 
 // changes reads the database's log.
@@ -130,7 +111,7 @@ func (db *freeDatabase) pending(v *sight, since uint64) (n int, err error) {
 		}
 		return all, nil
 	}
-	err = v.scan(freeLogBucket, db.key(), db.seqKey(since+1), func(_, _ []byte) (bool, error) {
+	err = v.Scan(freeLogBucket, db.key(), db.seqKey(since+1), func(_, _ []byte) (bool, error) {
 		n++
 		return n <= pendingScan, nil
 	})
@@ -149,7 +130,7 @@ func orCorrupt(err error) error {
 
 // freeChange is a document's latest change; nil where there is no such document.
 func freeChange(v *sight, db *freeDatabase, id string, body bool) (*DocChange, error) {
-	d, err := loadFreeDoc(v.rows, db, id)
+	d, err := loadFreeDoc(v.View, db, id)
 	if err != nil || d == nil {
 		return nil, err
 	}
@@ -195,7 +176,7 @@ func freeChangesOf(v *sight, db *freeDatabase, f Feed) (page []DocChange, more b
 
 // missing tells which revisions of a document the database does not have.
 func (db *freeDatabase) missing(v *sight, asked Revs) (m MissingRevs, err error) {
-	d, err := loadFreeDoc(v.rows, db, asked.ID)
+	d, err := loadFreeDoc(v.View, db, asked.ID)
 	if err != nil {
 		return m, err
 	}

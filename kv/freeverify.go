@@ -23,7 +23,7 @@ func verifyFree(v *sight, b bucket, key, value []byte) error {
 	if c.short {
 		return ErrCorrupt
 	}
-	if dead, err := v.get(freeBucket, deadKey(db.id)); err != nil || dead != nil {
+	if dead, err := v.Get(freeBucket, deadKey(db.id)); err != nil || dead != nil {
 		return err
 	}
 	switch b {
@@ -51,7 +51,7 @@ func verifyDatabase(v *sight, key, row []byte) error {
 		return err
 	}
 	counted := freeDatabase{}
-	err = v.scan(freeDocBucket, db.key(), nil, func(_, row []byte) (bool, error) {
+	err = v.Scan(freeDocBucket, db.key(), nil, func(_, row []byte) (bool, error) {
 		if len(row) < freeDocHead {
 			return false, ErrCorrupt
 		}
@@ -74,7 +74,7 @@ func verifyFreeDoc(v *sight, db *freeDatabase, id string, row []byte) error {
 	if d.tree.Len() == 0 || d.tree.Winner().Deleted != d.deleted {
 		return fmt.Errorf("document at %d is not what its tree says", d.seq)
 	}
-	logged, err := v.get(freeLogBucket, db.seqKey(d.seq))
+	logged, err := v.Get(freeLogBucket, db.seqKey(d.seq))
 	if err != nil || string(logged) != id {
 		return errors.Join(err, fmt.Errorf("document at %d has no row in the log", d.seq))
 	}
@@ -85,7 +85,7 @@ func verifyFreeDoc(v *sight, db *freeDatabase, id string, row []byte) error {
 		}
 	}
 	for _, n := range needed {
-		body, err := v.get(freeBodyBucket, db.bodyKey(id, n.Revision))
+		body, err := v.Get(freeBodyBucket, db.bodyKey(id, n.Revision))
 		if err != nil || body == nil {
 			return errors.Join(err, fmt.Errorf("document at %d lacks the body of %s", d.seq, shownRevision(n.Revision)))
 		}
@@ -124,7 +124,7 @@ func verifyBody(v *sight, db *freeDatabase, key, row []byte) error {
 	if err != nil {
 		return err
 	}
-	d, err := loadFreeDoc(v.rows, db, id)
+	d, err := loadFreeDoc(v.View, db, id)
 	if err != nil || d == nil || !d.tree.Find(rev).Held {
 		return errors.Join(err, fmt.Errorf("body of %s is no document's", shownRevision(rev)))
 	}
@@ -132,11 +132,11 @@ func verifyBody(v *sight, db *freeDatabase, key, row []byte) error {
 		return fmt.Errorf("body of %s is not canonical", shownRevision(rev))
 	}
 	for i, a := range attachments {
-		b, err := blob(v.rows, db, a.SHA256)
+		b, err := blob(v.View, db, a.SHA256)
 		if err != nil || b == nil || b.Blob != a.Blob {
 			return errors.Join(err, fmt.Errorf("body of %s: attachment %d has no blob", shownRevision(rev), i+1))
 		}
-		if row, err := v.get(freeRefBucket, db.refKey(a.SHA256, id, rev)); err != nil || row == nil {
+		if row, err := v.Get(freeRefBucket, db.refKey(a.SHA256, id, rev)); err != nil || row == nil {
 			return errors.Join(err, fmt.Errorf("body of %s: attachment %d is not noted", shownRevision(rev), i+1))
 		}
 	}
@@ -145,7 +145,7 @@ func verifyBody(v *sight, db *freeDatabase, key, row []byte) error {
 
 // verifyFreeLog checks that a row of the log is its document's latest change.
 func verifyFreeLog(v *sight, db *freeDatabase, seq uint64, id string) error {
-	d, err := loadFreeDoc(v.rows, db, id)
+	d, err := loadFreeDoc(v.View, db, id)
 	if err != nil || d == nil || d.seq != seq {
 		return errors.Join(err, fmt.Errorf("row %d is not its document's latest change", seq))
 	}
@@ -157,12 +157,12 @@ func verifyBlob(v *sight, db *freeDatabase, key []byte) error {
 	if len(key) != sha256.Size {
 		return ErrCorrupt
 	}
-	b, err := blob(v.rows, db, [32]byte(key))
+	b, err := blob(v.View, db, [32]byte(key))
 	if err != nil || b == nil {
 		return orCorrupt(err)
 	}
 	sha, md, length := sha256.New(), md5.New(), int64(0)
-	err = v.scan(freeChunkBucket, db.chunksOf(b.upload), nil, func(_, chunk []byte) (bool, error) {
+	err = v.Scan(freeChunkBucket, db.chunksOf(b.upload), nil, func(_, chunk []byte) (bool, error) {
 		sha.Write(chunk)
 		md.Write(chunk)
 		length += int64(len(chunk))
@@ -184,7 +184,7 @@ func verifyRef(v *sight, db *freeDatabase, key []byte) error {
 	if err != nil {
 		return err
 	}
-	row, err := v.get(freeBodyBucket, db.bodyKey(id, rev))
+	row, err := v.Get(freeBodyBucket, db.bodyKey(id, rev))
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv"
+	"doorward/kv/engine"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -105,7 +106,7 @@ func TestEverySoundFileOpens(t *testing.T) {
 			if err = errors.Join(err, db.Close()); err != nil {
 				t.Fatal(err)
 			}
-			if err := kv.GuardFile(path); err != nil {
+			if err := engine.Guard(path, os.O_RDWR); err != nil {
 				t.Errorf("a leaf of %d pages with %d bytes to spare: %v", pages, spare, err)
 			}
 		}

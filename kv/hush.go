@@ -16,7 +16,7 @@ func (s *Store) hushAnswers(scope scopes.Scope, goes func(*record.Kind, *stored)
 		n := 0
 		more = false
 		err := s.view(func(v *sight) error {
-			return v.scan(onceBucket, nil, from, func(key, row []byte) (bool, error) {
+			return v.Scan(onceBucket, nil, from, func(key, row []byte) (bool, error) {
 				if n++; n > erasePage {
 					from, more = slices.Clone(key), true
 					return false, nil
@@ -66,7 +66,7 @@ func showsKind(k *record.Kind, reply []byte) bool {
 // hush empties kept answers.
 func hush(o *op, keys [][]byte) error {
 	for _, key := range keys {
-		row, err := o.get(onceBucket, key)
+		row, err := o.Get(onceBucket, key)
 		if err != nil {
 			return err
 		}

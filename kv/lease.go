@@ -114,7 +114,7 @@ func leaseKey(side byte, k *record.Kind, from int64) []byte {
 // fromLease takes ids off a range that this store was leased; 0 where none holds so many.
 func fromLease(o *op, k *record.Kind, count int64) (from int64, err error) {
 	var key, row []byte
-	err = o.scan(leaseBucket, []byte{leaseTaken, k.Number}, nil, func(at, value []byte) (bool, error) {
+	err = o.Scan(leaseBucket, []byte{leaseTaken, k.Number}, nil, func(at, value []byte) (bool, error) {
 		to, next, err := parseTaken(value)
 		if err == nil && to-next+1 >= count {
 			from = next
@@ -156,7 +156,7 @@ func (s *Store) TakeLease(p Principal, l Lease) error {
 		return fmt.Errorf("%w: a lease from %d to %d", ErrNotFound, l.From, l.To)
 	}
 	return s.do(false, func(o *op) error {
-		last, err := o.get(leaseBucket, []byte{leaseLast, l.Kind.Number})
+		last, err := o.Get(leaseBucket, []byte{leaseLast, l.Kind.Number})
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (s *Store) LeasesWanted(p Principal) (kinds []*record.Kind, err error) {
 	err = s.view(func(v *sight) error {
 		for _, k := range record.Kinds() {
 			left := int64(0)
-			err := v.scan(leaseBucket, []byte{leaseTaken, k.Number}, nil, func(_, row []byte) (bool, error) {
+			err := v.Scan(leaseBucket, []byte{leaseTaken, k.Number}, nil, func(_, row []byte) (bool, error) {
 				to, next, err := parseTaken(row)
 				left += to - next + 1
 				return true, err
@@ -203,7 +203,7 @@ func mintID(o *op, k *record.Kind) (record.ID, error) {
 	if err != nil || n != 0 {
 		return record.Int(n), err
 	}
-	o.after = append(o.after, func() {
+	o.after(func() {
 		o.store.log.Warn("no leased ids are left: one is drawn at random", slog.String("kind", k.Name))
 	})
 	return record.Int(record.FirstDrawn + rand.Int64N(record.MaxID+1-record.FirstDrawn)), nil
@@ -241,11 +241,11 @@ func leaseOf(v *sight, k *record.Kind, id int64) (key int64, given bool, err err
 
 // burnLeases gives up every range of ids that this store has leased: another copy of it may mint from the same ones.
 func burnLeases(o *op) {
-	keys, err := firstKeys(o.sight.rows, leaseBucket, []byte{leaseTaken}, maxKept)
+	keys, err := firstKeys(o.View, leaseBucket, []byte{leaseTaken}, maxKept)
 	o.store.noteCorrupt(err)
 	if errors.Is(err, ErrCorrupt) { // the ranges beyond a damaged row are given up too, and that one
 		all := func(key []byte) { keys = append(keys, bytes.Clone(key)) }
-		sound(o.sight.rows, leaseBucket, []byte{leaseTaken}, func(key, _ []byte) { all(key) }, all)
+		sound(o.View, leaseBucket, []byte{leaseTaken}, func(key, _ []byte) { all(key) }, all)
 	}
 	for _, key := range keys {
 		o.delete(leaseBucket, key)

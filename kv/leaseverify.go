@@ -54,7 +54,7 @@ func verifyGiven(v *sight, k *record.Kind, to int64, holder []byte) error {
 	if v.store.isLeaf() {
 		return nil // it was cut off a range that this store was leased
 	}
-	row, err := v.get(metaBucket, stateKey)
+	row, err := v.Get(metaBucket, stateKey)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func verifyTaken(v *sight, k *record.Kind, from, to int64, value []byte) error {
 	if err != nil || len(value) != 16 || next < from || next > to {
 		return fmt.Errorf("of a lease of %s ids nothing is left: %w", k.Name, ErrCorrupt)
 	}
-	last, err := v.get(leaseBucket, []byte{leaseLast, k.Number})
+	last, err := v.Get(leaseBucket, []byte{leaseLast, k.Number})
 	if err != nil || len(last) != 8 || int64(binary.BigEndian.Uint64(last)) < to {
 		return fmt.Errorf("a lease of %s ids ends beyond the last that was taken: %w", k.Name, orCorrupt(err))
 	}

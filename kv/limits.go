@@ -46,7 +46,7 @@ func (a allowance) spentBy(key int64) []byte { return []byte(a.of + "/" + strcon
 
 // spend takes something off a key's allowance. Where there is none left it is counted; first tells that it is the first such.
 func spend(o *op, key int64, a allowance, size int) (ok, first bool, err error) {
-	row, err := o.get(metaBucket, a.spentBy(key))
+	row, err := o.Get(metaBucket, a.spentBy(key))
 	if err != nil {
 		return false, false, err
 	}
@@ -106,7 +106,7 @@ func textsOf(t *rev.Tree, path []rev.ID) (size int) {
 // fewer answers a *Forbidden where a bucket has as many rows with a prefix as there may be.
 func fewer(v *sight, b bucket, prefix []byte, limit int, reason string) error {
 	n := 0
-	err := v.scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
+	err := v.Scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
 		n++
 		return n < limit && bytes.HasPrefix(key, prefix), nil
 	})

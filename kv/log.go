@@ -30,7 +30,7 @@ func (s *Store) Changes(p Principal, since uint64, limit int) (changes []Change,
 		return nil, err
 	}
 	err = s.view(func(v *sight) error {
-		return v.scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
+		return v.Scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
 			if len(changes) >= limit {
 				return false, nil
 			}
@@ -166,7 +166,7 @@ func (e *exportPages) lost(v *sight, id record.ID) string {
 	if st, err := v.load(e.kind, id); err == nil && st != nil {
 		return name + " for another record of it"
 	}
-	return fmt.Sprintf("%s of bucket %s", name, bucketNames[kindBucket(e.kind)])
+	return fmt.Sprintf("%s of bucket %s", name, schema[kindBucket(e.kind)].Name)
 }
 
 func (e *exportPages) record(v *sight, id record.ID) ([]byte, error) {

@@ -128,7 +128,7 @@ func (v *sight) lookup(k *record.Kind, field string, value any) ([]record.ID, er
 func lookupRange(v *sight, k *record.Kind, prefix, from, to []byte) ([]record.ID, error) {
 	var ids []record.ID
 	sorted := true
-	err := v.scan(lookupBucket, prefix, from, func(key, _ []byte) (bool, error) {
+	err := v.Scan(lookupBucket, prefix, from, func(key, _ []byte) (bool, error) {
 		end := len(key) - k.IDSize()
 		if to != nil && bytes.Compare(key[:end], to) > 0 {
 			return false, nil

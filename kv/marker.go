@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 )
 
@@ -43,11 +44,11 @@ func (m *marker) differs(was *marker) bool {
 
 // marked is what the store was marked with; nil: it is not.
 func marked(o *op) (*marker, error) {
-	row, err := o.get(metaBucket, markerKey)
+	row, err := o.Get(metaBucket, markerKey)
 	if err != nil || row == nil {
 		return nil, err
 	}
-	times, err := o.get(metaBucket, markerTimesKey)
+	times, err := o.Get(metaBucket, markerTimesKey)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func mark(c Config) (*marker, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		// The store's own name is on the disk first: the sidecar alone would say that the store is gone.
-		err = errors.Join(syncDir(c.Dir), os.WriteFile(path, []byte(markerText), 0o600), syncDir(c.Dir))
+		err = errors.Join(engine.SyncDir(c.Dir), os.WriteFile(path, []byte(markerText), 0o600), engine.SyncDir(c.Dir))
 		if err == nil {
 			info, err = os.Stat(path)
 		}
@@ -139,7 +140,7 @@ func restore(o *op) error {
 		if k.ULID {
 			continue
 		}
-		passOver(o.sight.rows, &o.state, k, max(restoreGap, restoreLeases*LeaseSize(k)), !o.store.isLeaf())
+		passOver(o.tx, &o.state, k, max(restoreGap, restoreLeases*LeaseSize(k)), !o.store.isLeaf())
 	}
 	beginRecovery(o)
 	o.delete(metaBucket, markerKey) // it will be marked where it is put
@@ -150,6 +151,6 @@ func restore(o *op) error {
 // beginElsewhere begins a new epoch, on a machine of whose clock nothing is known.
 func beginElsewhere(o *op) error {
 	o.delete(metaBucket, clockKey)
-	o.after = append(o.after, func() { o.store.wall.standing.Store(&standing{}) })
+	o.after(func() { o.store.wall.standing.Store(&standing{}) })
 	return beginEpoch(o)
 }

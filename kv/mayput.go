@@ -79,7 +79,7 @@ func wasOf(v *sight, l Level, event int64) (bool, error) {
 	}
 	for _, church := range l.IDs {
 		s := scopes.Scope{Sort: scopes.Church, ID: church}
-		left, err := v.get(leftBucket, leftKey(record.Event, id, s))
+		left, err := v.Get(leftBucket, leftKey(record.Event, id, s))
 		if err != nil || left != nil || st.in(s) {
 			return err == nil, err
 		}

@@ -41,7 +41,7 @@ func (s *Store) Mirror(p Principal) (m Mirror, ok bool, err error) {
 		return Mirror{}, false, err
 	}
 	err = s.view(func(v *sight) error {
-		row, err := v.get(mirrorBucket, mirrorKey)
+		row, err := v.Get(mirrorBucket, mirrorKey)
 		if err == nil && row != nil && json.Unmarshal(row, &m) != nil {
 			err = fmt.Errorf("%w: mirror", ErrCorrupt)
 		}
@@ -204,7 +204,7 @@ func appendPulled(p *pulled) []byte {
 
 // pulled answers what is kept of a record that was pulled; nil where it was not.
 func loadPulled(v *sight, k *record.Kind, id record.ID) (*pulled, error) {
-	row, err := v.get(mirrorBucket, pulledKey(k, id))
+	row, err := v.Get(mirrorBucket, pulledKey(k, id))
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func parsePulled(row []byte) (*pulled, error) {
 
 // forgetPulled takes away what is known of the content of a record that is deleted. That it was pulled stays known.
 func forgetPulled(o *op, k *record.Kind, id record.ID) {
-	if row, err := o.get(mirrorBucket, pulledKey(k, id)); err == nil && row == nil {
+	if row, err := o.Get(mirrorBucket, pulledKey(k, id)); err == nil && row == nil {
 		return // what cannot be read is forgotten too
 	}
 	o.put(mirrorBucket, pulledKey(k, id), appendPulled(&pulled{}))

@@ -101,7 +101,7 @@ func (s *Store) NoteBackup(p Principal, path string) error {
 }
 
 func backups(v *sight) (all []backup, err error) {
-	row, err := v.get(metaBucket, backupsKey)
+	row, err := v.Get(metaBucket, backupsKey)
 	for line := range strings.Lines(string(row)) {
 		b, ok := parseBackup(line)
 		if !ok {

@@ -25,7 +25,7 @@ func once(o *op, once *Once, fn func() (Reply, error)) (Reply, error) {
 	if once == nil {
 		return fn()
 	}
-	row, err := o.get(onceBucket, once.Key[:])
+	row, err := o.Get(onceBucket, once.Key[:])
 	if err != nil {
 		return Reply{}, err
 	}
@@ -62,7 +62,7 @@ func onceExpiryKey(expires time.Time, key []byte) []byte {
 
 // purgeOnce deletes some of the answers whose time is over.
 func purgeOnce(o *op) error {
-	expired, err := o.before(onceExpiryBucket, appendNumber(nil, o.now.UnixMicro()), oncePurge)
+	expired, err := o.KeysBefore(onceExpiryBucket, appendNumber(nil, o.now.UnixMicro()), oncePurge)
 	for _, key := range expired {
 		o.delete(onceExpiryBucket, key)
 		o.delete(onceBucket, key[8:])

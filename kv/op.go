@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"doorward/kv/crash"
+	"doorward/kv/engine"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
@@ -16,6 +17,7 @@ import (
 // its own writes. Nothing of it remains if it answers an error.
 type op struct {
 	*sight
+	tx      *engine.Tx
 	state   state
 	stamp   int64 // the commit's time, microseconds
 	doubted bool  // the wall clock is not believed
@@ -23,9 +25,15 @@ type op struct {
 	group   *group // as the operations before this one have left it
 	changed []listChange
 	rung    []feedName // the feeds that have grown
-	after   []func()
-	scratch []byte // for a row that is put together
+	scratch []byte     // for a row that is put together
 }
+
+func (o *op) put(b bucket, key, value []byte) { o.tx.Put(b, key, value) }
+
+func (o *op) delete(b bucket, key []byte) { o.tx.Delete(b, key) }
+
+// after has fn run when the operation is durable, before its caller has the answer.
+func (o *op) after(fn func()) { o.tx.OnCommitted(fn) }
 
 // change is one record as it was and as it shall be.
 type change struct {
@@ -123,20 +131,20 @@ func moveLookups(o *op, c change, stamp int64) {
 	if now = c.ready.under(c.kind, stamp); now == nil {
 		now = lookupKeys(c.kind, c.id, c.is, stamp)
 	}
-	moveRows(o.rows, lookupBucket, old, now)
-	moveRows(o.rows, codeBucket, codeKeys(c.kind, c.id, c.was), codeKeys(c.kind, c.id, c.is))
+	moveRows(o.tx, lookupBucket, old, now)
+	moveRows(o.tx, codeBucket, codeKeys(c.kind, c.id, c.was), codeKeys(c.kind, c.id, c.is))
 }
 
 // moveRows replaces one set of valueless rows by another.
-func moveRows(r rows, b bucket, old, now [][]byte) {
+func moveRows(w *engine.Tx, b bucket, old, now [][]byte) {
 	for _, key := range old {
 		if !holds(now, key) {
-			r.delete(b, key)
+			w.Delete(b, key)
 		}
 	}
 	for _, key := range now {
 		if !holds(old, key) {
-			r.put(b, key, nil)
+			w.Put(b, key, nil)
 		}
 	}
 }

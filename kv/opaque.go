@@ -41,7 +41,7 @@ func opaqueBodyKey(s scopes.Scope, doc string, rev rev.ID) []byte {
 
 // opaque reads a document; nil where there is none.
 func loadOpaque(v *sight, s scopes.Scope, doc string) (*opaque, error) {
-	row, err := v.get(opaqueBucket, opaqueKey(s, doc))
+	row, err := v.Get(opaqueBucket, opaqueKey(s, doc))
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func placeOpaque(o *op, s scopes.Scope, doc string, d *opaque) {
 // opaqueRevision reads a revision's body, if it is there.
 func opaqueRevision(v *sight, s scopes.Scope, doc string, n rev.Node, rev rev.ID) (DocRevision, error) {
 	r := DocRevision{Revision: rev, Deleted: n.Deleted}
-	row, err := v.get(opaqueBodyBucket, opaqueBodyKey(s, doc, rev))
+	row, err := v.Get(opaqueBodyBucket, opaqueBodyKey(s, doc, rev))
 	r.Body = bytes.Clone(row)
 	return r, err
 }
@@ -215,12 +215,12 @@ func verifyOpaque(v *sight, b bucket, key, value []byte) error {
 		}
 		return nil
 	}
-	row, err := v.get(scopeLogBucket, scopeSeqKey(nil, s, d.seq))
+	row, err := v.Get(scopeLogBucket, scopeSeqKey(nil, s, d.seq))
 	if err != nil || !slices.Equal(row, d.appendLog(nil, doc)) || d.tree.Winner().Deleted != d.deleted {
 		return errors.Join(err, fmt.Errorf("opaque document at %d has no row in the log of its scope", d.seq))
 	}
 	for _, n := range d.tree.Nodes() {
-		if row, err := v.get(opaqueBodyBucket, opaqueBodyKey(s, doc, n.Revision)); err != nil || n.Held && row == nil {
+		if row, err := v.Get(opaqueBodyBucket, opaqueBodyKey(s, doc, n.Revision)); err != nil || n.Held && row == nil {
 			return errors.Join(err, fmt.Errorf("opaque document at %d lacks the body of %s", d.seq, n.Revision))
 		}
 	}

@@ -28,7 +28,7 @@ func purge(o *op, k *record.Kind, st *stored) error {
 	}
 	at := treeKey(k, st.id)
 	o.delete(treeBucket, at)
-	kept, err := firstKeys(o.sight.rows, bodyBucket, at, maxKept)
+	kept, err := firstKeys(o.View, bodyBucket, at, maxKept)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func purge(o *op, k *record.Kind, st *stored) error {
 		}
 	}
 	o.delete(kindBucket(k), slices.Clone(at[1:]))
-	o.after = append(o.after, func() {
+	o.after(func() {
 		o.store.releases.Add(1)
 		o.store.bell.ring()
 	})

@@ -19,7 +19,7 @@ func beginRecovery(o *op) {
 
 // recovers tells whether the store takes from laptops what a backup did not have.
 func recovers(o *op) (bool, error) {
-	row, err := o.get(metaBucket, restoredKey)
+	row, err := o.Get(metaBucket, restoredKey)
 	if err != nil || len(row) != 8 {
 		return false, err
 	}

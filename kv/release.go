@@ -172,7 +172,7 @@ func leave(o *op, scope scopes.Scope, text string, upto uint64) (late bool, err 
 func releaseSome(o *op, h *handover, from, upto uint64) (next uint64, err error) {
 	var all []*released
 	seen := 0
-	err = o.scan(scopeLogBucket, h.prefix, scopeSeqKey(nil, h.scope, from), func(key, row []byte) (bool, error) {
+	err = o.Scan(scopeLogBucket, h.prefix, scopeSeqKey(nil, h.scope, from), func(key, row []byte) (bool, error) {
 		r, err := releasable(o.sight, h, key, row)
 		if r != nil && r.Seq <= upto {
 			all = append(all, r)
@@ -216,7 +216,7 @@ var releasedKey = []byte("released") // in meta: when the file first held bytes 
 // noteReleased notes that free pages of the file hold from now on what it no longer shall.
 func noteReleased(o *op) error {
 	since, err := releasedSince(o.sight)
-	if err == nil && (since == 0 || o.store.writer.touched != nil) { // a file that is being written anew holds them too
+	if err == nil && (since == 0 || o.tx.Rewriting()) { // a file that is being written anew holds them too
 		o.put(metaBucket, releasedKey, seqKey(uint64(o.stamp)))
 	}
 	return err
@@ -224,7 +224,7 @@ func noteReleased(o *op) error {
 
 // releasedSince is since when there are such bytes; 0 where the file was written anew meanwhile.
 func releasedSince(v *sight) (int64, error) {
-	row, err := v.get(metaBucket, releasedKey)
+	row, err := v.Get(metaBucket, releasedKey)
 	if err != nil || len(row) != 8 {
 		return 0, err
 	}

@@ -50,7 +50,7 @@ func (s *Store) Replay(p Principal, since uint64, limit int, kinds ...*record.Ki
 // replay appends what up to n rows of the log after since say of some kinds.
 func appendReplay(v *sight, page []Replayed, since uint64, n int, kinds []*record.Kind) (_ []Replayed, seen int, upto uint64, err error) {
 	upto = since
-	err = v.scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
+	err = v.Scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
 		c, err := parseLog(key, row)
 		if err != nil {
 			return false, err

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.etcd.io/bbolt"
 
 	"doorward/kv/fault"
 	"doorward/kv/record"
@@ -183,27 +182,4 @@ func (s *Store) countFlagged(k *record.Kind, flag string) float64 {
 		return math.NaN()
 	}
 	return float64(n)
-}
-
-// findFlags writes the lookups of the flags of facts into a file of format 3, which had none.
-func findFlags(tx *bbolt.Tx) error {
-	r := rows{tx: tx, buckets: &bucketCache{}, over: &overlay{arena: &arena{}}}
-	for _, k := range factKinds {
-		field, _ := k.Field("flags")
-		c := r.in(kindBucket(k)).Cursor()
-		for key, sealed := c.First(); key != nil; key, sealed = c.Next() {
-			row, err := unseal(kindBucket(k), key, sealed)
-			id, ok := k.KeyID(key)
-			st := stored{id: id}
-			if err != nil || !ok || st.parse(row) != nil {
-				continue // damaged: whoever reads it is told
-			}
-			for v := range indexed(st.body.Member(field.Name)) {
-				if key, ok := appendIndexed(lookupPrefix(nil, k, field.Name), field, v); ok {
-					r.put(lookupBucket, k.AppendID(key, id), nil)
-				}
-			}
-		}
-	}
-	return r.flush()
 }

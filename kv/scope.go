@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"go.etcd.io/bbolt"
-
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 )
@@ -63,41 +61,13 @@ func welcome(o *op, k *record.Kind, before, next *stored) error {
 			continue
 		}
 		key := leftKey(k, next.id, s)
-		row, err := o.get(leftBucket, key)
+		row, err := o.Get(leftBucket, key)
 		if err != nil {
 			return err
 		}
 		if len(row) == 8 {
 			o.delete(scopeLogBucket, scopeSeqKey(nil, s, binary.BigEndian.Uint64(row)))
 			o.delete(leftBucket, key)
-		}
-	}
-	return nil
-}
-
-// logScopes writes the logs of all scopes into a file of format 1, which had none.
-func logScopes(tx *bbolt.Tx) error {
-	r := rows{tx: tx, buckets: &bucketCache{}}
-	for _, k := range record.Kinds() {
-		c := r.in(kindBucket(k)).Cursor()
-		for key, sealed := c.First(); key != nil; key, sealed = c.Next() {
-			row, err := unseal(kindBucket(k), key, sealed)
-			id, ok := k.KeyID(key)
-			st := stored{id: id}
-			if err != nil || !ok || st.parse(row) != nil {
-				continue // damaged: whoever reads it is told
-			}
-			log := appendLog(nil, k, &st, 0)
-			for _, s := range st.scopes {
-				if s.Sort == 0 {
-					continue
-				}
-				key := scopeSeqKey(nil, s, st.seq)
-				value := binary.BigEndian.AppendUint32(slices.Clip(log), checksum(scopeLogBucket, key, log))
-				if err := r.in(scopeLogBucket).Put(key, value); err != nil {
-					return err
-				}
-			}
 		}
 	}
 	return nil

@@ -208,12 +208,12 @@ func (db *scopeDocs) changeOf(v *sight, doc string) (c scopeChange, err error) {
 		c.Change = Change{Seq: st.seq, Kind: k, ID: id, Revision: st.revision, Deleted: st.deleted, Branched: st.branched}
 		return c, nil
 	}
-	left, err := v.get(leftBucket, leftKey(k, id, db.scope))
+	left, err := v.Get(leftBucket, leftKey(k, id, db.scope))
 	if err != nil || len(left) != 8 {
 		return c, err
 	}
 	seq := binary.BigEndian.Uint64(left)
-	row, err := v.get(scopeLogBucket, scopeSeqKey(nil, db.scope, seq))
+	row, err := v.Get(scopeLogBucket, scopeSeqKey(nil, db.scope, seq))
 	if err != nil || row == nil {
 		return c, orCorrupt(err)
 	}

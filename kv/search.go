@@ -116,7 +116,7 @@ func (s *Store) doubt(err error) {
 
 // sequence is that of the latest change which a sight shows.
 func sequence(v *sight) (uint64, error) {
-	row, err := v.get(metaBucket, stateKey)
+	row, err := v.Get(metaBucket, stateKey)
 	if err != nil {
 		return 0, err
 	}
@@ -165,7 +165,7 @@ func candidates(v *sight, a *asked) ([]record.ID, error) {
 
 // changed are the records of a kind that the log tells of after a sequence, ascending.
 func changed(v *sight, k *record.Kind, since uint64) (ids []record.ID, err error) {
-	err = v.scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
+	err = v.Scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
 		c, err := parseLog(key, row)
 		if err == nil && c.Kind == k && !c.Deleted {
 			ids = append(ids, c.ID)

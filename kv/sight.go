@@ -6,14 +6,13 @@ import (
 	"slices"
 	"time"
 
-	"go.etcd.io/bbolt"
-
+	"doorward/kv/engine"
 	"doorward/kv/record"
 )
 
 // sight is one consistent state of the store: of a View, or of the write transaction with an operation's own writes.
 type sight struct {
-	rows
+	*engine.View
 	store  *Store
 	now    time.Time
 	lists  *lists
@@ -39,20 +38,15 @@ func (s *Store) view(fn func(*sight) error) error {
 
 // glance is view for those whose reading is done again where it fails.
 func (s *Store) glance(fn func(*sight) error) error {
-	cache := s.caches.Get().(*bucketCache)
-	defer func() {
-		*cache = bucketCache{}
-		s.caches.Put(cache)
-	}()
 	for {
 		again := false
-		err := s.read(func(tx *bbolt.Tx, number int) error {
-			l := s.listsOf(number)
+		err := s.engine.View(func(v *engine.View) error {
+			l := s.listsOf(v.Version())
 			if l == nil {
 				again = true // several commits have passed since the View was opened
 				return nil
 			}
-			return fn(&sight{rows: rows{tx: tx, buckets: cache}, store: s, now: s.clock(), lists: l})
+			return fn(&sight{View: v, store: s, now: s.clock(), lists: l})
 		})
 		if !again {
 			return err
@@ -73,7 +67,7 @@ func (v *sight) load(k *record.Kind, id record.ID) (*stored, error) {
 // kind's table comes as this version writes it.
 func (v *sight) loadAny(k *record.Kind, id record.ID) (*stored, error) {
 	var buf [16]byte
-	row, err := v.get(kindBucket(k), k.AppendID(buf[:0], id))
+	row, err := v.Get(kindBucket(k), k.AppendID(buf[:0], id))
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -81,7 +75,7 @@ func (v *sight) loadAny(k *record.Kind, id record.ID) (*stored, error) {
 	if err := st.read(k, row); err != nil {
 		return nil, err
 	}
-	if v.over == nil { // what an operation works on is what there is
+	if !v.Writing() { // what an operation works on is what there is
 		err = unshown(v, k, st)
 	}
 	return st, err
@@ -107,22 +101,20 @@ func (st *stored) read(k *record.Kind, row []byte) error {
 func (v *sight) each(k *record.Kind, ids []record.ID, fn func(*stored) error) error {
 	var st stored
 	var buf [16]byte
-	b := kindBucket(k)
-	c := v.lend(b)
-	defer func() { v.buckets[b].cursor = c }()
-	var key, sealed []byte
+	c := v.Cursor(kindBucket(k))
+	var at engine.Row
 	for _, id := range ids {
 		want := k.AppendID(buf[:0], id)
-		if key != nil {
-			key, sealed = c.Next()
+		if at.Key != nil {
+			at = c.Next()
 		}
-		if !bytes.Equal(key, want) {
-			key, sealed = c.Seek(want)
+		if !bytes.Equal(at.Key, want) {
+			at = c.Seek(want)
 		}
-		if !bytes.Equal(key, want) {
+		if !bytes.Equal(at.Key, want) {
 			return fmt.Errorf("%w: kind %s lacks a listed record", ErrCorrupt, k.Name)
 		}
-		row, err := unseal(b, key, sealed)
+		row, err := at.Value()
 		if err != nil {
 			return err
 		}
@@ -147,7 +139,7 @@ func ref(v *sight, k *record.Kind, id record.ID) (record.Body, bool) {
 	if st != nil {
 		seen, err = sees(v, v.reader, k, st)
 	}
-	if seen && v.over != nil {
+	if seen && v.Writing() {
 		err = unshown(v, k, st)
 	}
 	v.store.noteCorrupt(err)
@@ -206,7 +198,7 @@ func (s *Store) eachRow(b bucket, prefix []byte, fn func(v *sight, key, row []by
 		more = false
 		n := 0
 		err := s.view(func(v *sight) error {
-			return v.scan(b, prefix, from, func(key, row []byte) (bool, error) {
+			return v.Scan(b, prefix, from, func(key, row []byte) (bool, error) {
 				if n++; n > erasePage {
 					from, more = slices.Clone(key), true
 					return false, nil

@@ -1,20 +1,17 @@
 package kv
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
+
+	"doorward/kv/engine"
 )
 
 // Config says where a store lies and what it lives among. Only Dir is needed.
@@ -36,39 +33,34 @@ type Config struct {
 
 // Store is one congregation's records in one file.
 type Store struct {
-	dir        string
-	file       atomic.Pointer[boltFile]
-	clock      func() time.Time
-	zone       *time.Location
-	log        *slog.Logger
-	built      time.Time
-	identity   identity
-	epochs     atomic.Pointer[epochs]
-	session    atomic.Pointer[session] // nil: no peer was told of it yet
-	wall       wall
-	disk       *disk
-	turn       turn // at the disk
-	limits     limits
-	metrics    *metrics
-	writer     *writer
-	ended      chan struct{} // closed when the writer has
-	versions   atomic.Pointer[[]*lists]
-	logins     atomic.Pointer[map[string]login]
-	rekeyed    bell // rung when logins has changed, and when somebody was erased
-	seq        atomic.Uint64
-	centre     atomic.Pointer[string] // what merges for this store; "" or nil = it is the root
-	joined     atomic.Pointer[Upstream]
-	releases   atomic.Uint64 // see Releases
-	bell       bell          // rung when seq has grown
-	bells      bells         // of the single databases
-	caches     sync.Pool     // of *bucketCache, for Views
-	search     searching
-	boards     boards
-	reads      reads
-	erasures   erasures
-	compacting compacting
-	damaged    int // values, as was met when it was opened
-	readOnly   bool
+	dir      string
+	engine   *engine.DB
+	commits  commits
+	clock    func() time.Time
+	zone     *time.Location
+	log      *slog.Logger
+	built    time.Time
+	identity identity
+	epochs   atomic.Pointer[epochs]
+	session  atomic.Pointer[session] // nil: no peer was told of it yet
+	wall     wall
+	limits   limits
+	metrics  *metrics
+	versions atomic.Pointer[[]*lists]
+	logins   atomic.Pointer[map[string]login]
+	rekeyed  bell // rung when logins has changed, and when somebody was erased
+	seq      atomic.Uint64
+	centre   atomic.Pointer[string] // what merges for this store; "" or nil = it is the root
+	joined   atomic.Pointer[Upstream]
+	releases atomic.Uint64 // see Releases
+	bell     bell          // rung when seq has grown
+	bells    bells         // of the single databases
+	search   searching
+	boards   boards
+	reads    reads
+	erasures erasures
+	damaged  int // values, as was met when it was opened
+	readOnly bool
 }
 
 // Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
@@ -98,23 +90,19 @@ func Open(c Config) (*Store, error) {
 func open(c Config) (s *Store, err error) {
 	defer func() {
 		if found := recover(); found != nil {
-			s, err = nil, brokenBy(found)
+			s, err = nil, engine.Broken(found)
 		}
 	}()
-	file, err := openFile(c)
-	if err != nil {
+	s = &Store{dir: filepath.Clean(c.Dir), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, limits: honest}
+	if err := makeFolderFor(c); err != nil {
 		return nil, err
 	}
-	s = &Store{dir: filepath.Clean(c.Dir), disk: newDisk(c), turn: newTurn(), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, limits: honest, ended: make(chan struct{})}
-	s.file.Store(file)
-	s.compacting.closing, s.compacting.close = context.WithCancel(context.Background())
-	s.caches.New = func() any { return new(bucketCache) }
+	if s.engine, err = engine.Open(c.engine()); err != nil {
+		return nil, err
+	}
 	if err := s.start(c); err != nil {
-		_ = file.Close() // the first error is the one to tell
+		_ = s.engine.Close() // the first error is the one to tell
 		return nil, err
-	}
-	if !c.ReadOnly {
-		_ = os.Remove(filepath.Join(c.Dir, compactName)) // of a compaction that did not end: nobody else has the store open
 	}
 	if err := s.arrive(c); err != nil {
 		_ = s.Close() // the first error is the one to tell
@@ -130,18 +118,8 @@ func open(c Config) (s *Store, err error) {
 
 // start brings up everything that is derived from the file, then the writer.
 func (s *Store) start(c Config) error {
-	err := migrate(s.file.Load().DB, migrations)
-	if errors.Is(err, bolterrors.ErrDatabaseReadOnly) {
-		err = errMigrates
-	}
-	if err != nil {
-		return err
-	}
-	s.writer = &writer{store: s, queue: newQueue()}
-	err = s.read(func(tx *bbolt.Tx, number int) error {
-		r := rows{tx: tx, buckets: &bucketCache{}}
-		var err error
-		if s.writer.state, err = readState(r); err != nil {
+	err := s.engine.View(func(r *engine.View) (err error) {
+		if s.commits.state, err = readState(r); err != nil {
 			return identified(stateKey, err)
 		}
 		if s.identity, err = s.readIdentity(r); err != nil {
@@ -160,7 +138,7 @@ func (s *Store) start(c Config) error {
 		if err := s.readCentre(r); err != nil {
 			return err
 		}
-		l, err := buildLists(number, r, &found)
+		l, err := buildLists(r, &found)
 		if err != nil {
 			return err
 		}
@@ -172,32 +150,25 @@ func (s *Store) start(c Config) error {
 	if err != nil {
 		return err
 	}
-	if s.readOnly = c.ReadOnly; s.readOnly {
-		s.writer.stopped.Store(&stopCause{fmt.Errorf("%w: %w", ErrStopped, ErrReadOnly)})
-	}
-	s.seq.Store(s.writer.state.seq)
+	s.readOnly = c.ReadOnly
+	s.seq.Store(s.commits.state.seq)
 	s.metrics = newMetrics(s, c.Registerer)
 	s.metrics.corrupt.Add(float64(s.damaged))
 	if err := s.loadLogins(); err != nil {
 		return err
 	}
-	go func() {
-		defer close(s.ended)
-		s.writer.loop()
-	}()
+	s.engine.Start(s.hooks())
 	return nil
 }
 
 // Close ends the writer after what it has begun and closes the file.
 func (s *Store) Close() error {
 	s.erasures.end()
-	s.compacting.end()
 	s.reads.keeping.Wait()
 	s.keepReads()
-	s.writer.queue.close()
-	<-s.ended
+	err := s.engine.Close()
 	s.metrics.unregister()
-	return s.file.Load().Close()
+	return err
 }
 
 // Zone is the congregation's timezone.
@@ -214,13 +185,7 @@ func (s *Store) Node() string { return s.identity.node }
 
 // Writable answers nil while the store takes check-ins, otherwise what stopped it for good, or will at the next, or a *DiskFull.
 func (s *Store) Writable() error {
-	if cause := s.writer.stopped.Load(); cause != nil {
-		return cause.err
-	}
-	if err := s.file.Load().stands(Path(s.dir)); err != nil {
-		return err
-	}
-	return s.disk.room(Checkins)
+	return s.engine.Writable()
 }
 
 // Path is the store's file in a folder.

@@ -18,7 +18,7 @@ func treeKey(k *record.Kind, id record.ID) []byte { return k.AppendID([]byte{k.N
 // tree is all that is known of a record's revisions. One that has only ever had this revision, made here, has no row: its header
 // says it all.
 func loadTree(v *sight, k *record.Kind, st *stored) (rev.Tree, error) {
-	row, err := v.get(treeBucket, treeKey(k, st.id))
+	row, err := v.Get(treeBucket, treeKey(k, st.id))
 	if err != nil {
 		return rev.Tree{}, err
 	}

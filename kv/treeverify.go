@@ -37,7 +37,7 @@ func verifyReplica(v *sight, b bucket, key, value []byte) error {
 
 // verifyTree checks that a record is what its tree says, and that the bodies which the tree holds are there.
 func verifyTree(v *sight, k *record.Kind, st *stored) error {
-	row, err := v.get(treeBucket, treeKey(k, st.id))
+	row, err := v.Get(treeBucket, treeKey(k, st.id))
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func verifyKept(v *sight, k *record.Kind, st *stored, rest []byte) error {
 
 // verifyLogs checks that a record has its row in the log, and in that of each of its scopes.
 func verifyLogs(v *sight, k *record.Kind, st *stored) error {
-	row, err := v.get(logBucket, seqKey(st.seq))
+	row, err := v.Get(logBucket, seqKey(st.seq))
 	if err != nil || row == nil {
 		return errors.Join(err, fmt.Errorf("record %s has no row in the log", k.FormatID(st.id)))
 	}
@@ -101,7 +101,7 @@ func verifyLogs(v *sight, k *record.Kind, st *stored) error {
 		if s.Sort == 0 {
 			continue
 		}
-		row, err := v.get(scopeLogBucket, scopeSeqKey(nil, s, st.seq))
+		row, err := v.Get(scopeLogBucket, scopeSeqKey(nil, s, st.seq))
 		if err != nil || row == nil {
 			return errors.Join(err, fmt.Errorf("record %s has no row in the log of a scope", k.FormatID(st.id)))
 		}
@@ -137,7 +137,7 @@ func verifyScopeRow(v *sight, key, value []byte) error {
 		return err
 	}
 	if removed {
-		left, err := v.get(leftBucket, leftKey(c.Kind, c.ID, s))
+		left, err := v.Get(leftBucket, leftKey(c.Kind, c.ID, s))
 		if err != nil || st == nil || st.in(s) || len(left) != 8 || binary.BigEndian.Uint64(left) != c.Seq {
 			return errors.Join(err, fmt.Errorf("row %d of a scope says wrongly that its record has left", c.Seq))
 		}
@@ -155,7 +155,7 @@ func verifyLeft(v *sight, k *record.Kind, st *stored, rest, value []byte) error 
 	if err != nil || len(rest) != 0 || len(value) != 8 {
 		return ErrCorrupt
 	}
-	row, err := v.get(scopeLogBucket, scopeSeqKey(nil, s, binary.BigEndian.Uint64(value)))
+	row, err := v.Get(scopeLogBucket, scopeSeqKey(nil, s, binary.BigEndian.Uint64(value)))
 	if err != nil || row == nil || st.in(s) {
 		return errors.Join(err, fmt.Errorf("record %s has left a scope whose log does not say so", k.FormatID(st.id)))
 	}

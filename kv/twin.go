@@ -45,7 +45,7 @@ func joinTwins(o *op, ad *adoption) error {
 
 // anyMerged tells whether a record was ever merged: before, nobody need look for what such were known by.
 func anyMerged(o *op) (found bool) {
-	err := o.scan(twinBucket, []byte{twinInto}, nil, func(_, _ []byte) (bool, error) {
+	err := o.Scan(twinBucket, []byte{twinInto}, nil, func(_, _ []byte) (bool, error) {
 		found = true
 		return false, nil
 	})
@@ -106,7 +106,7 @@ func sharing(o *op, k *record.Kind, d *record.Doc) (all []int64, err error) {
 // mergedBy are the records that were merged and share a key with one.
 func mergedBy(o *op, k *record.Kind, d *record.Doc) (ids []record.ID, err error) {
 	for _, key := range twinKeys(o, k, d) {
-		err = o.scan(twinBucket, key, nil, func(key, _ []byte) (bool, error) {
+		err = o.Scan(twinBucket, key, nil, func(key, _ []byte) (bool, error) {
 			id, ok := k.KeyID(key[len(key)-8:])
 			if !ok {
 				return false, ErrCorrupt

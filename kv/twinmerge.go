@@ -197,7 +197,7 @@ func intoKey(k *record.Kind, into, id int64) []byte {
 // merged are the records that were merged into one, in order.
 func merged(v *sight, k *record.Kind, into record.ID) (ids []record.ID, err error) {
 	prefix := intoKey(k, into.Int(), 0)[:10]
-	err = v.scan(twinBucket, prefix, nil, func(key, _ []byte) (bool, error) {
+	err = v.Scan(twinBucket, prefix, nil, func(key, _ []byte) (bool, error) {
 		id, ok := k.KeyID(key[len(prefix):])
 		if !ok {
 			return false, ErrCorrupt

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 )
 
@@ -92,7 +93,7 @@ func (s *Store) LastBackup(p Principal) (Backup, error) {
 
 // replaceSmall puts a file of a few bytes in the place of another: a temporary name, fsync, rename, fsync of the folder.
 func replaceSmall(dir, name string, text []byte) error {
-	f, err := os.CreateTemp(dir, OwnPrefix+"*")
+	f, err := os.CreateTemp(dir, engine.OwnPrefix+"*")
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func replaceSmall(dir, name string, text []byte) error {
 		_ = os.Remove(f.Name()) // the first error is the one to tell
 		return err
 	}
-	return syncDir(dir)
+	return engine.SyncDir(dir)
 }
 
 // KeyExpiry tells of the keys of one class that are not revoked.

@@ -49,7 +49,7 @@ func (s *Store) Upstream() (u Upstream, ok bool, err error) {
 
 // upstream is the zero Upstream where the store has joined none.
 func upstream(v *sight) (u Upstream, err error) {
-	row, err := v.get(metaBucket, upstreamKey)
+	row, err := v.Get(metaBucket, upstreamKey)
 	if err == nil && len(row) > 0 && json.Unmarshal(row, &u) != nil {
 		err = fmt.Errorf("%w: meta row upstream", ErrCorrupt)
 	}
@@ -81,7 +81,7 @@ func (s *Store) Join(p Principal, u Upstream, c Credential) error {
 		}
 		putFamily(o, &family{c.Realm, c.CodeKey})
 		o.put(metaBucket, centreKey, []byte(u.Node))
-		o.after = append(o.after, func() { s.centre.Store(&u.Node) })
+		o.after(func() { s.centre.Store(&u.Node) })
 		return putUpstream(o, u)
 	})
 	if err == nil && s.erasures.any.Load() {
@@ -131,7 +131,7 @@ func putUpstream(o *op, u Upstream) error {
 	row, err := json.Marshal(u)
 	if err == nil {
 		o.put(metaBucket, upstreamKey, row)
-		o.after = append(o.after, func() { o.store.joined.Store(&u) })
+		o.after(func() { o.store.joined.Store(&u) })
 	}
 	return err
 }
@@ -147,7 +147,7 @@ func enterRealm(o *op) error {
 func putFamily(o *op, f *family) {
 	o.put(metaBucket, realmKey, []byte(f.realm))
 	o.put(metaBucket, codeKey, f.codeKey)
-	o.after = append(o.after, func() {
+	o.after(func() {
 		o.store.identity.family.Store(f)
 		o.store.reloadLogins()
 	})
@@ -164,7 +164,7 @@ func (s *Store) HoldsNothing() (nothing bool, err error) {
 		nothing = u.URL == ""
 		for i := 0; i < len(buckets) && nothing && err == nil; i++ {
 			var keys [][]byte
-			keys, err = firstKeys(v.rows, buckets[i], nil, 1)
+			keys, err = firstKeys(v.View, buckets[i], nil, 1)
 			nothing = len(keys) == 0
 		}
 		return err
@@ -178,7 +178,7 @@ func isVacant(v *sight) error {
 		if k.System {
 			continue
 		}
-		keys, err := firstKeys(v.rows, kindBucket(k), nil, 1)
+		keys, err := firstKeys(v.View, kindBucket(k), nil, 1)
 		if err != nil {
 			return err
 		}

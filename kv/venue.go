@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 	"doorward/kv/value"
 )
@@ -59,14 +60,14 @@ func (p Principal) Node() string { return p.node.Node }
 
 var centreKey = []byte("centre") // in meta: the node of this store's centre
 
-func (s *Store) readCentre(r rows) error {
-	row, err := r.get(metaBucket, centreKey)
+func (s *Store) readCentre(r *engine.View) error {
+	row, err := r.Get(metaBucket, centreKey)
 	centre := string(row)
 	s.centre.Store(&centre)
 	if err != nil {
 		return identified(centreKey, err)
 	}
-	u, err := upstream((&sight{rows: r}))
+	u, err := upstream(&sight{View: r})
 	s.joined.Store(&u)
 	if errors.Is(err, ErrCorrupt) {
 		return nil // whoever asks for the centre is told; what it takes is not known

@@ -115,7 +115,7 @@ func enrolled(v *sight, id record.ID) (e Enrolled, err error) {
 	for _, db := range exchanged(v, &e) {
 		e.Scopes = append(e.Scopes, db.Name)
 	}
-	row, err := v.get(metaBucket, contactKey(e.ID))
+	row, err := v.Get(metaBucket, contactKey(e.ID))
 	if err == nil && row != nil && json.Unmarshal(row, &e.Contact) != nil {
 		err = fmt.Errorf("%w: meta row contact", ErrCorrupt)
 	}
@@ -181,7 +181,7 @@ func endVenue(o *op, p Principal, st *stored, d *record.Doc) error {
 	if _, revoked := timeOf(key.body.Member("revoked_at")); revoked {
 		return nil
 	}
-	o.after = append(o.after, o.store.reloadLogins)
+	o.after(o.store.reloadLogins)
 	_, err = amend(o, p, record.APIKey, key, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.now)) })
 	return err
 }

@@ -150,7 +150,7 @@ func (w *walker) verifyRecord(v *sight, k *record.Kind, key, value []byte) (live
 			w.balance.want(want.bucket, want.key, nil)
 			continue
 		}
-		if row, err := v.get(want.bucket, want.key); err != nil || row == nil {
+		if row, err := v.Get(want.bucket, want.key); err != nil || row == nil {
 			return true, fmt.Errorf("record %s lacks a lookup row", k.FormatID(id))
 		}
 	}

@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"doorward/kv/engine"
 )
 
 // MakeWorkFolder makes a folder within a store's for a copy that is worked at, and done takes it away. It is locked meanwhile, so that it
 // can be told from what a process has left that was killed.
 func MakeWorkFolder(dir, purpose string) (path string, done func() error, err error) {
-	path, err = os.MkdirTemp(dir, OwnPrefix+purpose+"-")
+	path, err = os.MkdirTemp(dir, engine.OwnPrefix+purpose+"-")
 	if err != nil {
 		return "", nil, err
 	}
@@ -27,7 +29,7 @@ func MakeWorkFolder(dir, purpose string) (path string, done func() error, err er
 
 // IsWorkFolder tells a name that MakeWorkFolder gives.
 func IsWorkFolder(name, purpose string) bool {
-	number, found := strings.CutPrefix(name, OwnPrefix+purpose+"-")
+	number, found := strings.CutPrefix(name, engine.OwnPrefix+purpose+"-")
 	return found && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
@@ -66,5 +68,5 @@ func Abandoned(dir string) bool {
 // isAtWork tells a copy that somebody works at, who takes it away.
 func isAtWork(file string) bool {
 	dir := filepath.Dir(file)
-	return strings.HasPrefix(filepath.Base(dir), OwnPrefix) && !Abandoned(dir)
+	return strings.HasPrefix(filepath.Base(dir), engine.OwnPrefix) && !Abandoned(dir)
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"doorward/kv/crash"
-	"doorward/kv/kvtest"
 )
 
 // cutStep is a command that dies at a point, and what comes before it.
@@ -27,8 +26,6 @@ func cutSteps() []cutStep {
 	return []cutStep{
 		{points: []crash.Point{crash.BeforeCreate, crash.AfterCreate}, args: []string{"keys", "add", "--name", "x", "--level", "denomination"},
 			prepare: func(k *killing) { k.dir += "-new" }},
-		{points: []crash.Point{crash.AmongMigrations, crash.AfterMigration}, args: []string{"keys", "list"},
-			prepare: func(k *killing) { kvtest.Age(k, k.dir) }},
 		{points: []crash.Point{crash.BeforeFile, crash.AfterFile, crash.BeforeCommit, crash.AfterCommit, crash.BeforeReplace, crash.AfterReplace},
 			args: []string{"restore", "--replace", "BACKUP"}, whole: true, prepare: func(k *killing) { k.command("", "backup", "BACKUP") }},
 		{points: []crash.Point{crash.BeforeFile, crash.AfterFile}, args: []string{"backup", "BACKUP"}, whole: true},
@@ -38,7 +35,7 @@ func cutSteps() []cutStep {
 	}
 }
 
-// TestCutStepsLeaveAStore: creating, migrating, replacing, compacting, backing up, setting an index aside and taking a blob may each
+// TestCutStepsLeaveAStore: creating, replacing, compacting, backing up, setting an index aside and taking a blob may each
 // be cut off between any two of their steps. What was acknowledged is there, and the same command works the next time.
 func TestCutStepsLeaveAStore(t *testing.T) {
 	path := builtWith(t, "crashpoints")

@@ -1,4 +1,4 @@
-package kv
+package engine
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ type pageDue struct {
 
 // from walks from a page on, and answers what does not fit; "" = all does.
 func (w *pageWalk) from(root uint64) (reason string, err error) {
-	w.met, w.page, w.todo = make([]bool, w.pages), make([]byte, filePageSize), append(w.todo, pageDue{id: root, buckets: true})
+	w.met, w.page, w.todo = make([]bool, w.pages), make([]byte, pageSize), append(w.todo, pageDue{id: root, buckets: true})
 	for len(w.todo) > 0 {
 		due := w.todo[len(w.todo)-1]
 		w.todo = w.todo[:len(w.todo)-1]
@@ -101,15 +101,15 @@ func (w *pageWalk) visit(due pageDue) (wrong misfit, err error) {
 
 // look reads a page, notes where it leads, and tells whether it is of a piece.
 func (w *pageWalk) look(due pageDue) (fits bool, err error) {
-	at := int64(due.id) * filePageSize
-	if _, err := w.file.ReadAt(w.page[:filePageSize], at); err != nil {
+	at := int64(due.id) * pageSize
+	if _, err := w.file.ReadAt(w.page[:pageSize], at); err != nil {
 		return false, err
 	}
 	more := number4(w.page[12:])
 	if due.id+more >= w.pages {
 		return false, nil
 	}
-	size := (more + 1) * filePageSize
+	size := (more + 1) * pageSize
 	if size > uint64(len(w.page)) {
 		w.page = make([]byte, size)
 	}
@@ -123,7 +123,7 @@ func (w *pageWalk) look(due pageDue) (fits bool, err error) {
 	}
 	first := len(w.todo)
 	end, fits := w.elements(w.page[:size], due)
-	if !fits || (end-1)/filePageSize != more {
+	if !fits || (end-1)/pageSize != more {
 		return false, nil
 	}
 	for i := due.id + 1; i <= due.id+more; i++ {

@@ -1,16 +1,16 @@
-package kv
+package engine
 
 import "time"
 
 // turnPatience is how long a copy waits for its turn: a commit that has it may itself wait for the copy's View, to map a larger file.
 const turnPatience = time.Second
 
-// turn is whose the disk is: a commit's, or a piece of a copy's. Who asked first has it first, so that a commit waits for one piece.
+// turn orders a commit and the pieces of a copy at the disk: the first to ask has it first, so a commit waits for one piece at most.
 type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }
 
-// during does something when its turn has come.
+// during calls do when its turn has come.
 func (t turn) during(do func() error) error {
 	t.take()
 	defer t.give()
@@ -21,7 +21,7 @@ func (t turn) take() { t <- struct{}{} }
 
 func (t turn) give() { <-t }
 
-// takeWithin takes the turn, or tells that it has not come within so long.
+// takeWithin takes the turn, or tells that it did not come within the given time.
 func (t turn) takeWithin(d time.Duration) bool {
 	select {
 	case t <- struct{}{}:

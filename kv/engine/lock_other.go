@@ -1,6 +1,6 @@
 //go:build !unix || solaris || aix
 
-package kv
+package engine
 
 import "os"
 

@@ -1,14 +1,13 @@
-package kv_test
+package engine
 
 import (
-	"fmt"
+	"bytes"
+	"errors"
+	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
-
-	"doorward/kv"
-	"doorward/kv/kvtest"
-	"doorward/kv/record"
 )
 
 // piece is how much of a large file goes to the disk at once.
@@ -38,7 +37,7 @@ func (l *lazy) Sync() error {
 // TestALargeFileIsSyncedInPieces: a door's commit waits on the disk for one of them at most, and not for the whole file.
 func TestALargeFileIsSyncedInPieces(t *testing.T) {
 	f := &lazy{}
-	w := kv.Gently(f)
+	w := Throttle(f)
 	const part = piece / 3
 	for range 1000 {
 		if n, err := w.Write(make([]byte, part)); n != part || err != nil {
@@ -52,15 +51,14 @@ func TestALargeFileIsSyncedInPieces(t *testing.T) {
 
 // TestACommitAndAPieceOfACopyTakeTurns: a commit waits for the piece that the disk is taking, and the next piece for the commit.
 func TestACommitAndAPieceOfACopyTakeTurns(t *testing.T) {
-	s, _ := opened(t)
-	church := kvtest.Parse(t, record.Church, `{"name":"A"}`, true)
+	db := opened(t)
 	pieces := 0
 	committed := make(chan error, 1)
 	f := &lazy{syncing: func() {
 		switch pieces++; pieces {
 		case 1:
-			go func() { committed <- kv.Force(s, church, 1) }()
-			for !kv.CommitWaits() {
+			go func() { committed <- db.Do(false, func(tx *Tx) error { tx.Put(1, []byte("a"), nil); return nil }) }()
+			for !commitWaits() {
 				select {
 				case err := <-committed:
 					t.Fatalf("a commit went to the disk beside a piece of a copy: %v", err)
@@ -78,7 +76,7 @@ func TestACommitAndAPieceOfACopyTakeTurns(t *testing.T) {
 			}
 		}
 	}}
-	w := kv.GentlyBeside(s, f)
+	w := db.Throttle(f)
 	for range 2 {
 		if _, err := w.Write(make([]byte, piece)); err != nil {
 			t.Fatal(err)
@@ -91,41 +89,76 @@ func TestACommitAndAPieceOfACopyTakeTurns(t *testing.T) {
 
 // TestACopyEndsThoughACommitWaitsForIt: a commit that has the turn may wait for the end of the copy's View.
 func TestACopyEndsThoughACommitWaitsForIt(t *testing.T) {
-	s, _ := opened(t)
-	kvtest.Fill(t, s, record.Person, 10_000, func(i int) string { return fmt.Sprintf(`{"full_name":"Ana %d"}`, i) })
-	give := kv.HoldTurn(s)
-	defer give()
-	begun := time.Now()
-	c, err := s.CopyTo(kv.Operator(), filepath.Join(t.TempDir(), "copy.db"))
+	db := opened(t)
+	err := db.Do(false, func(tx *Tx) error {
+		for i := range byte(100) {
+			tx.Put(1, []byte{i}, make([]byte, piece/8))
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Bytes < 10*piece {
-		t.Errorf("the copy has %d bytes, too few to wait more than once", c.Bytes)
+	db.turn.take()
+	defer db.turn.give()
+	begun := time.Now()
+	f, err := os.Create(filepath.Join(t.TempDir(), "copy.db"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if took := time.Since(begun); took < kv.TurnPatience || took > 8*kv.TurnPatience {
-		t.Errorf("the copy took %v, want %v for its first turn and no wait for the others", took, kv.TurnPatience)
+	n, err := db.CopyTo(f, func(*View) error { return nil })
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if n < 10*piece {
+		t.Errorf("the copy has %d bytes, too few to wait more than once", n)
+	}
+	if took := time.Since(begun); took < turnPatience || took > 8*turnPatience {
+		t.Errorf("the copy took %v, want %v for its first turn and no wait for the others", took, turnPatience)
 	}
 }
 
 // TestACopyTakesTurnsAgainAfterASlowCommit: the commit that had the turn for so long did not wait for the copy.
 func TestACopyTakesTurnsAgainAfterASlowCommit(t *testing.T) {
-	s, _ := opened(t)
-	pieces, give := 0, kv.HoldTurn(s)
+	db := opened(t)
+	db.turn.take()
+	pieces := 0
 	f := &lazy{syncing: func() {
 		switch pieces++; pieces {
 		case 1: // it had no turn
-			give()
+			db.turn.give()
 		case 2:
-			if kv.TurnIsFree(s) {
+			if len(db.turn) == 0 {
 				t.Error("a copy's piece goes to the disk without its turn, though it is free")
 			}
 		}
 	}}
-	w := kv.GentlyBeside(s, f)
+	w := db.Throttle(f)
 	for range 2 {
 		if _, err := w.Write(make([]byte, piece)); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// commitWaits tells whether a commit, of any file, waits for its turn.
+func commitWaits() bool {
+	stacks := make([]byte, 1<<20)
+	return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("engine.turn.take("))
+}
+
+// opened opens a new file with one bucket.
+func opened(t *testing.T) *DB {
+	t.Helper()
+	db, err := Open(Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: &Schema{1: {Name: "one"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Start(Hooks{})
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
 }

@@ -1,8 +1,8 @@
-package kv
+package engine
 
 import "go.etcd.io/bbolt"
 
-// touched are the rows that were written: bucket 1, key.
+// touched are the rows that were written while the file is rewritten: bucket 1, key.
 type touched map[string]struct{}
 
 func (t touched) note(entries []entry) {
@@ -12,11 +12,11 @@ func (t touched) note(entries []entry) {
 }
 
 // carryOver makes rows in the next file what they are in the old one.
-func carryOver(old *bbolt.Tx, next *bbolt.DB, written touched) error {
+func (s *Schema) carryOver(old *bbolt.Tx, next *bbolt.DB, written touched) error {
 	return next.Update(func(tx *bbolt.Tx) error {
-		from, to := rows{tx: old, buckets: &bucketCache{}}, rows{tx: tx, buckets: &bucketCache{}}
+		from, to := View{tx: old, schema: s, cache: &cache{}}, View{tx: tx, schema: s, cache: &cache{}}
 		for row := range written {
-			b, key := bucket(row[0]), []byte(row[1:])
+			b, key := Bucket(row[0]), []byte(row[1:])
 			var err error
 			if value := from.in(b).Get(key); value != nil {
 				err = to.in(b).Put(key, value)

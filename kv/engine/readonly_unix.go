@@ -1,6 +1,6 @@
 //go:build unix
 
-package kv
+package engine
 
 import "golang.org/x/sys/unix"
 

@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd
 
-package kv
+package engine
 
 import "syscall"
 

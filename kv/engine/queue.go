@@ -1,20 +1,19 @@
-package kv
+package engine
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// job is what a caller hands to the writer: one operation, or the rows of a bulk one, each on its own.
+// job is what a caller hands to the writer: one operation, or those of a bulk, each on its own.
 type job struct {
 	door  bool
-	steps []step
+	ops   []Op
 	after []func() // run once the group is committed, before the answer
 	done  chan error
-	full  error       // a *DiskFull: the job as a whole is refused, whatever else its steps answer
-	next  int         // the step to run; those before it are in a group already
+	full  error       // a *DiskFull: the job as a whole is refused, whatever else its operations return
+	next  int         // the operation to run; those before it are in a group already
 	taken atomic.Bool // by the writer, or back by the caller who waited too long
 }
 
@@ -37,10 +36,10 @@ func (j *job) wait() error {
 	return <-j.done
 }
 
-// step is one operation and what it answered.
-type step struct {
-	run func(*op) error
-	err error
+// Op is an operation and its error.
+type Op struct {
+	Run func(*Tx) error
+	Err error
 }
 
 // queue holds the jobs that wait for the writer, doors apart from the rest.
@@ -126,6 +125,13 @@ func (q *queue) putBack(j *job) {
 	q.others = append([]*job{j}, q.others...)
 }
 
+// length is how many jobs wait.
+func (q *queue) length() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.doors) + len(q.others)
+}
+
 // doorWaits tells whether a door is waiting.
 func (q *queue) doorWaits() bool {
 	q.mu.Lock()
@@ -152,40 +158,4 @@ func (q *queue) close() {
 	defer q.mu.Unlock()
 	q.closed = true
 	q.arrived.Broadcast()
-}
-
-// do hands one operation to the writer and waits for its commit.
-func (s *Store) do(door bool, run func(*op) error) error {
-	j := &job{door: door, steps: []step{{run: run}}, done: make(chan error, 1)}
-	if !s.writer.queue.push(j) {
-		return ErrStopped
-	}
-	if err := j.wait(); err != nil {
-		return err
-	}
-	return j.steps[0].err
-}
-
-// doAll hands a bulk operation to the writer; each step answers for itself.
-func (s *Store) doAll(steps []step) error {
-	j := &job{steps: steps, done: make(chan error, 1)}
-	if !s.writer.queue.push(j) {
-		return ErrStopped
-	}
-	return <-j.done
-}
-
-// doEach hands steps to the writer in operations of bounded size, up to the first that fails.
-func (s *Store) doEach(steps []step) error {
-	for part := range slices.Chunk(steps, MaxRows) {
-		if err := s.doAll(part); err != nil {
-			return err
-		}
-		for i := range part {
-			if part[i].err != nil {
-				return part[i].err
-			}
-		}
-	}
-	return nil
 }

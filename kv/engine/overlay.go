@@ -1,4 +1,4 @@
-package kv
+package engine
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ type overlay struct {
 
 // entry is one written row. sealed ends with the checksum; it is nil for a deletion.
 type entry struct {
-	bucket      bucket
+	bucket      Bucket
 	deleted     bool
 	key, sealed []byte
 }
@@ -32,7 +32,7 @@ func (e *entry) plain() []byte {
 }
 
 // place is where a key stands or would stand.
-func (o *overlay) place(b bucket, key []byte) (int, bool) {
+func (o *overlay) place(b Bucket, key []byte) (int, bool) {
 	i := sort.Search(len(o.entries), func(i int) bool {
 		e := &o.entries[i]
 		return e.bucket > b || e.bucket == b && bytes.Compare(e.key, key) >= 0
@@ -40,7 +40,7 @@ func (o *overlay) place(b bucket, key []byte) (int, bool) {
 	return i, i < len(o.entries) && o.entries[i].bucket == b && bytes.Equal(o.entries[i].key, key)
 }
 
-func (o *overlay) find(b bucket, key []byte) *entry {
+func (o *overlay) find(b Bucket, key []byte) *entry {
 	if len(o.entries) == 0 {
 		return nil
 	}
@@ -50,21 +50,19 @@ func (o *overlay) find(b bucket, key []byte) *entry {
 	return nil
 }
 
-func (o *overlay) from(b bucket, key []byte) []entry {
+func (o *overlay) from(b Bucket, key []byte) []entry {
 	i, _ := o.place(b, key)
 	return o.entries[i:]
 }
 
-func (o *overlay) put(b bucket, key, value []byte) {
+func (o *overlay) put(b Bucket, key, value []byte) {
 	sealed := o.arena.take(len(value) + checksumSize)
 	copy(sealed, value)
 	binary.BigEndian.PutUint32(sealed[len(value):], checksum(b, key, value))
 	o.set(b, key, sealed, false)
 }
 
-func (o *overlay) delete(b bucket, key []byte) { o.set(b, key, nil, true) }
-
-func (o *overlay) set(b bucket, key, sealed []byte, deleted bool) {
+func (o *overlay) set(b Bucket, key, sealed []byte, deleted bool) {
 	o.bytes += len(key) + len(sealed)
 	i, ok := o.place(b, key)
 	if ok {
@@ -78,7 +76,7 @@ func (o *overlay) set(b bucket, key, sealed []byte, deleted bool) {
 	o.entries[i] = entry{bucket: b, deleted: deleted, key: kept, sealed: sealed}
 }
 
-// tooLong tells whether a key is longer than bbolt takes: what is found by it comes from whoever sent it.
+// tooLong tells whether a key is longer than bbolt takes: keys of lookups hold what clients have sent.
 func (o *overlay) tooLong() bool {
 	return slices.ContainsFunc(o.entries, func(e entry) bool { return len(e.key) > bbolt.MaxKeySize })
 }
