@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"doorward/kv/disk"
 	"doorward/kv/engine"
 )
 
@@ -24,14 +25,14 @@ func (s *Store) Compact(ctx context.Context, p Principal) (c Compacted, err erro
 		return c, err
 	}
 	start, began := time.Now(), s.clock()
-	c.Before = s.engine.Size()
+	c.Before = disk.Size(Path(s.dir))
 	err = s.engine.Rewrite(ctx, func(w *engine.Tx) {
 		w.Put(metaBucket, compactedKey, binary.BigEndian.AppendUint64(nil, uint64(began.UnixMicro())))
 	})
 	if err != nil {
 		return c, fmt.Errorf("compact: %w", s.Blamed(err))
 	}
-	c.Bytes = s.engine.Size()
+	c.Bytes = disk.Size(Path(s.dir))
 	s.log.Info("the store is compacted", slog.Int64("before", c.Before), slog.Int64("bytes", c.Bytes), slog.Duration("took", time.Since(start)))
 	return c, nil
 }

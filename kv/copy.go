@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"doorward/kv/crash"
+	"doorward/kv/disk"
 	"doorward/kv/engine"
 )
 
@@ -32,7 +33,7 @@ func (s *Store) CopyTo(p Principal, path string) (c Copy, err error) {
 	if err := p.mayRule(); err != nil {
 		return Copy{}, err
 	}
-	if err := s.engine.RoomFor("a copy of the store", s.engine.Size()); err != nil && !s.readOnly {
+	if err := s.room.CheckFile("a copy of the store", disk.Size(Path(s.dir))); err != nil && !s.readOnly {
 		return Copy{}, err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -47,7 +48,7 @@ func (s *Store) CopyTo(p Principal, path string) (c Copy, err error) {
 		_ = os.Remove(path) // the first error is the one to tell
 		return Copy{}, fmt.Errorf("copy the store: %w", err)
 	}
-	return c, engine.SyncDir(filepath.Dir(path))
+	return c, disk.SyncDir(filepath.Dir(path))
 }
 
 // describe reads out of a View which store it is and where it stands.
@@ -80,7 +81,7 @@ func Replace(dir, file string, now time.Time, log *slog.Logger) (kept string, er
 func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Logger) (kept string, err error) {
 	path := Path(dir)
 	if seen == nil {
-		return "", errors.Join(linkNew(file, path), engine.SyncDir(dir))
+		return "", errors.Join(linkNew(file, path), disk.SyncDir(dir))
 	}
 	old, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -90,7 +91,7 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 	if err := outdo(path, file, now, log); err != nil {
 		return "", err
 	}
-	if err := engine.Lock(old); err != nil {
+	if err := disk.Lock(old); err != nil {
 		return "", err
 	}
 	mine, err := old.Stat()
@@ -100,13 +101,13 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 	if kept, err = keepBeside(path, now); err != nil {
 		return "", err
 	}
-	if err := engine.SyncDir(dir); err != nil { // a power cut may lose this name and keep the next
+	if err := disk.SyncDir(dir); err != nil { // a power cut may lose this name and keep the next
 		return "", err
 	}
 	crash.At(crash.BeforeReplace)
 	err = os.Rename(file, path)
 	crash.At(crash.AfterReplace)
-	return kept, errors.Join(err, engine.SyncDir(dir))
+	return kept, errors.Join(err, disk.SyncDir(dir))
 }
 
 // isUntouched tells whether a file is the same that was seen, and was not written since.

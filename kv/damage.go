@@ -133,6 +133,11 @@ func sound(r *engine.View, b bucket, prefix []byte, fn func(key, value []byte), 
 	}
 }
 
+// hasRow tells whether a row lies under a key, damaged or not.
+func hasRow(r *engine.View, b bucket, key []byte) bool {
+	return bytes.Equal(r.Cursor(b).Seek(key).Key, key)
+}
+
 // tellDamage reports what was found damaged when the store was opened.
 func (s *Store) tellDamage(f damages) {
 	s.damaged = f.count

@@ -3,27 +3,27 @@ package kv
 import (
 	"slices"
 
-	"doorward/kv/engine"
+	"doorward/kv/disk"
 	"doorward/kv/record"
 )
 
 // RoomBeside returns nil or a *DiskFull: has the disk of a folder's store room for so many bytes of what another than the store writes there,
 // without taking it from what people make?
 func RoomBeside(c Config, what string, bytes int64) error {
-	return engine.RoomBeside(c.engine(), what, bytes)
+	return c.room().CheckFile(what, bytes)
 }
 
 // Room returns nil, or a *DiskFull where a use is refused for want of room on the disk.
-func (s *Store) Room(u Use) error { return s.engine.Room(u) }
+func (s *Store) Room(u Use) error { return s.room.Check(u) }
 
 // Shortages are the uses that are refused for want of room on the disk, one *DiskFull each.
-func (s *Store) Shortages() []*DiskFull { return s.engine.Shortages() }
+func (s *Store) Shortages() []*DiskFull { return s.room.Shortages() }
 
 // FreeBytes is the room on the disk that the store lies on; ok is false where the system does not say.
-func (s *Store) FreeBytes() (free int64, ok bool) { return s.engine.FreeBytes() }
+func (s *Store) FreeBytes() (free int64, ok bool) { return s.room.Free() }
 
 // FileBytes is the size of the store's file.
-func (s *Store) FileBytes() int64 { return s.engine.Size() }
+func (s *Store) FileBytes() int64 { return disk.Size(Path(s.dir)) }
 
 // useOf is what documents of one operation take room for. Facts count as check-ins whoever brings them: a laptop pushes its own,
 // and must learn of admissions elsewhere lest it admits again. What comes with them counts as they do: it cannot be taken in part.

@@ -6,13 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
 
+	"doorward/kv/disk"
 	"doorward/kv/engine"
 
 	"github.com/oklog/ulid/v2"
@@ -45,8 +43,12 @@ type family struct {
 func (c Config) engine() engine.Config {
 	return engine.Config{
 		Path: Path(c.Dir), Schema: &schema, Accept: accept, Fill: fillNew, Logger: c.Logger, Registerer: c.Registerer,
-		Limits: c.Disk, Free: c.Free, ReadOnly: c.ReadOnly,
+		Room: c.room(), ReadOnly: c.ReadOnly,
 	}
+}
+
+func (c Config) room() *disk.Room {
+	return disk.NewRoom(disk.RoomConfig{Dir: c.Dir, Limits: c.Disk, Free: c.Free, Logger: c.Logger})
 }
 
 // makeFolderFor makes the folder of a store that has none yet, unless it had one whose file is missing.
@@ -55,31 +57,6 @@ func makeFolderFor(c Config) error {
 		return nil
 	}
 	return errors.Join(MakeFolder(c.Dir), Gone(c.Dir, time.UTC))
-}
-
-// MakeFolder makes a folder, and those above it, unless it is there. No power cut takes away what it made.
-func MakeFolder(dir string) error {
-	above := filepath.Dir(dir)
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, fs.ErrNotExist) && above != dir {
-		if err := MakeFolder(above); err != nil {
-			return err
-		}
-		err = os.Mkdir(dir, 0o700)
-	}
-	if err == nil {
-		return engine.SyncDir(above)
-	}
-	info, failed := os.Stat(dir)
-	switch {
-	case failed == nil && info.IsDir():
-		return nil
-	case errors.Is(err, fs.ErrExist) && errors.Is(failed, fs.ErrNotExist):
-		return fmt.Errorf("%s is a link to a folder that is not there", dir)
-	case errors.Is(err, fs.ErrNotExist): // it was removed meanwhile, or is the kernel's
-		return fmt.Errorf("no folder %s can be made in %s: %w", filepath.Base(dir), above, errors.Unwrap(err))
-	}
-	return err
 }
 
 // fillNew writes what a store holds from its first moment.

@@ -106,8 +106,12 @@ func TestEverySoundFileOpens(t *testing.T) {
 			if err = errors.Join(err, db.Close()); err != nil {
 				t.Fatal(err)
 			}
-			if err := engine.Guard(path, os.O_RDWR); err != nil {
-				t.Errorf("a leaf of %d pages with %d bytes to spare: %v", pages, spare, err)
+			opened, err := engine.Open(engine.Config{Path: path, Schema: &engine.Schema{{Name: "bucket"}}})
+			if err != nil {
+				t.Fatalf("a leaf of %d pages with %d bytes to spare: %v", pages, spare, err)
+			}
+			if err := opened.Close(); err != nil {
+				t.Error(err)
 			}
 		}
 	}

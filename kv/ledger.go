@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"doorward/kv/engine"
+	"doorward/kv/disk"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 )
@@ -196,5 +196,5 @@ func (led *ledger) append(lines []ledgerLine) (err error) {
 	if _, err := f.Write(text); err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), engine.SyncDir(led.dir))
+	return errors.Join(f.Sync(), disk.SyncDir(led.dir))
 }

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"doorward/kv/engine"
+	"doorward/kv/disk"
 	"doorward/kv/record"
 )
 
@@ -74,7 +74,7 @@ func mark(c Config) (*marker, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		// The store's own name is on the disk first: the sidecar alone would say that the store is gone.
-		err = errors.Join(engine.SyncDir(c.Dir), os.WriteFile(path, []byte(markerText), 0o600), engine.SyncDir(c.Dir))
+		err = errors.Join(disk.SyncDir(c.Dir), os.WriteFile(path, []byte(markerText), 0o600), disk.SyncDir(c.Dir))
 		if err == nil {
 			info, err = os.Stat(path)
 		}

@@ -1,44 +1,52 @@
 package kv
 
-import "doorward/kv/engine"
+import (
+	"doorward/kv/disk"
+	"doorward/kv/engine"
+)
 
-// The engine's names that callers of the store use.
+// The names of kv/disk and kv/engine that callers of the store use.
 var (
 	ErrStopped        = engine.ErrStopped
 	ErrBusy           = engine.ErrBusy
-	ErrDiskFull       = engine.ErrDiskFull
+	ErrDiskFull       = disk.ErrFull
 	ErrCorrupt        = engine.ErrCorrupt
-	ErrInUse          = engine.ErrInUse
+	ErrInUse          = disk.ErrInUse
 	ErrPanicked       = engine.ErrPanicked
 	ErrReadOnly       = engine.ErrReadOnly
-	DefaultDiskLimits = engine.DefaultRoomLimits
+	DefaultDiskLimits = disk.DefaultRoomLimits
 
-	Gently   = engine.Throttle
-	Lock     = engine.Lock
-	ReadOnly = engine.ReadOnly
+	Gently   = disk.Throttle
+	Lock     = disk.Lock
+	ReadOnly = disk.ReadOnly
+
+	MakeFolder     = disk.MakeFolder
+	MakeWorkFolder = disk.MakeWorkFolder
+	IsWorkFolder   = disk.IsWorkFolder
+	Abandoned      = disk.Abandoned
 )
 
 // OwnPrefix begins the names of temporary files in a store's folder.
-const OwnPrefix = engine.OwnPrefix
+const OwnPrefix = disk.OwnPrefix
 
 // The uses of the disk.
 const (
-	Imports  = engine.Imports
-	Creates  = engine.Creates
-	Checkins = engine.Checkins
+	Imports  = disk.Imports
+	Creates  = disk.Creates
+	Checkins = disk.Checkins
 )
 
 type (
 	// BadFile is engine.BadFile.
 	BadFile = engine.BadFile
-	// DiskFull is engine.DiskFull.
-	DiskFull = engine.DiskFull
-	// DiskLimits are engine.RoomLimits.
-	DiskLimits = engine.RoomLimits
-	// Use is engine.Use.
-	Use = engine.Use
-	// SyncWriter is engine.SyncWriter.
-	SyncWriter = engine.SyncWriter
+	// DiskFull is disk.Full.
+	DiskFull = disk.Full
+	// DiskLimits are disk.RoomLimits.
+	DiskLimits = disk.RoomLimits
+	// Use is disk.Use.
+	Use = disk.Use
+	// SyncWriter is disk.SyncWriter.
+	SyncWriter = disk.SyncWriter
 )
 
 type bucket = engine.Bucket

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"doorward/kv/disk"
 )
 
 // keptBackups is how many backups a store remembers to have been made of it.
@@ -124,7 +126,7 @@ func (s *Store) OlderFiles(p Principal, before time.Time) (files []string, err e
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, slices.DeleteFunc(found, isAtWork)...)
+		files = append(files, slices.DeleteFunc(found, disk.IsAtWork)...)
 	}
 	err = s.view(func(v *sight) error {
 		made, err := backups(v)

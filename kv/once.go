@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 )
 
@@ -62,7 +63,7 @@ func onceExpiryKey(expires time.Time, key []byte) []byte {
 
 // purgeOnce deletes some of the answers whose time is over.
 func purgeOnce(o *op) error {
-	expired, err := o.KeysBefore(onceExpiryBucket, appendNumber(nil, o.now.UnixMicro()), oncePurge)
+	expired, err := keysBefore(o.View, onceExpiryBucket, appendNumber(nil, o.now.UnixMicro()), oncePurge)
 	for _, key := range expired {
 		o.delete(onceExpiryBucket, key)
 		o.delete(onceBucket, key[8:])
@@ -93,4 +94,16 @@ func parseOnce(row []byte) (r Reply, body [32]byte, expires time.Time, err error
 		err = ErrCorrupt
 	}
 	return r, body, expires, err
+}
+
+// keysBefore are the first keys of a bucket that lie before a key, at most so many; where a row is damaged, those before it.
+func keysBefore(r *engine.View, b bucket, end []byte, most int) (keys [][]byte, err error) {
+	err = r.Scan(b, nil, nil, func(key, _ []byte) (bool, error) {
+		if len(keys) == most || bytes.Compare(key, end) >= 0 {
+			return false, nil
+		}
+		keys = append(keys, bytes.Clone(key))
+		return true, nil
+	})
+	return keys, err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/kv/disk"
 	"doorward/kv/engine"
 )
 
@@ -15,5 +16,5 @@ var replacedName = regexp.MustCompile(`^doorward-[0-9]{8}T[0-9]{6}Z(-[0-9]+)?\.d
 // IsOwnName tells a name that only a store gives to what it keeps in its folder: no file of anybody else may have it there.
 func IsOwnName(name string) bool {
 	return name == filepath.Base(Path("")) || name == engine.RewriteName || name == verifyName || slices.Contains(beside[:], name) ||
-		replacedName.MatchString(name) || strings.HasPrefix(name, engine.OwnPrefix)
+		replacedName.MatchString(name) || strings.HasPrefix(name, disk.OwnPrefix)
 }

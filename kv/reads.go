@@ -134,7 +134,7 @@ func (counts readCounts) write(w *engine.Tx, purge bool) {
 	if len(counts) == 0 || !purge {
 		return
 	}
-	old, _ := w.KeysBefore(readsBucket, readsOf{minute: latest - int64(readsKept/time.Minute)}.rowKey(), readsPurged) // as above
+	old, _ := keysBefore(&w.View, readsBucket, readsOf{minute: latest - int64(readsKept/time.Minute)}.rowKey(), readsPurged) // as above
 	for _, key := range old {
 		w.Delete(readsBucket, key)
 	}

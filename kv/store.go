@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"doorward/kv/disk"
 	"doorward/kv/engine"
 )
 
@@ -35,6 +36,7 @@ type Config struct {
 type Store struct {
 	dir      string
 	engine   *engine.DB
+	room     *disk.Room
 	commits  commits
 	clock    func() time.Time
 	zone     *time.Location
@@ -97,7 +99,9 @@ func open(c Config) (s *Store, err error) {
 	if err := makeFolderFor(c); err != nil {
 		return nil, err
 	}
-	if s.engine, err = engine.Open(c.engine()); err != nil {
+	ec := c.engine()
+	s.room = ec.Room
+	if s.engine, err = engine.Open(ec); err != nil {
 		return nil, err
 	}
 	if err := s.start(c); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"doorward/kv/engine"
+	"doorward/kv/disk"
 	"doorward/kv/record"
 )
 
@@ -93,7 +93,7 @@ func (s *Store) LastBackup(p Principal) (Backup, error) {
 
 // replaceSmall puts a file of a few bytes in the place of another: a temporary name, fsync, rename, fsync of the folder.
 func replaceSmall(dir, name string, text []byte) error {
-	f, err := os.CreateTemp(dir, engine.OwnPrefix+"*")
+	f, err := os.CreateTemp(dir, disk.OwnPrefix+"*")
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func replaceSmall(dir, name string, text []byte) error {
 		_ = os.Remove(f.Name()) // the first error is the one to tell
 		return err
 	}
-	return engine.SyncDir(dir)
+	return disk.SyncDir(dir)
 }
 
 // KeyExpiry tells of the keys of one class that are not revoked.

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"doorward/kv/disk"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
@@ -25,9 +27,8 @@ type Config struct {
 	Fill       func(*Tx)         // writes what a new file holds; nil = nothing
 	Logger     *slog.Logger      // nil = silent
 	Registerer prometheus.Registerer
-	Limits     *RoomLimits           // nil = DefaultRoomLimits
-	Free       func() (int64, error) // bytes that are free on the disk; nil = the system is asked
-	ReadOnly   bool                  // every write fails with ErrReadOnly
+	Room       *disk.Room // on the disk of the file; nil = that of disk.NewRoom
+	ReadOnly   bool       // every write fails with ErrReadOnly
 }
 
 // Hooks tell the layer above of each group that the writer commits. The writer's goroutine calls them.
@@ -43,8 +44,8 @@ type DB struct {
 	schema  *Schema
 	file    atomic.Pointer[file]
 	log     *slog.Logger
-	room    *room
-	turn    turn // at the disk
+	room    *disk.Room
+	turn    disk.Turn
 	writer  *writer
 	caches  sync.Pool // of *cache, for Views
 	metrics *metrics
@@ -52,7 +53,7 @@ type DB struct {
 	ended   chan struct{} // closed when the writer has; nil until Start
 }
 
-// Open opens a file, or makes it where there is none: ErrInUse, *BadFile, or what Config.Accept returns. Nothing can be written before Start.
+// Open opens a file, or makes it where there is none: disk.ErrInUse, *BadFile, or what Config.Accept returns. Nothing can be written before Start.
 func Open(c Config) (db *DB, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -63,11 +64,14 @@ func Open(c Config) (db *DB, err error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	if c.Room == nil {
+		c.Room = disk.NewRoom(disk.RoomConfig{Dir: filepath.Dir(c.Path), Logger: c.Logger})
+	}
 	f, err := openFile(c)
 	if err != nil {
 		return nil, err
 	}
-	db = &DB{path: c.Path, schema: c.Schema, log: c.Logger, room: newRoom(c), turn: newTurn()}
+	db = &DB{path: c.Path, schema: c.Schema, log: c.Logger, room: c.Room, turn: disk.NewTurn()}
 	db.file.Store(f)
 	db.rewrite.closing, db.rewrite.close = context.WithCancel(context.Background())
 	db.caches.New = func() any { return new(cache) }
@@ -125,7 +129,7 @@ func (db *DB) View(fn func(*View) error) error {
 }
 
 // Do hands an operation to the writer and waits for its commit: the operation's own error, ErrBusy when the writer did not begin it in time,
-// ErrStopped, a *DiskFull, ErrPanicked. Doors go first.
+// ErrStopped, a *disk.Full, ErrPanicked. Doors go first.
 func (db *DB) Do(door bool, run func(*Tx) error) error {
 	j := &job{door: door, ops: []Op{{Run: run}}, done: make(chan error, 1)}
 	if !db.writer.queue.push(j) {
@@ -152,7 +156,7 @@ func (db *DB) DoorWithin(d time.Duration) bool { return db.writer.queue.doorWith
 // Waiting is how many jobs wait for the writer.
 func (db *DB) Waiting() int { return db.writer.queue.length() }
 
-// Writable returns nil while check-ins are taken, otherwise what stopped writing for good, or will at the next write, or a *DiskFull.
+// Writable returns nil while check-ins are taken, otherwise what stopped writing for good, or will at the next write, or a *disk.Full.
 func (db *DB) Writable() error {
 	if err := db.Stopped(); err != nil {
 		return err
@@ -160,7 +164,7 @@ func (db *DB) Writable() error {
 	if err := db.file.Load().stands(db.path); err != nil {
 		return err
 	}
-	return db.room.check(Checkins)
+	return db.room.Check(disk.Checkins)
 }
 
 // Stopped is what has stopped writing for good; nil = nothing has.
@@ -171,18 +175,15 @@ func (db *DB) Stopped() error {
 	return nil
 }
 
-// Size is the length of the file in bytes.
-func (db *DB) Size() int64 { return Size(db.path) }
-
 // CopyTo writes the file as it is now to f, and then syncs nothing: that is the caller's part. about is given the View that is copied. It holds
 // the View while it does, so pages that are freed are not used again, and no commit can map a larger file: f must lie on a disk that is as
 // fast as the file's own.
-func (db *DB) CopyTo(f SyncWriter, about func(*View) error) (n int64, err error) {
+func (db *DB) CopyTo(f disk.SyncWriter, about func(*View) error) (n int64, err error) {
 	err = db.View(func(v *View) error {
 		if err := about(v); err != nil {
 			return err
 		}
-		n, err = v.tx.WriteTo(db.Throttle(f))
+		n, err = v.tx.WriteTo(db.turn.Throttle(f))
 		return err
 	})
 	return n, err

@@ -13,10 +13,8 @@ import (
 // The errors of an engine.
 var (
 	ErrStopped  = errors.New("the store has stopped taking writes")
-	ErrBusy     = errors.New("the store is busy")       // nothing was done; try again
-	ErrDiskFull = errors.New("the disk is nearly full") // the concrete error is a *DiskFull
+	ErrBusy     = errors.New("the store is busy") // nothing was done; try again
 	ErrCorrupt  = errors.New("a stored value fails its checksum")
-	ErrInUse    = errors.New("the store is open in another process")
 	ErrPanicked = errors.New("the operation panicked")
 	ErrReadOnly = errors.New("nothing can be written there")
 	ErrTooLong  = errors.New("a key is longer than the file takes")

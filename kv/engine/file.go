@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"doorward/kv/crash"
+	"doorward/kv/disk"
 
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
@@ -17,9 +18,6 @@ import (
 
 // lockPatience is how long opening waits for another process to let go of the file.
 const lockPatience = 2 * time.Second
-
-// OwnPrefix begins the names of temporary files beside a store's: no user gives a file this name.
-const OwnPrefix = ".doorward-"
 
 // Options are how a file of some size is opened to be written.
 func Options(size int64) *bbolt.Options {
@@ -76,18 +74,18 @@ func openFile(c Config) (*file, error) {
 		_ = os.Chmod(c.Path, 0o600) // where it cannot be, the folder keeps others out
 	}
 	flag, o := access(c.ReadOnly, info.Size())
-	if err := Guard(c.Path, flag); err != nil {
+	if err := guard(c.Path, flag); err != nil {
 		return nil, err
 	}
 	db, err := bbolt.Open(c.Path, 0o600, o)
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return nil, ErrInUse
+		return nil, disk.ErrInUse
 	}
 	if err != nil {
 		return nil, err
 	}
 	if now, err := os.Stat(c.Path); err != nil || !os.SameFile(info, now) {
-		return nil, errors.Join(ErrInUse, err, db.Close()) // another file was put in its place
+		return nil, errors.Join(disk.ErrInUse, err, db.Close()) // another file was put in its place
 	}
 	return &file{DB: db, itself: info}, nil
 }
@@ -99,7 +97,7 @@ func create(c Config) error {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(dir, OwnPrefix+"new-*.db")
+	tmp, err := os.CreateTemp(dir, disk.OwnPrefix+"new-*.db")
 	if err != nil {
 		return err
 	}
@@ -123,7 +121,7 @@ func create(c Config) error {
 		return err
 	}
 	crash.At(crash.AfterCreate)
-	return SyncDir(dir)
+	return disk.SyncDir(dir)
 }
 
 func (c Config) fill(tx *bbolt.Tx) error {
@@ -158,7 +156,7 @@ func prepare(db *bbolt.DB, c Config) error {
 			missing = missing || d.Name != "" && tx.Bucket([]byte(d.Name)) == nil
 		}
 		err := tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
-			_, known := c.Schema.Named(name)
+			_, known := c.Schema.named(name)
 			unknown = unknown || !known
 			return nil
 		})
@@ -178,9 +176,9 @@ func prepare(db *bbolt.DB, c Config) error {
 	return db.Update(c.Schema.create)
 }
 
-// Read calls fn with what a file holds that no process has open: ErrInUse, *BadFile. A file that is broken all the same is ErrCorrupt.
+// Read calls fn with what a file holds that no process has open: disk.ErrInUse, *BadFile. A file that is broken all the same is ErrCorrupt.
 func Read(path string, s *Schema, fn func(*View) error) (err error) {
-	if err := Guard(path, os.O_RDWR); err != nil {
+	if err := guard(path, os.O_RDWR); err != nil {
 		return err
 	}
 	f, err := os.Open(path)
@@ -199,7 +197,7 @@ func Read(path string, s *Schema, fn func(*View) error) (err error) {
 		OpenFile: func(string, int, os.FileMode) (*os.File, error) { return f, nil },
 	})
 	if errors.Is(err, bolterrors.ErrTimeout) {
-		return ErrInUse
+		return disk.ErrInUse
 	}
 	if err != nil {
 		return err
@@ -210,7 +208,7 @@ func Read(path string, s *Schema, fn func(*View) error) (err error) {
 
 // Edit runs an operation on a file that no process has open, durably.
 func Edit(path string, s *Schema, fn func(*Tx) error) error {
-	db, err := bbolt.Open(path, 0o600, Options(Size(path)))
+	db, err := bbolt.Open(path, 0o600, Options(disk.Size(path)))
 	if err != nil {
 		return err
 	}
@@ -222,22 +220,4 @@ func Edit(path string, s *Schema, fn func(*Tx) error) error {
 		return t.flush()
 	})
 	return errors.Join(err, db.Close())
-}
-
-// Size is a file's length in bytes; 0 where there is none.
-func Size(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
-
-// SyncDir makes the names in a folder durable.
-func SyncDir(dir string) error {
-	d, err := os.Open(filepath.Clean(dir))
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -2,12 +2,12 @@ package engine
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"os"
-	"time"
+
+	"doorward/kv/disk"
 )
 
 // A bbolt file begins with two meta pages, of which the one with the higher transaction counts. Each, behind a page header of
@@ -26,9 +26,9 @@ type head struct {
 	root, pages, tx uint64
 }
 
-// Guard refuses a file that would end the process in bbolt: one that is shorter than its meta page says, or whose pages lead beyond its end or to
-// each other. It opens the file with the flag, and no other process has the file open until it returns: *BadFile, ErrInUse.
-func Guard(path string, flag int) (err error) {
+// guard refuses a file that would end the process in bbolt: one that is shorter than its meta page says, or whose pages lead beyond its end or to
+// each other. It opens the file with the flag, and no other process has the file open until it returns: *BadFile, disk.ErrInUse.
+func guard(path string, flag int) (err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func Guard(path string, flag int) (err error) {
 		return err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	if err := lockPatiently(f); err != nil {
+	if err := disk.LockWithin(f, lockPatience); err != nil {
 		return err
 	}
 	if info, err = f.Stat(); err != nil {
@@ -62,7 +62,7 @@ func Guard(path string, flag int) (err error) {
 		return bad("is a store of another program: its pages have %d bytes", size)
 	case info.Size() < int64(h.pages)*pageSize:
 		return bad("has been cut short: it has %d bytes, of %d that it should have", info.Size(), int64(h.pages)*pageSize)
-	case !locks:
+	case !disk.Locks:
 		return nil // somebody may be writing: bbolt takes its lock first, and looks then
 	case !both:
 		return bad("is damaged: of its two heads one cannot be read, so its latest commit may be missing")
@@ -96,13 +96,4 @@ func readHead(f io.ReaderAt) (h head, size uint32, both bool, err error) {
 		}
 	}
 	return h, size, sound == 2, nil
-}
-
-// lockPatiently waits a while for another process to let go of a file: ErrInUse.
-func lockPatiently(f *os.File) error {
-	for end := time.Now().Add(lockPatience); ; time.Sleep(20 * time.Millisecond) {
-		if err := lockFile(f); !errors.Is(err, ErrInUse) || time.Now().After(end) {
-			return err
-		}
-	}
 }

@@ -1,8 +1,9 @@
 package engine
 
 import (
-	"math"
 	"time"
+
+	"doorward/kv/disk"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -25,9 +26,9 @@ func newMetrics(db *DB, reg prometheus.Registerer) *metrics {
 	}
 	m.writable.Set(1)
 	size := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_file_bytes", Help: "Size of the store's file."}, func() float64 {
-		return float64(db.Size())
+		return float64(disk.Size(db.path))
 	})
-	m.collectors = append([]prometheus.Collector{m.writable, m.commits, m.group, size}, db.room.gauges()...)
+	m.collectors = append([]prometheus.Collector{m.writable, m.commits, m.group, size}, db.room.Collectors()...)
 	if reg != nil {
 		reg.MustRegister(m.collectors...)
 	}
@@ -47,28 +48,4 @@ func (m *metrics) unregister() {
 	for _, c := range m.collectors {
 		m.registerer.Unregister(c)
 	}
-}
-
-// gauges are the disk's figures.
-func (r *room) gauges() []prometheus.Collector {
-	all := []prometheus.Collector{prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "doorward_store_disk_free_bytes", Help: "Room on the disk that the store lies on; NaN where the system does not say.",
-	}, func() float64 {
-		free, err := r.free()
-		if err != nil {
-			return math.NaN()
-		}
-		return float64(free)
-	})}
-	for u := range numUses {
-		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "doorward_store_disk_refused", Help: "1 while a use of the disk is refused because it is nearly full.", ConstLabels: prometheus.Labels{"use": useNames[u]},
-		}, func() float64 {
-			if r.check(u) != nil {
-				return 1
-			}
-			return 0
-		}))
-	}
-	return all
 }

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv/crash"
+	"doorward/kv/disk"
 )
 
 // RewriteName is the file that takes the store's place once it is whole.
@@ -39,14 +40,14 @@ func (r *rewriting) end() {
 
 // Rewrite writes the file again, without the pages that are free: what was deleted before has no bytes left in it. first writes into the new
 // file when it holds all rows of the View that is copied. The file is read and written meanwhile. At no moment is there no file, or half of
-// one. Where a row is damaged the old file stays, with what can be read of it: ErrCorrupt. Also a *DiskFull, ErrStopped, the context's error.
+// one. Where a row is damaged the old file stays, with what can be read of it: ErrCorrupt. Also a *disk.Full, ErrStopped, the context's error.
 func (db *DB) Rewrite(ctx context.Context, first func(*Tx)) error {
 	db.rewrite.mu.Lock()
 	defer db.rewrite.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(db.rewrite.closing, cancel)()
-	if err := db.room.checkFile("a file written anew", db.Size()); err != nil {
+	if err := db.room.CheckFile("a file written anew", disk.Size(db.path)); err != nil {
 		return err
 	}
 	old := db.file.Load()
@@ -68,11 +69,11 @@ func (db *DB) rewriteFile(ctx context.Context, old *file, first func(*Tx)) (err 
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	next, err := bbolt.Open(path, 0o600, Options(db.Size()))
+	next, err := bbolt.Open(path, 0o600, Options(disk.Size(db.path)))
 	if err != nil {
 		return err
 	}
-	next.AllocSize = spare(db.Size(), old.AllocSize)
+	next.AllocSize = spare(disk.Size(db.path), old.AllocSize)
 	defer func() {
 		if db.file.Load().DB == next {
 			return
@@ -126,7 +127,7 @@ func (db *DB) copyAll(ctx context.Context, old *file, next *bbolt.DB, first func
 
 // copyBucket copies a bucket, a few megabytes in one transaction, and checks each of its rows.
 func (db *DB) copyBucket(ctx context.Context, next *bbolt.DB, name []byte, from *bbolt.Bucket) error {
-	at, known := db.schema.Named(name)
+	at, known := db.schema.named(name)
 	c := from.Cursor()
 	key, value := c.First()
 	for more := true; more; more = key != nil {

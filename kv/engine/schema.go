@@ -31,8 +31,8 @@ type Def struct {
 	IsKey func(key []byte) bool // tells a key that the bucket may have, where all are known; nil = any
 }
 
-// Named finds a bucket by its name in the file. A bucket that a later version has made is not known.
-func (s *Schema) Named(name []byte) (b Bucket, known bool) {
+// named finds a bucket by its name in the file. A bucket that a later version has made is not known.
+func (s *Schema) named(name []byte) (b Bucket, known bool) {
 	at := slices.IndexFunc(s[:], func(d Def) bool { return d.Name != "" && d.Name == string(name) })
 	return Bucket(max(0, at)), at >= 0
 }

@@ -7,7 +7,7 @@ import "go.etcd.io/bbolt"
 type Tx struct {
 	View
 	db    *DB
-	full  error    // a *DiskFull: what is written will be refused
+	full  error    // a *disk.Full: what is written will be refused
 	kept  []func() // run in the writer's goroutine once the operation's rows are in the group
 	after []func() // run once they are durable
 }
@@ -24,27 +24,11 @@ func (tx *Tx) OnKept(fn func()) { tx.kept = append(tx.kept, fn) }
 // OnCommitted has fn run when the operation is durable, before its caller has the answer.
 func (tx *Tx) OnCommitted(fn func()) { tx.after = append(tx.after, fn) }
 
-// Full is a *DiskFull where nothing that the operation writes will be kept; otherwise nil.
+// Full is a *disk.Full where nothing that the operation writes will be kept; otherwise nil.
 func (tx *Tx) Full() error { return tx.full }
 
 // Rewriting tells whether Rewrite copies the file just now, so that the new file may hold what the operation deletes.
 func (tx *Tx) Rewriting() bool { return tx.db != nil && tx.db.writer.touched != nil }
-
-// Write is one put or delete of an operation.
-type Write struct {
-	Bucket     Bucket
-	Key, Value []byte
-	Deleted    bool
-}
-
-// Writes are what the operation has written so far, in the order of buckets and keys. The slices are valid until it ends.
-func (tx *Tx) Writes() []Write {
-	all := make([]Write, len(tx.over.entries))
-	for i, e := range tx.over.entries {
-		all[i] = Write{e.bucket, e.key, e.plain(), e.deleted}
-	}
-	return all
-}
 
 // flush moves an operation's rows into the transaction of bbolt.
 func (v *View) flush() error {

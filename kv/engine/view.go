@@ -185,26 +185,8 @@ func (v *View) ScanDown(b Bucket, prefix, from []byte, fn func(key, value []byte
 	return nil
 }
 
-// KeysBefore are the first keys of a bucket that lie before a key, at most so many; where a row is damaged, those before it.
-func (v *View) KeysBefore(b Bucket, end []byte, most int) (keys [][]byte, err error) {
-	err = v.Scan(b, nil, nil, func(key, _ []byte) (bool, error) {
-		if len(keys) == most || bytes.Compare(key, end) >= 0 {
-			return false, nil
-		}
-		keys = append(keys, bytes.Clone(key))
-		return true, nil
-	})
-	return keys, err
-}
-
 // Count is how many committed rows a bucket has. It reads all pages of the bucket.
 func (v *View) Count(b Bucket) int { return v.in(b).Stats().KeyN }
-
-// HasRow tells whether a committed row lies under a key, damaged or not.
-func (v *View) HasRow(b Bucket, key []byte) bool {
-	found, _ := v.in(b).Cursor().Seek(key)
-	return bytes.Equal(found, key)
-}
 
 // Cursor walks the committed rows of a bucket, the damaged ones too.
 type Cursor struct {

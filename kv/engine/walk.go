@@ -23,7 +23,7 @@ func Walk(path string, s *Schema, f Findings) (reason string, err error) {
 	defer func() { _ = w.file.Close() }() // it was only read
 	w.bad = f.Page
 	w.row = func(name string, key, sealed []byte) {
-		if b, known := s.Named([]byte(name)); known {
+		if b, known := s.named([]byte(name)); known {
 			value, err := s.unseal(b, key, sealed)
 			f.Row(b, key, value, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv/crash"
+	"doorward/kv/disk"
 )
 
 // DoorsAbout is for how long after an operation of a door more of them are expected.
@@ -54,7 +55,7 @@ type group struct {
 	bulk   time.Duration // spent on other jobs than doors'
 	door   bool          // holds a door's job
 	yields int           // to callers that may come yet
-	full   error         // a *DiskFull: what writes nothing is done, the rest is not
+	full   error         // a *disk.Full: what writes nothing is done, the rest is not
 }
 
 func (w *writer) loop() {
@@ -105,7 +106,7 @@ func (w *writer) begin(g *group) (err error) {
 	g.base = f.version(g.tx) - 1
 	w.arena.reset()
 	w.over.arena, w.cache = &w.arena, cache{}
-	g.full = w.db.room.check(Checkins)
+	g.full = w.db.room.Check(disk.Checkins)
 	if w.hooks.Begin != nil {
 		w.hooks.Begin()
 	}
@@ -236,7 +237,7 @@ func (w *writer) commit(g *group) error {
 	}
 	crash.At(crash.BeforeCommit)
 	start := time.Now()
-	if err := w.db.turn.during(g.tx.Commit); err != nil {
+	if err := w.db.turn.During(g.tx.Commit); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	if err := w.db.file.Load().stands(w.db.path); err != nil {

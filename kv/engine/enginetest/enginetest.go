@@ -22,6 +22,7 @@ import (
 	"sync"
 	"testing"
 
+	"doorward/kv/disk"
 	"doorward/kv/engine"
 )
 
@@ -32,7 +33,7 @@ type Engine interface {
 	Do(door bool, run func(*engine.Tx) error) error
 	DoAll([]engine.Op) error
 	Rewrite(ctx context.Context, first func(*engine.Tx)) error
-	CopyTo(f engine.SyncWriter, about func(*engine.View) error) (int64, error)
+	CopyTo(f disk.SyncWriter, about func(*engine.View) error) (int64, error)
 	Close() error
 }
 

@@ -1,6 +1,6 @@
 //go:build unix && !solaris && !aix
 
-package engine
+package disk
 
 import (
 	"errors"

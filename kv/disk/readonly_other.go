@@ -1,6 +1,6 @@
 //go:build !unix
 
-package engine
+package disk
 
 // ReadOnly tells nothing here: whoever writes meets the error.
 func ReadOnly(string) bool { return false }

@@ -1,28 +1,29 @@
-package engine
+package disk
 
 import "time"
 
 // turnPatience is how long a copy waits for its turn: a commit that has it may itself wait for the copy's View, to map a larger file.
 const turnPatience = time.Second
 
-// turn orders a commit and the pieces of a copy at the disk: the first to ask has it first, so a commit waits for one piece at most.
-type turn chan struct{}
+// Turn orders a commit and the pieces of a copy at the disk: the first to ask has it first, so a commit waits for one piece at most.
+type Turn chan struct{}
 
-func newTurn() turn { return make(turn, 1) }
+// NewTurn makes a turn that is free.
+func NewTurn() Turn { return make(Turn, 1) }
 
-// during calls do when its turn has come.
-func (t turn) during(do func() error) error {
+// During calls do when its turn has come.
+func (t Turn) During(do func() error) error {
 	t.take()
 	defer t.give()
 	return do()
 }
 
-func (t turn) take() { t <- struct{}{} }
+func (t Turn) take() { t <- struct{}{} }
 
-func (t turn) give() { <-t }
+func (t Turn) give() { <-t }
 
 // takeWithin takes the turn, or tells that it did not come within the given time.
-func (t turn) takeWithin(d time.Duration) bool {
+func (t Turn) takeWithin(d time.Duration) bool {
 	select {
 	case t <- struct{}{}:
 		return true

@@ -1,4 +1,4 @@
-package kv
+package disk
 
 import (
 	"errors"
@@ -6,14 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"doorward/kv/engine"
 )
 
 // MakeWorkFolder makes a folder within a store's for a copy that is worked at, and done takes it away. It is locked meanwhile, so that it
 // can be told from what a process has left that was killed.
 func MakeWorkFolder(dir, purpose string) (path string, done func() error, err error) {
-	path, err = os.MkdirTemp(dir, engine.OwnPrefix+purpose+"-")
+	path, err = os.MkdirTemp(dir, OwnPrefix+purpose+"-")
 	if err != nil {
 		return "", nil, err
 	}
@@ -29,7 +27,7 @@ func MakeWorkFolder(dir, purpose string) (path string, done func() error, err er
 
 // IsWorkFolder tells a name that MakeWorkFolder gives.
 func IsWorkFolder(name, purpose string) bool {
-	number, found := strings.CutPrefix(name, engine.OwnPrefix+purpose+"-")
+	number, found := strings.CutPrefix(name, OwnPrefix+purpose+"-")
 	return found && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
@@ -65,8 +63,8 @@ func Abandoned(dir string) bool {
 	return !errors.Is(err, ErrInUse) && time.Since(info.ModTime()) >= abandonedUnlocking
 }
 
-// isAtWork tells a copy that somebody works at, who takes it away.
-func isAtWork(file string) bool {
+// IsAtWork tells a file in a work folder whose maker still works there, and will take it away.
+func IsAtWork(file string) bool {
 	dir := filepath.Dir(file)
-	return strings.HasPrefix(filepath.Base(dir), engine.OwnPrefix) && !Abandoned(dir)
+	return strings.HasPrefix(filepath.Base(dir), OwnPrefix) && !Abandoned(dir)
 }

@@ -1,4 +1,4 @@
-package engine
+package disk
 
 import (
 	"io"
@@ -20,15 +20,15 @@ type SyncWriter interface {
 
 type throttle struct {
 	file     SyncWriter
-	turn     turn          // is waited for before each piece; nil = no other writer is known
+	turn     Turn          // is waited for before each piece; nil = no other writer is known
 	patience time.Duration // how long
 	pushed   int64         // bytes that the disk has
 	held     int           // bytes that it has not
 }
 
-// Throttle is the package's Throttle beside the commits of this file: they and the pieces take turns.
-func (db *DB) Throttle(f SyncWriter) io.Writer {
-	return &throttle{file: f, turn: db.turn, patience: turnPatience}
+// Throttle is the package's Throttle for a file whose pieces take turns with commits.
+func (t Turn) Throttle(f SyncWriter) io.Writer {
+	return &throttle{file: f, turn: t, patience: turnPatience}
 }
 
 // Write writes, and has the disk take it where enough has come together.

@@ -1,10 +1,7 @@
-package engine
+package disk
 
 import (
 	"bytes"
-	"errors"
-	"os"
-	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -51,13 +48,13 @@ func TestALargeFileIsSyncedInPieces(t *testing.T) {
 
 // TestACommitAndAPieceOfACopyTakeTurns: a commit waits for the piece that the disk is taking, and the next piece for the commit.
 func TestACommitAndAPieceOfACopyTakeTurns(t *testing.T) {
-	db := opened(t)
+	turn := NewTurn()
 	pieces := 0
 	committed := make(chan error, 1)
 	f := &lazy{syncing: func() {
 		switch pieces++; pieces {
 		case 1:
-			go func() { committed <- db.Do(false, func(tx *Tx) error { tx.Put(1, []byte("a"), nil); return nil }) }()
+			go func() { committed <- turn.During(func() error { return nil }) }()
 			for !commitWaits() {
 				select {
 				case err := <-committed:
@@ -76,7 +73,7 @@ func TestACommitAndAPieceOfACopyTakeTurns(t *testing.T) {
 			}
 		}
 	}}
-	w := db.Throttle(f)
+	w := turn.Throttle(f)
 	for range 2 {
 		if _, err := w.Write(make([]byte, piece)); err != nil {
 			t.Fatal(err)
@@ -87,53 +84,22 @@ func TestACommitAndAPieceOfACopyTakeTurns(t *testing.T) {
 	}
 }
 
-// TestACopyEndsThoughACommitWaitsForIt: a commit that has the turn may wait for the end of the copy's View.
-func TestACopyEndsThoughACommitWaitsForIt(t *testing.T) {
-	db := opened(t)
-	err := db.Do(false, func(tx *Tx) error {
-		for i := range byte(100) {
-			tx.Put(1, []byte{i}, make([]byte, piece/8))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	db.turn.take()
-	defer db.turn.give()
-	begun := time.Now()
-	f, err := os.Create(filepath.Join(t.TempDir(), "copy.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := db.CopyTo(f, func(*View) error { return nil })
-	if err = errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if n < 10*piece {
-		t.Errorf("the copy has %d bytes, too few to wait more than once", n)
-	}
-	if took := time.Since(begun); took < turnPatience || took > 8*turnPatience {
-		t.Errorf("the copy took %v, want %v for its first turn and no wait for the others", took, turnPatience)
-	}
-}
-
 // TestACopyTakesTurnsAgainAfterASlowCommit: the commit that had the turn for so long did not wait for the copy.
 func TestACopyTakesTurnsAgainAfterASlowCommit(t *testing.T) {
-	db := opened(t)
-	db.turn.take()
+	turn := NewTurn()
+	turn.take()
 	pieces := 0
 	f := &lazy{syncing: func() {
 		switch pieces++; pieces {
 		case 1: // it had no turn
-			db.turn.give()
+			turn.give()
 		case 2:
-			if len(db.turn) == 0 {
+			if len(turn) == 0 {
 				t.Error("a copy's piece goes to the disk without its turn, though it is free")
 			}
 		}
 	}}
-	w := db.Throttle(f)
+	w := turn.Throttle(f)
 	for range 2 {
 		if _, err := w.Write(make([]byte, piece)); err != nil {
 			t.Fatal(err)
@@ -144,21 +110,5 @@ func TestACopyTakesTurnsAgainAfterASlowCommit(t *testing.T) {
 // commitWaits tells whether a commit, of any file, waits for its turn.
 func commitWaits() bool {
 	stacks := make([]byte, 1<<20)
-	return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("engine.turn.take("))
-}
-
-// opened opens a new file with one bucket.
-func opened(t *testing.T) *DB {
-	t.Helper()
-	db, err := Open(Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: &Schema{1: {Name: "one"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	db.Start(Hooks{})
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
+	return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("disk.Turn.take("))
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package engine
+package disk
 
 import "golang.org/x/sys/unix"
 
