@@ -4,7 +4,7 @@ package disk
 
 import "syscall"
 
-// freeBytes is what the file system of a folder has left for whoever is not root.
+// freeBytes is what the file system of a folder has left for users other than root.
 func freeBytes(dir string) (int64, error) {
 	var system syscall.Statfs_t
 	if err := syscall.Statfs(dir, &system); err != nil {

@@ -7,5 +7,5 @@ import "os"
 // locks tells whether lockFile keeps others out.
 const locks = false
 
-// lockFile: a file that is open cannot be replaced here anyway, or nobody can tell.
+// lockFile: a file that is open cannot be replaced here anyway, or it cannot be told.
 func lockFile(*os.File) error { return nil }

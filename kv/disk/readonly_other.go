@@ -2,5 +2,5 @@
 
 package disk
 
-// ReadOnly tells nothing here: whoever writes meets the error.
+// ReadOnly tells nothing here: a write meets the error.
 func ReadOnly(string) bool { return false }

@@ -26,7 +26,7 @@ type throttle struct {
 	held     int           // bytes that it has not
 }
 
-// Throttle is the package's Throttle for a file whose pieces take turns with commits.
+// Throttle is the package's Throttle for a file that takes turns with commits, piece by piece.
 func (t Turn) Throttle(f SyncWriter) io.Writer {
 	return &throttle{file: f, turn: t, patience: turnPatience}
 }

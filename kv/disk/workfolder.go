@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// MakeWorkFolder makes a folder within a store's for a copy that is worked at, and done takes it away. It is locked meanwhile, so that it
-// can be told from what a process has left that was killed.
+// MakeWorkFolder makes a folder within a store's for a copy that is worked at, and done takes it away. It is locked until then, so that
+// it can be told from what a killed process has left.
 func MakeWorkFolder(dir, purpose string) (path string, done func() error, err error) {
 	path, err = os.MkdirTemp(dir, OwnPrefix+purpose+"-")
 	if err != nil {
@@ -17,7 +17,7 @@ func MakeWorkFolder(dir, purpose string) (path string, done func() error, err er
 	}
 	free, err := lockFolder(path)
 	if err != nil {
-		free = func() {} // its age tells that somebody works there
+		free = func() {} // its age tells that it is in use
 	}
 	return path, func() error {
 		free()
@@ -43,13 +43,13 @@ func lockFolder(dir string) (free func(), err error) {
 	return func() { _ = f.Close() }, nil // it was only locked
 }
 
-// How old a work folder is in which nobody works any more: it is locked as soon as it is made, or there are no locks.
+// How old an abandoned work folder is: it is locked as soon as it is made, or there are no locks.
 const (
 	abandonedLocking   = time.Minute
 	abandonedUnlocking = 24 * time.Hour
 )
 
-// Abandoned tells whether nobody works any more in a work folder.
+// Abandoned tells whether the process that made a work folder has ended.
 func Abandoned(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || time.Since(info.ModTime()) < abandonedLocking {
@@ -63,7 +63,7 @@ func Abandoned(dir string) bool {
 	return !errors.Is(err, ErrInUse) && time.Since(info.ModTime()) >= abandonedUnlocking
 }
 
-// IsAtWork tells a file in a work folder whose maker still works there, and will take it away.
+// IsAtWork tells a file in a work folder that is in use, and will be taken away.
 func IsAtWork(file string) bool {
 	dir := filepath.Dir(file)
 	return strings.HasPrefix(filepath.Base(dir), OwnPrefix) && !Abandoned(dir)

@@ -25,7 +25,7 @@
 //
 // # Opening
 //
-// bbolt ends the process when a page leads out of the file. So whoever holds the file's lock reads its two heads and each page that they lead to
+// bbolt ends the process when a page leads out of the file. So its two heads and each page that they lead to are read, under the file's lock,
 // before bbolt opens it: a file that does not fit is a *BadFile, and nothing in it is changed.
 //
 // # Rewriting

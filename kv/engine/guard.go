@@ -26,8 +26,8 @@ type head struct {
 	root, pages, tx uint64
 }
 
-// guard refuses a file that would end the process in bbolt: one that is shorter than its meta page says, or whose pages lead beyond its end or to
-// each other. It opens the file with the flag, and no other process has the file open until it returns: *BadFile, disk.ErrInUse.
+// guard refuses a file that would end the process in bbolt: one that is shorter than its meta page says, or has a page that leads beyond its end or
+// to a page that another leads to. It opens the file with the flag, and no other process has the file open until it returns: *BadFile, disk.ErrInUse.
 func guard(path string, flag int) (err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -63,7 +63,7 @@ func guard(path string, flag int) (err error) {
 	case info.Size() < int64(h.pages)*pageSize:
 		return bad("has been cut short: it has %d bytes, of %d that it should have", info.Size(), int64(h.pages)*pageSize)
 	case !disk.Locks:
-		return nil // somebody may be writing: bbolt takes its lock first, and looks then
+		return nil // another process may be writing: bbolt takes its lock first, and looks then
 	case !both:
 		return bad("is damaged: of its two heads one cannot be read, so its latest commit may be missing")
 	}

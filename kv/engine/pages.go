@@ -33,14 +33,14 @@ type pageWalk struct {
 	page  []byte
 	todo  []pageDue
 	bad   func(page uint64, reason string)        // is told of each damaged page, and the walk goes on; nil = it ends at the first
-	row   func(bucket string, key, sealed []byte) // is told of each row of a sound page; nil = nobody asks
+	row   func(bucket string, key, sealed []byte) // is told of each row of a sound page; nil = rows are not told of
 }
 
 // pageDue is a page that has still to be looked at.
 type pageDue struct {
 	id      uint64
 	parent  uint64 // the branch that leads to it
-	buckets bool   // it belongs to the tree whose values are buckets
+	buckets bool   // it belongs to the tree of buckets
 	name    string // of the bucket that it belongs to otherwise
 	from    []byte // its keys are no smaller
 	below   []byte // and smaller than this; nil = the last page has any

@@ -14,7 +14,7 @@ type job struct {
 	done  chan error
 	full  error       // a *disk.Full: the job as a whole is refused, whatever else its operations return
 	next  int         // the operation to run; those before it are in a group already
-	taken atomic.Bool // by the writer, or back by the caller who waited too long
+	taken atomic.Bool // by the writer, or back by its caller, which waited too long
 }
 
 // patience is how long a caller waits for the writer to begin.

@@ -39,7 +39,7 @@ func (r *rewriting) end() {
 }
 
 // Rewrite writes the file again, without the pages that are free: what was deleted before has no bytes left in it. first writes into the new
-// file when it holds all rows of the View that is copied. The file is read and written meanwhile. At no moment is there no file, or half of
+// file when it holds all rows of the View that is copied. The file is read and written while it does. At no moment is there no file, or half of
 // one. Where a row is damaged the old file stays, with what can be read of it: ErrCorrupt. Also a *disk.Full, ErrStopped, the context's error.
 func (db *DB) Rewrite(ctx context.Context, first func(*Tx)) error {
 	db.rewrite.mu.Lock()
@@ -174,7 +174,7 @@ func (db *DB) catchUp(old *file, next *bbolt.DB) (n int, err error) {
 	return len(written), db.schema.carryOver(tx, next, written)
 }
 
-// takeOver carries over what is left and puts the next file in the old one's place. The writer runs it: nothing is written meanwhile.
+// takeOver carries over what is left and puts the next file in the old one's place. The writer runs it, so nothing is written until it returns.
 func (db *DB) takeOver(old *file, next *bbolt.DB) error {
 	tx, err := old.Begin(false)
 	if err != nil {

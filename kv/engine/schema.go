@@ -57,7 +57,7 @@ func (s *Schema) unseal(b Bucket, key, sealed []byte) ([]byte, error) {
 	return sealed[:n:n], nil
 }
 
-// A row whose key is damaged is not found, and neither is one to which a damaged page does not lead. Both show in what stands on either side of
+// A row with a damaged key is not found, and neither is one to which a damaged page does not lead. Both show in what stands on either side of
 // the place where it should be: a row that fails its checksum, or that belongs on the other side. So no row counts as missing, and no scan as
 // complete, before its neighbours are checked.
 
@@ -72,8 +72,8 @@ func (s *Schema) checkAfter(b Bucket, from, after, sealed []byte) error {
 	return s.checkNeighbour(b, after, sealed)
 }
 
-// checkNeighbour checks a row for the sake of one beside it. In a bucket whose keys are all known, a sound key proves that the damage is in
-// the row's value: whoever reads that row gets the error.
+// checkNeighbour checks a row for the sake of one beside it. Where all keys of a bucket are known, a sound key proves that the damage is in
+// the row's value: a read of that row gets the error.
 func (s *Schema) checkNeighbour(b Bucket, key, sealed []byte) error {
 	_, err := s.unseal(b, key, sealed)
 	if known := s[b].IsKey; known != nil && known(key) {

@@ -85,7 +85,7 @@ func (v *View) checkBefore(c *bbolt.Cursor, b Bucket, from []byte) (first bool, 
 	return false, v.schema.checkNeighbour(b, before, sealed)
 }
 
-// Scan calls fn with each row whose key starts with prefix, in key order, from the key `from` on (nil: from the first), until fn returns
+// Scan calls fn with each row under a prefix, in key order, from the key `from` on (nil: from the first), until fn returns
 // false: ErrCorrupt. fn must not write rows.
 func (v *View) Scan(b Bucket, prefix, from []byte, fn func(key, value []byte) (bool, error)) error {
 	if bytes.Compare(from, prefix) < 0 {
@@ -206,7 +206,7 @@ func (c Cursor) Next() Row { return c.row(c.at.Next()) }
 
 func (c Cursor) row(key, sealed []byte) Row { return Row{key, sealed, c.bucket, c.schema} }
 
-// Row is a row whose value is not checked yet. Its key is nil where there is none.
+// Row is a row with a value that is not checked yet. Its key is nil where there is none.
 type Row struct {
 	Key    []byte
 	sealed []byte
