@@ -208,7 +208,6 @@ func follow(o *op, ad *adoption) error {
 			}
 		}
 	case record.APIKey:
-		o.after(o.store.reloadLogins)
 	case record.Ticket:
 		return settleTicket(o, ad.id)
 	case record.Person:

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"doorward/kv/engine"
@@ -14,10 +13,9 @@ import (
 
 // boards are the events that somebody asks about, and how many double entries there are in all.
 type boards struct {
-	doubles atomic.Int64
-	mu      sync.Mutex
-	events  map[int64]*board
-	asked   int64
+	mu     sync.Mutex
+	events map[int64]*board
+	asked  int64
 }
 
 // maxBoards is how many events are kept counted. The one that was asked about longest ago goes first.
@@ -53,11 +51,11 @@ func (bs *boards) drop() {
 	delete(bs.events, oldest)
 }
 
-// count reads how many double entries there are. One that is damaged is left out of what is a number for the operator.
-func (bs *boards) count(r *engine.View, found *damages) {
+// countDoubles reads how many double entries there are. One that is damaged is left out of the number.
+func (s *tables) countDoubles(r *engine.View, found *damages) {
 	n := int64(0)
 	sound(r, admissionBucket, []byte{byDouble}, func(_, _ []byte) { n++ }, func(key []byte) { found.add(damagedRow(admissionBucket, key)) })
-	bs.doubles.Store(n)
+	s.doubles.Store(n)
 }
 
 // board counts one event. It follows the log when it is asked, so that doors pay nothing for it, and keeps what it counted

@@ -154,7 +154,7 @@ func (s *Store) changeClock(change func(*standing)) error {
 }
 
 // Clock tells what is known about the machine's clock now.
-func (s *Store) Clock() Clock {
+func (s *tables) Clock() Clock {
 	c := s.wall.standing.Load()
 	k := Clock{Doubt: s.judgeClock(s.clock()), Peer: c.peer, Offset: time.Duration(c.offset) * time.Microsecond}
 	if c.measured != 0 {
@@ -164,7 +164,7 @@ func (s *Store) Clock() Clock {
 }
 
 // judgeClock tells whether the wall clock is doubted, and says in the log when that changes.
-func (s *Store) judgeClock(now time.Time) Doubt {
+func (s *tables) judgeClock(now time.Time) Doubt {
 	d := s.wall.standing.Load().doubt(now, s.built)
 	before := s.wall.told.Load()
 	if before == nil && d == "" || before != nil && *before == d || !s.wall.told.CompareAndSwap(before, &d) {
@@ -179,7 +179,7 @@ func (s *Store) judgeClock(now time.Time) Doubt {
 }
 
 // offset is the measured offset as facts carry it, in milliseconds; ok is false where none was measured.
-func (s *Store) offset() (ms int64, ok bool) {
+func (s *tables) offset() (ms int64, ok bool) {
 	c := s.wall.standing.Load()
 	return time.Duration(c.offset * int64(time.Microsecond)).Milliseconds(), c.measured != 0
 }

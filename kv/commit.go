@@ -32,12 +32,12 @@ type group struct {
 }
 
 // hooks tie the store to the engine's commits.
-func (s *Store) hooks() engine.Hooks {
+func (s *tables) hooks() engine.Hooks {
 	return engine.Hooks{Begin: s.begin, Seal: s.seal, Committed: s.committed}
 }
 
 // begin begins a group.
-func (s *Store) begin() {
+func (s *tables) begin() {
 	g := group{now: s.clock(), state: s.commits.state}
 	g.doubted = s.judgeClock(g.now) != ""
 	jumped := false
@@ -49,7 +49,7 @@ func (s *Store) begin() {
 
 // seal writes what every commit holds. The lists that show the commit are published under its version before it is durable: a reader finds
 // them the moment it can see the commit, and never before.
-func (s *Store) seal(tx *engine.Tx, version int) {
+func (s *tables) seal(tx *engine.Tx, version int) {
 	c := &s.commits
 	g := &c.group
 	g.state.stamp = g.stamp
@@ -63,17 +63,20 @@ func (s *Store) seal(tx *engine.Tx, version int) {
 }
 
 // committed tells those who wait for changes of a durable group.
-func (s *Store) committed() {
+func (s *tables) committed() {
 	g := &s.commits.group
 	s.commits.state = g.state
 	s.seq.Store(g.state.seq)
 	s.bell.ring()
 	s.bells.ring(g.rung)
 	s.bells.ringScopes(g.lists)
+	if s.followed != nil {
+		s.followed(g.lists)
+	}
 }
 
 // run runs one operation of the group.
-func (s *Store) run(tx *engine.Tx, fn func(*op) error) error {
+func (s *tables) run(tx *engine.Tx, fn func(*op) error) error {
 	c := &s.commits
 	g := &c.group
 	doors := &c.doors
@@ -95,7 +98,7 @@ func (s *Store) run(tx *engine.Tx, fn func(*op) error) error {
 }
 
 // keep makes what the operation has done part of its group.
-func (s *Store) keep() {
+func (s *tables) keep() {
 	o, g := &s.commits.op, &s.commits.group
 	g.state = o.state
 	g.lists = append(g.lists, o.changed...)
@@ -110,12 +113,12 @@ type step struct {
 }
 
 // do hands one operation to the writer and waits for its commit.
-func (s *Store) do(door bool, run func(*op) error) error {
+func (s *tables) do(door bool, run func(*op) error) error {
 	return opError(s.engine.Do(door, func(tx *engine.Tx) error { return s.run(tx, run) }))
 }
 
 // doAll hands a bulk of operations to the writer; each step keeps its own error.
-func (s *Store) doAll(steps []step) error {
+func (s *tables) doAll(steps []step) error {
 	ops := make([]engine.Op, len(steps))
 	for i := range ops {
 		ops[i].Run = func(tx *engine.Tx) error { return s.run(tx, steps[i].run) }
@@ -136,7 +139,7 @@ func opError(err error) error {
 }
 
 // doEach hands steps to the writer in operations of bounded size, up to the first that fails.
-func (s *Store) doEach(steps []step) error {
+func (s *tables) doEach(steps []step) error {
 	for part := range slices.Chunk(steps, MaxRows) {
 		if err := s.doAll(part); err != nil {
 			return err

@@ -38,7 +38,7 @@ func (s *Store) conceal(e *eraser) {
 	if err == nil { // as above
 		c.tickets = setOf(tickets)
 	}
-	s.erasures.concealed.Store(c)
+	s.recalls.concealed.Store(c)
 }
 
 func setOf(ids []record.ID) map[record.ID]bool {
@@ -54,7 +54,7 @@ func (c *concealed) holds(ticket record.ID) bool { return c.tickets == nil || c.
 
 // unshown empties a record that was read of what nobody is shown.
 func unshown(v *sight, k *record.Kind, st *stored) error {
-	c := v.store.erasures.concealed.Load()
+	c := v.store.recalls.concealed.Load()
 	if c == nil || v.bare || st.deleted || !mayHide(k) {
 		return nil
 	}
@@ -63,7 +63,7 @@ func unshown(v *sight, k *record.Kind, st *stored) error {
 
 // unshownPast is unshown for a kept body.
 func unshownPast(v *sight, k *record.Kind, st *stored) error {
-	c := v.store.erasures.concealed.Load()
+	c := v.store.recalls.concealed.Load()
 	if c == nil || v.bare || !mayHide(k) {
 		return nil
 	}

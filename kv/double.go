@@ -147,7 +147,7 @@ func list(o *op, e *stand) error {
 		o.put(admissionBucket, key, []byte(reason))
 	}
 	if (was == nil) != (reason == "") {
-		o.after(func() { o.store.boards.doubles.Add(change) })
+		o.after(func() { o.store.doubles.Add(change) })
 	}
 	return nil
 }

@@ -214,7 +214,6 @@ func (s *Store) Exchange(code string, j Joiner) (c Credential, err error) {
 			return err
 		}
 		if c, err = exchange(o, st, k, j); err == nil {
-			o.after(s.reloadLogins)
 		}
 		return err
 	})

@@ -108,14 +108,14 @@ func (s *Store) Erase(p Principal, k *record.Kind, id record.ID) (Erased, error)
 	found, err := s.erase(p, id)
 	if err == nil {
 		if s.ErasuresUnfinished() > 0 { // what hindered it may be gone
-			s.erasures.told.Add(1)
-			s.erasures.come.ring()
+			s.recalls.told.Add(1)
+			s.recalls.come.ring()
 		}
 		return found, nil
 	}
 	begun, failed := s.begunErasures()
 	if failed != nil || len(begun.pending) > 0 {
-		s.erasures.failed(s.log, len(begun.pending), errorsOr(failed, func() error { return err }))
+		s.eraseFailed(len(begun.pending), errorsOr(failed, func() error { return err }))
 	}
 	if hash := s.hashErased(k, id); slices.ContainsFunc(begun.pending, func(l ledgerLine) bool { return l.hash == hash }) {
 		return found, fmt.Errorf("%w: %w", ErrErasureNoted, err)
@@ -207,7 +207,7 @@ const nothingHeld = 1
 // noteErased writes what replicas are told of an erasure, and when it was done here, in microseconds; 0 = it goes on. A ticket whose next holder is erased too
 // is told of again.
 func noteErased(o *op, l ledgerLine, key, done int64) error {
-	o.store.erasures.any.Store(true)
+	o.store.recalls.any.Store(true)
 	row, err := o.Get(erasedBucket, l.hash[:])
 	if err = o.store.unlessCorrupt(err); err != nil {
 		return err

@@ -16,16 +16,12 @@ const wasErased = "the record was erased"
 // erasures are what a store knows of them besides its rows.
 type erasures struct {
 	mu         sync.Mutex              // one at a time
-	any        atomic.Bool             // there is one: before, nobody need look
 	dir        string                  // of the ledger; "" = none is kept
 	stop       func(step string) error // of tests, which end the work there; nil = nobody
-	come       bell                    // rung when a peer has told of one
-	told       atomic.Uint64           // how often
 	done       atomic.Uint64           // how often any were finished since the start, which laptops are told of at once
 	close      context.CancelFunc
 	running    sync.WaitGroup
-	concealed  atomic.Pointer[concealed] // nil: nothing
-	unfinished atomic.Int64              // what could not be erased the last time
+	unfinished atomic.Int64 // what could not be erased the last time
 }
 
 // erasedAs is the kind under which a record is erased: a ticket's parts are the ticket.
@@ -37,7 +33,7 @@ func erasedAs(k *record.Kind) *record.Kind {
 }
 
 // hashErased is a record's keyed hash.
-func (s *Store) hashErased(k *record.Kind, id record.ID) erasedHash {
+func (s *tables) hashErased(k *record.Kind, id record.ID) erasedHash {
 	return erasedHash(s.hashCode("erased\x00" + erasedAs(k).DocID(id)))
 }
 
@@ -48,7 +44,7 @@ func findErased(v *sight, k *record.Kind, id record.ID) (*erased, error) {
 	default:
 		return nil, nil
 	}
-	if !v.store.erasures.any.Load() {
+	if !v.store.recalls.any.Load() {
 		return nil, nil
 	}
 	hash := v.store.hashErased(k, id)
@@ -82,7 +78,7 @@ func refuseErased(o *op, a *arrival) error {
 // expunge takes out of an arrival what was erased: *Forbidden where that is all of it. What has been made of a ticket since its names
 // were erased is let in as it is, and so is what a laptop is given: its centre has made a revision without names of whatever had any.
 func expunge(o *op, a *arrival) error {
-	if !o.store.erasures.any.Load() {
+	if !o.store.recalls.any.Load() {
 		return nil
 	}
 	if a.doc == nil {
@@ -207,7 +203,7 @@ func holderErased(v *sight, ticket record.ID) (bool, error) {
 
 // ErasuresDue is how many erasures have left bytes in free pages of the store's file, which compacting takes away, and since when.
 func (s *Store) ErasuresDue() (n int, since time.Time, err error) {
-	if !s.erasures.any.Load() {
+	if !s.recalls.any.Load() {
 		return 0, since, nil
 	}
 	err = s.view(func(v *sight) error {

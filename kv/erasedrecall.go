@@ -112,11 +112,11 @@ func (s *Store) recall(told []Erasure) error {
 	s.log.Warn("a laptop knows of erasures that the restored store did not have; they are carried out again", slog.Int("records", n))
 	begun, err := s.begunErasures()
 	if err != nil {
-		s.erasures.failed(s.log, n, err)
+		s.eraseFailed(n, err)
 		return nil
 	}
 	s.erasures.unfinished.Store(int64(len(begun.pending)))
-	s.erasures.come.ring()
+	s.recalls.come.ring()
 	return nil
 }
 
@@ -136,7 +136,7 @@ func recall(o *op, l Erasure) (fresh bool, err error) {
 		return false, nil
 	}
 	e.done, e.kept = 0, false
-	o.store.erasures.any.Store(true)
+	o.store.recalls.any.Store(true)
 	o.put(erasedBucket, l.Hash[:], e.encode())
 	return true, nil
 }

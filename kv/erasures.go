@@ -54,26 +54,26 @@ const (
 // followErasures carries out what peers tell of, and tries again what could not be finished, until writing has stopped for good.
 func (s *Store) followErasures(ctx context.Context) {
 	patience := retrySoon
-	for done := s.erasures.told.Load(); s.engine.Stopped() == nil; {
+	for done := s.recalls.told.Load(); s.engine.Stopped() == nil; {
 		turn, cancel := ctx, context.CancelFunc(func() {})
 		failed := s.ErasuresUnfinished() > 0
 		if failed {
 			turn, cancel = context.WithTimeout(ctx, patience)
 		}
-		_ = s.erasures.come.await(turn, func() bool { return s.erasures.told.Load() != done || !failed && s.ErasuresUnfinished() > 0 })
+		_ = s.recalls.come.await(turn, func() bool { return s.recalls.told.Load() != done || !failed && s.ErasuresUnfinished() > 0 })
 		cancel()
 		switch {
 		case ctx.Err() != nil:
-			if s.erasures.told.Load() != done { // a command that has copied is not there any more to be asked
+			if s.recalls.told.Load() != done { // a command that has copied is not there any more to be asked
 				s.eraseBegun()
 			}
 			return
-		case !failed && s.erasures.told.Load() == done:
+		case !failed && s.recalls.told.Load() == done:
 			continue // somebody's erasure has failed just now
 		case failed:
 			patience = min(2*patience, retryLate)
 		}
-		done = s.erasures.told.Load()
+		done = s.recalls.told.Load()
 		if s.eraseBegun() {
 			patience = retrySoon
 		}
@@ -84,24 +84,24 @@ func (s *Store) followErasures(ctx context.Context) {
 func (s *Store) eraseBegun() (finished bool) {
 	begun, err := s.begunErasures()
 	if err != nil {
-		s.erasures.failed(s.log, 1, err)
+		s.eraseFailed(1, err)
 		return false
 	}
 	return s.finishErasures(begun)
 }
 
-// failed notes and tells that so many records are not erased.
-func (e *erasures) failed(log *slog.Logger, n int, cause error) {
-	e.unfinished.Store(int64(max(1, n)))
-	e.come.ring()
-	log.Error("an erasure could not be finished; it is tried again", slog.Any("cause", cause))
+// eraseFailed notes and tells that so many records are not erased.
+func (s *Store) eraseFailed(n int, cause error) {
+	s.erasures.unfinished.Store(int64(max(1, n)))
+	s.recalls.come.ring()
+	s.log.Error("an erasure could not be finished; it is tried again", slog.Any("cause", cause))
 }
 
 // applyErasure notes that a record is to be erased which a peer has told of, or which belongs to somebody who was erased. first is what
 // the peer says are a ticket's first revisions without names; nil: it does not say. Where they are others than before, those are past and it
 // is erased again.
 func applyErasure(o *op, k *record.Kind, hash erasedHash, first revisions) {
-	o.store.erasures.any.Store(true)
+	o.store.recalls.any.Store(true)
 	row, err := o.Get(erasedBucket, hash[:])
 	o.store.noteCorrupt(err)
 	is, anew := newErased(k), row == nil
@@ -116,8 +116,8 @@ func applyErasure(o *op, k *record.Kind, hash erasedHash, first revisions) {
 		o.put(erasedBucket, hash[:], is.encode())
 	}
 	o.after(func() {
-		o.store.erasures.told.Add(1)
-		o.store.erasures.come.ring()
+		o.store.recalls.told.Add(1)
+		o.store.recalls.come.ring()
 	})
 }
 
@@ -184,7 +184,7 @@ func (s *Store) concealBegun() (b begun, err error) {
 	if b.pending, b.all, err = s.pendingErasures(b.ledger, lines); err != nil {
 		return b, err
 	}
-	s.erasures.any.Store(len(b.all)+len(b.pending) > 0)
+	s.recalls.any.Store(len(b.all)+len(b.pending) > 0)
 	if len(b.pending) == 0 {
 		return b, nil
 	}
@@ -203,7 +203,7 @@ func (s *Store) finishErasures(b begun) (finished bool) {
 	s.erasures.mu.Lock()
 	defer s.erasures.mu.Unlock()
 	if err := b.complete(); err != nil {
-		s.erasures.failed(s.log, len(b.pending), err)
+		s.eraseFailed(len(b.pending), err)
 		return false
 	}
 	left, err := s.concealBegun()
@@ -211,11 +211,11 @@ func (s *Store) finishErasures(b begun) (finished bool) {
 		err = errBegunSince
 	}
 	if err != nil {
-		s.erasures.failed(s.log, len(left.pending), err)
+		s.eraseFailed(len(left.pending), err)
 		return false
 	}
 	s.erasures.unfinished.Store(0)
-	s.erasures.concealed.Store(nil)
+	s.recalls.concealed.Store(nil)
 	return true
 }
 

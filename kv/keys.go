@@ -132,7 +132,6 @@ func (s *Store) AddKey(p Principal, spec KeySpec) (k Key, secret string, err err
 			return err
 		}
 		k.ID = id.Int()
-		o.after(s.reloadLogins)
 		_, err = add(o, p, record.APIKey, newRecord{id: id, made: finish(p, k.doc(sha256.Sum256([]byte(secret))), moment(o))})
 		return err
 	})
@@ -238,7 +237,6 @@ func (s *Store) RevokeKey(p Principal, id int64) error {
 		if err := within(o, p, k); err != nil {
 			return err
 		}
-		o.after(s.reloadLogins)
 		_, err = amend(o, p, record.APIKey, st, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.now)) })
 		return err
 	})

@@ -42,6 +42,9 @@ func (s *Store) List(p Principal, q Query) (page Page, err error) {
 			return Page{}, err
 		}
 		page, err = s.list(p, q, a)
+		if errors.Is(err, errIndexAhead) {
+			s.doubt(err)
+		}
 		if !errors.Is(err, errAskAgain) {
 			s.noteReads(p, q.Kind, len(page.IDs))
 			return page, err

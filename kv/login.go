@@ -4,7 +4,10 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"slices"
 	"time"
+
+	"doorward/kv/record"
 )
 
 // login is what Login compares with and answers.
@@ -84,6 +87,13 @@ func (s *Store) loadLogins() error {
 		s.logins.Store(&logins)
 	}
 	return err
+}
+
+// followKeys reloads the keys after a commit that has changed one.
+func (s *Store) followKeys(changes []listChange) {
+	if slices.ContainsFunc(changes, func(c listChange) bool { return c.kind == record.APIKey }) {
+		s.reloadLogins()
+	}
 }
 
 // reloadLogins makes a committed change of the keys count from the next request on.

@@ -13,7 +13,6 @@ type metrics struct {
 	registerer prometheus.Registerer
 	collectors []prometheus.Collector
 	checkins   *prometheus.CounterVec
-	corrupt    prometheus.Counter
 	fallbacks  prometheus.Counter
 }
 
@@ -22,12 +21,11 @@ func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
 		registerer: reg,
 		checkins:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "doorward_checkins_total", Help: "Check-in decisions by outcome, on every surface."}, []string{"outcome"}),
 		fallbacks:  prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_search_fallbacks_total", Help: "Times a search did without the index, which was not ready or failed."}),
-		corrupt:    prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_store_corrupt_reads_total", Help: "Reads that met a value whose checksum fails."}),
 	}
 	for _, o := range Outcomes() {
 		m.checkins.WithLabelValues(string(o))
 	}
-	m.collectors = []prometheus.Collector{m.checkins, m.corrupt, m.fallbacks, damagedGauge(s), seqGauge(s), doublesGauge(s), erasuresGauge(s), unfinishedGauge(s), newMattersGauge(s), newUpkeepGauge(s)}
+	m.collectors = []prometheus.Collector{m.checkins, s.corrupt, m.fallbacks, damagedGauge(s), seqGauge(s), doublesGauge(s), erasuresGauge(s), unfinishedGauge(s), newMattersGauge(s), newUpkeepGauge(s)}
 	for _, k := range record.Kinds() {
 		m.collectors = append(m.collectors, recordsGauge(s, k))
 	}
@@ -53,7 +51,7 @@ func seqGauge(s *Store) prometheus.Collector {
 
 func doublesGauge(s *Store) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_double_entries", Help: "Check-ins listed as double entries, of all events."}, func() float64 {
-		return float64(s.boards.doubles.Load())
+		return float64(s.doubles.Load())
 	})
 }
 

@@ -40,7 +40,7 @@ func once(o *op, once *Once, fn func() (Reply, error)) (Reply, error) {
 				return Reply{}, ErrKeyReused
 			}
 			kept.Replayed = true
-			if o.store.erasures.concealed.Load() != nil {
+			if o.store.recalls.concealed.Load() != nil {
 				kept.JSON = nil // it may show who is concealed; what is there now does not
 			}
 			return kept, nil

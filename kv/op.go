@@ -248,16 +248,16 @@ func (st *stored) corrupt(k *record.Kind, err error) error {
 }
 
 // noteCorrupt reports a value that failed its checksum, once for each time it was met.
-func (s *Store) noteCorrupt(err error) {
+func (s *tables) noteCorrupt(err error) {
 	if err == nil || !errors.Is(err, ErrCorrupt) {
 		return
 	}
-	s.metrics.corrupt.Inc()
+	s.corrupt.Inc()
 	s.log.Error("a stored value fails its checksum", "cause", err)
 }
 
 // unlessCorrupt is noteCorrupt for who goes on without what is damaged.
-func (s *Store) unlessCorrupt(err error) error {
+func (s *tables) unlessCorrupt(err error) error {
 	if errors.Is(err, ErrCorrupt) {
 		s.noteCorrupt(err)
 		return nil

@@ -62,7 +62,7 @@ type reads struct {
 func minuteOf(t time.Time) int64 { return t.Unix() / 60 }
 
 // noteReads counts records that p is shown.
-func (s *Store) noteReads(p Principal, k *record.Kind, n int) {
+func (s *tables) noteReads(p Principal, k *record.Kind, n int) {
 	if p.key == 0 || n == 0 || !k.OfPeople() {
 		return
 	}
@@ -106,7 +106,7 @@ func (r *reads) ended(minute int64) readCounts {
 }
 
 // keepReads writes all counts, in a commit of their own if nothing else is written. What cannot be written is let go.
-func (s *Store) keepReads() {
+func (s *tables) keepReads() {
 	if taken := s.reads.ended(1 << 62); len(taken) > 0 {
 		err := s.do(false, func(o *op) error {
 			taken.write(o.tx, !o.doubted)

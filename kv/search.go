@@ -3,6 +3,7 @@ package kv
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -24,6 +25,9 @@ const (
 
 // errAskAgain says that a Finder's answer is not enough.
 var errAskAgain = errors.New("what the index was asked is no longer what is wanted")
+
+// errIndexAhead is the errAskAgain of an index that does not fit the store.
+var errIndexAhead = fmt.Errorf("%w: the index says that it is ahead of the store", errAskAgain)
 
 // searching is what a store needs to search.
 type searching struct {
@@ -147,8 +151,7 @@ func candidates(v *sight, a *asked) ([]record.ID, error) {
 		return nil, err
 	}
 	if a.found.Upto > seq {
-		v.store.doubt(errors.New("the index says that it is ahead of the store"))
-		return nil, errAskAgain
+		return nil, errIndexAhead
 	}
 	tail, err := changed(v, a.want.Kind, min(a.found.Upto, a.since))
 	if err != nil {

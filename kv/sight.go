@@ -13,7 +13,7 @@ import (
 // sight is one consistent state of the store: of a View, or of the write transaction with an operation's own writes.
 type sight struct {
 	*engine.View
-	store  *Store
+	store  *tables
 	now    time.Time
 	lists  *lists
 	page   *record.Page // what the replies of a page share; nil = each is shown by itself
@@ -30,14 +30,14 @@ type stored struct {
 }
 
 // view runs fn on the latest committed state, and reports what is damaged.
-func (s *Store) view(fn func(*sight) error) error {
+func (s *tables) view(fn func(*sight) error) error {
 	err := s.glance(fn)
 	s.noteCorrupt(err)
 	return err
 }
 
 // glance is view for those whose reading is done again where it fails.
-func (s *Store) glance(fn func(*sight) error) error {
+func (s *tables) glance(fn func(*sight) error) error {
 	for {
 		again := false
 		err := s.engine.View(func(v *engine.View) error {
@@ -192,7 +192,7 @@ func revisionOf(v *sight, s record.Surface, k *record.Kind, st *stored) (string,
 }
 
 // eachRow calls fn with all rows of a bucket that begin with a prefix, a page of them in one View.
-func (s *Store) eachRow(b bucket, prefix []byte, fn func(v *sight, key, row []byte) error) error {
+func (s *tables) eachRow(b bucket, prefix []byte, fn func(v *sight, key, row []byte) error) error {
 	from := prefix
 	for more := true; more; {
 		more = false

@@ -11,7 +11,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"doorward/kv/disk"
 	"doorward/kv/engine"
 )
 
@@ -34,35 +33,13 @@ type Config struct {
 
 // Store is one congregation's records in one file.
 type Store struct {
-	dir      string
-	engine   *engine.DB
-	room     *disk.Room
-	commits  commits
-	clock    func() time.Time
-	zone     *time.Location
-	log      *slog.Logger
-	built    time.Time
-	identity identity
-	epochs   atomic.Pointer[epochs]
-	session  atomic.Pointer[session] // nil: no peer was told of it yet
-	wall     wall
-	limits   limits
+	*tables
 	metrics  *metrics
-	versions atomic.Pointer[[]*lists]
 	logins   atomic.Pointer[map[string]login]
-	rekeyed  bell // rung when logins has changed, and when somebody was erased
-	seq      atomic.Uint64
-	centre   atomic.Pointer[string] // what merges for this store; "" or nil = it is the root
-	joined   atomic.Pointer[Upstream]
-	releases atomic.Uint64 // see Releases
-	bell     bell          // rung when seq has grown
-	bells    bells         // of the single databases
+	rekeyed  bell // rung when logins has changed, and when a person was erased
 	search   searching
 	boards   boards
-	reads    reads
 	erasures erasures
-	damaged  int // values, as was met when it was opened
-	readOnly bool
 }
 
 // Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
@@ -95,7 +72,8 @@ func open(c Config) (s *Store, err error) {
 			s, err = nil, engine.Broken(found)
 		}
 	}()
-	s = &Store{dir: filepath.Clean(c.Dir), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, limits: honest}
+	s = &Store{tables: newTables(c), search: searching{limit: c.ScanLimit}}
+	s.followed = s.followKeys
 	if err := makeFolderFor(c); err != nil {
 		return nil, err
 	}
@@ -146,7 +124,7 @@ func (s *Store) start(c Config) error {
 		if err != nil {
 			return err
 		}
-		s.boards.count(r, &found)
+		s.countDoubles(r, &found)
 		s.publish(l)
 		s.tellDamage(found)
 		return nil
@@ -157,7 +135,7 @@ func (s *Store) start(c Config) error {
 	s.readOnly = c.ReadOnly
 	s.seq.Store(s.commits.state.seq)
 	s.metrics = newMetrics(s, c.Registerer)
-	s.metrics.corrupt.Add(float64(s.damaged))
+	s.corrupt.Add(float64(s.damaged))
 	if err := s.loadLogins(); err != nil {
 		return err
 	}
@@ -176,16 +154,16 @@ func (s *Store) Close() error {
 }
 
 // Zone is the congregation's timezone.
-func (s *Store) Zone() *time.Location { return s.zone }
+func (s *tables) Zone() *time.Location { return s.zone }
 
 // Now is the store's clock.
-func (s *Store) Now() time.Time { return s.clock() }
+func (s *tables) Now() time.Time { return s.clock() }
 
 // Realm is the congregation's ULID.
-func (s *Store) Realm() string { return s.identity.family.Load().realm }
+func (s *tables) Realm() string { return s.identity.family.Load().realm }
 
 // Node is this store's ULID.
-func (s *Store) Node() string { return s.identity.node }
+func (s *tables) Node() string { return s.identity.node }
 
 // Writable answers nil while the store takes check-ins, otherwise what stopped it for good, or will at the next, or a *DiskFull.
 func (s *Store) Writable() error {
@@ -198,7 +176,7 @@ func Path(dir string) string { return filepath.Join(dir, "doorward.db") }
 // keptVersions is how many published lists are kept: a reader that has just opened its View needs the one of that View.
 const keptVersions = 8
 
-func (s *Store) publish(l *lists) {
+func (s *tables) publish(l *lists) {
 	var kept []*lists
 	if old := s.versions.Load(); old != nil {
 		kept = *old
@@ -209,10 +187,10 @@ func (s *Store) publish(l *lists) {
 }
 
 // current is the lists of the latest commit.
-func (s *Store) current() *lists { return (*s.versions.Load())[0] }
+func (s *tables) current() *lists { return (*s.versions.Load())[0] }
 
 // listsOf finds the lists of a View by its number; nil if too many commits have passed since it was opened.
-func (s *Store) listsOf(tx int) *lists {
+func (s *tables) listsOf(tx int) *lists {
 	for _, l := range *s.versions.Load() {
 		if l.tx == tx {
 			return l

@@ -23,7 +23,7 @@ var ticketParts = [3]*record.Kind{record.Ticket, record.HolderName, record.Holde
 const codeHashSize = 16
 
 // hashCode is a code's hash under the realm's key.
-func (s *Store) hashCode(code string) (h [codeHashSize]byte) {
+func (s *tables) hashCode(code string) (h [codeHashSize]byte) {
 	mac := hmac.New(sha256.New, s.identity.family.Load().codeKey)
 	mac.Write([]byte(code))
 	copy(h[:], mac.Sum(nil))
@@ -50,7 +50,7 @@ type made struct {
 }
 
 // prepare does what a patch needs and the writer need not do.
-func (s *Store) prepare(patch *record.Patch) *input {
+func (s *tables) prepare(patch *record.Patch) *input {
 	in := &input{Patch: patch}
 	if patch.Kind == record.TicketForm {
 		s.split(in)
@@ -59,7 +59,7 @@ func (s *Store) prepare(patch *record.Patch) *input {
 }
 
 // prepareNew is prepare for a patch that may make a record.
-func (s *Store) prepareNew(p Principal, patch *record.Patch) *input {
+func (s *tables) prepareNew(p Principal, patch *record.Patch) *input {
 	in := s.prepare(patch)
 	if patch.Kind != record.TicketForm || len(patch.Faults) > 0 {
 		return in
@@ -94,7 +94,7 @@ func finish(p Principal, d *record.Doc, now record.Moment) made {
 }
 
 // split takes a ticket's form apart and hashes its code.
-func (s *Store) split(in *input) {
+func (s *tables) split(in *input) {
 	code, _ := formText(in.Patch, "code")
 	if in.coded = code != ""; !in.coded {
 		in.Drop("code") // null leaves it alone

@@ -49,6 +49,9 @@ func (s *Store) FindTickets(p Principal, event int64, r *search.Ranked, f Finder
 			hits, err = findTickets(v, p, event, parts)
 			return err
 		})
+		if errors.Is(err, errIndexAhead) {
+			s.doubt(err)
+		}
 		if !errors.Is(err, errAskAgain) {
 			s.noteReads(p, record.Ticket, len(hits))
 			return hits, err

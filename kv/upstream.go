@@ -84,14 +84,14 @@ func (s *Store) Join(p Principal, u Upstream, c Credential) error {
 		o.after(func() { s.centre.Store(&u.Node) })
 		return putUpstream(o, u)
 	})
-	if err == nil && s.erasures.any.Load() {
+	if err == nil && s.recalls.any.Load() {
 		s.eraseBegun() // what fails is logged, hidden, and tried again
 	}
 	return err
 }
 
 // isUnkeyed tells a store that was filled by a file: it does not know whom an erasure is about until it joins.
-func (s *Store) isUnkeyed() bool { return s.joined.Load().Unkeyed }
+func (s *tables) isUnkeyed() bool { return s.joined.Load().Unkeyed }
 
 // CodeKey is the key that the realm hashes codes and what was erased with, for the operator alone: who copies all records to another
 // folder copies it too. *Forbidden.
@@ -149,7 +149,6 @@ func putFamily(o *op, f *family) {
 	o.put(metaBucket, codeKey, f.codeKey)
 	o.after(func() {
 		o.store.identity.family.Store(f)
-		o.store.reloadLogins()
 	})
 }
 

@@ -76,12 +76,12 @@ func (s *Store) readCentre(r *engine.View) error {
 }
 
 // Centre is the node of this store's centre; "" where it is the root.
-func (s *Store) Centre() string { return *s.centre.Load() }
+func (s *tables) Centre() string { return *s.centre.Load() }
 
-func (s *Store) isLeaf() bool { return s.Centre() != "" }
+func (s *tables) isLeaf() bool { return s.Centre() != "" }
 
 // IsRevoked tells a laptop that its centre has revoked: it sells and edits nothing more, and marks its check-ins for review.
-func (s *Store) IsRevoked() bool { return s.isLeaf() && s.joined.Load().Revoked }
+func (s *tables) IsRevoked() bool { return s.isLeaf() && s.joined.Load().Revoked }
 
 // mayEnrol answers a *Conflict where laptops cannot be enrolled: a laptop hands on no facts but its own (sync.md §1), so those of one
 // that had joined it would never come to the centre.

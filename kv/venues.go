@@ -181,7 +181,6 @@ func endVenue(o *op, p Principal, st *stored, d *record.Doc) error {
 	if _, revoked := timeOf(key.body.Member("revoked_at")); revoked {
 		return nil
 	}
-	o.after(o.store.reloadLogins)
 	_, err = amend(o, p, record.APIKey, key, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.now)) })
 	return err
 }
