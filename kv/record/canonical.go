@@ -12,9 +12,9 @@ import (
 // their literal text, shortest escapes, no names that begin with "_" among the record's own.
 func (d *Doc) Canonical() []byte {
 	if len(d.extra) > 0 {
-		return d.canonicalWithExtra()
+		return canonicalWithExtra(d)
 	}
-	dst := append(make([]byte, 0, d.canonicalSize()), '{')
+	dst := append(make([]byte, 0, canonicalSize(d)), '{')
 	for n, i := range d.Kind.sorted {
 		if n > 0 {
 			dst = append(dst, ',')
@@ -26,7 +26,7 @@ func (d *Doc) Canonical() []byte {
 }
 
 // canonicalSize is how long the canonical text is where values are canonical and all fields known.
-func (d *Doc) canonicalSize() int {
+func canonicalSize(d *Doc) int {
 	size := len("{}") - 1 // no comma after the last
 	for _, i := range d.Kind.sorted {
 		size += len(d.Kind.labels[i]) + len(d.values[i]) + 1
@@ -38,9 +38,9 @@ func (d *Doc) canonicalSize() int {
 // the same.
 func (d *Doc) IsAllOf(canonical []byte) bool {
 	if len(d.extra) > 0 {
-		return bytes.Equal(d.canonicalWithExtra(), canonical)
+		return bytes.Equal(canonicalWithExtra(d), canonical)
 	}
-	return d.canonicalSize() == len(canonical) // a field that it lacks has made the document longer
+	return canonicalSize(d) == len(canonical) // a field that it lacks has made the document longer
 }
 
 // CanonicalOf is Canonical of the document that a stored body is.
@@ -52,7 +52,7 @@ func (k *Kind) CanonicalOf(b Body) ([]byte, error) {
 		clear(d.extra)
 		passing.Put(d)
 	}()
-	if err := d.read(b); err != nil {
+	if err := readBody(d, b); err != nil {
 		return nil, err
 	}
 	return d.Canonical(), nil
@@ -62,7 +62,7 @@ func (k *Kind) CanonicalOf(b Body) ([]byte, error) {
 var passing = sync.Pool{New: func() any { return &Doc{} }}
 
 // canonicalWithExtra is Canonical where unknown fields stand among the known.
-func (d *Doc) canonicalWithExtra() []byte {
+func canonicalWithExtra(d *Doc) []byte {
 	members := make([]value.Named, 0, len(d.Kind.sorted)+len(d.extra))
 	for _, i := range d.Kind.sorted {
 		members = append(members, value.Named{Name: []byte(d.Kind.Fields[i].Name), Value: d.values[i]})

@@ -19,12 +19,12 @@ type Doc struct {
 // NewDoc is a record of defaults.
 func (k *Kind) NewDoc() *Doc {
 	d := &Doc{Kind: k, values: make([]jsontext.Value, len(k.Fields))}
-	d.fill()
+	applyDefaults(d)
 	return d
 }
 
-// fill gives stored fields without a value their default.
-func (d *Doc) fill() {
+// applyDefaults gives each stored field without a value its default.
+func applyDefaults(d *Doc) {
 	for _, i := range d.Kind.sorted {
 		if d.values[i] == nil {
 			d.values[i] = d.Kind.Fields[i].initial()
@@ -43,26 +43,26 @@ func (k *Kind) Decode(b Body) (*Doc, error) {
 // Adopt is Decode of a body that nobody will write to: the document keeps it.
 func (k *Kind) Adopt(b Body) (*Doc, error) {
 	d := &Doc{Kind: k, values: make([]jsontext.Value, len(k.Fields))}
-	return d, d.read(b)
+	return d, readBody(d, b)
 }
 
-// read takes in the members of a body. The document shares them.
-func (d *Doc) read(b Body) error {
+// readBody reads the members of a body. The document shares their bytes.
+func readBody(d *Doc, b Body) error {
 	order := [2][]int{d.Kind.shown, d.Kind.hidden}
 	if len(b.Hidden) == 0 {
 		order[0] = d.Kind.sorted // a canonical one
 	}
 	for n, run := range [2][]byte{b.Shown, b.Hidden} {
-		if !d.readRun(run, order[n]) {
+		if !readRun(d, run, order[n]) {
 			return ErrBody
 		}
 	}
-	d.fill()
+	applyDefaults(d)
 	return nil
 }
 
 // readRun takes in a run of members: mostly the fields that are expected, in that order.
-func (d *Doc) readRun(run []byte, expected []int) bool {
+func readRun(d *Doc, run []byte, expected []int) bool {
 	for i := 0; i < len(run); {
 		if len(expected) > 0 {
 			field := expected[0]
@@ -76,14 +76,14 @@ func (d *Doc) readRun(run []byte, expected []int) bool {
 		if !ok {
 			return false
 		}
-		d.keep(name, v)
+		readMember(d, name, v)
 		i = after
 	}
 	return true
 }
 
-// keep puts a stored member where it belongs.
-func (d *Doc) keep(quoted []byte, v jsontext.Value) {
+// readMember gives a member to its field. A member that the table does not know is kept beside the fields.
+func readMember(d *Doc, quoted []byte, v jsontext.Value) {
 	i, ok := d.Kind.names[string(quoted[1:len(quoted)-1])]
 	if ok && d.Kind.Fields[i].Stored() {
 		d.values[i] = v
@@ -101,13 +101,13 @@ func (d *Doc) Encode() Body {
 	for _, m := range d.extra {
 		size += len(m.Name) + len(m.Value) + 2
 	}
-	run := d.appendRun(make([]byte, 0, size), d.Kind.shown)
+	run := appendRun(make([]byte, 0, size), d, d.Kind.shown)
 	cut := len(run)
 	if cut > 0 {
 		run = append(run, ',') // parts the runs in one allocation; in neither of them
 	}
 	start := len(run)
-	run = d.appendRun(run, d.Kind.hidden)
+	run = appendRun(run, d, d.Kind.hidden)
 	for _, m := range d.extra {
 		if len(run) > start {
 			run = append(run, ',')
@@ -118,7 +118,7 @@ func (d *Doc) Encode() Body {
 }
 
 // appendRun appends some fields as one run.
-func (d *Doc) appendRun(dst []byte, fields []int) []byte {
+func appendRun(dst []byte, d *Doc, fields []int) []byte {
 	for n, i := range fields {
 		if n > 0 {
 			dst = append(dst, ',')
@@ -175,10 +175,10 @@ func (d *Doc) Time(name string) time.Time {
 func (d *Doc) IsNull(name string) bool { return value.IsNull(d.Value(name)) }
 
 // Set stores a value in its stored form. The name must be one of the table's.
-func (d *Doc) Set(name string, v jsontext.Value) { d.values[d.Kind.stored(name)] = v }
+func (d *Doc) Set(name string, v jsontext.Value) { d.values[storedIndex(d.Kind, name)] = v }
 
-// stored is the index of a stored field; any other name is a bug in this program.
-func (k *Kind) stored(name string) int {
+// storedIndex is the index of a stored field; any other name is a bug in this program.
+func storedIndex(k *Kind, name string) int {
 	i, ok := k.names[name]
 	if !ok || !k.Fields[i].Stored() {
 		panic("record: " + k.Name + " stores no field " + name)
@@ -191,7 +191,7 @@ func (k *Kind) stored(name string) int {
 func (d *Doc) Apply(p *Patch) (changed []string) {
 	given := make([]jsontext.Value, len(d.values))
 	for _, m := range p.values {
-		given[d.Kind.stored(m.Name)] = m.Value
+		given[storedIndex(d.Kind, m.Name)] = m.Value
 	}
 	for i, v := range given {
 		f := &d.Kind.Fields[i]
@@ -216,15 +216,15 @@ type Moment struct {
 // of change, created_at. before is the record as it was, nil on create.
 func (d *Doc) Settle(before *Doc, m Moment) {
 	if _, ok := d.Kind.names["created_at"]; ok {
-		d.settleNull("created_at", value.Time(m.Now))
+		setIfNull(d, "created_at", value.Time(m.Now))
 	}
-	if d.Kind.settle != nil {
-		d.Kind.settle(d, before, m)
+	for _, settle := range d.Kind.rules {
+		settle(d, before, m)
 	}
 }
 
-// settleNull gives a field that is null a value.
-func (d *Doc) settleNull(name string, v jsontext.Value) {
+// setIfNull gives a field that is null a value.
+func setIfNull(d *Doc, name string, v jsontext.Value) {
 	if d.IsNull(name) {
 		d.Set(name, v)
 	}

@@ -102,10 +102,10 @@ func (k *Kind) ParseID(s string) (id ID, ok bool) {
 // DocID is the record's name in replication: kind, colon, 16 digits or an upper-case ULID.
 func (k *Kind) DocID(id ID) string {
 	var room [64]byte
-	return string(k.appendDocID(room[:0], id))
+	return string(appendDocID(room[:0], k, id))
 }
 
-func (k *Kind) appendDocID(dst []byte, id ID) []byte {
+func appendDocID(dst []byte, k *Kind, id ID) []byte {
 	dst = append(append(dst, k.Name...), ':')
 	if k.ULID {
 		return append(dst, k.FormatID(id)...)

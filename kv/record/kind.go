@@ -23,9 +23,8 @@ type Kind struct {
 	Home     string // the field whose record decides the church ("church_id", "person") or event ("event_id") it belongs to; "" = none
 	Fields   []Field
 
-	scopes []scopes.Sort                  // the databases its records belong to
-	settle func(d, before *Doc, m Moment) // the kind's own rules; nil = none
-	layout                                // made of Fields by table
+	scopes []scopes.Sort // the databases its records belong to
+	layout               // made of Fields by table
 }
 
 // Class is the rule by which a key sees a record (contract.md §7).
@@ -133,16 +132,16 @@ func (f *Field) IsName() bool {
 }
 
 // OfPeople tells whether a record is a person, or says something of one.
-func (k *Kind) OfPeople() bool { return k.ofPeople }
+func (l *layout) OfPeople() bool { return l.ofPeople }
 
 // Searched returns the fields that searches read. The list must not be written to.
-func (k *Kind) Searched() []*Field { return k.searched }
+func (l *layout) Searched() []*Field { return l.searched }
 
 // Ranked returns the fields that ranked searches read: those of Searched, and documents. The list must not be written to.
-func (k *Kind) Ranked() []*Field { return k.ranked }
+func (l *layout) Ranked() []*Field { return l.ranked }
 
 // Searchable tells whether searches look into the kind's records.
-func (k *Kind) Searchable() bool { return len(k.searched) > 0 }
+func (l *layout) Searchable() bool { return len(l.searched) > 0 }
 
 // initial is the value of an absent field.
 func (f *Field) initial() jsontext.Value {
@@ -172,11 +171,15 @@ type layout struct {
 	searched      []*Field
 	ranked        []*Field // searched ones, and documents
 	ofPeople      bool
+	rules         []settler
 }
 
-// table completes a kind.
-func table(k Kind) *Kind {
-	k.layout = layout{names: make(map[string]int, len(k.Fields)), labels: make([]string, len(k.Fields))}
+// A settler keeps a kind's own rules (Doc.Settle).
+type settler func(d, before *Doc, m Moment)
+
+// table completes a kind. rules are its own rules, if it has any.
+func table(k Kind, rules ...settler) *Kind {
+	k.layout = layout{names: make(map[string]int, len(k.Fields)), labels: make([]string, len(k.Fields)), rules: rules}
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		if _, twice := k.names[f.Name]; twice {
@@ -190,7 +193,7 @@ func table(k Kind) *Kind {
 		if f.Flags.Has(Searched | Document) {
 			k.ranked = append(k.ranked, f)
 		}
-		k.place(i, f)
+		place(&k, i, f)
 		k.ofPeople = k.ofPeople || f.Flags.Has(Personal) || f.Type == Ref{"person"}
 	}
 	k.ofPeople = k.ofPeople || k.Name == "person"
@@ -199,10 +202,10 @@ func table(k Kind) *Kind {
 }
 
 // place puts a field into the runs it belongs to.
-func (k *Kind) place(i int, f *Field) {
+func place(k *Kind, i int, f *Field) {
 	_, made := f.Type.(deriver)
 	if made {
-		m := k.maker(i)
+		m := newMaker(k, i)
 		k.derived = append(k.derived, m)
 		if m.source == "" {
 			k.nested = len(k.derived)

@@ -45,8 +45,10 @@ func Merge(k *Kind, base, winner, other *Doc) (merged *Doc, clashes []Clash) {
 		}
 	}
 	merged.extra = m.unknown()
-	if created := merged.Time("created_at"); m.own && m.taken && k.settle != nil && !created.IsZero() {
-		k.settle(merged, nil, Moment{Now: created})
+	if created := merged.Time("created_at"); m.own && m.taken && !created.IsZero() {
+		for _, settle := range k.rules {
+			settle(merged, nil, Moment{Now: created})
+		}
 	}
 	return merged, m.clashes
 }

@@ -140,7 +140,7 @@ func (r *resolver) merge(open []rev.Node) error {
 		}
 	}
 	if !bytes.Equal(r.Doc.Canonical(), winner.Canonical()) {
-		r.Revision, r.Fields = MergedRevision(open, r.Doc), r.Doc.differsFrom(winner)
+		r.Revision, r.Fields = MergedRevision(open, r.Doc), r.Doc.Differs(winner)
 	}
 	return nil
 }
@@ -165,17 +165,15 @@ func (r *resolver) take(rev rev.ID) error {
 	return nil
 }
 
-// Differs names, in table order, the fields whose values are not those of another record of the kind.
-func (d *Doc) Differs(o *Doc) []string { return d.differsFrom(o) }
-
-// differsFrom names the fields whose values are not those of another record of the kind.
-func (d *Doc) differsFrom(o *Doc) (names []string) {
+// Differs returns the fields that have another value in another record of the kind: those of the table in its order, then those that
+// this version does not know.
+func (d *Doc) Differs(o *Doc) (names []string) {
 	for i := range d.values {
 		if f := &d.Kind.Fields[i]; f.Stored() && !value.Equal(d.values[i], o.values[i]) {
 			names = append(names, f.Name)
 		}
 	}
-	own, others := d.unknown(), o.unknown()
+	own, others := unknownOf(d), unknownOf(o)
 	for _, side := range [2]*Doc{d, o} {
 		for _, m := range side.extra {
 			name := value.Unquote([]byte(m.Name))

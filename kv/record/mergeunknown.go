@@ -13,10 +13,10 @@ func (m *merger) unknown() (merged []value.Member) {
 	if len(m.winner.extra)+len(m.other.extra) == 0 {
 		return nil
 	}
-	winner, other := m.winner.unknown(), m.other.unknown()
+	winner, other := unknownOf(m.winner), unknownOf(m.other)
 	var base map[string]jsontext.Value
 	if m.base != nil {
-		base = m.base.unknown()
+		base = unknownOf(m.base)
 	}
 	seen := map[string]bool{}
 	for _, side := range [2]*Doc{m.winner, m.other} {
@@ -51,8 +51,8 @@ func (d *Doc) Unknown() (names []string) {
 	return names
 }
 
-// unknown are the fields that this version does not know, by name.
-func (d *Doc) unknown() map[string]jsontext.Value {
+// unknownOf returns the fields that this version does not know, by name.
+func unknownOf(d *Doc) map[string]jsontext.Value {
 	out := make(map[string]jsontext.Value, len(d.extra))
 	for _, m := range d.extra {
 		out[value.Unquote([]byte(m.Name))] = m.Value

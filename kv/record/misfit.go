@@ -15,7 +15,7 @@ import (
 // Misfits are the fields whose stored value is of no such type as the table says: a reply that shows it would break the contract.
 // null is of every type: Missing and Complete see to it. How long, how large or which of a choice's texts a value is does not matter,
 // of which another version may allow more.
-func (d *Doc) Misfits() (names []string) {
+func Misfits(d *Doc) (names []string) {
 	for _, i := range d.Kind.sorted {
 		f, v := &d.Kind.Fields[i], d.values[i]
 		if !value.IsNull(v) && !fits(f.Type, v) {
@@ -27,7 +27,7 @@ func (d *Doc) Misfits() (names []string) {
 
 // LongNumbers are the members kept as they were given, fields that this version does not know too, that hold a number of more than 64
 // characters.
-func (d *Doc) LongNumbers() (names []string) {
+func LongNumbers(d *Doc) (names []string) {
 	for _, i := range d.Kind.sorted {
 		f := &d.Kind.Fields[i]
 		switch f.Type.(type) {

@@ -30,5 +30,5 @@ func ParseDocID(text string) (k *Kind, id ID, ok bool) {
 	}
 	id, ok = k.ParseID(rest)
 	var room [64]byte
-	return k, id, ok && string(k.appendDocID(room[:0], id)) == text
+	return k, id, ok && string(appendDocID(room[:0], k, id)) == text
 }
