@@ -25,7 +25,7 @@ func (d *Doc) Canonical() []byte {
 	return append(dst, '}')
 }
 
-// canonicalSize is how long the canonical text is where values are canonical and all fields known.
+// canonicalSize returns the length of the canonical text if all values are canonical and all fields known.
 func canonicalSize(d *Doc) int {
 	size := len("{}") - 1 // no comma after the last
 	for _, i := range d.Kind.sorted {
@@ -34,8 +34,7 @@ func canonicalSize(d *Doc) int {
 	return size
 }
 
-// IsAllOf tells that a canonical text, which the document was read from, says all that the document does: Canonical would answer
-// the same.
+// IsAllOf reports whether Canonical would return the given canonical text, from which the document was read.
 func (d *Doc) IsAllOf(canonical []byte) bool {
 	if len(d.extra) > 0 {
 		return bytes.Equal(canonicalWithExtra(d), canonical)
@@ -43,7 +42,7 @@ func (d *Doc) IsAllOf(canonical []byte) bool {
 	return canonicalSize(d) == len(canonical) // a field that it lacks has made the document longer
 }
 
-// CanonicalOf is Canonical of the document that a stored body is.
+// CanonicalOf returns the canonical text of a stored body.
 func (k *Kind) CanonicalOf(b Body) ([]byte, error) {
 	d := passing.Get().(*Doc)
 	d.Kind, d.values, d.extra = k, slices.Grow(d.values[:0], len(k.Fields))[:len(k.Fields)], d.extra[:0]
@@ -58,10 +57,10 @@ func (k *Kind) CanonicalOf(b Body) ([]byte, error) {
 	return d.Canonical(), nil
 }
 
-// passing are documents that nobody keeps: no value is left in them.
+// passing are documents that live for one call of CanonicalOf. No value is left in them.
 var passing = sync.Pool{New: func() any { return &Doc{} }}
 
-// canonicalWithExtra is Canonical where unknown fields stand among the known.
+// canonicalWithExtra is Canonical of a document with unknown fields.
 func canonicalWithExtra(d *Doc) []byte {
 	members := make([]value.Named, 0, len(d.Kind.sorted)+len(d.extra))
 	for _, i := range d.Kind.sorted {

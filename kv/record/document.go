@@ -13,10 +13,10 @@ import (
 type Doc struct {
 	Kind   *Kind
 	values []jsontext.Value // by index into Kind.Fields; nil where not stored
-	extra  []value.Member   // fields that this version does not know, kept; their names as written, with the quotes
+	extra  []value.Member   // fields that this version does not know; their names as written, with the quotes
 }
 
-// NewDoc is a record of defaults.
+// NewDoc returns a record of defaults.
 func (k *Kind) NewDoc() *Doc {
 	d := &Doc{Kind: k, values: make([]jsontext.Value, len(k.Fields))}
 	applyDefaults(d)
@@ -32,15 +32,15 @@ func applyDefaults(d *Doc) {
 	}
 }
 
-// Decode opens a stored body, written under whatever version of the table: fields it lacks get their defaults, fields that
-// this version does not know are kept. The document shares nothing with the body.
+// Decode opens a stored body of any version of the table. A field that it lacks gets its default; a field that this version does not
+// know is kept. The document shares nothing with the body. Decode returns ErrBody for anything else.
 func (k *Kind) Decode(b Body) (*Doc, error) {
 	cut := len(b.Shown)
 	buf := append(append(make([]byte, 0, cut+len(b.Hidden)), b.Shown...), b.Hidden...)
 	return k.Adopt(Body{Shown: buf[:cut:cut], Hidden: buf[cut:]})
 }
 
-// Adopt is Decode of a body that nobody will write to: the document keeps it.
+// Adopt is Decode of a body that is never written to again: the document keeps it.
 func (k *Kind) Adopt(b Body) (*Doc, error) {
 	d := &Doc{Kind: k, values: make([]jsontext.Value, len(k.Fields))}
 	return d, readBody(d, b)
@@ -61,7 +61,7 @@ func readBody(d *Doc, b Body) error {
 	return nil
 }
 
-// readRun takes in a run of members: mostly the fields that are expected, in that order.
+// readRun reads a run of members. Mostly they are the expected fields, in that order.
 func readRun(d *Doc, run []byte, expected []int) bool {
 	for i := 0; i < len(run); {
 		if len(expected) > 0 {
@@ -92,7 +92,7 @@ func readMember(d *Doc, quoted []byte, v jsontext.Value) {
 	d.extra = append(d.extra, value.Member{Name: string(quoted), Value: v})
 }
 
-// Encode closes the document into its two runs.
+// Encode returns the document's body.
 func (d *Doc) Encode() Body {
 	size := 0
 	for i, v := range d.values {
@@ -117,7 +117,7 @@ func (d *Doc) Encode() Body {
 	return Body{Shown: run[:cut:cut], Hidden: run[start:len(run):len(run)]}
 }
 
-// appendRun appends some fields as one run.
+// appendRun appends fields as one run.
 func appendRun(dst []byte, d *Doc, fields []int) []byte {
 	for n, i := range fields {
 		if n > 0 {
@@ -128,7 +128,7 @@ func appendRun(dst []byte, d *Doc, fields []int) []byte {
 	return dst
 }
 
-// Clone is a copy that shares no state.
+// Clone returns a copy that shares nothing.
 func (d *Doc) Clone() *Doc {
 	c := &Doc{Kind: d.Kind, values: make([]jsontext.Value, len(d.values)), extra: make([]value.Member, len(d.extra))}
 	for i, v := range d.values {
@@ -140,7 +140,7 @@ func (d *Doc) Clone() *Doc {
 	return c
 }
 
-// Value is a stored member's text; "null" where it has none. It must not be written to.
+// Value returns a stored member, or "null" if there is none. The caller must not write to it.
 func (d *Doc) Value(name string) jsontext.Value {
 	if i, ok := d.Kind.names[name]; ok && d.values[i] != nil {
 		return d.values[i]
@@ -153,25 +153,25 @@ func (d *Doc) Value(name string) jsontext.Value {
 	return jsontext.Value("null")
 }
 
-// Text is a stored string decoded; "" for null.
+// Text returns a stored string, decoded. It is "" for null.
 func (d *Doc) Text(name string) string { return value.Unquote(d.Value(name)) }
 
-// Int is a stored integer; 0 for null.
+// Int returns a stored integer. It is 0 for null.
 func (d *Doc) Int(name string) int64 { return value.Int(d.Value(name)) }
 
-// Bool is a stored boolean; false for null.
+// Bool returns a stored boolean. It is false for null.
 func (d *Doc) Bool(name string) bool { return string(d.Value(name)) == "true" }
 
-// Ints is a stored list of integers.
+// Ints returns a stored list of integers.
 func (d *Doc) Ints(name string) []int64 { return value.Ints(d.Value(name)) }
 
-// Time is a stored date-time; the zero time for null.
+// Time returns a stored date-time. It is the zero time for null.
 func (d *Doc) Time(name string) time.Time {
 	t, _ := value.ParseDateTime(d.Text(name), time.UTC)
 	return t
 }
 
-// IsNull tells a stored null.
+// IsNull reports whether a field is null.
 func (d *Doc) IsNull(name string) bool { return value.IsNull(d.Value(name)) }
 
 // Set stores a value in its stored form. The name must be one of the table's.
@@ -186,8 +186,8 @@ func storedIndex(k *Kind, name string) int {
 	return i
 }
 
-// Apply lays a patch over the document and answers the names of the members whose text changed, in table order. Frozen
-// fields keep their first non-null value; objects that differ in the order of their members are the same.
+// Apply sets the fields that a patch gives, and returns the names of those that changed, in table order. A frozen field keeps its first
+// value that is not null. Objects that differ only in the order of their members are equal.
 func (d *Doc) Apply(p *Patch) (changed []string) {
 	given := make([]jsontext.Value, len(d.values))
 	for _, m := range p.values {
@@ -206,14 +206,14 @@ func (d *Doc) Apply(p *Patch) (changed []string) {
 	return changed
 }
 
-// Moment is the clock's reading that a change is made under.
+// Moment is the clock's reading at which a change is made.
 type Moment struct {
 	Now  time.Time
 	Zone *time.Location // the congregation's timezone; nil = UTC
 }
 
-// Settle keeps a kind's own rules after Apply (contract.md §9): defaults that follow other fields, frozen originals, dates
-// of change, created_at. before is the record as it was, nil on create.
+// Settle applies a kind's own rules after Apply (contract.md §9): defaults that follow from other fields, frozen originals, dates of
+// change, created_at. before is the record before the change, or nil on create.
 func (d *Doc) Settle(before *Doc, m Moment) {
 	if _, ok := d.Kind.names["created_at"]; ok {
 		setIfNull(d, "created_at", value.Time(m.Now))
@@ -223,7 +223,7 @@ func (d *Doc) Settle(before *Doc, m Moment) {
 	}
 }
 
-// setIfNull gives a field that is null a value.
+// setIfNull sets a field that is null.
 func setIfNull(d *Doc, name string, v jsontext.Value) {
 	if d.IsNull(name) {
 		d.Set(name, v)

@@ -35,7 +35,7 @@ func Refers(d *Doc, k *Kind, id ID) bool {
 	return false
 }
 
-// ShowsAll tells whether a reply of a surface has every member that replies about records of the kind have.
+// ShowsAll reports whether a reply of a surface has every member that replies about records of the kind have.
 func (k *Kind) ShowsAll(s Surface, reply []byte) bool {
 	if len(reply) < 2 {
 		return false

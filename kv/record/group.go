@@ -5,7 +5,7 @@ import (
 	"doorward/kv/value"
 )
 
-// Group is a segmentation group; without a church it is everybody's.
+// Group is a segmentation group. One without a church is open to every church.
 var Group = table(Kind{Name: "group", Number: 11, Version: 1, Resource: "group", Class: Shared, Home: "church_id",
 	scopes: []scopes.Sort{scopes.Church},
 	Fields: origin(
@@ -24,7 +24,7 @@ var Membership = table(Kind{Name: "membership", Number: 12, Version: 1, Resource
 		Field{"joined_at", DateTime{}, ReadOnly | Filled, ``},
 	)}, settleMembership)
 
-// settleMembership dates the joining, and the approval while there is one.
+// settleMembership dates the joining, and the approval if there is one.
 func settleMembership(d, _ *Doc, m Moment) {
 	setIfNull(d, "joined_at", d.Value("created_at"))
 	if !d.Bool("is_approved") {

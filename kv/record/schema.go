@@ -61,7 +61,7 @@ func replySchema(k *Kind, s Surface) map[string]any {
 	return out
 }
 
-// mayShowNull tells whether a reply on a surface may hold null.
+// mayShowNull reports whether a reply on a surface may hold null.
 func (f *Field) mayShowNull(s Surface) bool {
 	switch t := f.Type.(type) {
 	case Nested:

@@ -110,8 +110,8 @@ func (v *View) derive(dst []byte, n int, m *maker) (_ []byte, after int) {
 	return dst, after
 }
 
-// Page is what the replies of one page share, whose records name the same few churches and roles: good for one state of the
-// store, as long as the memory that the replies are on and the bodies are in.
+// Page keeps the nested members that the replies of one page share: the records of a page name the same few churches and roles. It is
+// good for one state of the store, and only as long as the replies' and the bodies' memory is not written to.
 type Page struct {
 	shown    []map[string][]byte // for each derived field what it shows, by the stored value that it is made of
 	stamp    []byte              // stampOf as it was printed
