@@ -15,7 +15,7 @@ import (
 // op is one operation inside the write transaction: it sees the committed state, what the group has written before it, and
 // its own writes. Nothing of it remains if it answers an error.
 type op struct {
-	sight
+	*sight
 	state   state
 	stamp   int64 // the commit's time, microseconds
 	doubted bool  // the wall clock is not believed

@@ -34,7 +34,8 @@ type writer struct {
 	arena    arena
 	over     overlay
 	rows     rows
-	op       op // the one that runs; reused
+	op       op    // the one that runs; reused
+	sight    sight // its
 	edits    uint64
 	owed     bool // the group before had doors alone
 	together int  // how many jobs the group before had
@@ -193,8 +194,9 @@ func (w *writer) run(g *group, j *job, st *step) error {
 		doors = &doorMemory{} // nothing is remembered of what is not written
 	}
 	o := &w.op // the last one's answer has been taken
+	w.sight = sight{rows: w.rows, store: w.store, now: g.now, lists: w.store.current()}
 	*o = op{
-		sight: sight{rows: w.rows, store: w.store, now: g.now, lists: w.store.current()},
+		sight: &w.sight,
 		state: g.state, stamp: g.stamp, doubted: g.doubted, doors: doors, group: g, changed: o.changed[:0], rung: o.rung[:0], scratch: o.scratch,
 	}
 	if st.err = shield(o, st.run); st.err != nil {
