@@ -54,7 +54,7 @@ func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err e
 		return nil, err
 	}
 	if a.before != nil {
-		if a.tree, err = o.tree(k, a.before); err != nil {
+		if a.tree, err = loadTree(o.sight, k, a.before); err != nil {
 			return nil, err
 		}
 	}
@@ -142,12 +142,12 @@ func (a *arrival) sign(o *op, p Principal, in *DocWrite) error {
 		return nil
 	}
 	if in.Author.Node != (ulid.ULID{}) && in.Author.Node.String() != p.node.Node {
-		if recovers, err := o.recovers(); err != nil || recovers {
+		if recovers, err := recovers(o); err != nil || recovers {
 			return err
 		}
 	}
 	a.node.Node, _ = ulid.ParseStrict(p.node.Node) // a key's node is one
-	works, err := o.worksAt(p, a.node.Key)
+	works, err := worksAt(o.sight, p, a.node.Key)
 	if !works {
 		a.node.Key = p.key
 	}
@@ -156,7 +156,7 @@ func (a *arrival) sign(o *op, p Principal, in *DocWrite) error {
 
 // worksAt tells whether a key may have been used at the laptop of p: none, which is the operator there, a key that the laptop
 // has or had itself, one that the centre gave it to know, and one that was made there.
-func (v *sight) worksAt(p Principal, key int64) (bool, error) {
+func worksAt(v *sight, p Principal, key int64) (bool, error) {
 	if key == 0 || key == p.key {
 		return true, nil
 	}
@@ -168,17 +168,17 @@ func (v *sight) worksAt(p Principal, key int64) (bool, error) {
 	if err != nil || k.Node.Node == p.node.Node {
 		return err == nil, nil // whose record is damaged has signed nothing that could be shown
 	}
-	if works, err := v.goesTo(p, nil, &k); err != nil || works {
+	if works, err := goesTo(v, p, nil, &k); err != nil || works {
 		return works, err
 	}
-	e, err := v.venueOf(p)
+	e, err := laptopOf(v, p)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	return v.goesTo(p, e.Contact.Events, &k)
+	return goesTo(v, p, e.Contact.Events, &k)
 }
 
 // read opens the body.
@@ -210,7 +210,7 @@ func (a *arrival) remake(d *record.Doc) {
 
 // nameFields names the fields that an arrival changes: those in which it differs from the latest revision before it that is here. Of one
 // edit its own server may have named them. Of several that come as one, only the last is named by it.
-func (o *op) nameFields(a *arrival) error {
+func nameFields(o *op, a *arrival) error {
 	if a.doc == nil || a.before == nil || a.late {
 		return nil
 	}
@@ -218,7 +218,7 @@ func (o *op) nameFields(a *arrival) error {
 	if i < 1 || i == 1 && len(a.node.Fields) > 0 {
 		return nil
 	}
-	was, err := o.docOf(a.kind, a.before, a.path[i])
+	was, err := docOf(o.sight, a.kind, a.before, a.path[i])
 	if err != nil || was == nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func refused(reason string) error {
 }
 
 // scopes are where the revision puts the record. A membership whose person is not here yet is where it came from.
-func (o *op) scopesOfArrival(a *arrival) (all [2]scopes.Scope, err error) {
+func scopesOfArrival(o *op, a *arrival) (all [2]scopes.Scope, err error) {
 	if a.doc == nil {
 		if a.before != nil {
 			return a.before.scopes, nil
@@ -247,7 +247,7 @@ func (o *op) scopesOfArrival(a *arrival) (all [2]scopes.Scope, err error) {
 		all[0] = a.via
 		return all, nil
 	}
-	home, err := o.homeOf(a.kind, a.doc)
+	home, err := homeOf(o, a.kind, a.doc)
 	if err != nil {
 		return all, err
 	}

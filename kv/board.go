@@ -55,7 +55,7 @@ func (bs *boards) drop() {
 // count reads how many double entries there are. One that is damaged is left out of what is a number for the operator.
 func (bs *boards) count(r rows, found *damages) {
 	n := int64(0)
-	r.sound(admissionBucket, []byte{byDouble}, func(_, _ []byte) { n++ }, func(key []byte) { found.add(damagedRow(admissionBucket, key)) })
+	sound(r, admissionBucket, []byte{byDouble}, func(_, _ []byte) { n++ }, func(key []byte) { found.add(damagedRow(admissionBucket, key)) })
 	bs.doubles.Store(n)
 }
 

@@ -149,11 +149,11 @@ func (b *board) turn(v *sight, st *stored) error {
 		return err
 	}
 	e := standOf(st)
-	return v.afterwards(&e, func(next *stored) error { return b.judge(v, next) })
+	return afterwards(v, &e, func(next *stored) error { return b.judge(v, next) })
 }
 
 func (b *board) judge(v *sight, st *stored) error {
-	is, err := v.countsAs(st)
+	is, err := countsAs(v, st)
 	if err == nil && st.home(record.Checkin) == b.event {
 		b.scan(v, st)
 		b.checkin(st, is)
@@ -162,7 +162,7 @@ func (b *board) judge(v *sight, st *stored) error {
 }
 
 // countsAs is what a check-in counts as: Admitted, AlreadyAdmitted, Undone, or "".
-func (v *sight) countsAs(st *stored) (Outcome, error) {
+func countsAs(v *sight, st *stored) (Outcome, error) {
 	e := standOf(st)
 	if !e.counts {
 		return "", nil
@@ -171,7 +171,7 @@ func (v *sight) countsAs(st *stored) (Outcome, error) {
 	if err != nil || string(listed) == string(AlreadyAdmitted) {
 		return AlreadyAdmitted, err
 	}
-	if undone, err := v.undone(st.id); err != nil || undone {
+	if undone, err := undone(v, st.id); err != nil || undone {
 		return Undone, err
 	}
 	return Admitted, nil

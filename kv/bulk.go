@@ -55,7 +55,7 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 	author.key = 0 // imports have no author (contract.md §9)
 	return s.eachAlone(rows, dryRun, func(row Row) func(*op) (RowResult, error) {
 		in := s.prepareNew(author, row.Patch)
-		return func(o *op) (RowResult, error) { return o.upsert(author, row, in) }
+		return func(o *op) (RowResult, error) { return upsert(o, author, row, in) }
 	})
 }
 
@@ -100,7 +100,7 @@ func (s *Store) Yield() {
 }
 
 // upsert makes or changes the record of one row.
-func (o *op) upsert(p Principal, row Row, in *input) (RowResult, error) {
+func upsert(o *op, p Principal, row Row, in *input) (RowResult, error) {
 	k := row.Kind
 	if k.Fact || k.System {
 		return RowResult{}, ErrNotFound
@@ -111,12 +111,12 @@ func (o *op) upsert(p Principal, row Row, in *input) (RowResult, error) {
 	if id := row.ID; !id.IsZero() && id.Int() > MaxGivenID {
 		return RowResult{}, faultOf("id", fault.AtMost(MaxGivenID))
 	}
-	before, err := o.existing(p, row, in)
+	before, err := existing(o, p, row, in)
 	if err != nil {
 		return RowResult{}, err
 	}
 	if before == nil {
-		st, err := o.create(p, k, row.ID, in)
+		st, err := create(o, p, k, row.ID, in)
 		if err != nil {
 			return RowResult{}, err
 		}
@@ -126,7 +126,7 @@ func (o *op) upsert(p Principal, row Row, in *input) (RowResult, error) {
 		return RowResult{}, err
 	}
 	seq := o.state.seq
-	st, err := o.update(p, k, before, in)
+	st, err := update(o, p, k, before, in)
 	if err != nil {
 		return RowResult{}, err
 	}
@@ -143,8 +143,8 @@ func faultOf(field, text string) (f fault.ByField) {
 
 // existing finds the record that a row means; nil for a new one. One that p may not change counts as a conflict, so that its
 // key cannot be taken twice.
-func (o *op) existing(p Principal, row Row, in *input) (*stored, error) {
-	id, err := o.existingID(p, row, in)
+func existing(o *op, p Principal, row Row, in *input) (*stored, error) {
+	id, err := existingID(o, p, row, in)
 	if err != nil || id.IsZero() {
 		return nil, err
 	}
@@ -152,28 +152,28 @@ func (o *op) existing(p Principal, row Row, in *input) (*stored, error) {
 	if err != nil || st == nil {
 		return nil, err
 	}
-	if ok, err := o.sees(p, row.Kind, st); err != nil || !ok {
+	if ok, err := sees(o.sight, p, row.Kind, st); err != nil || !ok {
 		if err == nil {
 			err = &Conflict{Reason: "another record has this key", Field: in.keyField(row)}
 		}
 		return nil, err
 	}
-	return st, o.mayChange(p, row.Kind, st)
+	return st, mayChange(o.sight, p, row.Kind, st)
 }
 
-func (o *op) existingID(p Principal, row Row, in *input) (record.ID, error) {
+func existingID(o *op, p Principal, row Row, in *input) (record.ID, error) {
 	event := int64(0)
 	if v, ok := row.Patch.Value("event_id"); ok {
 		event = intOf(v)
 	}
 	ext, _ := formText(row.Patch, "external_id")
 	if ext == "" {
-		return o.otherKey(p, row, in, event)
+		return otherKey(o, p, row, in, event)
 	}
-	if id, err := o.byExternalID(row.Kind, event, ext); err != nil || !id.IsZero() {
+	if id, err := byExternalID(o, row.Kind, event, ext); err != nil || !id.IsZero() {
 		return id, err
 	}
-	id, err := o.otherKey(p, row, in, event)
+	id, err := otherKey(o, p, row, in, event)
 	if err != nil || id.IsZero() {
 		return id, err
 	}
@@ -185,29 +185,29 @@ func (o *op) existingID(p Principal, row Row, in *input) (record.ID, error) {
 }
 
 // otherKey finds the record that a row means by what else it may be known by.
-func (o *op) otherKey(p Principal, row Row, in *input, event int64) (record.ID, error) {
+func otherKey(o *op, p Principal, row Row, in *input, event int64) (record.ID, error) {
 	switch {
 	case !row.ID.IsZero():
 		return row.ID, nil
 	case row.Kind == record.Membership:
 		group, _ := row.Patch.Value("group_id")
 		person, _ := row.Patch.Value("person")
-		return o.membership(intOf(group), intOf(person))
+		return membership(o, intOf(group), intOf(person))
 	case row.Kind == record.Ticket && in.coded:
-		ids, err := o.ticketsOf(exactForm, in.exact[:], event)
+		ids, err := ticketsOf(o.sight, exactForm, in.exact[:], event)
 		if err != nil || len(ids) == 0 {
 			in.free = err == nil // an external_id was looked for before
 			return record.ID{}, err
 		}
 		return ids[0], nil
 	case row.Kind == record.Person:
-		return o.personOf(p, row)
+		return personOf(o, p, row)
 	}
 	return record.ID{}, nil
 }
 
 // personOf finds the one person whom a valid CPF means, among those whom the principal sees. Two of one CPF are told apart by nobody here.
-func (o *op) personOf(p Principal, row Row) (found record.ID, err error) {
+func personOf(o *op, p Principal, row Row) (found record.ID, err error) {
 	cpf, _ := formText(row.Patch, "cpf")
 	if !names.IsCPF(cpf) {
 		return found, nil
@@ -224,7 +224,7 @@ func (o *op) personOf(p Principal, row Row) (found record.ID, err error) {
 		if st == nil {
 			continue
 		}
-		switch ok, err := o.sees(p, record.Person, st); {
+		switch ok, err := sees(o.sight, p, record.Person, st); {
 		case err != nil:
 			return found, err
 		case !ok:

@@ -262,7 +262,7 @@ func sizeOf(path string) int64 {
 
 var compactedKey = []byte("compacted") // in meta: of when everything is that the file holds at all, microseconds 8
 
-func (v *sight) compactedAt() (int64, error) {
+func compactedAt(v *sight) (int64, error) {
 	row, err := v.get(metaBucket, compactedKey)
 	if err != nil || len(row) != 8 {
 		return 0, err

@@ -60,7 +60,7 @@ func (s *Store) CopyTo(p Principal, path string) (c Copy, err error) {
 // copyOf reads who the store is and where it stands out of a transaction.
 func (s *Store) copyOf(tx *bbolt.Tx) (Copy, error) {
 	v := sight{rows: rows{tx: tx, buckets: &bucketCache{}}}
-	seq, err := v.sequence()
+	seq, err := sequence(&v)
 	if err != nil {
 		return Copy{}, err
 	}

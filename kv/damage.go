@@ -115,7 +115,7 @@ func (f *damages) join(o damages) {
 
 // sound calls fn with each row of a bucket whose key starts with prefix and that is not damaged, in order of the keys, and bad, if not
 // nil, with the key of each that is.
-func (r rows) sound(b bucket, prefix []byte, fn func(key, value []byte), bad func(key []byte)) {
+func sound(r rows, b bucket, prefix []byte, fn func(key, value []byte), bad func(key []byte)) {
 	c := r.in(b).Cursor()
 	for key, sealed := c.Seek(prefix); bytes.HasPrefix(key, prefix) && key != nil; key, sealed = c.Next() {
 		value, err := unseal(b, key, sealed)
@@ -129,7 +129,7 @@ func (r rows) sound(b bucket, prefix []byte, fn func(key, value []byte), bad fun
 }
 
 // hasRow tells whether a row lies under a key, damaged or not.
-func (r rows) hasRow(b bucket, key []byte) bool {
+func hasRow(r rows, b bucket, key []byte) bool {
 	found, _ := r.in(b).Cursor().Seek(key)
 	return bytes.Equal(found, key)
 }

@@ -54,11 +54,11 @@ type documents interface {
 }
 
 // documents finds a database by its name, whoever asks: ErrNotFound.
-func (v *sight) documents(name string) (documents, error) {
-	if db := v.scopeDocs(name); db != nil {
+func openDocuments(v *sight, name string) (documents, error) {
+	if db := recordDatabase(v, name); db != nil {
 		return db, nil
 	}
-	db, err := v.database(name)
+	db, err := database(v.rows, name)
 	if err != nil {
 		return nil, err // a nil *freeDatabase would be no nil documents
 	}
@@ -109,7 +109,7 @@ func (db *Database) viewAs(may func(documents, Principal) error, fn func(*sight,
 		return p, err
 	}
 	return p, db.store.view(func(v *sight) error {
-		docs, err := v.documents(db.name)
+		docs, err := openDocuments(v, db.name)
 		if err == nil {
 			err = may(docs, p)
 		}
@@ -251,7 +251,7 @@ func (db *Database) Write(writes []DocWrite) ([]DocResult, error) {
 			if err != nil {
 				return err
 			}
-			docs, err := o.documents(db.name)
+			docs, err := openDocuments(o.sight, db.name)
 			if err != nil {
 				return err
 			}

@@ -45,7 +45,7 @@ func (db *Database) PutLocal(id string, body []byte, before uint64) (written uin
 		return 0, err
 	}
 	err = db.store.do(false, func(o *op) error {
-		docs, err := o.documents(db.name)
+		docs, err := openDocuments(o.sight, db.name)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (db *Database) PutLocal(id string, body []byte, before uint64) (written uin
 			o.delete(freeLocalBucket, key)
 			return nil
 		case row == nil:
-			err := o.fewer(freeLocalBucket, localKey(docs, db.principal, ""), o.store.limits.locals, "the key has too many local documents here")
+			err := fewer(o.sight, freeLocalBucket, localKey(docs, db.principal, ""), o.store.limits.locals, "the key has too many local documents here")
 			if err != nil {
 				return err
 			}

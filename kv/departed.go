@@ -100,7 +100,7 @@ func (s *Store) held(p Principal, such func(scopes.Sort) bool) (all []scopes.Sco
 				if c.live+c.deleted == 0 || !such(c.scope.Sort) {
 					continue
 				}
-				holds, err := v.holdsMore(c.scope)
+				holds, err := holdsMore(v, c.scope)
 				if err != nil {
 					return err
 				}
@@ -115,7 +115,7 @@ func (s *Store) held(p Principal, such func(scopes.Sort) bool) (all []scopes.Sco
 }
 
 // holdsMore tells that a scope has records besides events themselves.
-func (v *sight) holdsMore(s scopes.Scope) (holds bool, err error) {
+func holdsMore(v *sight, s scopes.Scope) (holds bool, err error) {
 	prefix := appendScope(nil, s)
 	err = v.scan(scopeLogBucket, prefix, nil, func(key, row []byte) (bool, error) {
 		c, err := parseScopeLog(0, row)
@@ -130,11 +130,11 @@ func (v *sight) holdsMore(s scopes.Scope) (holds bool, err error) {
 // ErrNotFound for a key of another class.
 func (s *Store) Departed(p Principal, held []int64) (all []Exchanged, err error) {
 	err = s.view(func(v *sight) error {
-		e, err := v.venueOf(p)
+		e, err := laptopOf(v, p)
 		if err != nil {
 			return err
 		}
-		known := v.eventsOf(&e)
+		known := eventsOf(v, &e)
 		if e.Level.Name == EventOf {
 			known = e.Level.IDs
 		}
@@ -142,11 +142,11 @@ func (s *Store) Departed(p Principal, held []int64) (all []Exchanged, err error)
 			if slices.Contains(known, id) {
 				continue
 			}
-			had, err := v.hadEvent(p, id)
+			had, err := hadEvent(v, p, id)
 			if err != nil {
 				return err
 			}
-			left, err := v.hasLeft(e.Level, id)
+			left, err := hasLeft(v, e.Level, id)
 			if err != nil {
 				return err
 			}
@@ -163,8 +163,8 @@ func (s *Store) Departed(p Principal, held []int64) (all []Exchanged, err error)
 
 // hasLeft tells an event that was of one of a level's churches and is of none of them now. One that a laptop was enrolled for before has not
 // left: the laptop was sent to another event.
-func (v *sight) hasLeft(l Level, event int64) (bool, error) {
-	if was, err := v.wasOf(l, event); err != nil || !was {
+func hasLeft(v *sight, l Level, event int64) (bool, error) {
+	if was, err := wasOf(v, l, event); err != nil || !was {
 		return false, err
 	}
 	st, err := v.load(record.Event, record.Int(event))

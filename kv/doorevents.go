@@ -33,7 +33,7 @@ func (s *Store) DoorEvents(p Principal) (all []DoorEvent, err error) {
 	err = s.view(func(v *sight) error {
 		ids := v.lists.kind(record.Event).all
 		for _, id := range ids.page(nil, 0, ids.len()) {
-			e, ok, err := v.doorEvent(p, id)
+			e, ok, err := doorEvent(v, p, id)
 			if err != nil {
 				return err
 			}
@@ -48,8 +48,8 @@ func (s *Store) DoorEvents(p Principal) (all []DoorEvent, err error) {
 }
 
 // doorEvent reads an event; ok is false where p does not see it.
-func (v *sight) doorEvent(p Principal, id record.ID) (e DoorEvent, ok bool, err error) {
-	if ok, err := v.seesEvent(p, id.Int()); err != nil || !ok {
+func doorEvent(v *sight, p Principal, id record.ID) (e DoorEvent, ok bool, err error) {
+	if ok, err := seesEvent(v, p, id.Int()); err != nil || !ok {
 		return e, false, err
 	}
 	st, err := v.load(record.Event, id)
@@ -70,7 +70,7 @@ func (s *Store) DoorEvent(p Principal, event int64) (e DoorEvent, err error) {
 	}
 	err = s.view(func(v *sight) error {
 		var ok bool
-		if e, ok, err = v.doorEvent(p, record.Int(event)); err == nil && !ok {
+		if e, ok, err = doorEvent(v, p, record.Int(event)); err == nil && !ok {
 			err = ErrNotFound
 		}
 		return err

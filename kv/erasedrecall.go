@@ -48,7 +48,7 @@ func (s *Store) RecallErasures(p Principal, all []Erasure, brought bool) error {
 		return ErrRevoked
 	}
 	err := s.do(false, func(o *op) error {
-		recovers, err := o.recovers()
+		recovers, err := recovers(o)
 		if err != nil || !recovers {
 			err = refusedFor(err, "what was erased is told to a centre that was restored, and to no other")
 		}
@@ -64,13 +64,13 @@ func (s *Store) RecallErasures(p Principal, all []Erasure, brought bool) error {
 	}
 	var told []Erasure
 	err = s.view(func(v *sight) error {
-		e, err := v.venueOf(p)
+		e, err := laptopOf(v, p)
 		if err != nil {
 			return err
 		}
-		names := v.exchanged(&e)
+		names := exchanged(v, &e)
 		for _, l := range all {
-			if ok, err := v.concerns(p, names, l.Kind, ids[l.Hash]); err != nil {
+			if ok, err := concerns(v, p, names, l.Kind, ids[l.Hash]); err != nil {
 				return err
 			} else if ok {
 				told = append(told, l)
@@ -93,7 +93,7 @@ func (s *Store) recall(told []Erasure) error {
 	steps, fresh := make([]step, len(told)), make([]bool, len(told))
 	for i, l := range told {
 		steps[i].run = func(o *op) (err error) {
-			fresh[i], err = o.recall(l)
+			fresh[i], err = recall(o, l)
 			return err
 		}
 	}
@@ -120,7 +120,7 @@ func (s *Store) recall(told []Erasure) error {
 	return nil
 }
 
-func (o *op) recall(l Erasure) (fresh bool, err error) {
+func recall(o *op, l Erasure) (fresh bool, err error) {
 	row, err := o.get(erasedBucket, l.Hash[:])
 	if err != nil {
 		return false, err
@@ -162,7 +162,7 @@ func (s *Store) erasedIDs(all []Erasure) (map[erasedHash]record.ID, error) {
 
 // concerns tells whether a record is or was in one of a laptop's databases, or in one of an event which it may hold still though it has
 // none of those any more; and what is not here.
-func (v *sight) concerns(p Principal, names []Exchanged, k *record.Kind, id record.ID) (bool, error) {
+func concerns(v *sight, p Principal, names []Exchanged, k *record.Kind, id record.ID) (bool, error) {
 	among := func(name string) bool {
 		return slices.ContainsFunc(names, func(db Exchanged) bool { return db.Name == name })
 	}
@@ -173,7 +173,7 @@ func (v *sight) concerns(p Principal, names []Exchanged, k *record.Kind, id reco
 	if err != nil || st == nil {
 		return st == nil, err
 	}
-	scopes, err := v.everIn(k, st)
+	scopes, err := everIn(v, k, st)
 	if err != nil {
 		return false, err
 	}
@@ -184,7 +184,7 @@ func (v *sight) concerns(p Principal, names []Exchanged, k *record.Kind, id reco
 		if !s.Sort.OfEvent() {
 			continue
 		}
-		if had, err := v.hadEvent(p, s.ID); err != nil || had {
+		if had, err := hadEvent(v, p, s.ID); err != nil || had {
 			return had, err
 		}
 	}
@@ -192,7 +192,7 @@ func (v *sight) concerns(p Principal, names []Exchanged, k *record.Kind, id reco
 }
 
 // everIn are the scopes that a record is in, and those that it has left.
-func (v *sight) everIn(k *record.Kind, st *stored) (scopes []scopes.Scope, err error) {
+func everIn(v *sight, k *record.Kind, st *stored) (scopes []scopes.Scope, err error) {
 	for _, s := range st.scopes {
 		if s.Sort != 0 {
 			scopes = append(scopes, s)

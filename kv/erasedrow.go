@@ -122,8 +122,8 @@ func (e *erased) nameless(bare *record.Doc, on rev.ID) (path []rev.ID) {
 }
 
 // standsOn tells whether a part of a ticket, as it is, was made since the names were erased.
-func (v *sight) standsOn(e *erased, k *record.Kind, st *stored) (bool, error) {
-	t, err := v.tree(k, st)
+func standsOn(v *sight, e *erased, k *record.Kind, st *stored) (bool, error) {
+	t, err := loadTree(v, k, st)
 	return err == nil && e.knows(k, t.Path(st.revision), &t), err
 }
 

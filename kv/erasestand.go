@@ -24,8 +24,8 @@ type footing struct {
 }
 
 // footing answers nil where the first one was made of nothing that is here, and where the part stands upon it already.
-func (o *op) footing(k *record.Kind, st *stored, e *erased) (*footing, error) {
-	t, err := o.tree(k, st)
+func newFooting(o *op, k *record.Kind, st *stored, e *erased) (*footing, error) {
+	t, err := loadTree(o.sight, k, st)
 	if err != nil || e.knows(k, t.Path(st.revision), &t) {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (o *op) footing(k *record.Kind, st *stored, e *erased) (*footing, error) {
 	was := s.is
 	for i, revision := range t.Path(st.revision) {
 		if i > 0 {
-			if was, err = o.keptDoc(k, st.id, revision); err != nil || was == nil {
+			if was, err = keptDoc(o.sight, k, st.id, revision); err != nil || was == nil {
 				return nil, err
 			}
 		}
@@ -56,23 +56,23 @@ func (o *op) footing(k *record.Kind, st *stored, e *erased) (*footing, error) {
 }
 
 // passedOnHere tells a ticket that was taken from who is erased by what was made here since.
-func (o *op) passedOnHere(ticket record.ID, e *erased) (bool, error) {
+func passedOnHere(o *op, ticket record.ID, e *erased) (bool, error) {
 	st, err := o.load(record.Holder, ticket)
 	if err != nil || st == nil {
 		return false, err
 	}
-	s, err := o.footing(record.Holder, st, e)
+	s, err := newFooting(o, record.Holder, st, e)
 	if err != nil || s == nil || !slices.Contains(s.fields, "person_id") {
 		return false, err
 	}
-	of, err := o.namesErased(record.Holder, s.is)
+	of, err := namesErased(o.sight, record.Holder, s.is)
 	return !of, err
 }
 
 // stand lets a part stand upon the first one without names: with the names that were given here to another holder, and no others. It
 // tells whether it could.
-func (o *op) stand(k *record.Kind, st *stored, e *erased, passedOn bool) (bool, error) {
-	s, err := o.footing(k, st, e)
+func standPart(o *op, k *record.Kind, st *stored, e *erased, passedOn bool) (bool, error) {
+	s, err := newFooting(o, k, st, e)
 	if err != nil || s == nil {
 		return false, err
 	}
@@ -102,30 +102,30 @@ func (o *op) stand(k *record.Kind, st *stored, e *erased, passedOn bool) (bool, 
 	if t.Winner().Revision != revision {
 		return false, nil // another branch would win, which has names
 	}
-	o.keepBody(k, s.first) // the centre may refuse what stands upon it
-	return true, o.forgetAt(k, st, &t, e, next)
+	keepBody(o, k, s.first) // the centre may refuse what stands upon it
+	return true, forgetAt(o, k, st, &t, e, next)
 }
 
 // forgetAt is forgetPast at a laptop: the bodies of losing branches stay, for the centre may not have them, and those of first revisions
 // without names, for it may refuse what stands upon them.
-func (o *op) forgetAt(k *record.Kind, st *stored, t *rev.Tree, e *erased, is *record.Doc) error {
-	kept, err := o.keptWithoutNames(k, st.id, t, e)
+func forgetAt(o *op, k *record.Kind, st *stored, t *rev.Tree, e *erased, is *record.Doc) error {
+	kept, err := keptWithoutNames(o, k, st.id, t, e)
 	if err != nil {
 		return err
 	}
-	if err := o.become(k, st, t, is, st.updatedBy); err != nil || len(kept) == 0 {
+	if err := become(o, k, st, t, is, st.updatedBy); err != nil || len(kept) == 0 {
 		return err
 	}
 	for _, other := range kept {
 		t.Hold(other.revision, true)
-		o.keepBody(k, other)
+		keepBody(o, k, other)
 	}
 	o.put(treeBucket, treeKey(k, st.id), t.Append(nil))
 	return nil
 }
 
 // withoutNames is a body of a part as it stays: where it was not made since the names were erased, as far as that is known, it has none.
-func (o *op) withoutNames(k *record.Kind, st *stored, t *rev.Tree, e *erased) (*record.Doc, error) {
+func withoutNames(o *op, k *record.Kind, st *stored, t *rev.Tree, e *erased) (*record.Doc, error) {
 	d, err := st.decode(k)
 	if err == nil && e != nil && (e.again || len(e.first) > 0) && !e.knows(k, t.Path(st.revision), t) {
 		d = d.Erased()
@@ -134,7 +134,7 @@ func (o *op) withoutNames(k *record.Kind, st *stored, t *rev.Tree, e *erased) (*
 }
 
 // keptWithoutNames are the kept bodies that stay, as they stay.
-func (o *op) keptWithoutNames(k *record.Kind, id record.ID, t *rev.Tree, e *erased) (all []*stored, err error) {
+func keptWithoutNames(o *op, k *record.Kind, id record.ID, t *rev.Tree, e *erased) (all []*stored, err error) {
 	var revs []rev.ID
 	for _, leaf := range t.Conflicts() {
 		revs = append(revs, leaf.Revision)
@@ -144,14 +144,14 @@ func (o *op) keptWithoutNames(k *record.Kind, id record.ID, t *rev.Tree, e *eras
 	}
 	winner := t.Winner().Revision
 	for _, rev := range slices.Compact(slices.SortedFunc(slices.Values(revs), rev.ID.Compare)) {
-		kept, err := o.keptBody(k, id, rev)
+		kept, err := keptBody(o.sight, k, id, rev)
 		if err != nil {
 			return nil, err
 		}
 		if kept == nil || rev == winner {
 			continue
 		}
-		d, err := o.withoutNames(k, kept, t, e)
+		d, err := withoutNames(o, k, kept, t, e)
 		if err != nil {
 			return nil, err
 		}

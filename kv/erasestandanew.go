@@ -14,12 +14,12 @@ import (
 // nobody wrote it of who is erased: it stands upon that first revision as if it had been written since.
 
 // givenHere is since when a ticket is somebody's to whom it was given here, in microseconds; 0: it is not, or that is known to the centre.
-func (o *op) givenHere(ticket record.ID, e *erased) (since int64, err error) {
+func givenHere(o *op, ticket record.ID, e *erased) (since int64, err error) {
 	st, err := o.load(record.Holder, ticket)
 	if err != nil || st == nil {
 		return 0, err
 	}
-	t, err := o.tree(record.Holder, st)
+	t, err := loadTree(o.sight, record.Holder, st)
 	if err != nil || e.knows(record.Holder, t.Path(st.revision), &t) {
 		return 0, err
 	}
@@ -35,7 +35,7 @@ func (o *op) givenHere(ticket record.ID, e *erased) (since int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if of, err := o.namesErased(record.Holder, is); err != nil || of {
+	if of, err := namesErased(o.sight, record.Holder, is); err != nil || of {
 		return 0, err
 	}
 	return since, nil
@@ -54,8 +54,8 @@ func madeHere(t *rev.Tree, end rev.ID) (all []rev.Node) {
 }
 
 // standAnew lets a part say of the holder what was written here since a moment, upon the first revision without names. It tells whether it could.
-func (o *op) standAnew(k *record.Kind, st *stored, e *erased, since int64) (bool, error) {
-	t, err := o.tree(k, st)
+func standAnew(o *op, k *record.Kind, st *stored, e *erased, since int64) (bool, error) {
+	t, err := loadTree(o.sight, k, st)
 	if err != nil || len(e.first[k]) == 0 || len(t.Conflicts()) > 0 || e.knows(k, t.Path(st.revision), &t) {
 		return false, err
 	}
@@ -81,5 +81,5 @@ func (o *op) standAnew(k *record.Kind, st *stored, e *erased, since int64) (bool
 	if _, err := anew.Graft([]rev.ID{revision, first}, rev.Node{Held: true, At: o.stamp, Key: st.updatedBy, Fields: fields}); err != nil {
 		return false, err
 	}
-	return true, o.forgetAt(k, st, &anew, e, next)
+	return true, forgetAt(o, k, st, &anew, e, next)
 }

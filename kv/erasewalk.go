@@ -57,12 +57,12 @@ func (e *eraser) giveToOthers(tickets []record.ID) (rest []record.ID, err error)
 	var steps []step
 	for _, id := range tickets {
 		steps = append(steps, step{run: func(o *op) error {
-			given, err := o.giveToOther(id, e.all[record.Person])
+			given, err := giveToOther(o, id, e.all[record.Person])
 			if err == nil && !given {
 				rest = append(rest, id)
 			}
 			if err == nil && given {
-				err = o.noteSince(id, e.all[record.Person], &leftover{none: true})
+				err = noteSince(o, id, e.all[record.Person], &leftover{none: true})
 			}
 			return err
 		}})
@@ -122,7 +122,7 @@ func (e *eraser) keptOf(k *record.Kind) (ids []record.ID, err error) {
 func (e *eraser) each(listed *record.Kind, fn func(*stored, *record.Doc)) error {
 	return e.store.eachRow(kindBucket(listed), nil, func(v *sight, key, row []byte) error {
 		id, _ := listed.KeyID(key) // its length is right
-		st, err := v.listedRow(listed, id, row)
+		st, err := listedRow(v, listed, id, row)
 		if err != nil || st == nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (e *eraser) each(listed *record.Kind, fn func(*stored, *record.Doc)) error 
 }
 
 // listedRow reads a conflict or a refusal, and one that is settled as it was before, for the file still has that; nil where it has not.
-func (v *sight) listedRow(listed *record.Kind, id record.ID, row []byte) (*stored, error) {
+func listedRow(v *sight, listed *record.Kind, id record.ID, row []byte) (*stored, error) {
 	st := &stored{id: id}
 	if err := st.read(listed, row); err != nil || !st.deleted {
 		return st, err

@@ -100,7 +100,7 @@ func (e *erasures) failed(log *slog.Logger, n int, cause error) {
 // applyErasure notes that a record is to be erased which a peer has told of, or which belongs to somebody who was erased. first is what
 // the peer says are a ticket's first revisions without names; nil: it does not say. Where they are others than before, those are past and it
 // is erased again.
-func (o *op) applyErasure(k *record.Kind, hash erasedHash, first revisions) {
+func applyErasure(o *op, k *record.Kind, hash erasedHash, first revisions) {
 	o.store.erasures.any.Store(true)
 	row, err := o.get(erasedBucket, hash[:])
 	o.store.noteCorrupt(err)
@@ -123,22 +123,22 @@ func (o *op) applyErasure(k *record.Kind, hash erasedHash, first revisions) {
 
 // eraseTicket has a ticket erased that an arrival gives to somebody who is erased. e is what was erased of it before, when somebody else
 // had it; nil: nothing. Where the arrival was made since, the names that stand beside it were too.
-func (o *op) eraseTicket(a *arrival, e *erased) error {
+func eraseTicket(o *op, a *arrival, e *erased) error {
 	hash := o.store.hashErased(a.kind, a.id)
 	if e != nil && (e.knows(a.kind, a.path, &a.tree) || e.knowsHalf(a.kind, a.path, &a.tree)) && !o.store.isLeaf() {
-		if err := o.noteErased(ledgerLine{kind: record.Ticket, hash: hash, at: o.now}, 0, 0); err != nil {
+		if err := noteErased(o, ledgerLine{kind: record.Ticket, hash: hash, at: o.now}, 0, 0); err != nil {
 			return err
 		}
 		e.retire()
 		e.done, e.kept = 0, false
 		o.put(erasedBucket, hash[:], e.encode())
 	}
-	o.applyErasure(record.Ticket, hash, nil)
+	applyErasure(o, record.Ticket, hash, nil)
 	return nil
 }
 
 // eraseAnew notes of all erasures that they are still to be carried out: by another key they are about other records.
-func (o *op) eraseAnew() error {
+func eraseAnew(o *op) error {
 	rows := map[erasedHash]*erased{}
 	err := o.scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
 		e, err := parseErased(row)
@@ -226,7 +226,7 @@ func (b begun) complete() error {
 	}
 	var steps []step
 	for _, l := range b.pending {
-		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, 0, 0) }})
+		steps = append(steps, step{run: func(o *op) error { return noteErased(o, l, 0, 0) }})
 	}
 	if err := b.store.doEach(steps); err != nil {
 		return err
@@ -244,7 +244,7 @@ func (s *Store) pendingErasures(led ledger, lines []ledgerLine) (pending, all []
 	seen := map[erasedHash]bool{}
 	err = s.view(func(v *sight) error {
 		// Of a damaged row the ledger knows what was erased.
-		v.sound(erasedBucket, nil, func(key, row []byte) {
+		sound(v.rows, erasedBucket, nil, func(key, row []byte) {
 			e, err := parseErased(row)
 			if err != nil || len(key) != codeHashSize {
 				s.noteCorrupt(orCorrupt(err))

@@ -85,10 +85,10 @@ func BenchUncounted(s *Store, p Principal, q Query) (results []byte, err error) 
 	}
 	err = s.view(func(v *sight) error {
 		v.reader = p
-		if err := v.checkChoices(p, q); err != nil {
+		if err := checkChoices(v, p, q); err != nil {
 			return err
 		}
-		m, err := v.match(p, q, nil)
+		m, err := match(v, p, q, nil)
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func BenchUncounted(s *Store, p Principal, q Query) (results []byte, err error) 
 			return errors.New("the query's matches are no whole list")
 		}
 		ids := m.lists[0].page(make([]record.ID, 0, q.Limit), q.Offset, q.Limit)
-		results, err = v.showAll(slices.Grow(q.Into[:0], 1024+len(ids)*pageRow), q, ids)
+		results, err = showAll(v, slices.Grow(q.Into[:0], 1024+len(ids)*pageRow), q, ids)
 		return err
 	})
 	return results, err

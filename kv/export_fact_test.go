@@ -13,8 +13,8 @@ func PutFact(s *Store, k *record.Kind, id record.ID, members ...value.Member) er
 		body, canonical := k.NewFact(members...)
 		st := &stored{id: id, body: body, header: header{version: k.Version, updatedAt: o.stamp, revision: rev.Next(rev.ID{}, false, canonical)}}
 		st.scopes[0] = scopes.Scope{Sort: scopes.Event, ID: intOf(body.Member("event_id"))}
-		o.indexFact(k, st)
-		o.place(k, nil, st)
-		return o.settleFact(k, st)
+		indexFact(o, k, st)
+		place(o, k, nil, st)
+		return settleFact(o, k, st)
 	})
 }

@@ -41,7 +41,7 @@ func HoldAfter(s *Store, id record.ID, patch *record.Patch) (release func() erro
 		ended <- s.do(false, func(o *op) error {
 			before, err := o.find(Operator(), record.Ticket, id)
 			if err == nil {
-				_, err = o.update(Operator(), record.Ticket, before, s.prepare(patch))
+				_, err = update(o, Operator(), record.Ticket, before, s.prepare(patch))
 			}
 			close(started)
 			<-end
@@ -76,7 +76,7 @@ var ErrDeliberate = errors.New("deliberate")
 // FailAfter makes a record and then fails, or panics, in the same operation.
 func FailAfter(s *Store, patch *record.Patch, panics bool) error {
 	return s.do(false, func(o *op) error {
-		if _, err := o.force(patch.Kind, record.ID{}, patch); err != nil {
+		if _, err := force(o, patch.Kind, record.ID{}, patch); err != nil {
 			return err
 		}
 		if panics {
@@ -89,22 +89,22 @@ func FailAfter(s *Store, patch *record.Patch, panics bool) error {
 // Force makes a record under an id without telling the counter of ids, as what comes from a replica does.
 func Force(s *Store, patch *record.Patch, id int64) error {
 	return s.do(false, func(o *op) error {
-		_, err := o.force(patch.Kind, record.Int(id), patch)
+		_, err := force(o, patch.Kind, record.Int(id), patch)
 		return err
 	})
 }
 
 // force makes a record of a patch, under the next free id where none is given, without any of the checks.
-func (o *op) force(k *record.Kind, id record.ID, patch *record.Patch) (record.ID, error) {
+func force(o *op, k *record.Kind, id record.ID, patch *record.Patch) (record.ID, error) {
 	if id.IsZero() {
 		var err error
-		if id, _, err = o.vacant(k, id); err != nil {
+		if id, _, err = vacant(o, k, id); err != nil {
 			return id, err
 		}
 	}
 	d := k.NewDoc()
 	d.Apply(patch)
-	d.Settle(nil, o.moment())
+	d.Settle(nil, moment(o))
 	_, err := o.write(change{kind: k, id: id, is: d})
 	return id, err
 }
@@ -131,7 +131,7 @@ func TwinTicket(s *Store, form *record.Patch) (id record.ID, err error) {
 	ticket.Set("normal_hash", hexText(normal[:]))
 	err = s.do(false, func(o *op) (err error) {
 		for i, part := range []*record.Patch{ticket, name, holder} {
-			if id, err = o.force(ticketParts[i], id, part); err != nil {
+			if id, err = force(o, ticketParts[i], id, part); err != nil {
 				return err
 			}
 		}
@@ -236,7 +236,7 @@ func TreeOf(t testing.TB, s *Store, k *record.Kind, id int64) (tree rev.Tree) {
 	err := s.view(func(v *sight) error {
 		st, err := v.loadAny(k, record.Int(id))
 		if err == nil {
-			tree, err = v.tree(k, st)
+			tree, err = loadTree(v, k, st)
 		}
 		return err
 	})
@@ -248,7 +248,7 @@ func TreeOf(t testing.TB, s *Store, k *record.Kind, id int64) (tree rev.Tree) {
 
 // Forget deletes all that is kept of a record besides its row.
 func Forget(s *Store, k *record.Kind, id int64) error {
-	return s.do(false, func(o *op) error { return o.forget(k, record.Int(id)) })
+	return s.do(false, func(o *op) error { return forget(o, k, record.Int(id)) })
 }
 
 // SetLeaf makes a store one that has a centre.

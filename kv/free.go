@@ -82,12 +82,12 @@ func (s *Store) CreateDatabase(p Principal, name string) error {
 		if row != nil {
 			return &Conflict{Reason: "the database is there already"}
 		}
-		seq, last, err := o.freeCounters()
+		seq, last, err := freeCounters(o.sight.rows)
 		if err != nil {
 			return err
 		}
-		o.putFreeCounters(seq, last+1)
-		o.putDatabase(&freeDatabase{DatabaseInfo{Name: name, Created: time.UnixMicro(o.stamp)}, last + 1})
+		putFreeCounters(o.sight.rows, seq, last+1)
+		putDatabase(o.sight.rows, &freeDatabase{DatabaseInfo{Name: name, Created: time.UnixMicro(o.stamp)}, last + 1})
 		return nil
 	})
 }
@@ -101,7 +101,7 @@ func (s *Store) DeleteDatabase(p Principal, name string) error {
 		return err
 	}
 	err := s.do(false, func(o *op) error {
-		db, err := o.database(name)
+		db, err := database(o.sight.rows, name)
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (s *Store) DeleteDatabase(p Principal, name string) error {
 	})
 	for more := true; more && err == nil; {
 		err = s.do(false, func(o *op) (err error) {
-			more, err = o.sweepDead()
+			more, err = sweepDead(o)
 			return err
 		})
 	}
@@ -128,7 +128,7 @@ func (s *Store) Databases(p Principal) (all []DatabaseInfo, err error) {
 		return nil, err
 	}
 	err = s.view(func(v *sight) error {
-		if all, err = v.scopesOf(p); err != nil {
+		if all, err = scopesOf(v, p); err != nil {
 			return err
 		}
 		return v.scan(freeBucket, nil, []byte("a"), func(key, row []byte) (bool, error) {
@@ -155,7 +155,7 @@ func (db *freeDatabase) mayWrite(p Principal) error {
 }
 
 // database reads a database's row: ErrNotFound.
-func (r rows) database(name string) (*freeDatabase, error) {
+func database(r rows, name string) (*freeDatabase, error) {
 	if name == "" || name[0] < 'a' {
 		return nil, ErrNotFound
 	}
@@ -181,7 +181,7 @@ func parseDatabase(name string, row []byte) (*freeDatabase, error) {
 }
 
 // putDatabase writes a database's row: id, created, live, deleted, sequence.
-func (r rows) putDatabase(db *freeDatabase) {
+func putDatabase(r rows, db *freeDatabase) {
 	row := binary.AppendUvarint(nil, db.id)
 	row = binary.BigEndian.AppendUint64(row, uint64(db.Created.UnixMicro()))
 	row = binary.AppendUvarint(row, uint64(db.Docs))
@@ -191,7 +191,7 @@ func (r rows) putDatabase(db *freeDatabase) {
 
 // freeCounters are the sequence of the latest change of all free databases, and the largest id that a database or an upload had:
 // a database that is made again begins beyond every cursor into the one before.
-func (r rows) freeCounters() (seq, last uint64, err error) {
+func freeCounters(r rows) (seq, last uint64, err error) {
 	row, err := r.get(metaBucket, freeKey)
 	if err != nil || row == nil {
 		return 0, 0, err
@@ -203,7 +203,7 @@ func (r rows) freeCounters() (seq, last uint64, err error) {
 	return seq, last, err
 }
 
-func (r rows) putFreeCounters(seq, last uint64) {
+func putFreeCounters(r rows, seq, last uint64) {
 	r.put(metaBucket, freeKey, binary.AppendUvarint(binary.AppendUvarint(nil, seq), last))
 }
 
@@ -220,13 +220,13 @@ func (db *freeDatabase) key(parts ...string) []byte {
 }
 
 // sweepDead removes some rows of a deleted database, and tells whether more may be left.
-func (o *op) sweepDead() (more bool, err error) {
-	dead, err := o.firstKeys(freeBucket, []byte{0}, 1)
+func sweepDead(o *op) (more bool, err error) {
+	dead, err := firstKeys(o.sight.rows, freeBucket, []byte{0}, 1)
 	if err != nil || len(dead) == 0 {
 		return false, err
 	}
 	for _, b := range freeBuckets {
-		keys, err := o.firstKeys(b, dead[0][1:], freeSweep)
+		keys, err := firstKeys(o.sight.rows, b, dead[0][1:], freeSweep)
 		if err != nil {
 			return false, err
 		}
@@ -242,7 +242,7 @@ func (o *op) sweepDead() (more bool, err error) {
 }
 
 // firstKeys are the first keys with a prefix, at most n of them.
-func (r rows) firstKeys(b bucket, prefix []byte, n int) (keys [][]byte, err error) {
+func firstKeys(r rows, b bucket, prefix []byte, n int) (keys [][]byte, err error) {
 	err = r.scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
 		if len(keys) == n {
 			return false, nil

@@ -31,7 +31,7 @@ func (db *Database) Compact(ctx context.Context) error {
 		if len(ids) == 0 {
 			continue
 		}
-		if err := db.store.do(false, func(o *op) error { return o.compactFree(db.name, ids) }); err != nil {
+		if err := db.store.do(false, func(o *op) error { return compactFree(o, db.name, ids) }); err != nil {
 			return err
 		}
 	}
@@ -83,19 +83,19 @@ func (d *freeDoc) heldInner(n int) (revs []rev.ID) {
 }
 
 // compactFree drops the bodies of these documents' superseded revisions.
-func (o *op) compactFree(name string, ids []string) error {
-	db, err := o.database(name)
+func compactFree(o *op, name string, ids []string) error {
+	db, err := database(o.sight.rows, name)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		d, err := o.freeDoc(db, id)
+		d, err := loadFreeDoc(o.sight.rows, db, id)
 		if err != nil || d == nil {
 			return orCorrupt(err)
 		}
 		for _, rev := range d.heldInner(d.tree.Len()) {
 			d.tree.Hold(rev, false)
-			if err := o.dropBody(db, id, rev); err != nil {
+			if err := dropBody(o, db, id, rev); err != nil {
 				return err
 			}
 		}

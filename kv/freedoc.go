@@ -55,7 +55,7 @@ type freeDoc struct {
 	tree    rev.Tree
 }
 
-func (r rows) freeDoc(db *freeDatabase, id string) (*freeDoc, error) {
+func loadFreeDoc(r rows, db *freeDatabase, id string) (*freeDoc, error) {
 	row, err := r.get(freeDocBucket, db.key(id))
 	if err != nil || row == nil {
 		return nil, err
@@ -91,7 +91,7 @@ func appendRevision(dst []byte, rev rev.ID) []byte {
 
 // write stores one revision and answers its name.
 func (db *freeDatabase) write(o *op, p Principal, in *DocWrite) (rev.ID, error) {
-	doc, err := o.freeDoc(db, in.ID)
+	doc, err := loadFreeDoc(o.sight.rows, db, in.ID)
 	if err != nil {
 		return rev.ID{}, err
 	}
@@ -117,16 +117,16 @@ func (db *freeDatabase) write(o *op, p Principal, in *DocWrite) (rev.ID, error) 
 	if !isNew {
 		return path[0], nil
 	}
-	if err := o.putBody(db, in, path[0]); err != nil {
+	if err := putBody(o, db, in, path[0]); err != nil {
 		return rev.ID{}, err
 	}
-	if err := o.trim(db, in.ID, doc); err != nil {
+	if err := trim(o, db, in.ID, doc); err != nil {
 		return rev.ID{}, err
 	}
-	if err := o.placeFree(db, in.ID, doc); err != nil {
+	if err := placeFree(o, db, in.ID, doc); err != nil {
 		return rev.ID{}, err
 	}
-	return path[0], o.sweepLoose(db)
+	return path[0], sweepLoose(o, db)
 }
 
 // edit is the path of a new edit: ErrConflict where its parent is not a leaf.
@@ -144,14 +144,14 @@ func (d *freeDoc) edit(in *DocWrite) (path []rev.ID, err error) {
 }
 
 // trim forgets what is too far from every leaf, and drops the bodies that are not kept.
-func (o *op) trim(db *freeDatabase, id string, doc *freeDoc) error {
+func trim(o *op, db *freeDatabase, id string, doc *freeDoc) error {
 	dropped := doc.tree.Stem(RevsLimit)
 	for _, rev := range doc.heldInner(max(0, doc.tree.Len()-freeBodies)) {
 		doc.tree.Hold(rev, false)
 		dropped = append(dropped, rev)
 	}
 	for _, rev := range dropped {
-		if err := o.dropBody(db, id, rev); err != nil {
+		if err := dropBody(o, db, id, rev); err != nil {
 			return err
 		}
 	}
@@ -159,8 +159,8 @@ func (o *op) trim(db *freeDatabase, id string, doc *freeDoc) error {
 }
 
 // placeFree puts a document's row, moves its row in the log to the end, and counts.
-func (o *op) placeFree(db *freeDatabase, id string, doc *freeDoc) error {
-	seq, last, err := o.freeCounters()
+func placeFree(o *op, db *freeDatabase, id string, doc *freeDoc) error {
+	seq, last, err := freeCounters(o.sight.rows)
 	if err != nil {
 		return err
 	}
@@ -173,8 +173,8 @@ func (o *op) placeFree(db *freeDatabase, id string, doc *freeDoc) error {
 	db.count(doc.deleted, 1)
 	o.put(freeDocBucket, db.key(id), doc.row())
 	o.put(freeLogBucket, db.seqKey(seq), []byte(id))
-	o.putFreeCounters(seq, last)
-	o.putDatabase(db)
+	putFreeCounters(o.sight.rows, seq, last)
+	putDatabase(o.sight.rows, db)
 	o.rung = append(o.rung, feedName{free: db.Name})
 	return nil
 }
@@ -193,10 +193,10 @@ func (db *freeDatabase) count(deleted bool, n int) {
 }
 
 // putBody stores a revision's body and what it needs of blobs: ErrNoBlob.
-func (o *op) putBody(db *freeDatabase, in *DocWrite, rev rev.ID) error {
+func putBody(o *op, db *freeDatabase, in *DocWrite, rev rev.ID) error {
 	for i := range in.Attachments {
 		a := &in.Attachments[i]
-		blob, err := o.blob(db, a.SHA256)
+		blob, err := blob(o.sight.rows, db, a.SHA256)
 		if err != nil {
 			return err
 		}
@@ -214,7 +214,7 @@ func (o *op) putBody(db *freeDatabase, in *DocWrite, rev rev.ID) error {
 }
 
 // dropBody removes a revision's body, if it is there; blobs that nothing needs any more become loose.
-func (o *op) dropBody(db *freeDatabase, id string, rev rev.ID) error {
+func dropBody(o *op, db *freeDatabase, id string, rev rev.ID) error {
 	key := db.bodyKey(id, rev)
 	row, err := o.get(freeBodyBucket, key)
 	if err != nil || row == nil {
@@ -229,7 +229,7 @@ func (o *op) dropBody(db *freeDatabase, id string, rev rev.ID) error {
 	}
 	o.delete(freeBodyBucket, key)
 	for _, a := range attachments {
-		if err := o.loosen(db, a.SHA256); err != nil {
+		if err := loosen(o, db, a.SHA256); err != nil {
 			return err
 		}
 	}

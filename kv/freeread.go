@@ -10,13 +10,13 @@ import (
 
 // read reads a document.
 func (db *freeDatabase) read(v *sight, id string, ask Ask) (doc Doc, err error) {
-	d, err := v.freeDoc(db, id)
+	d, err := loadFreeDoc(v.rows, db, id)
 	if err != nil || d == nil {
 		return doc, orNotFound(err)
 	}
 	doc = Doc{ID: id, Seq: d.seq, Deleted: d.deleted, Tree: d.tree}
 	for _, rev := range ask.of(&d.tree) {
-		r, err := v.freeRevision(db, id, d.tree.Find(rev), rev)
+		r, err := freeRevision(v, db, id, d.tree.Find(rev), rev)
 		if err != nil {
 			return doc, err
 		}
@@ -26,7 +26,7 @@ func (db *freeDatabase) read(v *sight, id string, ask Ask) (doc Doc, err error) 
 }
 
 // freeRevision reads a revision's body, if it is there.
-func (v *sight) freeRevision(db *freeDatabase, id string, n rev.Node, rev rev.ID) (r DocRevision, err error) {
+func freeRevision(v *sight, db *freeDatabase, id string, n rev.Node, rev rev.ID) (r DocRevision, err error) {
 	r = DocRevision{Revision: rev, Deleted: n.Deleted}
 	row, err := v.get(freeBodyBucket, db.bodyKey(id, rev))
 	if err == nil && row != nil {
@@ -91,7 +91,7 @@ func (v *sight) walk(b bucket, down bool, prefix, from []byte, fn func(key, valu
 // changes reads the database's log.
 func (db *freeDatabase) changes(v *sight, f Feed) (page []DocChange, more bool, err error) {
 	if f.IDs != nil {
-		return v.freeChangesOf(db, f)
+		return freeChangesOf(v, db, f)
 	}
 	from := db.seqKey(f.Since + 1)
 	if f.Descending {
@@ -107,7 +107,7 @@ func (db *freeDatabase) changes(v *sight, f Feed) (page []DocChange, more bool, 
 			more = true
 			return false, nil
 		}
-		c, err := v.freeChange(db, string(id), f.Bodies)
+		c, err := freeChange(v, db, string(id), f.Bodies)
 		if err != nil || c == nil || c.Seq != seq {
 			return false, orCorrupt(err)
 		}
@@ -148,23 +148,23 @@ func orCorrupt(err error) error {
 }
 
 // freeChange is a document's latest change; nil where there is no such document.
-func (v *sight) freeChange(db *freeDatabase, id string, body bool) (*DocChange, error) {
-	d, err := v.freeDoc(db, id)
+func freeChange(v *sight, db *freeDatabase, id string, body bool) (*DocChange, error) {
+	d, err := loadFreeDoc(v.rows, db, id)
 	if err != nil || d == nil {
 		return nil, err
 	}
 	c := &DocChange{Seq: d.seq, ID: id, Deleted: d.deleted, Leaves: d.tree.Leaves()}
 	if body {
 		c.Tree = d.tree
-		c.Winner, err = v.freeRevision(db, id, c.Leaves[0], c.Leaves[0].Revision)
+		c.Winner, err = freeRevision(v, db, id, c.Leaves[0], c.Leaves[0].Revision)
 	}
 	return c, err
 }
 
 // freeChangesOf looks at the named documents alone.
-func (v *sight) freeChangesOf(db *freeDatabase, f Feed) (page []DocChange, more bool, err error) {
+func freeChangesOf(v *sight, db *freeDatabase, f Feed) (page []DocChange, more bool, err error) {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(f.IDs))) {
-		c, err := v.freeChange(db, id, false)
+		c, err := freeChange(v, db, id, false)
 		if err != nil {
 			return nil, false, err
 		}
@@ -183,7 +183,7 @@ func (v *sight) freeChangesOf(db *freeDatabase, f Feed) (page []DocChange, more 
 	}
 	for i, size := 0, 0; f.Bodies && i < len(page); i++ {
 		c := &page[i]
-		if c.Winner, err = v.freeRevision(db, c.ID, c.Leaves[0], c.Leaves[0].Revision); err != nil {
+		if c.Winner, err = freeRevision(v, db, c.ID, c.Leaves[0], c.Leaves[0].Revision); err != nil {
 			return nil, false, err
 		}
 		if size += len(c.Winner.Body); size > pageBytes && i+1 < len(page) {
@@ -195,7 +195,7 @@ func (v *sight) freeChangesOf(db *freeDatabase, f Feed) (page []DocChange, more 
 
 // missing tells which revisions of a document the database does not have.
 func (db *freeDatabase) missing(v *sight, asked Revs) (m MissingRevs, err error) {
-	d, err := v.freeDoc(db, asked.ID)
+	d, err := loadFreeDoc(v.rows, db, asked.ID)
 	if err != nil {
 		return m, err
 	}

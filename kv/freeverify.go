@@ -14,9 +14,9 @@ import (
 
 // verifyFree checks a row of the free databases against those that must agree with it. Rows of a deleted database are on their
 // way out.
-func (v *sight) verifyFree(b bucket, key, value []byte) error {
+func verifyFree(v *sight, b bucket, key, value []byte) error {
 	if b == freeBucket {
-		return v.verifyDatabase(key, value)
+		return verifyDatabase(v, key, value)
 	}
 	c := cutter{rest: key}
 	db := &freeDatabase{id: c.uvarint()}
@@ -28,21 +28,21 @@ func (v *sight) verifyFree(b bucket, key, value []byte) error {
 	}
 	switch b {
 	case freeDocBucket:
-		return v.verifyFreeDoc(db, string(c.rest), value)
+		return verifyFreeDoc(v, db, string(c.rest), value)
 	case freeBodyBucket:
-		return v.verifyBody(db, c.rest, value)
+		return verifyBody(v, db, c.rest, value)
 	case freeLogBucket:
-		return v.verifyFreeLog(db, c.uint64(), string(value))
+		return verifyFreeLog(v, db, c.uint64(), string(value))
 	case freeBlobBucket:
-		return v.verifyBlob(db, c.rest)
+		return verifyBlob(v, db, c.rest)
 	case freeRefBucket:
-		return v.verifyRef(db, c.rest)
+		return verifyRef(v, db, c.rest)
 	}
 	return nil
 }
 
 // verifyDatabase checks that a database's counts are those of its documents.
-func (v *sight) verifyDatabase(key, row []byte) error {
+func verifyDatabase(v *sight, key, row []byte) error {
 	if len(key) > 0 && key[0] == 0 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (v *sight) verifyDatabase(key, row []byte) error {
 }
 
 // verifyFreeDoc checks a document's tree, its row in the log, and that the bodies which its tree says are held are there.
-func (v *sight) verifyFreeDoc(db *freeDatabase, id string, row []byte) error {
+func verifyFreeDoc(v *sight, db *freeDatabase, id string, row []byte) error {
 	d, err := parseFreeDoc(row)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func cutRevision(key []byte) (id string, rev rev.ID, err error) {
 }
 
 // verifyBody checks that a body is canonical, that its document's tree holds it, and that its attachments are there.
-func (v *sight) verifyBody(db *freeDatabase, key, row []byte) error {
+func verifyBody(v *sight, db *freeDatabase, key, row []byte) error {
 	id, rev, err := cutRevision(key)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (v *sight) verifyBody(db *freeDatabase, key, row []byte) error {
 	if err != nil {
 		return err
 	}
-	d, err := v.freeDoc(db, id)
+	d, err := loadFreeDoc(v.rows, db, id)
 	if err != nil || d == nil || !d.tree.Find(rev).Held {
 		return errors.Join(err, fmt.Errorf("body of %s is no document's", shownRevision(rev)))
 	}
@@ -132,7 +132,7 @@ func (v *sight) verifyBody(db *freeDatabase, key, row []byte) error {
 		return fmt.Errorf("body of %s is not canonical", shownRevision(rev))
 	}
 	for i, a := range attachments {
-		b, err := v.blob(db, a.SHA256)
+		b, err := blob(v.rows, db, a.SHA256)
 		if err != nil || b == nil || b.Blob != a.Blob {
 			return errors.Join(err, fmt.Errorf("body of %s: attachment %d has no blob", shownRevision(rev), i+1))
 		}
@@ -144,8 +144,8 @@ func (v *sight) verifyBody(db *freeDatabase, key, row []byte) error {
 }
 
 // verifyFreeLog checks that a row of the log is its document's latest change.
-func (v *sight) verifyFreeLog(db *freeDatabase, seq uint64, id string) error {
-	d, err := v.freeDoc(db, id)
+func verifyFreeLog(v *sight, db *freeDatabase, seq uint64, id string) error {
+	d, err := loadFreeDoc(v.rows, db, id)
 	if err != nil || d == nil || d.seq != seq {
 		return errors.Join(err, fmt.Errorf("row %d is not its document's latest change", seq))
 	}
@@ -153,11 +153,11 @@ func (v *sight) verifyFreeLog(db *freeDatabase, seq uint64, id string) error {
 }
 
 // verifyBlob checks that a blob's chunks are what its row says.
-func (v *sight) verifyBlob(db *freeDatabase, key []byte) error {
+func verifyBlob(v *sight, db *freeDatabase, key []byte) error {
 	if len(key) != sha256.Size {
 		return ErrCorrupt
 	}
-	b, err := v.blob(db, [32]byte(key))
+	b, err := blob(v.rows, db, [32]byte(key))
 	if err != nil || b == nil {
 		return orCorrupt(err)
 	}
@@ -175,7 +175,7 @@ func (v *sight) verifyBlob(db *freeDatabase, key []byte) error {
 }
 
 // verifyRef checks that the revision which a row says needs a blob does.
-func (v *sight) verifyRef(db *freeDatabase, key []byte) error {
+func verifyRef(v *sight, db *freeDatabase, key []byte) error {
 	if len(key) < sha256.Size {
 		return ErrCorrupt
 	}

@@ -21,7 +21,7 @@ func (s *Store) hushAnswers(scope scopes.Scope, goes func(*record.Kind, *stored)
 					from, more = slices.Clone(key), true
 					return false, nil
 				}
-				shows, err := v.answers(row, scope, goes)
+				shows, err := answers(v, row, scope, goes)
 				if shows {
 					found = append(found, slices.Clone(key))
 				}
@@ -29,7 +29,7 @@ func (s *Store) hushAnswers(scope scopes.Scope, goes func(*record.Kind, *stored)
 			})
 		})
 		if err == nil && len(found) > 0 {
-			err = s.do(false, func(o *op) error { return o.hush(found) })
+			err = s.do(false, func(o *op) error { return hush(o, found) })
 		}
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func (s *Store) hushAnswers(scope scopes.Scope, goes func(*record.Kind, *stored)
 }
 
 // answers tells whether a kept answer shows a record that goes.
-func (v *sight) answers(row []byte, scope scopes.Scope, goes func(*record.Kind, *stored) bool) (bool, error) {
+func answers(v *sight, row []byte, scope scopes.Scope, goes func(*record.Kind, *stored) bool) (bool, error) {
 	r, _, _, err := parseOnce(row)
 	if err != nil || len(r.JSON) == 0 {
 		return false, err
@@ -64,7 +64,7 @@ func showsKind(k *record.Kind, reply []byte) bool {
 }
 
 // hush empties kept answers.
-func (o *op) hush(keys [][]byte) error {
+func hush(o *op, keys [][]byte) error {
 	for _, key := range keys {
 		row, err := o.get(onceBucket, key)
 		if err != nil {
@@ -80,5 +80,5 @@ func (o *op) hush(keys [][]byte) error {
 		r.JSON = nil
 		o.put(onceBucket, key, appendOnce(nil, r, body, expires))
 	}
-	return o.noteReleased()
+	return noteReleased(o)
 }

@@ -12,7 +12,7 @@ import (
 // keepLess takes away what a laptop or a copy does not keep, for only the root merges and gives back what was deleted: of a record that
 // was deleted elsewhere all that the deletion stands on, for whoever it was about may have been erased there, and of a ticket all that it
 // was, for nobody tells who had it once. The leaves stay: nobody else may have those that were made here.
-func (o *op) keepLess(ad *adoption) error {
+func keepLess(o *op, ad *adoption) error {
 	if !o.store.isLeaf() {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (o *op) keepLess(ad *adoption) error {
 	if !released || len(ended) == 0 && !ad.losesNames() {
 		return nil
 	}
-	return o.noteReleased()
+	return noteReleased(o)
 }
 
 // losesNames tells that the record named somebody and names nobody any more.

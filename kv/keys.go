@@ -46,7 +46,7 @@ func (k *Key) Works(now time.Time) bool {
 }
 
 // eachKey calls fn with every key, in order of the ids; with none that is damaged, which lets nobody in and harms no other.
-func (v *sight) eachKey(fn func(k Key, hash [sha256.Size]byte)) error {
+func eachKey(v *sight, fn func(k Key, hash [sha256.Size]byte)) error {
 	all := v.lists.kind(record.APIKey).all
 	for _, id := range all.page(nil, 0, all.len()) {
 		st, err := v.load(record.APIKey, id)
@@ -124,16 +124,16 @@ func (s *Store) AddKey(p Principal, spec KeySpec) (k Key, secret string, err err
 		return Key{}, "", err
 	}
 	err = s.do(false, func(o *op) error {
-		if err := o.within(p, k); err != nil {
+		if err := within(o, p, k); err != nil {
 			return err
 		}
-		id, _, err := o.vacant(record.APIKey, record.ID{})
+		id, _, err := vacant(o, record.APIKey, record.ID{})
 		if err != nil {
 			return err
 		}
 		k.ID = id.Int()
 		o.after = append(o.after, s.reloadLogins)
-		_, err = o.add(p, record.APIKey, newRecord{id: id, made: finish(p, k.doc(sha256.Sum256([]byte(secret))), o.moment())})
+		_, err = add(o, p, record.APIKey, newRecord{id: id, made: finish(p, k.doc(sha256.Sum256([]byte(secret))), moment(o))})
 		return err
 	})
 	if err != nil {
@@ -195,8 +195,8 @@ func (s *Store) Keys(p Principal) (keys []Key, err error) {
 	}
 	err = s.view(func(v *sight) error {
 		var levels error
-		err := v.eachKey(func(k Key, _ [sha256.Size]byte) {
-			ok, err := v.levelWithin(p, k.Level)
+		err := eachKey(v, func(k Key, _ [sha256.Size]byte) {
+			ok, err := levelWithin(v, p, k.Level)
 			if err != nil {
 				levels = err
 			}
@@ -229,17 +229,17 @@ func (s *Store) RevokeKey(p Principal, id int64) error {
 		if err != nil {
 			return err
 		}
-		if ok, err := o.levelWithin(p, k.Level); err != nil || !ok {
+		if ok, err := levelWithin(o.sight, p, k.Level); err != nil || !ok {
 			return orNotFound(err)
 		}
 		if !k.Revoked.IsZero() {
 			return ErrNotFound
 		}
-		if err := o.within(p, k); err != nil {
+		if err := within(o, p, k); err != nil {
 			return err
 		}
 		o.after = append(o.after, s.reloadLogins)
-		_, err = o.amend(p, record.APIKey, st, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.now)) })
+		_, err = amend(o, p, record.APIKey, st, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.now)) })
 		return err
 	})
 }

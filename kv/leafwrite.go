@@ -13,7 +13,7 @@ import (
 // mayLeave answers a *Forbidden for a change that this store's centre would not take from it (sync.md §1): it would stay here for good,
 // and nobody elsewhere would ever see it, so whoever makes it is told at once. As long as the centre has not said what it takes,
 // nothing is refused.
-func (o *op) mayLeave(k *record.Kind, before *stored, next [2]scopes.Scope) error {
+func mayLeave(o *op, k *record.Kind, before *stored, next [2]scopes.Scope) error {
 	if !o.store.isLeaf() {
 		return nil
 	}
@@ -37,21 +37,21 @@ func (o *op) mayLeave(k *record.Kind, before *stored, next [2]scopes.Scope) erro
 		scopes = append(scopes, before.scopes[:]...)
 	}
 	for _, s := range scopes {
-		if err := o.isTaken(u, k, s); err != nil {
+		if err := isTaken(o, u, k, s); err != nil {
 			return err
 		}
 	}
 	if before == nil || !slices.ContainsFunc(scopes, u.isGuestIn) {
 		return nil
 	}
-	return o.isOursToChange(k, before)
+	return isOursToChange(o, k, before)
 }
 
 var errNotTaken = refused("the centre takes no such record from this laptop: it is to be changed there")
 
 // mayDecide answers a *Forbidden for a fact that would never leave a mirror: nobody else would learn who was let in there. What is of an
 // event that it was enrolled for besides is taken from it.
-func (o *op) mayDecide(event int64) error {
+func mayDecide(o *op, event int64) error {
 	if !o.store.isLeaf() {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (o *op) mayDecide(event int64) error {
 // isTaken answers a *Forbidden where the centre takes no records of a kind in a scope from this laptop. It takes them in the databases
 // that it has named, and in those of an event of the laptop's churches that was made since, if the laptop takes all of them along: what
 // is of no such event is never brought. An event itself goes with its church.
-func (o *op) isTaken(u *Upstream, k *record.Kind, s scopes.Scope) error {
+func isTaken(o *op, u *Upstream, k *record.Kind, s scopes.Scope) error {
 	switch {
 	case s.Sort == 0, slices.Contains(u.Pushes, s.String()), s.Sort.OfEvent() && k == record.Event:
 		return nil
@@ -91,16 +91,16 @@ func (o *op) isTaken(u *Upstream, k *record.Kind, s scopes.Scope) error {
 func (u *Upstream) isGuestIn(s scopes.Scope) bool { return slices.Contains(u.Guest, s.String()) }
 
 // isOursToChange answers a *Forbidden for what somebody else has made or changed.
-func (o *op) isOursToChange(k *record.Kind, st *stored) error {
-	tree, err := o.tree(k, st)
-	if err == nil && slices.ContainsFunc(tree.Nodes(), o.isTheirs) {
+func isOursToChange(o *op, k *record.Kind, st *stored) error {
+	tree, err := loadTree(o.sight, k, st)
+	if err == nil && slices.ContainsFunc(tree.Nodes(), func(n rev.Node) bool { return isTheirs(o, n) }) {
 		err = refused("somebody else has made or changed this, and of the event the centre takes only what this laptop has made: it is to be changed there")
 	}
 	return err
 }
 
 // isTheirs tells a revision that another store has made, of which more is known than its name.
-func (o *op) isTheirs(n rev.Node) bool {
+func isTheirs(o *op, n rev.Node) bool {
 	own := n.Node == (ulid.ULID{}) || n.Node.String() == o.store.Node()
 	return !own && (n.Held || n.Deleted || n.At != 0)
 }

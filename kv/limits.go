@@ -45,7 +45,7 @@ var honest = limits{
 func (a allowance) spentBy(key int64) []byte { return []byte(a.of + "/" + strconv.FormatInt(key, 10)) }
 
 // spend takes something off a key's allowance. Where there is none left it is counted; first tells that it is the first such.
-func (o *op) spend(key int64, a allowance, size int) (ok, first bool, err error) {
+func spend(o *op, key int64, a allowance, size int) (ok, first bool, err error) {
 	row, err := o.get(metaBucket, a.spentBy(key))
 	if err != nil {
 		return false, false, err
@@ -104,7 +104,7 @@ func textsOf(t *rev.Tree, path []rev.ID) (size int) {
 }
 
 // fewer answers a *Forbidden where a bucket has as many rows with a prefix as there may be.
-func (v *sight) fewer(b bucket, prefix []byte, limit int, reason string) error {
+func fewer(v *sight, b bucket, prefix []byte, limit int, reason string) error {
 	n := 0
 	err := v.scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
 		n++
@@ -117,7 +117,7 @@ func (v *sight) fewer(b bucket, prefix []byte, limit int, reason string) error {
 }
 
 // mayBringCheckin answers a *Forbidden where a code has as many check-ins as laptops may bring.
-func (o *op) mayBringCheckin(d *record.Doc) error {
+func mayBringCheckin(o *op, d *record.Doc) error {
 	of := codeAdmissions(nil, d.Int("event_id"), hashOf(d.Value("code_hash")), d.Text("list"))
-	return o.fewer(admissionBucket, of, o.store.limits.checkins, "the code has been checked in too often")
+	return fewer(o.sight, admissionBucket, of, o.store.limits.checkins, "the code has been checked in too often")
 }

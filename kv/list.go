@@ -52,10 +52,10 @@ func (s *Store) List(p Principal, q Query) (page Page, err error) {
 func (s *Store) list(p Principal, q Query, a *asked) (page Page, err error) {
 	err = s.view(func(v *sight) error {
 		v.reader = p
-		if err := v.checkChoices(p, q); err != nil {
+		if err := checkChoices(v, p, q); err != nil {
 			return err
 		}
-		matches, err := v.match(p, q, a)
+		matches, err := match(v, p, q, a)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (s *Store) list(p Principal, q Query, a *asked) (page Page, err error) {
 		if q.Head != nil {
 			dst = q.Head(dst, page.Count)
 		}
-		page.Results, err = v.showAll(dst, q, page.IDs)
+		page.Results, err = showAll(v, dst, q, page.IDs)
 		return err
 	})
 	return page, err
@@ -73,14 +73,14 @@ func (s *Store) list(p Principal, q Query, a *asked) (page Page, err error) {
 // pageRow is about what a record takes in a page.
 const pageRow = 1536
 
-func (v *sight) showAll(dst []byte, q Query, ids []record.ID) ([]byte, error) {
+func showAll(v *sight, dst []byte, q Query, ids []record.ID) ([]byte, error) {
 	v.page = q.Kind.NewPage()
 	dst = append(dst, '[')
 	err := v.each(q.Kind, ids, func(st *stored) (err error) {
 		if st.id != ids[0] {
 			dst = append(dst, ',')
 		}
-		dst, err = v.show(dst, q.Surface, q.Kind, st)
+		dst, err = show(v, dst, q.Surface, q.Kind, st)
 		return err
 	})
 	return append(dst, ']'), err
@@ -159,29 +159,29 @@ func (m *matches) everything() []record.ID {
 }
 
 // match finds what a query asks for among what p sees.
-func (v *sight) match(p Principal, q Query, a *asked) (*matches, error) {
-	m, err := v.matchWhere(p, q, a)
+func match(v *sight, p Principal, q Query, a *asked) (*matches, error) {
+	m, err := matchWhere(v, p, q, a)
 	if err != nil {
 		return nil, err
 	}
 	if q.Ranked != nil {
-		return m, v.rank(q, m, a)
+		return m, rank(v, q, m, a)
 	}
-	return m, v.sift(p, q, m)
+	return m, sift(v, p, q, m)
 }
 
 // matchWhere finds what fulfils a query's conditions, as far as its Finder has named it.
-func (v *sight) matchWhere(p Principal, q Query, a *asked) (*matches, error) {
+func matchWhere(v *sight, p Principal, q Query, a *asked) (*matches, error) {
 	m := &matches{kind: q.Kind}
-	h, err := v.matchHome(p, q, m)
+	h, err := matchHome(v, p, q, m)
 	if err != nil {
 		return nil, err
 	}
-	if err := v.narrow(a, h, m); err != nil {
+	if err := narrow(v, a, h, m); err != nil {
 		return nil, err
 	}
 	for _, w := range h.rest {
-		ids, err := v.where(q.Kind, w, m)
+		ids, err := where(v, q.Kind, w, m)
 		if err != nil {
 			return nil, err
 		}

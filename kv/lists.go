@@ -215,7 +215,7 @@ func eachHeader(r rows, k *record.Kind, fn func(st *stored, counts bool)) error 
 func (l *lists) countOpaque(r rows, found *damages) {
 	var marks []scopeMark
 	before := found.count
-	r.sound(opaqueBucket, nil, func(key, row []byte) {
+	sound(r, opaqueBucket, nil, func(key, row []byte) {
 		if s, _, err := cutScope(key); err == nil && len(row) > 8 {
 			d := opaque{seq: 1, deleted: row[8] == rowDeleted}
 			marks = append(marks, d.mark(s))
@@ -233,7 +233,7 @@ func (l *lists) countOpaque(r rows, found *damages) {
 
 // loggedOpaque are the documents of unknown kinds that the logs of the scopes tell of; lost tells that these may tell of more.
 func loggedOpaque(r rows) (marks []scopeMark, lost bool) {
-	r.sound(scopeLogBucket, nil, func(key, row []byte) {
+	sound(r, scopeLogBucket, nil, func(key, row []byte) {
 		s, _, err := cutScope(key)
 		if err != nil || row[0] != opaqueKind {
 			return

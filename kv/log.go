@@ -177,6 +177,6 @@ func (e *exportPages) record(v *sight, id record.ID) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := v.reply(record.Admin, e.kind, st)
+	r, err := reply(v, record.Admin, e.kind, st)
 	return r.JSON, err
 }

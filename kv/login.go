@@ -75,7 +75,7 @@ func (s *Store) stand(l login) (Principal, error) {
 func (s *Store) loadLogins() error {
 	logins := make(map[string]login)
 	err := s.view(func(v *sight) error {
-		return v.eachKey(func(k Key, hash [sha256.Size]byte) {
+		return eachKey(v, func(k Key, hash [sha256.Size]byte) {
 			logins[k.Key] = login{hash: hash, expires: k.Expires, revoked: !k.Revoked.IsZero(), principal: Principal{
 				key: k.ID, public: k.Key, name: k.Name, level: k.Level, permissions: k.Permissions, rate: k.Rate, expires: k.Expires, node: k.Node}}
 		})

@@ -121,11 +121,11 @@ func (r readyLookups) under(k *record.Kind, stamp int64) [][]byte {
 func (v *sight) lookup(k *record.Kind, field string, value any) ([]record.ID, error) {
 	var buf [64]byte
 	prefix := appendValue(lookupPrefix(buf[:0], k, field), value)
-	return v.lookupRange(k, prefix, nil, nil)
+	return lookupRange(v, k, prefix, nil, nil)
 }
 
 // lookupRange answers the ids of all rows from a key to another, both of them included, under a prefix; nil = open.
-func (v *sight) lookupRange(k *record.Kind, prefix, from, to []byte) ([]record.ID, error) {
+func lookupRange(v *sight, k *record.Kind, prefix, from, to []byte) ([]record.ID, error) {
 	var ids []record.ID
 	sorted := true
 	err := v.scan(lookupBucket, prefix, from, func(key, _ []byte) (bool, error) {

@@ -149,7 +149,7 @@ func raiseMarks(file string, other marks) error {
 		}
 		for _, k := range record.Kinds() {
 			if gap := other.minted[k.Number] - s.minted[k.Number]; gap > 0 {
-				r.passOver(&s, k, gap, len(centre) == 0)
+				passOver(r, &s, k, gap, len(centre) == 0)
 			}
 		}
 		r.put(metaBucket, stateKey, s.encode())
@@ -160,7 +160,7 @@ func raiseMarks(file string, other marks) error {
 
 // passOver moves a kind's mark on. At a root nobody knows to whom the ids between were leased: records that laptops have made of them
 // are taken.
-func (r rows) passOver(s *state, k *record.Kind, gap int64, root bool) {
+func passOver(r rows, s *state, k *record.Kind, gap int64, root bool) {
 	from := s.minted[k.Number] + 1
 	s.minted[k.Number] += gap
 	if LeaseSize(k) > 0 && root {

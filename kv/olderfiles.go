@@ -91,7 +91,7 @@ func (s *Store) NoteBackup(p Principal, path string) error {
 		return err
 	}
 	return s.do(false, func(o *op) error {
-		all, err := o.backups()
+		all, err := backups(o.sight)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *Store) NoteBackup(p Principal, path string) error {
 	})
 }
 
-func (v *sight) backups() (all []backup, err error) {
+func backups(v *sight) (all []backup, err error) {
 	row, err := v.get(metaBucket, backupsKey)
 	for line := range strings.Lines(string(row)) {
 		b, ok := parseBackup(line)
@@ -127,7 +127,7 @@ func (s *Store) OlderFiles(p Principal, before time.Time) (files []string, err e
 		files = append(files, slices.DeleteFunc(found, isAtWork)...)
 	}
 	err = s.view(func(v *sight) error {
-		made, err := v.backups()
+		made, err := backups(v)
 		for _, b := range made {
 			if info, err := os.Stat(b.path); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
 				files = append(files, b.path)

@@ -21,7 +21,7 @@ const (
 
 // once runs fn, unless its answer is kept already. Since the writer runs one operation after another, a second request
 // waits for the first by itself. fn must not write where it answers an error.
-func (o *op) once(once *Once, fn func() (Reply, error)) (Reply, error) {
+func once(o *op, once *Once, fn func() (Reply, error)) (Reply, error) {
 	if once == nil {
 		return fn()
 	}
@@ -53,7 +53,7 @@ func (o *op) once(once *Once, fn func() (Reply, error)) (Reply, error) {
 	expires := o.now.Add(onceKept).Truncate(time.Microsecond)
 	o.put(onceBucket, once.Key[:], appendOnce(nil, r, once.Body, expires))
 	o.put(onceExpiryBucket, onceExpiryKey(expires, once.Key[:]), nil)
-	return r, o.purgeOnce()
+	return r, purgeOnce(o)
 }
 
 func onceExpiryKey(expires time.Time, key []byte) []byte {
@@ -61,7 +61,7 @@ func onceExpiryKey(expires time.Time, key []byte) []byte {
 }
 
 // purgeOnce deletes some of the answers whose time is over.
-func (o *op) purgeOnce() error {
+func purgeOnce(o *op) error {
 	expired, err := o.before(onceExpiryBucket, appendNumber(nil, o.now.UnixMicro()), oncePurge)
 	for _, key := range expired {
 		o.delete(onceExpiryBucket, key)

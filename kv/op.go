@@ -42,7 +42,7 @@ type change struct {
 
 // write stores a change: record, revision, lookups and log rows. It answers the record as it is stored now.
 func (o *op) write(c change) (*stored, error) {
-	home, err := o.homeOf(c.kind, c.is)
+	home, err := homeOf(o, c.kind, c.is)
 	if err != nil {
 		return nil, err
 	}
@@ -53,18 +53,18 @@ func (o *op) write(c change) (*stored, error) {
 	} else {
 		copy(next.scopes[:], c.kind.Scopes(c.id, c.is, home))
 	}
-	if err := o.mayLeave(c.kind, c.before, next.scopes); err != nil {
+	if err := mayLeave(o, c.kind, c.before, next.scopes); err != nil {
 		return nil, err
 	}
 	next.fill(c)
-	if err := o.branch(c, next); err != nil {
+	if err := branch(o, c, next); err != nil {
 		return nil, err
 	}
-	if err := o.welcome(c.kind, c.before, next); err != nil {
+	if err := welcome(o, c.kind, c.before, next); err != nil {
 		return nil, err
 	}
-	o.moveLookups(c, next.updatedAt)
-	o.place(c.kind, c.before, next)
+	moveLookups(o, c, next.updatedAt)
+	place(o, c.kind, c.before, next)
 	return next, nil
 }
 
@@ -86,7 +86,7 @@ func (st *stored) fill(c change) {
 }
 
 // place puts a record's row, moves its rows in the logs to the end, and notes what the lists must learn.
-func (o *op) place(k *record.Kind, before, next *stored) {
+func place(o *op, k *record.Kind, before, next *stored) {
 	o.state.seq++
 	next.seq = o.state.seq
 	if before != nil {
@@ -96,7 +96,7 @@ func (o *op) place(k *record.Kind, before, next *stored) {
 	var key [16]byte
 	o.scratch = appendLog(o.scratch[:0], k, next, 0)
 	o.put(logBucket, binary.BigEndian.AppendUint64(key[:0], next.seq), o.scratch)
-	o.moveScopes(k, before, next, o.scratch)
+	moveScopes(o, k, before, next, o.scratch)
 	crash.At(crash.BeforeRecord)
 	o.scratch = appendRow(o.scratch[:0], &next.header, next.body)
 	o.put(kindBucket(k), k.AppendID(key[:0], next.id), o.scratch)
@@ -106,16 +106,16 @@ func (o *op) place(k *record.Kind, before, next *stored) {
 	}
 	if before != nil {
 		c.from = before.mark()
-		o.noteFormer(k, before, next)
+		noteFormer(o, k, before, next)
 	}
 	if next.deleted {
-		o.forgetPulled(k, next.id)
+		forgetPulled(o, k, next.id)
 	}
 	o.changed = append(o.changed, c)
 }
 
 // moveLookups deletes the lookup rows that no longer hold and writes the new ones.
-func (o *op) moveLookups(c change, stamp int64) {
+func moveLookups(o *op, c change, stamp int64) {
 	var old, now [][]byte
 	if c.was != nil {
 		old = lookupKeys(c.kind, c.id, c.was, c.before.updatedAt)
@@ -151,7 +151,7 @@ func holds(keys [][]byte, key []byte) bool {
 }
 
 // homeOf is the church or event that a record belongs to (record.Kind.Home), 0 for none.
-func (o *op) homeOf(k *record.Kind, d *record.Doc) (int64, error) {
+func homeOf(o *op, k *record.Kind, d *record.Doc) (int64, error) {
 	if d == nil || k.Home == "" {
 		return 0, nil
 	}
@@ -167,7 +167,7 @@ func (o *op) homeOf(k *record.Kind, d *record.Doc) (int64, error) {
 }
 
 // rehome rewrites the memberships of a person that has moved to another church: same revision, other scope.
-func (o *op) rehome(person record.ID) error {
+func rehome(o *op, person record.ID) error {
 	ids, err := o.lookup(record.Membership, "person", person.Int())
 	if err != nil {
 		return err
@@ -181,17 +181,17 @@ func (o *op) rehome(person record.ID) error {
 		if err != nil {
 			return err
 		}
-		home, err := o.homeOf(record.Membership, d)
+		home, err := homeOf(o, record.Membership, d)
 		if err != nil {
 			return err
 		}
 		next := *before
 		next.scopes = [2]scopes.Scope{}
 		copy(next.scopes[:], record.Membership.Scopes(id, d, home))
-		if err := o.welcome(record.Membership, before, &next); err != nil {
+		if err := welcome(o, record.Membership, before, &next); err != nil {
 			return err
 		}
-		o.place(record.Membership, before, &next)
+		place(o, record.Membership, before, &next)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func opaqueBodyKey(s scopes.Scope, doc string, rev rev.ID) []byte {
 }
 
 // opaque reads a document; nil where there is none.
-func (v *sight) opaque(s scopes.Scope, doc string) (*opaque, error) {
+func loadOpaque(v *sight, s scopes.Scope, doc string) (*opaque, error) {
 	row, err := v.get(opaqueBucket, opaqueKey(s, doc))
 	if err != nil || row == nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev rev.ID, 
 	if !ours || db.scope.Sort == 0 || len(in.Path) == 0 || len(in.canonical) > maxRecordDoc {
 		return rev, refused("no kind of record has this id")
 	}
-	d, err := o.opaque(db.scope, in.ID)
+	d, err := loadOpaque(o.sight, db.scope, in.ID)
 	if err != nil {
 		return rev, err
 	}
@@ -123,12 +123,12 @@ func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev rev.ID, 
 		return rev, fmt.Errorf("%w: %w", ErrDocument, err)
 	}
 	o.put(opaqueBodyBucket, opaqueBodyKey(db.scope, in.ID, in.Path[0]), in.canonical)
-	o.placeOpaque(db.scope, in.ID, d)
+	placeOpaque(o, db.scope, in.ID, d)
 	return in.Path[0], nil
 }
 
 // placeOpaque puts a document's row and moves its row in the log to the end.
-func (o *op) placeOpaque(s scopes.Scope, doc string, d *opaque) {
+func placeOpaque(o *op, s scopes.Scope, doc string, d *opaque) {
 	dropped := d.tree.Stem(RevsLimit)
 	leaves := d.tree.Leaves()
 	for _, rev := range append(dropped, release(&d.tree, leaves)...) {
@@ -147,7 +147,7 @@ func (o *op) placeOpaque(s scopes.Scope, doc string, d *opaque) {
 }
 
 // opaqueRevision reads a revision's body, if it is there.
-func (v *sight) opaqueRevision(s scopes.Scope, doc string, n rev.Node, rev rev.ID) (DocRevision, error) {
+func opaqueRevision(v *sight, s scopes.Scope, doc string, n rev.Node, rev rev.ID) (DocRevision, error) {
 	r := DocRevision{Revision: rev, Deleted: n.Deleted}
 	row, err := v.get(opaqueBodyBucket, opaqueBodyKey(s, doc, rev))
 	r.Body = bytes.Clone(row)
@@ -155,13 +155,13 @@ func (v *sight) opaqueRevision(s scopes.Scope, doc string, n rev.Node, rev rev.I
 }
 
 func (db *scopeDocs) readOpaque(v *sight, id string, ask Ask) (doc Doc, err error) {
-	d, err := v.opaque(db.scope, id)
+	d, err := loadOpaque(v, db.scope, id)
 	if err != nil || d == nil {
 		return doc, orNotFound(err)
 	}
 	doc = Doc{ID: id, Seq: d.seq, Deleted: d.deleted, Tree: d.tree}
 	for _, rev := range ask.of(&d.tree) {
-		r, err := v.opaqueRevision(db.scope, id, d.tree.Find(rev), rev)
+		r, err := opaqueRevision(v, db.scope, id, d.tree.Find(rev), rev)
 		if err != nil {
 			return doc, err
 		}
@@ -194,7 +194,7 @@ func (db *scopeDocs) listOpaque(v *sight, r Range) (page []DocRow, err error) {
 }
 
 // verifyOpaque checks a row of an opaque document against the others.
-func (v *sight) verifyOpaque(b bucket, key, value []byte) error {
+func verifyOpaque(v *sight, b bucket, key, value []byte) error {
 	s, rest, err := cutScope(key)
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func (v *sight) verifyOpaque(b bucket, key, value []byte) error {
 			return err
 		}
 	}
-	d, err := v.opaque(s, doc)
+	d, err := loadOpaque(v, s, doc)
 	if err != nil || d == nil {
 		return errors.Join(err, fmt.Errorf("a row of an opaque document that is not there: %w", orCorrupt(err)))
 	}
@@ -228,12 +228,12 @@ func (v *sight) verifyOpaque(b bucket, key, value []byte) error {
 }
 
 // verifyOpaqueLog checks that a row of a scope's log is its opaque document's latest change.
-func (v *sight) verifyOpaqueLog(s scopes.Scope, seq uint64, row []byte) error {
+func verifyOpaqueLog(v *sight, s scopes.Scope, seq uint64, row []byte) error {
 	c, err := parseOpaqueLog(seq, row)
 	if err != nil {
 		return err
 	}
-	d, err := v.opaque(s, c.doc)
+	d, err := loadOpaque(v, s, c.doc)
 	if err != nil || d == nil || d.seq != seq {
 		return errors.Join(err, fmt.Errorf("row %d of a scope is not its document's latest change", seq))
 	}

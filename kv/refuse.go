@@ -34,7 +34,7 @@ func (db *Database) keepRefused(p Principal, writes []DocWrite, results []DocRes
 			continue
 		}
 		steps = append(steps, step{run: func(o *op) error {
-			kept, err := o.keepRefusal(p, db.name, in, f)
+			kept, err := keepRefusal(o, p, db.name, in, f)
 			results[i].Kept = kept && whole
 			return err
 		}})
@@ -54,15 +54,15 @@ func (db *Database) keepRefused(p Principal, writes []DocWrite, results []DocRes
 }
 
 // keepRefusal keeps one. Where more of a key is refused than is kept, that is said once, and kept tells that the document is not there.
-func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) (kept bool, err error) {
-	if o.scopeDocs(db) == nil || f.Reason == wasErased {
+func keepRefusal(o *op, p Principal, db string, in *DocWrite, f *Forbidden) (kept bool, err error) {
+	if recordDatabase(o.sight, db) == nil || f.Reason == wasErased {
 		return false, nil // of a free database its clients alone know what a document is worth
 	}
 	if k, id, ok := record.ParseDocID(in.ID); ok {
-		if gone, err := o.isErased(k, id); err != nil || gone {
+		if gone, err := isErased(o.sight, k, id); err != nil || gone {
 			return false, err
 		}
-		if e, err := o.erased(k, id); err != nil {
+		if e, err := findErased(o.sight, k, id); err != nil {
 			return false, err
 		} else if e != nil && in.canonical != nil {
 			in = in.withoutNames(k)
@@ -75,7 +75,7 @@ func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) (ke
 	if st, err := o.loadAny(record.Refusal, id); err != nil || st != nil {
 		return err == nil, err
 	}
-	ok, first, err := o.spend(p.key, o.store.limits.refusals, len(doc))
+	ok, first, err := spend(o, p.key, o.store.limits.refusals, len(doc))
 	if err != nil || !ok && !first {
 		return false, err
 	}
@@ -149,7 +149,7 @@ func (s *Store) ReleaseRefusals(p Principal, name string, kept ...string) error 
 	var ids []record.ID
 	err = s.eachRow(kindBucket(record.Refusal), nil, func(v *sight, key, row []byte) error {
 		id, _ := record.Refusal.KeyID(key) // its length is right
-		goes, err := v.goesWith(h, id, row)
+		goes, err := goesWith(v, h, id, row)
 		if goes {
 			ids = append(ids, id)
 		}
@@ -157,15 +157,15 @@ func (s *Store) ReleaseRefusals(p Principal, name string, kept ...string) error 
 	})
 	for some := range slices.Chunk(ids, MaxRows) {
 		if err == nil {
-			err = s.do(false, func(o *op) error { return o.purgeRefusals(some) })
+			err = s.do(false, func(o *op) error { return purgeRefusals(o, some) })
 		}
 	}
 	return err
 }
 
 // goesWith tells whether a refusal is about what a database held.
-func (v *sight) goesWith(h *handover, id record.ID, row []byte) (bool, error) {
-	st, err := v.listedRow(record.Refusal, id, row)
+func goesWith(v *sight, h *handover, id record.ID, row []byte) (bool, error) {
+	st, err := listedRow(v, record.Refusal, id, row)
 	if err != nil || st == nil {
 		return false, err
 	}
@@ -181,8 +181,8 @@ func (v *sight) goesWith(h *handover, id record.ID, row []byte) (bool, error) {
 	return err == nil && (about == nil || !h.keeps(about)), err
 }
 
-func (o *op) purgeRefusals(ids []record.ID) error {
-	if err := o.noteReleased(); err != nil {
+func purgeRefusals(o *op, ids []record.ID) error {
+	if err := noteReleased(o); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -193,7 +193,7 @@ func (o *op) purgeRefusals(ids []record.ID) error {
 		if st == nil {
 			continue // another visit has been here
 		}
-		if err := o.purge(record.Refusal, st); err != nil {
+		if err := purge(o, record.Refusal, st); err != nil {
 			return err
 		}
 	}

@@ -46,12 +46,12 @@ func pathBefore(doc record.Body) (path []rev.ID) {
 }
 
 // baseOfRefused is what a refused document was made of: the nearest of the revisions before it whose body is held; nil: none is.
-func (o *op) baseOfRefused(k *record.Kind, st *stored, doc record.Body) (*record.Doc, error) {
+func baseOfRefused(o *op, k *record.Kind, st *stored, doc record.Body) (*record.Doc, error) {
 	for _, rev := range pathBefore(doc) {
 		if rev == st.revision {
 			return st.decode(k)
 		}
-		if d, err := o.keptDoc(k, st.id, rev); err != nil || d != nil {
+		if d, err := keptDoc(o.sight, k, st.id, rev); err != nil || d != nil {
 			return d, err
 		}
 	}

@@ -67,7 +67,7 @@ func (l *relisting) told(c Change) *stored {
 
 // readScopeLog notes the scopes that records are in.
 func (l *relisting) readScopeLog() {
-	l.sound(scopeLogBucket, nil, func(key, row []byte) {
+	sound(l.rows, scopeLogBucket, nil, func(key, row []byte) {
 		s, seq, err := cutScope(key)
 		if err != nil || len(seq) != 8 || row[0] == opaqueKind {
 			return
@@ -86,7 +86,7 @@ func (l *relisting) readScopeLog() {
 
 // readLog notes which records the log tells of, and whether they are deleted.
 func (l *relisting) readLog() {
-	l.sound(logBucket, nil, func(key, row []byte) {
+	sound(l.rows, logBucket, nil, func(key, row []byte) {
 		switch c, err := parseLog(key, row); {
 		case err == nil && c.Kind == l.kind:
 			l.told(c)
@@ -98,7 +98,7 @@ func (l *relisting) readLog() {
 
 // readRows notes what sound records say themselves, and the ids of damaged ones that no log tells of.
 func (l *relisting) readRows() {
-	l.sound(kindBucket(l.kind), nil, func(key, row []byte) {
+	sound(l.rows, kindBucket(l.kind), nil, func(key, row []byte) {
 		st := &stored{}
 		if id, ok := l.kind.KeyID(key); ok && st.parse(row) == nil {
 			st.id = id
@@ -122,7 +122,7 @@ func (l *relisting) known(seq uint64) {
 // readOthers notes whose the lost rows are that other kinds' sound records have.
 func (l *relisting) readOthers() {
 	for _, k := range record.Kinds() {
-		l.sound(kindBucket(k), nil, func(_, row []byte) {
+		sound(l.rows, kindBucket(k), nil, func(_, row []byte) {
 			var st stored
 			if st.parse(row) == nil {
 				l.known(st.seq)
@@ -130,7 +130,7 @@ func (l *relisting) readOthers() {
 		}, nil)
 	}
 	// A row of the log that is lost, and one of a scope's that is not, tell of the same record.
-	l.sound(scopeLogBucket, nil, func(key, row []byte) {
+	sound(l.rows, scopeLogBucket, nil, func(key, row []byte) {
 		if _, seq, err := cutScope(key); err == nil && len(row) > 1 && row[1]&rowRemoved == 0 {
 			delete(l.lost, string(seq))
 		}

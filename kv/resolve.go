@@ -12,17 +12,17 @@ import (
 
 // resolve carries out what record.Resolve makes of a conflict, in the operation that has brought it. Only the root merges; who has
 // a centre shows the winner and waits.
-func (o *op) resolve(ad *adoption) error {
+func resolve(o *op, ad *adoption) error {
 	if o.store.isLeaf() || ad.kind.Fact {
 		return nil
 	}
-	r, err := record.Resolve(ad.kind, &ad.tree, func(rev rev.ID) (*record.Doc, error) { return o.bodyOf(ad, rev) })
+	r, err := record.Resolve(ad.kind, &ad.tree, func(rev rev.ID) (*record.Doc, error) { return bodyOf(o, ad, rev) })
 	if err != nil || r == nil {
 		return err
 	}
 	ad.mixed = true
 	for _, c := range r.Clashes {
-		if err := o.listClash(ad, c); err != nil {
+		if err := listClash(o, ad, c); err != nil {
 			return err
 		}
 	}
@@ -49,23 +49,23 @@ func (ad *adoption) graft(revision, parent rev.ID, node rev.Node) error {
 }
 
 // bodyOf is the body of a revision that has just come, is the record's, or is kept; nil where it is not held.
-func (o *op) bodyOf(ad *adoption, rev rev.ID) (*record.Doc, error) {
+func bodyOf(o *op, ad *adoption, rev rev.ID) (*record.Doc, error) {
 	if f := ad.fresh[rev]; f != nil {
 		return f.doc, nil
 	}
 	if ad.before != nil && ad.before.revision == rev {
 		return ad.was, nil
 	}
-	return o.keptDoc(ad.kind, ad.id, rev)
+	return keptDoc(o.sight, ad.kind, ad.id, rev)
 }
 
 // listClash writes for staff what a merge did not take.
-func (o *op) listClash(ad *adoption, c record.Clash) error {
-	return o.listConflict(ad.kind, ad.id, c, ad.tree.Find(c.Leaf).Node)
+func listClash(o *op, ad *adoption, c record.Clash) error {
+	return listConflict(o, ad.kind, ad.id, c, ad.tree.Find(c.Leaf).Node)
 }
 
 // listConflict writes for staff what does not stand, and which node wrote it; the zero node: this one.
-func (o *op) listConflict(k *record.Kind, id record.ID, c record.Clash, by ulid.ULID) error {
+func listConflict(o *op, k *record.Kind, id record.ID, c record.Clash, by ulid.ULID) error {
 	d := record.Conflict.NewDoc()
 	d.Set("kind", value.Quote(k.Name))
 	d.Set("record_id", value.Quote(k.FormatID(id)))
@@ -77,7 +77,7 @@ func (o *op) listConflict(k *record.Kind, id record.ID, c record.Clash, by ulid.
 		d.Set("other", slices.Clone(c.Other))
 	}
 	d.Set("at", value.Time(o.now))
-	d.Set("node", value.Quote(o.nodeText(by)))
+	d.Set("node", value.Quote(nodeText(o, by)))
 	_, err := o.write(change{kind: record.Conflict, id: newFactID(o.now), is: d})
 	return err
 }

@@ -66,14 +66,14 @@ func (s *Store) Reviews(p Principal, q ReviewQuery) (page ReviewPage, err error)
 		return page, err
 	}
 	err = s.view(func(v *sight) error {
-		all, err := v.factsWhere(p, where)
+		all, err := factsWhere(v, p, where)
 		if err != nil {
 			return err
 		}
 		page.Count = len(all)
 		from := min(q.Offset, len(all))
 		for _, f := range all[from:min(from+q.Limit, len(all))] {
-			r, err := v.review(f)
+			r, err := review(v, f)
 			if err != nil {
 				return err
 			}
@@ -115,13 +115,13 @@ type factID struct {
 }
 
 // factsWhere are the facts of all kinds that p sees and that fulfil some conditions, in order of their ids.
-func (v *sight) factsWhere(p Principal, where []Where) (all []factID, err error) {
+func factsWhere(v *sight, p Principal, where []Where) (all []factID, err error) {
 	for _, k := range factKinds {
 		q := Query{Kind: k, Where: where}
-		if err := v.checkChoices(p, q); err != nil {
+		if err := checkChoices(v, p, q); err != nil {
 			return nil, err
 		}
-		found, err := v.matchWhere(p, q, nil)
+		found, err := matchWhere(v, p, q, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func (v *sight) factsWhere(p Principal, where []Where) (all []factID, err error)
 }
 
 // review reads one fact and what a door may know of its ticket.
-func (v *sight) review(f factID) (r Review, err error) {
+func review(v *sight, f factID) (r Review, err error) {
 	st, err := v.load(f.kind, f.id)
 	if err != nil || st == nil {
 		return r, orNotFound(err)
@@ -153,7 +153,7 @@ func (v *sight) review(f factID) (r Review, err error) {
 		return r, err
 	}
 	var of Decision
-	err = v.describe(&of, Principal{}, ticket)
+	err = describe(v, &of, Principal{}, ticket)
 	r.Label, r.Type, r.Order = of.Label, of.Type, of.Order
 	return r, err
 }

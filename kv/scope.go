@@ -32,7 +32,7 @@ func leftKey(k *record.Kind, id record.ID, s scopes.Scope) []byte {
 func (h *header) in(s scopes.Scope) bool { return slices.Contains(h.scopes[:], s) }
 
 // moveScopes moves a record's rows in the logs of its scopes to their ends. row is its row in the log of all.
-func (o *op) moveScopes(k *record.Kind, before, next *stored, row []byte) {
+func moveScopes(o *op, k *record.Kind, before, next *stored, row []byte) {
 	var key [24]byte
 	if before != nil {
 		for _, s := range before.scopes {
@@ -54,7 +54,7 @@ func (o *op) moveScopes(k *record.Kind, before, next *stored, row []byte) {
 }
 
 // welcome takes away what says that a record has left the scopes which it comes back to.
-func (o *op) welcome(k *record.Kind, before, next *stored) error {
+func welcome(o *op, k *record.Kind, before, next *stored) error {
 	if before == nil {
 		return nil // what was never here has left nothing
 	}

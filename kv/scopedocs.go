@@ -25,7 +25,7 @@ type scopeDocs struct {
 
 // scopeDocs finds a database of records by its name; nil for any other name. Those of the operator's alone need not hold
 // anything yet.
-func (v *sight) scopeDocs(name string) *scopeDocs {
+func recordDatabase(v *sight, name string) *scopeDocs {
 	scope, ok := scopes.Parse(name)
 	if !ok && name != mirror {
 		return nil
@@ -42,7 +42,7 @@ func ofRecords(name string) bool {
 // reserved tells whether a database of records has a name.
 func (s *Store) reserved(name string) (there bool, err error) {
 	err = s.view(func(v *sight) error {
-		if db := v.scopeDocs(name); db != nil {
+		if db := recordDatabase(v, name); db != nil {
 			err := db.there()
 			there = err == nil
 			if !errors.Is(err, ErrNotFound) {
@@ -117,17 +117,17 @@ func (db *scopeDocs) mayHold(p Principal) error {
 	case scopes.ReferenceFinance:
 		ok = p.level.Name != EventOf
 	case scopes.Church:
-		ok, err = db.v.holdsChurch(p, db.scope.ID)
+		ok, err = holdsChurch(db.v, p, db.scope.ID)
 	case scopes.ChurchFinance:
-		ok, err = db.v.holdsChurch(p, db.scope.ID)
+		ok, err = holdsChurch(db.v, p, db.scope.ID)
 		ok = ok && (!p.isNode() || p.node.Finance || p.node.Mirror)
 	case scopes.Event:
-		ok, err = db.v.seesEvent(p, db.scope.ID)
+		ok, err = seesEvent(db.v, p, db.scope.ID)
 	case scopes.EventNames:
-		ok, err = db.v.seesEvent(p, db.scope.ID)
+		ok, err = seesEvent(db.v, p, db.scope.ID)
 		ok = ok && (p.node.Names || p.node.Mirror)
 	case scopes.EventHolders:
-		ok, err = db.v.seesEvent(p, db.scope.ID)
+		ok, err = seesEvent(db.v, p, db.scope.ID)
 		ok = ok && p.isNode() && p.level.Name != EventOf
 	}
 	if err == nil && !ok {
@@ -248,7 +248,7 @@ func (b *bells) ringScopes(changes []listChange) {
 }
 
 // scopesOf lists the databases of records that p may read.
-func (v *sight) scopesOf(p Principal) (all []DatabaseInfo, err error) {
+func scopesOf(v *sight, p Principal) (all []DatabaseInfo, err error) {
 	names := []string{mirror}
 	add := func(s scopes.Scope) { names = append(names, s.String()) }
 	add(scopes.Scope{Sort: scopes.Reference})
@@ -265,7 +265,7 @@ func (v *sight) scopesOf(p Principal) (all []DatabaseInfo, err error) {
 		}
 	}
 	for _, name := range names {
-		db := v.scopeDocs(name)
+		db := recordDatabase(v, name)
 		switch err := db.maySee(p); {
 		case errors.Is(err, ErrCorrupt):
 			return nil, err

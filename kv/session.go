@@ -38,7 +38,7 @@ func (s *Store) Session() (id string, before []string, err error) {
 			id, before = now.id, now.before
 			return nil
 		}
-		if before, err = o.sessions(); err != nil {
+		if before, err = sessions(o); err != nil {
 			return err
 		}
 		if before == nil {
@@ -54,7 +54,7 @@ func (s *Store) Session() (id string, before []string, err error) {
 }
 
 // sessions are those that the next one is to name.
-func (o *op) sessions() (chain []string, err error) {
+func sessions(o *op) (chain []string, err error) {
 	row, err := o.get(metaBucket, sessionKey)
 	if err != nil || len(row)%ulidLength != 0 {
 		return nil, orCorrupt(err)

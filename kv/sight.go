@@ -82,7 +82,7 @@ func (v *sight) loadAny(k *record.Kind, id record.ID) (*stored, error) {
 		return nil, err
 	}
 	if v.over == nil { // what an operation works on is what there is
-		err = v.unshown(k, st)
+		err = unshown(v, k, st)
 	}
 	return st, err
 }
@@ -130,7 +130,7 @@ func (v *sight) each(k *record.Kind, ids []record.ID, fn func(*stored) error) er
 		if err := st.read(k, row); err != nil {
 			return err
 		}
-		if err := v.unshown(k, &st); err != nil {
+		if err := unshown(v, k, &st); err != nil {
 			return err
 		}
 		if err := fn(&st); err != nil {
@@ -141,14 +141,14 @@ func (v *sight) each(k *record.Kind, ids []record.ID, fn func(*stored) error) er
 }
 
 // ref answers a referred record's body for a reply; one that the reader does not see is as if it were gone.
-func (v *sight) ref(k *record.Kind, id record.ID) (record.Body, bool) {
+func ref(v *sight, k *record.Kind, id record.ID) (record.Body, bool) {
 	seen := false
 	st, err := v.loadRef(k, id)
 	if st != nil {
-		seen, err = v.sees(v.reader, k, st)
+		seen, err = sees(v, v.reader, k, st)
 	}
 	if seen && v.over != nil {
-		err = v.unshown(k, st)
+		err = unshown(v, k, st)
 	}
 	v.store.noteCorrupt(err)
 	if !seen {
@@ -158,17 +158,17 @@ func (v *sight) ref(k *record.Kind, id record.ID) (record.Body, bool) {
 }
 
 // show appends a record's reply.
-func (v *sight) show(dst []byte, s record.Surface, k *record.Kind, st *stored) ([]byte, error) {
+func show(v *sight, dst []byte, s record.Surface, k *record.Kind, st *stored) ([]byte, error) {
 	if k == record.Ticket && s == record.Admin {
-		return v.showTicket(dst, st)
+		return showTicket(v, dst, st)
 	}
-	return v.showAs(dst, s, k, st), nil
+	return showAs(v, dst, s, k, st), nil
 }
 
-func (v *sight) showAs(dst []byte, s record.Surface, k *record.Kind, st *stored) []byte {
+func showAs(v *sight, dst []byte, s record.Surface, k *record.Kind, st *stored) []byte {
 	rv := &v.shown
 	if rv.Ref == nil {
-		*rv = record.View{Now: v.now, Zone: v.store.zone, Ref: v.ref, Page: v.page}
+		*rv = record.View{Now: v.now, Zone: v.store.zone, Ref: func(k *record.Kind, id record.ID) (record.Body, bool) { return ref(v, k, id) }, Page: v.page}
 	}
 	rv.ID, rv.Body, rv.UpdatedAt, rv.UpdatedBy = st.id, st.body, st.updated(), st.updatedBy
 	if k == record.Event {
@@ -178,23 +178,23 @@ func (v *sight) showAs(dst []byte, s record.Surface, k *record.Kind, st *stored)
 }
 
 // reply is a record as a surface shows it, on memory of its own.
-func (v *sight) reply(s record.Surface, k *record.Kind, st *stored) (Reply, error) {
-	revision, err := v.revisionOf(s, k, st)
+func reply(v *sight, s record.Surface, k *record.Kind, st *stored) (Reply, error) {
+	revision, err := revisionOf(v, s, k, st)
 	if err != nil {
 		return Reply{}, err
 	}
 	shown := *st
-	if err := v.unshown(k, &shown); err != nil {
+	if err := unshown(v, k, &shown); err != nil {
 		return Reply{}, err
 	}
-	json, err := v.show(nil, s, k, &shown)
+	json, err := show(v, nil, s, k, &shown)
 	return Reply{ID: st.id, JSON: json, Revision: revision}, err
 }
 
 // revisionOf names the state of what a surface shows as one record.
-func (v *sight) revisionOf(s record.Surface, k *record.Kind, st *stored) (string, error) {
+func revisionOf(v *sight, s record.Surface, k *record.Kind, st *stored) (string, error) {
 	if k == record.Ticket && s == record.Admin {
-		return v.ticketRevision(st)
+		return ticketRevision(v, st)
 	}
 	return st.revision.String(), nil
 }

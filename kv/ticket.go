@@ -123,7 +123,7 @@ func formText(form *record.Patch, name string) (string, bool) {
 }
 
 // createTicket makes a ticket's three records; used tells that tombstones may lie under the id.
-func (o *op) createTicket(p Principal, id record.ID, used bool, in *input) (*stored, error) {
+func createTicket(o *op, p Principal, id record.ID, used bool, in *input) (*stored, error) {
 	var ticket *stored
 	for i, k := range ticketParts {
 		n := newRecord{id: id, made: in.made[i], free: in.free}
@@ -133,7 +133,7 @@ func (o *op) createTicket(p Principal, id record.ID, used bool, in *input) (*sto
 				return nil, err
 			}
 		}
-		st, err := o.add(p, k, n)
+		st, err := add(o, p, k, n)
 		if err != nil {
 			return nil, err
 		}
@@ -145,12 +145,12 @@ func (o *op) createTicket(p Principal, id record.ID, used bool, in *input) (*sto
 }
 
 // updateTicket changes a ticket's records. One that was used stays at the event where it was.
-func (o *op) updateTicket(p Principal, ticket *stored, in *input) (*stored, error) {
-	if err := o.holdsAllOf(ticket, in); err != nil {
+func updateTicket(o *op, p Principal, ticket *stored, in *input) (*stored, error) {
+	if err := holdsAllOf(o, ticket, in); err != nil {
 		return nil, err
 	}
 	if v, ok := in.Value("event_id"); ok && intOf(v) != ticket.home(record.Ticket) {
-		if err := o.unreferred(p, record.Ticket, ticket.id); err != nil {
+		if err := unreferred(o, p, record.Ticket, ticket.id); err != nil {
 			return nil, err
 		}
 	}
@@ -160,12 +160,12 @@ func (o *op) updateTicket(p Principal, ticket *stored, in *input) (*stored, erro
 			return nil, err
 		}
 		if before == nil {
-			if err := o.supply(p, k, ticket, in.parts[i]); err != nil {
+			if err := supply(o, p, k, ticket, in.parts[i]); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		next, err := o.amend(p, k, before, func(d *record.Doc) { d.Apply(in.parts[i]) })
+		next, err := amend(o, p, k, before, func(d *record.Doc) { d.Apply(in.parts[i]) })
 		if err != nil {
 			return nil, err
 		}
@@ -174,7 +174,7 @@ func (o *op) updateTicket(p Principal, ticket *stored, in *input) (*stored, erro
 		}
 		was := ticket.body.Member("state")
 		if ticket = next; !bytes.Equal(was, next.body.Member("state")) {
-			if err := o.settleTicket(ticket.id); err != nil {
+			if err := settleTicket(o, ticket.id); err != nil {
 				return nil, err
 			}
 		}
@@ -182,7 +182,7 @@ func (o *op) updateTicket(p Principal, ticket *stored, in *input) (*stored, erro
 	return ticket, nil
 }
 
-func (o *op) deleteTicket(p Principal, ticket *stored) error {
+func deleteTicket(o *op, p Principal, ticket *stored) error {
 	for _, k := range ticketParts {
 		before, err := o.load(k, ticket.id)
 		if err != nil {
@@ -202,11 +202,11 @@ func (o *op) deleteTicket(p Principal, ticket *stored) error {
 			return err
 		}
 	}
-	return o.settleTicket(ticket.id) // tickets that were merged with it may have been used
+	return settleTicket(o, ticket.id) // tickets that were merged with it may have been used
 }
 
 // showTicket puts a ticket's parts together as the writer's form.
-func (v *sight) showTicket(dst []byte, ticket *stored) ([]byte, error) {
+func showTicket(v *sight, dst []byte, ticket *stored) ([]byte, error) {
 	var bodies [3]record.Body
 	latest := *ticket
 	for i, k := range ticketParts {
@@ -217,7 +217,7 @@ func (v *sight) showTicket(dst []byte, ticket *stored) ([]byte, error) {
 		if part == nil {
 			continue
 		}
-		if err := v.unshown(k, part); err != nil {
+		if err := unshown(v, k, part); err != nil {
 			return nil, err
 		}
 		bodies[i] = part.body
@@ -226,11 +226,11 @@ func (v *sight) showTicket(dst []byte, ticket *stored) ([]byte, error) {
 		}
 	}
 	latest.body = record.JoinTicket(bodies[0], bodies[1], bodies[2]).Encode()
-	return v.showAs(dst, record.Admin, record.TicketForm, &latest), nil
+	return showAs(v, dst, record.Admin, record.TicketForm, &latest), nil
 }
 
 // ticketRevision names the state of a ticket's parts together: a change of any makes another.
-func (v *sight) ticketRevision(ticket *stored) (string, error) {
+func ticketRevision(v *sight, ticket *stored) (string, error) {
 	all := rev.ID{}
 	h := sha256.New()
 	for _, k := range ticketParts {

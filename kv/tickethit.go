@@ -46,7 +46,7 @@ func (s *Store) FindTickets(p Principal, event int64, r *search.Ranked, f Finder
 		}
 		err = s.view(func(v *sight) error {
 			v.reader = p
-			hits, err = v.findTickets(p, event, parts)
+			hits, err = findTickets(v, p, event, parts)
 			return err
 		})
 		if !errors.Is(err, errAskAgain) {
@@ -60,14 +60,14 @@ func (s *Store) FindTickets(p Principal, event int64, r *search.Ranked, f Finder
 var searchedParts = [...]*record.Kind{record.HolderName, record.Ticket}
 
 // findTickets finds an event's tickets among what a Finder has named of each part: a ticket is as good as its better one.
-func (v *sight) findTickets(p Principal, event int64, parts []*asked) ([]TicketHit, error) {
+func findTickets(v *sight, p Principal, event int64, parts []*asked) ([]TicketHit, error) {
 	ev, err := v.find(p, record.Event, record.Int(event))
 	if err != nil {
 		return nil, err
 	}
 	var all []hit
 	for _, a := range parts {
-		hits, err := v.ticketHits(event, a)
+		hits, err := ticketHits(v, event, a)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (v *sight) findTickets(p Principal, event int64, parts []*asked) ([]TicketH
 	all = best(slices.CompactFunc(all, func(a, b hit) bool { return a.id == b.id }), maxTicketHits)
 	out := make([]TicketHit, 0, len(all))
 	for _, h := range all {
-		t, err := v.ticketHit(ev, h.id)
+		t, err := ticketHit(v, ev, h.id)
 		if err != nil {
 			return nil, err
 		}
@@ -87,10 +87,10 @@ func (v *sight) findTickets(p Principal, event int64, parts []*asked) ([]TicketH
 }
 
 // ticketHits are the best tickets by one of their parts.
-func (v *sight) ticketHits(event int64, a *asked) ([]hit, error) {
+func ticketHits(v *sight, event int64, a *asked) ([]hit, error) {
 	k := a.want.Kind
 	m := &matches{kind: k, lists: []*idList{v.lists.kind(k).home.of(event)}}
-	if err := v.narrow(a, scope{homes: a.want.Homes}, m); err != nil {
+	if err := narrow(v, a, scope{homes: a.want.Homes}, m); err != nil {
 		return nil, err
 	}
 	if a.tooMany(m.count()) {
@@ -98,11 +98,11 @@ func (v *sight) ticketHits(event int64, a *asked) ([]hit, error) {
 	}
 	tickets := v.lists.kind(record.Ticket).home.of(event)
 	ids := slices.DeleteFunc(m.everything(), func(id record.ID) bool { return !tickets.contains(id) })
-	return v.hits(k, ids, a.want.Ranked, a)
+	return hits(v, k, ids, a.want.Ranked, a)
 }
 
 // ticketHit describes a ticket to a door.
-func (v *sight) ticketHit(event *stored, id record.ID) (TicketHit, error) {
+func ticketHit(v *sight, event *stored, id record.ID) (TicketHit, error) {
 	ticket, err := v.load(record.Ticket, id)
 	if err != nil {
 		return TicketHit{}, err
@@ -116,7 +116,7 @@ func (v *sight) ticketHit(event *stored, id record.ID) (TicketHit, error) {
 	if name != nil {
 		t.PhoneTail = value.Unquote(name.body.Member("phone_tail"))
 	}
-	first, err := v.firstAdmission(event.id.Int(), hashOf(ticket.body.Member("code_hash")), id.Int(), v.listOf(event))
+	first, err := firstAdmission(v, event.id.Int(), hashOf(ticket.body.Member("code_hash")), id.Int(), listOf(v, event))
 	if err == nil && first != nil {
 		t.AdmittedAt, _ = timeOf(first.body.Member("at")) // written by admit
 		t.CheckinID = record.Checkin.FormatID(first.id)

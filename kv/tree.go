@@ -17,7 +17,7 @@ func treeKey(k *record.Kind, id record.ID) []byte { return k.AppendID([]byte{k.N
 
 // tree is all that is known of a record's revisions. One that has only ever had this revision, made here, has no row: its header
 // says it all.
-func (v *sight) tree(k *record.Kind, st *stored) (rev.Tree, error) {
+func loadTree(v *sight, k *record.Kind, st *stored) (rev.Tree, error) {
 	row, err := v.get(treeBucket, treeKey(k, st.id))
 	if err != nil {
 		return rev.Tree{}, err
@@ -44,11 +44,11 @@ func (h *header) derived() (t rev.Tree) {
 
 // branch adds a change made here to its record's tree and keeps the body that it replaces. Who deletes a record deletes all that
 // replicas have made of it.
-func (o *op) branch(c change, next *stored) error {
+func branch(o *op, c change, next *stored) error {
 	if c.before == nil {
 		return nil
 	}
-	t, err := o.tree(c.kind, c.before)
+	t, err := loadTree(o.sight, c.kind, c.before)
 	if err != nil {
 		return err
 	}
@@ -61,31 +61,31 @@ func (o *op) branch(c change, next *stored) error {
 	}
 	if next.deleted {
 		node.Into = 0
-		if err := o.listLost(c, &t); err != nil {
+		if err := listLost(o, c, &t); err != nil {
 			return err
 		}
 		if err := endAll(&t, node); err != nil {
 			return err
 		}
-		o.noteMerged(c.kind, c.id, &t)
+		noteMerged(o, c.kind, c.id, &t)
 	}
-	o.keepBody(c.kind, c.before)
-	o.settleTree(c.kind, next, &t)
+	keepBody(o, c.kind, c.before)
+	settleTree(o, c.kind, next, &t)
 	return nil
 }
 
 // listLost lists for staff the edits that end with a record which is deleted here while they had lost: whoever deletes it has not
 // seen them.
-func (o *op) listLost(c change, t *rev.Tree) error {
+func listLost(o *op, c change, t *rev.Tree) error {
 	for _, leaf := range t.Leaves() {
 		if leaf.Deleted || leaf.Revision == c.before.revision {
 			continue
 		}
-		lost, err := o.keptDoc(c.kind, c.id, leaf.Revision)
+		lost, err := keptDoc(o.sight, c.kind, c.id, leaf.Revision)
 		if err != nil || lost == nil {
 			return orCorrupt(err)
 		}
-		if err := o.listConflict(c.kind, c.id, record.Clash{Other: lost.Canonical()}, leaf.Node); err != nil {
+		if err := listConflict(o, c.kind, c.id, record.Clash{Other: lost.Canonical()}, leaf.Node); err != nil {
 			return err
 		}
 	}
@@ -93,8 +93,8 @@ func (o *op) listLost(c change, t *rev.Tree) error {
 }
 
 // keptDoc is a kept body; nil where there is none.
-func (v *sight) keptDoc(k *record.Kind, id record.ID, rev rev.ID) (*record.Doc, error) {
-	kept, err := v.keptBody(k, id, rev)
+func keptDoc(v *sight, k *record.Kind, id record.ID, rev rev.ID) (*record.Doc, error) {
+	kept, err := keptBody(v, k, id, rev)
 	if err != nil || kept == nil {
 		return nil, err
 	}
@@ -102,9 +102,9 @@ func (v *sight) keptDoc(k *record.Kind, id record.ID, rev rev.ID) (*record.Doc, 
 }
 
 // docOf is a record as one of its revisions; nil where the body of that is not held.
-func (v *sight) docOf(k *record.Kind, st *stored, rev rev.ID) (*record.Doc, error) {
+func docOf(v *sight, k *record.Kind, st *stored, rev rev.ID) (*record.Doc, error) {
 	if rev != st.revision {
-		return v.keptDoc(k, st.id, rev)
+		return keptDoc(v, k, st.id, rev)
 	}
 	if st.deleted {
 		return nil, nil
@@ -131,7 +131,7 @@ func endLeaf(t *rev.Tree, leaf rev.ID, node rev.Node) error {
 }
 
 // settleTree forgets what need not be kept, tells the header what the tree says, and writes the tree.
-func (o *op) settleTree(k *record.Kind, next *stored, t *rev.Tree) {
+func settleTree(o *op, k *record.Kind, next *stored, t *rev.Tree) {
 	for _, rev := range shape(next, t) {
 		o.delete(bodyBucket, bodyKey(k, next.id, rev))
 	}

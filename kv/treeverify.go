@@ -11,9 +11,9 @@ import (
 )
 
 // verifyReplica checks a row that belongs to a record's history against the record.
-func (v *sight) verifyReplica(b bucket, key, value []byte) error {
+func verifyReplica(v *sight, b bucket, key, value []byte) error {
 	if b == scopeLogBucket {
-		return v.verifyScopeRow(key, value)
+		return verifyScopeRow(v, key, value)
 	}
 	k, id, rest, err := cutRecord(key)
 	if err != nil {
@@ -30,13 +30,13 @@ func (v *sight) verifyReplica(b bucket, key, value []byte) error {
 	case treeBucket:
 		return nil // the record has looked at it
 	case leftBucket:
-		return v.verifyLeft(k, st, rest, value)
+		return verifyLeft(v, k, st, rest, value)
 	}
-	return v.verifyKept(k, st, rest)
+	return verifyKept(v, k, st, rest)
 }
 
 // verifyTree checks that a record is what its tree says, and that the bodies which the tree holds are there.
-func (v *sight) verifyTree(k *record.Kind, st *stored) error {
+func verifyTree(v *sight, k *record.Kind, st *stored) error {
 	row, err := v.get(treeBucket, treeKey(k, st.id))
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (v *sight) verifyTree(k *record.Kind, st *stored) error {
 	if row == nil && !st.branched {
 		return nil // its tree is what the record says itself
 	}
-	t, err := v.tree(k, st)
+	t, err := loadTree(v, k, st)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (v *sight) verifyTree(k *record.Kind, st *stored) error {
 		if !n.Held || n.Deleted || n.Revision == st.revision {
 			continue
 		}
-		body, err := v.keptBody(k, st.id, n.Revision)
+		body, err := keptBody(v, k, st.id, n.Revision)
 		if err != nil || body == nil {
 			return errors.Join(err, fmt.Errorf("record %s lacks the body of %s", name, n.Revision))
 		}
@@ -76,12 +76,12 @@ func (v *sight) verifyTree(k *record.Kind, st *stored) error {
 }
 
 // verifyKept checks that a kept body is one that its record's tree holds.
-func (v *sight) verifyKept(k *record.Kind, st *stored, rest []byte) error {
+func verifyKept(v *sight, k *record.Kind, st *stored, rest []byte) error {
 	if len(rest) != 8+16 {
 		return ErrCorrupt
 	}
 	rev := rev.ID{Generation: binary.BigEndian.Uint64(rest), Hash: [16]byte(rest[8:])}
-	t, err := v.tree(k, st)
+	t, err := loadTree(v, k, st)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (v *sight) verifyKept(k *record.Kind, st *stored, rest []byte) error {
 }
 
 // verifyLogs checks that a record has its row in the log, and in that of each of its scopes.
-func (v *sight) verifyLogs(k *record.Kind, st *stored) error {
+func verifyLogs(v *sight, k *record.Kind, st *stored) error {
 	row, err := v.get(logBucket, seqKey(st.seq))
 	if err != nil || row == nil {
 		return errors.Join(err, fmt.Errorf("record %s has no row in the log", k.FormatID(st.id)))
@@ -120,13 +120,13 @@ func cutScope(key []byte) (s scopes.Scope, rest []byte, err error) {
 }
 
 // verifyScopeRow checks that a row of a scope's log is its record's latest change, or that the record has left with it.
-func (v *sight) verifyScopeRow(key, value []byte) error {
+func verifyScopeRow(v *sight, key, value []byte) error {
 	s, rest, err := cutScope(key)
 	if err != nil || len(rest) != 8 {
 		return ErrCorrupt
 	}
 	if len(value) > 0 && value[0] == opaqueKind {
-		return v.verifyOpaqueLog(s, binary.BigEndian.Uint64(rest), value)
+		return verifyOpaqueLog(v, s, binary.BigEndian.Uint64(rest), value)
 	}
 	c, removed, err := parseLogRow(binary.BigEndian.Uint64(rest), value)
 	if err != nil {
@@ -150,7 +150,7 @@ func (v *sight) verifyScopeRow(key, value []byte) error {
 }
 
 // verifyLeft checks that the row is there by which a record has left a scope.
-func (v *sight) verifyLeft(k *record.Kind, st *stored, rest, value []byte) error {
+func verifyLeft(v *sight, k *record.Kind, st *stored, rest, value []byte) error {
 	s, rest, err := cutScope(rest)
 	if err != nil || len(rest) != 0 || len(value) != 8 {
 		return ErrCorrupt

@@ -74,7 +74,7 @@ func (s *Store) LastBackup(p Principal) (Backup, error) {
 	}
 	known := backupsBeside(s.dir)
 	err := s.view(func(v *sight) error {
-		own, err := v.backups()
+		own, err := backups(v)
 		known = append(known, own...)
 		return err
 	})

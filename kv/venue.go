@@ -66,7 +66,7 @@ func (s *Store) readCentre(r rows) error {
 	if err != nil {
 		return identified(centreKey, err)
 	}
-	u, err := (&sight{rows: r}).upstream()
+	u, err := upstream((&sight{rows: r}))
 	s.joined.Store(&u)
 	if errors.Is(err, ErrCorrupt) {
 		return nil // whoever asks for the centre is told; what it takes is not known

@@ -47,7 +47,7 @@ func (db *scopeDocs) mayWrite(p Principal) error {
 		p.revoked = false // what it brings besides its facts is refused one by one, so that it comes to its facts
 		puts, err := db.puts(p, func(*record.Kind) bool { return true })
 		if err == nil && !puts && db.scope.Sort.OfEvent() {
-			puts, err = db.v.hadEvent(p, db.scope.ID)
+			puts, err = hadEvent(db.v, p, db.scope.ID)
 		}
 		if err != nil || puts {
 			return errorsOr(err, db.there)
@@ -70,9 +70,9 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (rev.ID, error) {
 		return rev.ID{}, err
 	}
 	if a.isKnown() && !a.unseen {
-		return a.path[0], o.refuseErased(a)
+		return a.path[0], refuseErased(o, a)
 	}
-	if err := o.expunge(a); err != nil {
+	if err := expunge(o, a); err != nil {
 		return a.path[0], err
 	}
 	if !p.operator {
@@ -88,10 +88,10 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (rev.ID, error) {
 	}
 	switch {
 	case p.operator:
-		err = o.receive(a)
+		err = receive(o, a)
 	case p.isNode():
 		if err = db.judgeNode(o, p, a); err == nil {
-			err = o.receive(a)
+			err = receive(o, a)
 		}
 	default:
 		err = db.writeAsKey(o, p, a)
@@ -107,7 +107,7 @@ func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 	if a.unseen {
 		return errTaken
 	}
-	if err := o.mayPut(p, a.kind, db.scope); err != nil {
+	if err := mayPut(o.sight, p, a.kind, db.scope); err != nil {
 		return err
 	}
 	if err := a.hasTypes(); err != nil {
@@ -120,7 +120,7 @@ func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 		return err
 	}
 	if a.kind == record.Checkin {
-		if err := o.mayBringCheckin(a.doc); err != nil {
+		if err := mayBringCheckin(o, a.doc); err != nil {
 			return err
 		}
 	}
@@ -128,10 +128,10 @@ func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 		a.flag(FlagNeedsReview)
 	}
 	if a.before == nil {
-		return o.ownID(p, a.kind, a.id)
+		return ownID(o, p, a.kind, a.id)
 	}
 	if a.doc == nil && !a.before.deleted && !a.closes() {
-		return asRefusal(o.unreferred(p, a.kind, a.id))
+		return asRefusal(unreferred(o, p, a.kind, a.id))
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (a *arrival) anyNew(d *record.Doc, names []string) string {
 
 // isOwn answers a *Forbidden for what a laptop may not bring because others have made it.
 func (a *arrival) isOwn(o *op, p Principal) error {
-	guest, err := o.isGuest(p, a)
+	guest, err := isGuest(o.sight, p, a)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (a *arrival) isOwn(o *op, p Principal) error {
 	default:
 		return nil
 	}
-	if recovers, err := o.recovers(); err != nil || recovers {
+	if recovers, err := recovers(o); err != nil || recovers {
 		return err
 	}
 	return refused(reason)
