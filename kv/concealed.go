@@ -118,7 +118,7 @@ func (c *concealed) hides(k *record.Kind, id record.ID, d *record.Doc) bool {
 // named tells whether a record refers to a person who is hidden.
 func (c *concealed) named(d *record.Doc) bool {
 	for id := range c.persons {
-		if d.Names(record.Person, id) {
+		if record.Refers(d, record.Person, id) {
 			return true
 		}
 	}

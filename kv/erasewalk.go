@@ -150,7 +150,7 @@ func listedRow(v *sight, listed *record.Kind, id record.ID, row []byte) (*stored
 
 // isNamedBy tells a record that refers to a person who is erased.
 func (e *eraser) isNamedBy(d *record.Doc) bool {
-	return slices.ContainsFunc(e.all[record.Person], func(id record.ID) bool { return d.Names(record.Person, id) })
+	return slices.ContainsFunc(e.all[record.Person], func(id record.ID) bool { return record.Refers(d, record.Person, id) })
 }
 
 // is tells a record that is erased, wholly or in what it was.

@@ -206,7 +206,7 @@ func appendMember(dst []byte, name string, v jsontext.Value) []byte {
 
 // requireOf adds a fault for each required field that a new document has not: one whose value is the default's has it.
 func requireOf(patch *record.Patch, d *record.Doc) {
-	for _, name := range d.Missing() {
+	for _, name := range record.Missing(d) {
 		patch.Faults.Add(name, fault.Required)
 	}
 }

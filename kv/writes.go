@@ -149,13 +149,13 @@ func (a *arrival) hasTypes() error {
 		if d == nil {
 			continue
 		}
-		if name := a.anyNew(d, d.Misfits()); name != "" {
+		if name := a.anyNew(d, record.Misfits(d)); name != "" {
 			return refused("the value of " + name + " is not of the field's type")
 		}
-		if name := a.anyNew(d, d.LongNumbers()); name != "" {
+		if name := a.anyNew(d, record.LongNumbers(d)); name != "" {
 			return refused(longNumber(name))
 		}
-		if name := a.anyNew(d, d.Missing()); name != "" {
+		if name := a.anyNew(d, record.Missing(d)); name != "" {
 			return refused("the value of " + name + " is missing")
 		}
 	}

@@ -1,7 +1,7 @@
 package names
 
 // IsCPF tells a number of Brazil's register of persons, in its eleven digits: the last two are check digits over the others
-// (Receita Federal). Eleven equal digits pass that check and are nobody's.
+// (Receita Federal). Eleven equal digits pass that check, but no person has them.
 func IsCPF(digits string) bool {
 	if len(digits) != 11 {
 		return false

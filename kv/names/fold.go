@@ -53,7 +53,7 @@ func appendSpace(dst []byte) []byte {
 	return append(dst, ' ')
 }
 
-// foldRune appends the folded form of one character, whose text is s.
+// foldRune appends the folded form of one character r with the text s.
 func foldRune(dst, s []byte, r rune) []byte {
 	if 0x300 <= r && r < 0x370 {
 		return dst

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Label is what a door may show of a name: "Ana S." of "Ana Souza". The initial is that of the last word that is no particle and
-// begins with a letter. Where there is none the first word stands alone; of a script that puts no spaces between the parts of
-// a name, its first character.
+// Label returns what a door may show of a name: "Ana S." of "Ana Souza". The initial is that of the last word that is no particle and
+// begins with a letter. If there is none, the label is the first word alone, or its first character in a script that puts no spaces
+// between the parts of a name.
 func Label(fullName string) string {
 	words := labelWords(norm.NFC.String(fullName))
 	if len(words) == 0 {
@@ -53,7 +53,7 @@ func unspaced(r rune) bool {
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan)
 }
 
-// isCalled tells a word that somebody may be called: it begins with a letter, and is no ordinal, as 2º.
+// isCalled reports whether a word can be part of a name: it begins with a letter, and is no ordinal, as 2º.
 func isCalled(word string) bool {
 	first, _ := utf8.DecodeRuneInString(word)
 	return unicode.IsLetter(first) && first != 'º' && first != 'ª'

@@ -32,7 +32,7 @@ func AppendSound(dst, word []rune) []rune {
 	return trimSound(dst, start)
 }
 
-// SoundsAs tells whether a word has a sound that is not "".
+// SoundsAs reports whether a word has a sound that is not "".
 func SoundsAs(word []rune, sound string) bool {
 	var key [48]rune
 	return sound != "" && Spells(AppendSound(key[:0], word), sound)
@@ -60,7 +60,7 @@ func beginsHard(word []rune) bool {
 	return sound == 's' && letters == 1 && word[1] != 's'
 }
 
-// trimSound ends the key that begins at start: an is a, for nobody hears Cauan from Kauã.
+// trimSound ends the key that begins at start: an becomes a, because Cauan and Kauã sound alike.
 func trimSound(dst []rune, start int) []rune {
 	if n := len(dst); n-start > 2 && dst[n-2] == 'a' && dst[n-1] == 'n' {
 		return dst[:n-1]
@@ -68,7 +68,7 @@ func trimSound(dst []rune, start int) []rune {
 	return dst
 }
 
-// mute is the sound of a letter that nobody hears.
+// mute is the sound of a silent letter.
 const mute = 0
 
 // soundAt is the sound of a word's letter i, and how many letters make it.

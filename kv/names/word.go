@@ -21,7 +21,7 @@ func Words(text string) (out []string) {
 // WrittenWords are the words of a name as fuzzy searches compare them, folded: as it is written, apostrophes kept.
 func WrittenWords(text string) []string { return strings.FieldsFunc(Fold(text), IsBetween) }
 
-// IsWord tells whether a folded text is one word.
+// IsWord reports whether a folded text is one word.
 func IsWord(folded []byte) bool {
 	return len(folded) > 0 && bytes.IndexFunc(folded, IsBetween) < 0
 }
@@ -139,7 +139,7 @@ func IsParticleRunes(word []rune) bool {
 	return len(word) <= 3 && IsParticle(string(word))
 }
 
-// Spells tells whether a word is a text.
+// Spells reports whether a word is a text.
 func Spells(word []rune, text string) bool {
 	for _, r := range text {
 		if len(word) == 0 || word[0] != r {
@@ -150,7 +150,7 @@ func Spells(word []rune, text string) bool {
 	return len(word) == 0
 }
 
-// Begins tells whether a word begins with what was typed.
+// Begins reports whether a word begins with what was typed.
 func Begins(word, typed []rune) bool {
 	if len(typed) > len(word) {
 		return false

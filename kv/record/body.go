@@ -9,14 +9,14 @@ import (
 	"doorward/kv/value"
 )
 
-// ErrBody is a stored body that is not two runs of members.
+// ErrBody is returned for a stored body that is not two runs of members.
 var ErrBody = errors.New("not a record's body")
 
 // Body is a record as it lies in the store: two runs of JSON members in table order, without the braces. Shown holds the
 // members exactly as /v1 prints them; Hidden holds write-only and hidden fields, references and unknown fields.
 type Body struct{ Shown, Hidden []byte }
 
-// Member finds a stored member in either run without decoding: nil where there is none.
+// Member returns a stored member of either run without decoding the others. It is nil if there is none.
 func (b Body) Member(name string) jsontext.Value {
 	if strings.ContainsAny(name, "\"\\") {
 		return b.slowMember(name)
@@ -37,7 +37,7 @@ func (b Body) Next(name string, i int) (v jsontext.Value, after int) {
 	return b.Member(name), i
 }
 
-// slowMember finds a name that its text writes with escapes.
+// slowMember finds a name that is written with escapes.
 func (b Body) slowMember(name string) jsontext.Value {
 	for _, run := range [2][]byte{b.Shown, b.Hidden} {
 		for i := 0; i < len(run); {
@@ -54,7 +54,7 @@ func (b Body) slowMember(name string) jsontext.Value {
 	return nil
 }
 
-// reference finds a stored member, looking first where references lie.
+// reference is Member for references: it looks into the hidden run first.
 func (b Body) reference(name string) jsontext.Value {
 	if v, _ := value.Find(b.Hidden, 0, name); v != nil {
 		return v

@@ -12,9 +12,9 @@ import (
 // their literal text, shortest escapes, no names that begin with "_" among the record's own.
 func (d *Doc) Canonical() []byte {
 	if len(d.extra) > 0 {
-		return d.canonicalWithExtra()
+		return canonicalWithExtra(d)
 	}
-	dst := append(make([]byte, 0, d.canonicalSize()), '{')
+	dst := append(make([]byte, 0, canonicalSize(d)), '{')
 	for n, i := range d.Kind.sorted {
 		if n > 0 {
 			dst = append(dst, ',')
@@ -25,8 +25,8 @@ func (d *Doc) Canonical() []byte {
 	return append(dst, '}')
 }
 
-// canonicalSize is how long the canonical text is where values are canonical and all fields known.
-func (d *Doc) canonicalSize() int {
+// canonicalSize returns the length of the canonical text if all values are canonical and all fields known.
+func canonicalSize(d *Doc) int {
 	size := len("{}") - 1 // no comma after the last
 	for _, i := range d.Kind.sorted {
 		size += len(d.Kind.labels[i]) + len(d.values[i]) + 1
@@ -34,16 +34,15 @@ func (d *Doc) canonicalSize() int {
 	return size
 }
 
-// IsAllOf tells that a canonical text, which the document was read from, says all that the document does: Canonical would answer
-// the same.
+// IsAllOf reports whether Canonical would return the given canonical text, from which the document was read.
 func (d *Doc) IsAllOf(canonical []byte) bool {
 	if len(d.extra) > 0 {
-		return bytes.Equal(d.canonicalWithExtra(), canonical)
+		return bytes.Equal(canonicalWithExtra(d), canonical)
 	}
-	return d.canonicalSize() == len(canonical) // a field that it lacks has made the document longer
+	return canonicalSize(d) == len(canonical) // a field that it lacks has made the document longer
 }
 
-// CanonicalOf is Canonical of the document that a stored body is.
+// CanonicalOf returns the canonical text of a stored body.
 func (k *Kind) CanonicalOf(b Body) ([]byte, error) {
 	d := passing.Get().(*Doc)
 	d.Kind, d.values, d.extra = k, slices.Grow(d.values[:0], len(k.Fields))[:len(k.Fields)], d.extra[:0]
@@ -52,17 +51,17 @@ func (k *Kind) CanonicalOf(b Body) ([]byte, error) {
 		clear(d.extra)
 		passing.Put(d)
 	}()
-	if err := d.read(b); err != nil {
+	if err := readBody(d, b); err != nil {
 		return nil, err
 	}
 	return d.Canonical(), nil
 }
 
-// passing are documents that nobody keeps: no value is left in them.
+// passing are documents that live for one call of CanonicalOf. No value is left in them.
 var passing = sync.Pool{New: func() any { return &Doc{} }}
 
-// canonicalWithExtra is Canonical where unknown fields stand among the known.
-func (d *Doc) canonicalWithExtra() []byte {
+// canonicalWithExtra is Canonical of a document with unknown fields.
+func canonicalWithExtra(d *Doc) []byte {
 	members := make([]value.Named, 0, len(d.Kind.sorted)+len(d.extra))
 	for _, i := range d.Kind.sorted {
 		members = append(members, value.Named{Name: []byte(d.Kind.Fields[i].Name), Value: d.values[i]})

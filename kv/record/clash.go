@@ -9,7 +9,7 @@ import (
 	"doorward/kv/value"
 )
 
-// What replication leaves for staff to look at (sync.md §3). Each is written by the store and changed by nobody.
+// The records that replication leaves for staff (sync.md §3). The store writes each once; no request changes one.
 var (
 	// Conflict is a value that a merge did not take. Field "" is the whole record.
 	Conflict = table(Kind{Name: "conflict", Number: 22, Version: 1, Resource: "admin", Class: System, System: true, ULID: true,
@@ -24,7 +24,7 @@ var (
 			{"node", ULID{}, ServerOnly | Null, ``},
 		}})
 
-	// Refusal is a document that somebody pushed and that was not taken, kept whole.
+	// Refusal is a pushed document that was not taken. It is kept whole.
 	Refusal = table(Kind{Name: "refusal", Number: 23, Version: 1, Resource: "admin", Class: System, System: true, ULID: true,
 		scopes: []scopes.Sort{scopes.System},
 		Fields: []Field{
@@ -36,8 +36,8 @@ var (
 		}})
 )
 
-// Erasure says that a record was erased because of the person whom it was about: the person, a membership, or a ticket with its
-// parts, whose names and contacts are gone. Its id is a keyed hash of the record's, so that it tells of nobody.
+// Erasure says that a record was erased because of a person: the person itself, a membership, or a ticket with its parts. Names and
+// contacts are gone. Its id is a keyed hash of the record's id, so it names no person.
 var Erasure = table(Kind{Name: "erasure", Number: 25, Version: 1, Resource: "admin", Class: System, System: true, ULID: true,
 	scopes: []scopes.Sort{scopes.System},
 	Fields: []Field{

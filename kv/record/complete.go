@@ -9,7 +9,7 @@ import (
 )
 
 // Missing are the fields that a record must be given and was not: nothing stands for them.
-func (d *Doc) Missing() (names []string) {
+func Missing(d *Doc) (names []string) {
 	for _, i := range d.Kind.never {
 		if f := &d.Kind.Fields[i]; f.Flags.Has(Required) && value.IsNull(d.values[i]) {
 			names = append(names, f.Name)

@@ -10,7 +10,7 @@ import (
 
 // FinancialEntry is money received or spent.
 var FinancialEntry = table(Kind{Name: "financial_entry", Number: 13, Version: 1, Resource: "financial_entries",
-	Class: Churches, Home: "church_id", scopes: []scopes.Sort{scopes.ChurchFinance}, settle: settleEntry,
+	Class: Churches, Home: "church_id", scopes: []scopes.Sort{scopes.ChurchFinance},
 	Fields: []Field{
 		{"transaction_type", Text{Min: 1}, Required, ``},
 		{"base_amount", Money{}, Required, `"0.00"`},
@@ -65,7 +65,7 @@ var FinancialEntry = table(Kind{Name: "financial_entry", Number: 13, Version: 1,
 		{"business_unit", Nested{Kind: "business_unit", ID: "business_unit_id", Keys: []string{"name"}}, ReadOnly, ``},
 		{"supplier", Nested{Kind: "supplier", ID: "supplier_id", Keys: []string{"name", "document"}}, ReadOnly, ``},
 		{"small_groups", NestedList{Kind: "group", IDs: "small_group_ids", Keys: []string{"name"}}, ReadOnly, ``},
-	}})
+	}}, settleEntry)
 
 // centsType holds any amount's cents.
 var centsType = Integer{Min: -9_999_999_999, Max: 9_999_999_999}
@@ -79,8 +79,8 @@ func (amountType) schema(Direction) map[string]any {
 
 // settleEntry keeps the first due and accrual dates that there ever were.
 func settleEntry(d, _ *Doc, _ Moment) {
-	d.settleNull("original_due_date", d.Value("due_date"))
-	d.settleNull("original_accrual_date", d.Value("accrual_date"))
+	setIfNull(d, "original_due_date", d.Value("due_date"))
+	setIfNull(d, "original_accrual_date", d.Value("accrual_date"))
 }
 
 func centsOf(field string) func([]byte, *View) []byte {

@@ -15,8 +15,8 @@ func (d *Doc) Erased() *Doc {
 	return e
 }
 
-// Names tells whether one of the record's fields refers to a record.
-func (d *Doc) Names(k *Kind, id ID) bool {
+// Refers reports whether one of a record's fields names another record.
+func Refers(d *Doc, k *Kind, id ID) bool {
 	for i := range d.values {
 		f := &d.Kind.Fields[i]
 		switch t := f.Type.(type) {
@@ -35,7 +35,7 @@ func (d *Doc) Names(k *Kind, id ID) bool {
 	return false
 }
 
-// ShowsAll tells whether a reply of a surface has every member that replies about records of the kind have.
+// ShowsAll reports whether a reply of a surface has every member that replies about records of the kind have.
 func (k *Kind) ShowsAll(s Surface, reply []byte) bool {
 	if len(reply) < 2 {
 		return false

@@ -5,7 +5,7 @@ import "doorward/kv/scopes"
 // The facts: written once and never changed (sync.md §3). Values of list and direction that this version does not know
 // are stored and do not count as admissions.
 var (
-	// Checkin is an admission. Its basis is "offline" where somebody was let in again before this store was asked.
+	// Checkin is an admission. Its basis is "offline" if a door let the holder in again before it reached this store.
 	Checkin = table(Kind{Name: "checkin", Number: 18, Version: 2, Resource: "checkin", Class: Events, Home: "event_id",
 		ULID: true, Fact: true, scopes: []scopes.Sort{scopes.Event},
 		Fields: observed(Indexed, Field{"basis", Text{Max: 64}, Null, ``})})

@@ -20,22 +20,22 @@ func (f *Field) Rule() rev.Rule {
 	return rev.Pick
 }
 
-// Clash is a value that a merge did not take and that a person should see.
+// Clash is a value that a merge did not take and that staff should see.
 type Clash struct {
 	Field  string         // "": the whole record
-	Winner jsontext.Value // what stands; nil: nothing
-	Other  jsontext.Value // what does not; nil: the field was taken away
+	Winner jsontext.Value // the value that was taken; nil: none
+	Other  jsontext.Value // the value that was not; nil: the field was taken away
 	Rule   rev.Rule
 	Leaf   rev.ID // the leaf that was merged in when it was seen; zero from Merge
 }
 
-// Merge makes one record of two that replicas made of base, field by field by each field's rule: what only one side changed is
-// taken; what both changed to the same is that. Without base (nil: its body is not held) every field that differs is a clash,
-// and pick takes the winner's. Fields that this version does not know are merged by pick. Where the result is neither side's
-// the kind's own rules (Settle) are kept as on the day of its creation.
+// Merge merges two changes of base, field by field, each by its rule. A value that only one side changed is taken. base is nil if its
+// body is not held: then every field that differs is a clash, and rule pick takes the winner's value. Fields that this version does not
+// know are merged by pick. If the result differs from both sides, the kind's own rules (Settle) are applied as on the day of its
+// creation.
 //
-// Values are compared as Apply compares them, and an equal one is the winner's text. Everything follows from the arguments
-// alone. The result shares its values with them.
+// Values are compared as Apply compares them; of two equal values the winner's text is taken. The result follows from the arguments
+// alone, and shares its values with them.
 func Merge(k *Kind, base, winner, other *Doc) (merged *Doc, clashes []Clash) {
 	m := merger{base: base, winner: winner, other: other}
 	merged = &Doc{Kind: k, values: make([]jsontext.Value, len(k.Fields))}
@@ -45,13 +45,15 @@ func Merge(k *Kind, base, winner, other *Doc) (merged *Doc, clashes []Clash) {
 		}
 	}
 	merged.extra = m.unknown()
-	if created := merged.Time("created_at"); m.own && m.taken && k.settle != nil && !created.IsZero() {
-		k.settle(merged, nil, Moment{Now: created})
+	if created := merged.Time("created_at"); m.own && m.taken && !created.IsZero() {
+		for _, settle := range k.rules {
+			settle(merged, nil, Moment{Now: created})
+		}
 	}
 	return merged, m.clashes
 }
 
-// merger is one merge under way.
+// merger is a merge in progress.
 type merger struct {
 	base, winner, other *Doc // base may be nil
 	own, taken          bool // the result differs from the other, from the winner
@@ -108,4 +110,56 @@ func (m *merger) choose(name string, rule rev.Rule, s rev.Sides, c choice) jsont
 	}
 	m.clashes = append(m.clashes, Clash{Field: name, Winner: c.value, Other: loser, Rule: rule})
 	return c.value
+}
+
+// unknown merges the fields that this version does not know: the winner's in their order, then those of the other side alone.
+func (m *merger) unknown() (merged []value.Member) {
+	if len(m.winner.extra)+len(m.other.extra) == 0 {
+		return nil
+	}
+	winner, other := unknownOf(m.winner), unknownOf(m.other)
+	var base map[string]jsontext.Value
+	if m.base != nil {
+		base = unknownOf(m.base)
+	}
+	seen := map[string]bool{}
+	for _, side := range [2]*Doc{m.winner, m.other} {
+		for _, member := range side.extra {
+			name := value.Unquote([]byte(member.Name))
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if v := m.member(name, rev.Sides{Base: base[name], Winner: winner[name], Other: other[name], Held: m.base != nil}); v != nil {
+				merged = append(merged, value.Member{Name: member.Name, Value: v})
+			}
+		}
+	}
+	return merged
+}
+
+// member merges an unknown field. It returns nil if the field is taken away.
+func (m *merger) member(name string, s rev.Sides) jsontext.Value {
+	if value.Equal(s.Winner, s.Other) {
+		return s.Winner
+	}
+	v, clash := s.Pick()
+	return m.choose(name, rev.Pick, s, choice{v, clash})
+}
+
+// Unknown returns the names of the fields that this version does not know, in their stored order.
+func (d *Doc) Unknown() (names []string) {
+	for _, m := range d.extra {
+		names = append(names, value.Unquote([]byte(m.Name)))
+	}
+	return names
+}
+
+// unknownOf returns the fields that this version does not know, by name.
+func unknownOf(d *Doc) map[string]jsontext.Value {
+	out := make(map[string]jsontext.Value, len(d.extra))
+	for _, m := range d.extra {
+		out[value.Unquote([]byte(m.Name))] = m.Value
+	}
+	return out
 }

@@ -12,10 +12,10 @@ import (
 	"doorward/kv/value"
 )
 
-// Misfits are the fields whose stored value is of no such type as the table says: a reply that shows it would break the contract.
-// null is of every type: Missing and Complete see to it. How long, how large or which of a choice's texts a value is does not matter,
-// of which another version may allow more.
-func (d *Doc) Misfits() (names []string) {
+// Misfits returns the names of the fields with a stored value of another type than the table's. A reply that shows one breaks the
+// contract. null is of every type: Missing and Complete judge it. Lengths, sizes and choices are not judged, because another version
+// may allow more.
+func Misfits(d *Doc) (names []string) {
 	for _, i := range d.Kind.sorted {
 		f, v := &d.Kind.Fields[i], d.values[i]
 		if !value.IsNull(v) && !fits(f.Type, v) {
@@ -25,9 +25,9 @@ func (d *Doc) Misfits() (names []string) {
 	return names
 }
 
-// LongNumbers are the members kept as they were given, fields that this version does not know too, that hold a number of more than 64
-// characters.
-func (d *Doc) LongNumbers() (names []string) {
+// LongNumbers returns the names of the members that are kept as given and hold a number of more than 64 characters. Fields that this
+// version does not know are among them.
+func LongNumbers(d *Doc) (names []string) {
 	for _, i := range d.Kind.sorted {
 		f := &d.Kind.Fields[i]
 		switch f.Type.(type) {
@@ -45,7 +45,7 @@ func (d *Doc) LongNumbers() (names []string) {
 	return names
 }
 
-// fits tells whether a stored value, not null, is one of a type.
+// fits reports whether a stored value that is not null is of a type.
 func fits(t Type, v jsontext.Value) bool {
 	switch t := t.(type) {
 	case Anything:
@@ -82,7 +82,7 @@ func fits(t Type, v jsontext.Value) bool {
 	return fitsNested(t, v)
 }
 
-// fitsNested is fits for what holds values.
+// fitsNested is fits for lists and objects.
 func fitsNested(t Type, v jsontext.Value) bool {
 	each := Type(nil)
 	switch t := t.(type) {
@@ -114,13 +114,13 @@ func exact(v jsontext.Value) (n int64, ok bool) {
 // amountText is an amount as it is stored.
 var amountText = regexp.MustCompile(`^"-?[0-9]{1,16}\.[0-9]{2}"$`)
 
-// isAmount tells an amount whose cents are an exact integer.
+// isAmount reports whether a value is an amount with cents that every JSON client holds exactly.
 func isAmount(v jsontext.Value) bool {
 	n := value.Cents(v)
 	return amountText.Match(v) && -MaxID <= n && n <= MaxID
 }
 
-// isMoment tells a date-time as it is stored: in UTC, with seconds.
+// isMoment reports whether a text is a date-time as stored: in UTC, with seconds.
 func isMoment(text string) bool {
 	_, ok := value.ParseDateTime(text, time.UTC)
 	return ok && len(text) >= len("2006-01-02T15:04:05Z") && text[10] == 'T' && strings.HasSuffix(text, "Z")

@@ -9,7 +9,7 @@ import (
 	"doorward/kv/value"
 )
 
-// A deriver is a type whose value on /v1 is made when it is asked for.
+// A deriver is a type that makes its value for each reply.
 type deriver interface {
 	derive(dst []byte, name string, v *View) []byte
 }

@@ -99,7 +99,7 @@ func (p *Patch) index(name string) int {
 
 // Set makes the patch set a field to a value in its stored form. The name must be one of the table's.
 func (p *Patch) Set(name string, v jsontext.Value) {
-	p.Kind.stored(name)
+	storedIndex(p.Kind, name)
 	if i := p.index(name); i >= 0 {
 		p.values[i].Value = v
 		return
@@ -125,7 +125,7 @@ type Pointer struct {
 func (p *Patch) Pointers() []Pointer {
 	var out []Pointer
 	for _, m := range p.values {
-		out = p.Kind.pointers(out, m.Name, m.Value)
+		out = appendPointers(out, p.Kind, m)
 	}
 	return out
 }
@@ -134,24 +134,24 @@ func (p *Patch) Pointers() []Pointer {
 func (d *Doc) Pointers() []Pointer {
 	var out []Pointer
 	for i, v := range d.values {
-		out = d.Kind.pointers(out, d.Kind.Fields[i].Name, v)
+		out = appendPointers(out, d.Kind, value.Member{Name: d.Kind.Fields[i].Name, Value: v})
 	}
 	return out
 }
 
-// pointers appends the references of one value.
-func (k *Kind) pointers(out []Pointer, name string, v jsontext.Value) []Pointer {
-	if value.IsNull(v) {
+// appendPointers appends the references of one value.
+func appendPointers(out []Pointer, k *Kind, m value.Member) []Pointer {
+	if value.IsNull(m.Value) {
 		return out
 	}
-	switch t := k.Fields[k.names[name]].Type.(type) {
+	switch t := k.Fields[k.names[m.Name]].Type.(type) {
 	case Ref:
 		to, _ := ByName(t.Kind)
-		return append(out, Pointer{name, to, Int(value.Int(v))})
+		return append(out, Pointer{m.Name, to, Int(value.Int(m.Value))})
 	case Refs:
 		to, _ := ByName(t.Kind)
-		for _, n := range value.Ints(v) {
-			out = append(out, Pointer{name, to, Int(n)})
+		for _, n := range value.Ints(m.Value) {
+			out = append(out, Pointer{m.Name, to, Int(n)})
 		}
 	}
 	return out

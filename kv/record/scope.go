@@ -1,9 +1,13 @@
 package record
 
-import "doorward/kv/scopes"
+import (
+	"slices"
 
-// Scopes are the scopes of a record; home is the id of the church or event it belongs to (Kind.Home), 0 for none. A person
-// or entry without a church is in none but the mirror of all records.
+	"doorward/kv/scopes"
+)
+
+// Scopes returns the scopes of a record. home is the id of the church or event it belongs to (Kind.Home), or 0. A person or entry
+// without a church is in none; only the mirror of all records has it.
 func (k *Kind) Scopes(id ID, _ *Doc, home int64) []scopes.Scope {
 	out := make([]scopes.Scope, 0, len(k.scopes))
 	for _, sort := range k.scopes {
@@ -19,4 +23,16 @@ func (k *Kind) Scopes(id ID, _ *Doc, home int64) []scopes.Scope {
 		}
 	}
 	return out
+}
+
+// KindsIn returns the kinds that a scope of this sort may hold records of, in order of their numbers.
+func KindsIn(s scopes.Sort) []*Kind {
+	var found []*Kind
+	for _, k := range kinds {
+		shared := s == scopes.Reference && k.Class == Shared // those of no church
+		if shared || slices.Contains(k.scopes, s) {
+			found = append(found, k)
+		}
+	}
+	return found
 }

@@ -138,7 +138,7 @@ func splitList(s string) jsontext.Value {
 	return append(out, ']')
 }
 
-// typeName is what the framework whose sentences we use calls a value's type.
+// typeName returns the name that Django REST framework gives a value's type in its sentences.
 func typeName(v jsontext.Value) string {
 	switch v.Kind() {
 	case '"':

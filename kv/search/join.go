@@ -44,7 +44,7 @@ func (m *matching) match() (sum int64, more int, ok bool) {
 	return m.total()
 }
 
-// mayHave tells whether a name has enough words for so many typed ones.
+// mayHave reports whether a name has enough words for so many typed ones.
 func (m *matching) mayHave(typed int) bool {
 	return typed <= len(m.name.Ends) || len(m.Ranked.joints) > 0
 }
@@ -64,7 +64,7 @@ func (m *matching) matchAloud() (sum int64, more int, ok bool) {
 	return m.total()
 }
 
-// begun tells whether anything is spelled so that it answers the first typed word.
+// begun reports whether anything is spelled so that it answers the first typed word.
 func (m *matching) begun() bool {
 	t := &m.typed[0]
 	for j := range m.name.Ends {
@@ -84,7 +84,7 @@ func (m *matching) begun() bool {
 	return false
 }
 
-// heard tells whether anything sounds so that it answers a typed word.
+// heard reports whether anything sounds so that it answers a typed word.
 func (m *matching) heard(i int) bool {
 	t := &m.typed[i]
 	for j := range m.name.Ends {
@@ -195,7 +195,7 @@ func (m *matching) add(j joint) {
 	}
 }
 
-// isParted tells whether the words of the name at j and behind it are one typed word.
+// isParted reports whether the words of the name at j and behind it are one typed word.
 func (m *matching) isParted(t *typed, j int) bool {
 	if t.Parted == nil || j+1 >= len(m.name.Ends) {
 		return false
@@ -218,12 +218,12 @@ func (m *matching) together(t *Joint, j int) int64 {
 	return unmatched
 }
 
-// sounds tells whether the word of the name at j sounds as a typed one.
+// sounds reports whether the word of the name at j sounds as a typed one.
 func (m *matching) sounds(t *typed, j int) bool {
 	return m.aloud && m.first[j] == t.first && names.SoundsAs(m.name.Word(j), t.Sound)
 }
 
-// soundsParted tells whether the words of the name at j and behind it sound as one typed word that is parted.
+// soundsParted reports whether the words of the name at j and behind it sound as one typed word that is parted.
 func (m *matching) soundsParted(t *typed, j int) bool {
 	if !m.aloud || m.first[j] != t.first || t.Parted == nil || j+1 >= len(m.name.Ends) {
 		return false
@@ -241,7 +241,7 @@ func (m *matching) soundsParted(t *typed, j int) bool {
 	return false
 }
 
-// soundsTogether tells whether the word of the name at j sounds as two typed ones.
+// soundsTogether reports whether the word of the name at j sounds as two typed ones.
 func (m *matching) soundsTogether(t *Joint, j int) bool {
 	return m.aloud && m.first[j] == t.first && names.SoundsAs(m.name.Word(j), t.Sound)
 }

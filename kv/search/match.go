@@ -42,8 +42,8 @@ func (c *costs) least(n, m int) (sum int64, ok bool) {
 	return sum, true
 }
 
-// assign is least by the Hungarian method: one typed word after the other gets a word, and whoever has it another one, along
-// the path that raises the sum least. Column 0 is the word that is still to be placed.
+// assign is least by the Hungarian method: one typed word after the other takes a word of the name. If another typed word has it, that
+// one takes another, along the path that raises the sum least. Column 0 is the typed word that has no place yet.
 func (c *costs) assign(n, m int) (sum int64, ok bool) {
 	var row [maxTyped + 1]int64 // what each typed word pays above its share
 	var col [MaxWords + 1]int64 // what each word of the name costs more because others want it

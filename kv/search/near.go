@@ -1,6 +1,6 @@
 package search
 
-// near tells whether what was typed is at most so many edits from a word, or, begun, from a beginning of it. An edit is a
+// near reports whether what was typed is at most so many edits from a word, or, begun, from a beginning of it. An edit is a
 // letter more, less or other, or two neighbours swapped; no letter is edited twice.
 func near(typed, word []rune, edits int, begun bool) bool {
 	if more := len(typed) - len(word); more > edits || !begun && -more > edits {
@@ -21,7 +21,7 @@ func near(typed, word []rune, edits int, begun bool) bool {
 		swapped(typed, word) && near(typed[2:], word[2:], edits-1, begun)
 }
 
-// swapped tells whether two texts begin with the same two letters the other way round.
+// swapped reports whether two texts begin with the same two letters the other way round.
 func swapped(a, b []rune) bool {
 	return len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0]
 }

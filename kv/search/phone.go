@@ -9,7 +9,7 @@ const (
 	TailDigits = 4
 )
 
-// isEnd tells whether a phone ends with what was typed, or is, as a door has it, the end of a whole phone that was typed. Of a whole
+// isEnd reports whether a phone ends with what was typed, or is, as a door has it, the end of a whole phone that was typed. Of a whole
 // one it does not count how it is dialled.
 func isEnd(phone []byte, typed string) bool {
 	if ends(phone, typed) {

@@ -11,9 +11,9 @@ import (
 	"doorward/kv/value"
 )
 
-// Ranked is a search for people who type: the words of a name in any order, whole, begun, mistyped, spelled otherwise or parted
-// otherwise, and the last digits of a phone, a number on its own or a whole document number. Every word counts, but for particles,
-// and each word of a name answers one that was typed. In the stead of all that it may be the beginning of an address.
+// Ranked is a search for a person at a keyboard: the words of a name in any order, whole, begun, mistyped, spelled or parted otherwise,
+// and the last digits of a phone, a number on its own or a whole document number. Every word but a particle counts, and each answers
+// another word of the name. The whole may also be the beginning of an address.
 type Ranked struct {
 	words   []string
 	typed   []typed // of words
@@ -22,7 +22,7 @@ type Ranked struct {
 	address string // folded; "" where what was typed is none
 }
 
-// Empty tells a search for nothing, which finds nobody.
+// Empty reports whether the search is for nothing. It finds no record then.
 func (r *Ranked) Empty() bool { return len(r.words)+len(r.digits) == 0 }
 
 // Words are the words that a name must have, folded.
@@ -64,9 +64,9 @@ func ForgivenIn(word string) Forgiven {
 	return Forgiven{One: n >= 3, Begun: n >= 4, Two: n >= 8}
 }
 
-// Cost tells whether a record of kind k is found, and how well, less being better: all words whole, then begun, then parted
-// otherwise, then with one edit, then with two, then by its address, then words that sound alike, fewer first; of equals those whose
-// first word answers the first that was typed, then those with fewer words besides. Two of one cost stand in the order of their ids.
+// Cost reports whether a record of kind k is found, and how well. Less is better: all words whole, then begun, then parted otherwise,
+// then with one edit, then with two, then by its address, then words that sound alike, fewer first. Of equals the name is first that
+// begins with the first typed word, then the name with fewer other words. Records of one cost are in the order of their ids.
 func (r *Ranked) Cost(k *record.Kind, b record.Body) (cost int64, ok bool) {
 	if r.Empty() || len(r.words)+len(r.digits) > maxTyped {
 		return 0, false
@@ -105,7 +105,7 @@ func (r *Ranked) Cost(k *record.Kind, b record.Body) (cost int64, ok bool) {
 // leastAddress is how many characters of an address are typed at least.
 const leastAddress = 3
 
-// beginsAddress tells whether a record's address begins with what was typed.
+// beginsAddress reports whether a record's address begins with what was typed.
 func (r *Ranked) beginsAddress(k *record.Kind, b record.Body) bool {
 	if r.address == "" {
 		return false
@@ -167,7 +167,7 @@ func (t *typed) cost(word []rune) int64 {
 	return unmatched
 }
 
-// tails tells whether each number that was typed is a word of the name, as said tells, the end of a phone, a document number or the
+// tails reports whether each number that was typed is a word of the name, as said tells, the end of a phone, a document number or the
 // whole of a number, looking from the member at b's shown run on; n of them are but an end. A single digit is no end and no number.
 func (r *Ranked) tails(k *record.Kind, b record.Body, at int, said uint64) (n int, ok bool) {
 	if len(r.digits) == 0 {
@@ -195,7 +195,7 @@ func (r *Ranked) tails(k *record.Kind, b record.Body, at int, said uint64) (n in
 	return bits.OnesCount64(ends &^ whole), ends|whole == 1<<len(r.digits)-1
 }
 
-// isNumber tells whether a field whose digits are these holds a whole number that was typed.
+// isNumber reports whether a field with these digits is the whole number that was typed.
 func isNumber(f *record.Field, have []byte, typed string) bool {
 	switch {
 	case f.Flags.Has(record.Document):

@@ -101,7 +101,7 @@ func (s *Terms) Parts() []Part {
 	return parts
 }
 
-// Matches tells whether a record of kind k matches.
+// Matches reports whether a record of kind k matches.
 func (s *Terms) Matches(k *record.Kind, b record.Body) bool {
 	if len(s.terms) > 64 {
 		return s.matchesMany(k, b)
@@ -192,7 +192,7 @@ func (s *Terms) foundNear(wanted uint64, folded []byte) (bits uint64) {
 	return bits
 }
 
-// in tells whether a term occurs in a field's text, or, of a number, is the whole of it.
+// in reports whether a term occurs in a field's text, or, of a number, is the whole of it.
 func (t *term) in(text []byte, whole bool) bool {
 	switch {
 	case t.spoken:

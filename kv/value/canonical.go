@@ -7,13 +7,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Named is a member whose name is said in plain.
+// Named is a member with its name decoded.
 type Named struct {
 	Name  []byte
 	Value jsontext.Value
 }
 
-// UnquoteName is Unquote of a name, which it shares where it can.
+// UnquoteName is Unquote of a name. It shares the name's bytes if nothing in it is escaped.
 func UnquoteName(name []byte) []byte {
 	if bytes.IndexByte(name, '\\') < 0 {
 		return name[1 : len(name)-1]

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Equal tells whether two stored values are the same: by their text, objects whatever the order of their members.
+// Equal reports whether two stored values are the same: by their text, objects whatever the order of their members.
 func Equal(a, b jsontext.Value) bool {
 	if bytes.Equal(a, b) {
 		return true

@@ -64,7 +64,7 @@ func ParseBool(text string) (value, ok bool) {
 // cannot be read at all by clients in some languages.
 const maxNumber = 64
 
-// HasLongNumber tells whether JSON holds, at any depth, a number of more than 64 characters.
+// HasLongNumber reports whether JSON holds, at any depth, a number of more than 64 characters.
 func HasLongNumber(v []byte) bool {
 	size := 0
 	for i := 0; i < len(v); i++ {

@@ -11,11 +11,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxDepth is how deep a body's values may lie in one another.
+// maxDepth is the deepest nesting of a body's values.
 const maxDepth = 1000
 
-// ReadObject calls fn with each member of a JSON object, whose value is only lent. It answers a *SyntaxError for all that
-// is no object by contract.md §1: the wrong bytes, a name twice at any depth, data after its end.
+// ReadObject calls fn with each member of a JSON object. The value is valid only during the call. ReadObject returns a *SyntaxError for
+// anything that is no object by contract.md §1: wrong bytes, a name twice at any depth, data after the end.
 func ReadObject(body []byte, fn func(name string, v jsontext.Value)) error {
 	if len(bytes.Trim(body, " \t\r\n")) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func ReadObject(body []byte, fn func(name string, v jsontext.Value)) error {
 	return nil
 }
 
-// tooDeep is where a body goes deeper than maxDepth; -1 where it does not.
+// tooDeep returns the place at which a body goes deeper than maxDepth, or -1.
 func tooDeep(body []byte) int {
 	depth := 0
 	for i := 0; i < len(body); i++ {
@@ -104,12 +104,12 @@ type SyntaxError struct {
 	Reason       string
 }
 
-// Error is the sentence that the caller is answered.
+// Error returns the sentence of the answer.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("The body is not a JSON object: line %d, column %d: %s.", e.Line, e.Column, e.Reason)
 }
 
-// Member is one name and value of a JSON object.
+// Member is a name and value of a JSON object.
 type Member struct {
 	Name  string
 	Value jsontext.Value

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Find looks for a member by name from run[i], where a member begins, and answers where the next one does. The name holds
-// nothing that a JSON string escapes.
+// Find returns the member with a name, looking from run[i] on, where a member begins, and the place at which the next one begins. The
+// value is nil if there is none. The name holds nothing that a JSON string escapes.
 func Find(run []byte, i int, name string) (v jsontext.Value, after int) {
 	for i < len(run) {
 		end := i + 1 + len(name)
@@ -23,8 +23,8 @@ func Find(run []byte, i int, name string) (v jsontext.Value, after int) {
 	return nil, i
 }
 
-// skipMember is where the member after the one at run[i] begins. It is the loop that every look-up spends its time in: most
-// names hold no escapes, and most values are null.
+// skipMember returns the place of the member behind the one at run[i]. Every look-up spends its time in this loop: most names hold no
+// escapes, and most values are null.
 func skipMember(run []byte, i int) int {
 	colon := skipString(run, i)
 	if colon+1 >= len(run) {
@@ -39,8 +39,8 @@ func skipMember(run []byte, i int) int {
 	return skipValue(run, colon+1) + 1
 }
 
-// ReadMember reads the member that begins at run[i]: its name with the quotes, its value, and where the next one begins. ok is
-// false where there is none.
+// ReadMember reads the member that begins at run[i]: its name with the quotes, its value, and the place of the next one. ok is false if
+// there is none.
 func ReadMember(run []byte, i int) (name []byte, v jsontext.Value, after int, ok bool) {
 	if i >= len(run) || run[i] != '"' {
 		return nil, nil, 0, false
@@ -53,7 +53,7 @@ func ReadMember(run []byte, i int) (name []byte, v jsontext.Value, after int, ok
 	return run[i:colon:colon], v, after, ok
 }
 
-// ReadLabelled is member for one that is known by what stands before its value.
+// ReadLabelled is ReadMember if the member begins with the label, as "full_name":. Otherwise ok is false.
 func ReadLabelled(run []byte, i int, label string) (v jsontext.Value, after int, ok bool) {
 	if end := i + len(label); end < len(run) && string(run[i:end]) == label {
 		return valueAt(run, end)
@@ -61,7 +61,7 @@ func ReadLabelled(run []byte, i int, label string) (v jsontext.Value, after int,
 	return nil, 0, false
 }
 
-// valueAt reads the value that begins at run[i], and where the next member does.
+// valueAt reads the value that begins at run[i], and the place of the next member.
 func valueAt(run []byte, i int) (v jsontext.Value, after int, ok bool) {
 	end := skipValue(run, i)
 	if end == i || end < len(run) && run[end] != ',' {
@@ -70,7 +70,7 @@ func valueAt(run []byte, i int) (v jsontext.Value, after int, ok bool) {
 	return jsontext.Value(run[i:end:end]), end + 1, true
 }
 
-// skipString is where the string that begins at run[i] has ended.
+// skipString returns the end of the string that begins at run[i].
 func skipString(run []byte, i int) int {
 	open := i
 	for i++; i < len(run); i++ {
@@ -90,7 +90,7 @@ func skipString(run []byte, i int) int {
 	return len(run)
 }
 
-// skipValue is where the value that begins at run[i] has ended.
+// skipValue returns the end of the value that begins at run[i].
 func skipValue(run []byte, i int) int {
 	if i >= len(run) {
 		return len(run)
@@ -107,7 +107,7 @@ func skipValue(run []byte, i int) int {
 	return i
 }
 
-// skipNested is where the object or list that begins at run[i] has ended.
+// skipNested returns the end of the object or list that begins at run[i].
 func skipNested(run []byte, i int) int {
 	for depth := 0; i < len(run); i++ {
 		switch run[i] {
@@ -124,7 +124,7 @@ func skipNested(run []byte, i int) int {
 	return len(run)
 }
 
-// Elements are the elements of a list in our own encoding; anything else has none.
+// Elements yields the elements of a stored list. Any other value has none.
 func Elements(list jsontext.Value) iter.Seq[jsontext.Value] {
 	return func(yield func(jsontext.Value) bool) {
 		if len(list) < 2 || list[0] != '[' {
@@ -141,7 +141,7 @@ func Elements(list jsontext.Value) iter.Seq[jsontext.Value] {
 	}
 }
 
-// Ints reads a list of integers in our own encoding.
+// Ints reads a stored list of integers.
 func Ints(list jsontext.Value) []int64 {
 	var out []int64
 	for v := range Elements(list) {
@@ -150,7 +150,7 @@ func Ints(list jsontext.Value) []int64 {
 	return out
 }
 
-// Int reads a stored integer; 0 for anything else. Replies read many, nearly all of them short ids.
+// Int reads a stored integer. It returns 0 for anything else. Replies read many, nearly all of them short ids.
 func Int(v jsontext.Value) (n int64) {
 	if len(v) <= 18 {
 		for _, c := range v {
@@ -166,7 +166,7 @@ func Int(v jsontext.Value) (n int64) {
 	return n
 }
 
-// Unquote is what a stored JSON string says; "" for anything else.
+// Unquote returns the text of a stored string. It is "" for anything else.
 func Unquote(v []byte) string {
 	if len(v) < 2 || v[0] != '"' {
 		return ""
@@ -181,5 +181,5 @@ func Unquote(v []byte) string {
 	return string(text)
 }
 
-// IsNull tells null, and the absence of a value.
+// IsNull reports whether a value is null or absent.
 func IsNull(v jsontext.Value) bool { return len(v) == 0 || v[0] == 'n' }

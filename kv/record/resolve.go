@@ -9,25 +9,25 @@ import (
 	"doorward/kv/value"
 )
 
-// ErrNotHeld is a leaf whose body the store does not have.
+// ErrNotHeld is returned if the store does not have the body of a leaf.
 var ErrNotHeld = errors.New("the body of a leaf is not held")
 
-// MergedRevision is the revision of a body merged from a tree's open leaves, given in any order: a child of their winner.
+// MergedRevision returns the revision of a body merged from open leaves, which come in any order: a child of their winner.
 func MergedRevision(open []rev.Node, merged *Doc) rev.ID {
 	return rev.Next(rev.Best(open).Revision, false, merged.Canonical())
 }
 
-// Resolution is what the root makes of a conflict. To carry it out, the store, in one operation,
+// Resolution says how the root resolves a conflict. To carry it out, the store does this in one operation:
 //
-//   - where Revision is not Parent: grafts Revision on Parent as a live leaf whose body is Doc and whose changed fields are
-//     Fields, its author the root itself; Doc is the record from now on. Where Revision is Parent, the winner stands as it is;
-//   - where Doc is nil: shows the record as deleted;
-//   - for each of Ended: grafts Ending(leaf) on leaf as a deleted leaf with Ended set, and keeps {"ended":true} as its body;
-//   - lists Clashes for staff. The bodies that they are about must be kept until staff has looked at them;
-//   - gives the record one new row in the log: every peer learns of all the new leaves with it.
+//   - Revision is not Parent: it grafts Revision on Parent as a live leaf with the body Doc and the changed Fields. The author is the
+//     root itself. Doc is the record from now on. If Revision is Parent, the winner stays as it is;
+//   - Doc is nil: it shows the record as deleted;
+//   - for each leaf of Ended: it grafts rev.Ending(leaf) on the leaf as a deleted leaf with Ended set, and keeps {"ended":true} as its
+//     body;
+//   - it lists Clashes for staff, and keeps the bodies that they are about until staff has looked at them;
+//   - it gives the record one new row in the log, so that every peer learns of all new leaves.
 //
-// Afterwards at most one leaf is open, and Resolve has nothing more to do. The same tree and bodies make the same revisions on
-// every root.
+// Afterwards at most one leaf is open, and Resolve returns nil. The same tree and bodies make the same revisions on every root.
 type Resolution struct {
 	Doc      *Doc     // the record; nil: it stays deleted
 	Parent   rev.ID   // the winner; zero where Doc is nil
@@ -37,14 +37,14 @@ type Resolution struct {
 	Clashes  []Clash
 }
 
-// Resolve merges a tree's open leaves into the winner, the best ones first, each against the nearest common ancestor whose body
-// is held. body answers the body of a revision that is held; nil, which only an ancestor may be, where it is not after all.
-// It answers nil where fewer than two leaves are open.
+// Resolve merges a tree's open leaves into the winner, the best leaf first, each against the nearest common ancestor with a held body.
+// body returns the body of a held revision, or nil if it is missing. Only an ancestor's body may be missing. Resolve returns nil if
+// fewer than two leaves are open.
 //
-// A deletion against a change: the record stays deleted, and the change is a clash of rule rev.Delete that holds all of it. But
-// who deletes a branch and goes on with another resolves the conflict by hand, as CouchDB's clients do: that ends the branch.
-// All open leaves of a deleted record are ended, so that whoever writes it again, on whichever of them, is not deleted for
-// what is already answered; but a record that was merged into another one (Tombstone) stays that.
+// A deletion against a change: the record stays deleted, and the whole change is a clash of rule rev.Delete. But an author that deletes
+// one branch and goes on with another resolves the conflict by hand, as CouchDB's clients do: that deletion only ends the branch.
+// All open leaves of a deleted record are ended, so a later write on any of them is not deleted for an old conflict. A record that was
+// merged into another one (Tombstone) stays merged.
 func Resolve(k *Kind, t *rev.Tree, body func(rev.ID) (*Doc, error)) (*Resolution, error) {
 	open := t.Open()
 	if len(open) < 2 {
@@ -63,8 +63,7 @@ func Resolve(k *Kind, t *rev.Tree, body func(rev.ID) (*Doc, error)) (*Resolution
 	return &r.Resolution, nil
 }
 
-// deletes tells open leaves that make a deleted record: one of them deletes it, by somebody else than who wrote a live one
-// beside it, or before there was anything beside it.
+// deletes reports whether open leaves make a deleted record: one of them is deleted, and not by hand.
 func deletes(t *rev.Tree, open []rev.Node) bool {
 	for _, n := range open {
 		if n.Deleted && !byHand(t, n, open) {
@@ -74,7 +73,7 @@ func deletes(t *rev.Tree, open []rev.Node) bool {
 	return false
 }
 
-// byHand tells a deletion that only ends a branch.
+// byHand reports whether a deletion only ends a branch: its author wrote a live leaf beside it, and both follow from an older revision.
 func byHand(t *rev.Tree, n rev.Node, open []rev.Node) bool {
 	for _, live := range open {
 		sameAuthor := n.Key != 0 && live.Key == n.Key && live.Node == n.Node
@@ -92,7 +91,7 @@ type resolver struct {
 	Resolution
 }
 
-// leaf is a live leaf's body.
+// leaf returns a live leaf's body.
 func (r *resolver) leaf(rev rev.ID) (*Doc, error) {
 	d, err := r.body(rev)
 	if err == nil && d == nil {
@@ -101,7 +100,7 @@ func (r *resolver) leaf(rev rev.ID) (*Doc, error) {
 	return d, err
 }
 
-// delete ends every leaf but the best of those that say what the record was merged into, and lists the live ones.
+// delete ends every leaf and lists the live ones. It keeps the best leaf that names the record it was merged into.
 func (r *resolver) delete(open []rev.Node) error {
 	merged := false
 	for _, n := range open {
@@ -140,12 +139,12 @@ func (r *resolver) merge(open []rev.Node) error {
 		}
 	}
 	if !bytes.Equal(r.Doc.Canonical(), winner.Canonical()) {
-		r.Revision, r.Fields = MergedRevision(open, r.Doc), r.Doc.differsFrom(winner)
+		r.Revision, r.Fields = MergedRevision(open, r.Doc), r.Doc.Differs(winner)
 	}
 	return nil
 }
 
-// take merges one more leaf into what there is.
+// take merges one more leaf.
 func (r *resolver) take(rev rev.ID) error {
 	other, err := r.leaf(rev)
 	if err != nil {
@@ -165,17 +164,15 @@ func (r *resolver) take(rev rev.ID) error {
 	return nil
 }
 
-// Differs names, in table order, the fields whose values are not those of another record of the kind.
-func (d *Doc) Differs(o *Doc) []string { return d.differsFrom(o) }
-
-// differsFrom names the fields whose values are not those of another record of the kind.
-func (d *Doc) differsFrom(o *Doc) (names []string) {
+// Differs returns the fields that have another value in another record of the kind: those of the table in its order, then those that
+// this version does not know.
+func (d *Doc) Differs(o *Doc) (names []string) {
 	for i := range d.values {
 		if f := &d.Kind.Fields[i]; f.Stored() && !value.Equal(d.values[i], o.values[i]) {
 			names = append(names, f.Name)
 		}
 	}
-	own, others := d.unknown(), o.unknown()
+	own, others := unknownOf(d), unknownOf(o)
 	for _, side := range [2]*Doc{d, o} {
 		for _, m := range side.extra {
 			name := value.Unquote([]byte(m.Name))
