@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"doorward/api/query"
 	"doorward/kv/record"
 )
 
@@ -22,7 +23,7 @@ func adminRoutes() []route {
 	return append(table,
 		route{http.MethodGet, "/admin/v1/keys/", admin, listKeys, operation{
 			id: "list_keys", tag: "keys", summary: "List API keys", status: 200, reply: "key", list: true, query: windowParameters,
-			text: "Those whose level and permissions lie within the caller's own."}},
+			text: "Those with a level and permissions within the caller's own."}},
 		route{http.MethodPost, "/admin/v1/keys/", admin, createKey, operation{
 			id: "create_key", tag: "keys", summary: "Create an API key", form: keyForm, status: 201, reply: "new_key",
 			text: "Only this answer shows the secret. The key's level and permissions must lie within the caller's own."}},
@@ -36,7 +37,7 @@ func adminRoutes() []route {
 			text:  "A fact has the flag needs_review where a revoked laptop has brought it, and clock_suspect where the clock of the machine was doubted.",
 			query: parametersOf(reviewFilters)}},
 		route{http.MethodGet, "/admin/v1/reads/", admin, listReads, operation{
-			id: "list_reads", tag: "reads", summary: "List who read how many records of people", status: 200, reply: "reads", list: true,
+			id: "list_reads", tag: "reads", summary: "List how many records of people each key read", status: 200, reply: "reads", list: true,
 			text: "By key, kind and minute, the latest first.", query: parametersOf(readsFilters)}},
 		route{http.MethodGet, "/admin/v1/venues/", admin, listVenues, operation{
 			id: "list_venues", tag: "venues", summary: "List the enrolled laptops", status: 200, reply: "venue", list: true, query: windowParameters}},
@@ -65,32 +66,32 @@ func adminCollections() []*collection {
 	return all
 }
 
-// indexFilters are a kind's indexed fields, and the one that says whose a record is, as filters of the same names.
-func indexFilters(k *record.Kind) []filter {
-	var filters []filter
+// indexFilters are a kind's indexed fields, and its home, as filters of the same names.
+func indexFilters(k *record.Kind) []query.Filter {
+	var filters []query.Filter
 	for _, f := range k.Fields {
 		if !f.Flags.Has(record.Indexed) && f.Name != k.Home {
 			continue
 		}
 		if sort, ok := sortOf(f); ok {
-			filters = append(filters, filter{f.Name, f.Name, sort})
+			filters = append(filters, query.Filter{Name: f.Name, Field: f.Name, Sort: sort})
 		}
 	}
 	return slices.Clip(filters)
 }
 
 // sortOf is how a field's filter is read; ok is false for fields that have no single value to compare.
-func sortOf(f record.Field) (sort filterSort, ok bool) {
+func sortOf(f record.Field) (sort query.Sort, ok bool) {
 	switch f.Type.(type) {
 	case record.Ref:
 		if f.Flags.Has(record.Null) {
-			return byIDOrNull, true
+			return query.ByIDOrNull, true
 		}
-		return byID, true
+		return query.ByID, true
 	case record.Bool:
-		return byBool, true
+		return query.ByBool, true
 	case record.Text, record.Texts, record.Choice, record.ULID:
-		return byText, true
+		return query.ByText, true
 	}
 	return 0, false
 }

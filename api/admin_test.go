@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
 )
 
@@ -84,7 +85,7 @@ func TestAdminFiltersOnIndexedFields(t *testing.T) {
 	for _, query := range []string{"ticket/?external_id", "api_key/?key", "person/?external_id"} {
 		a := w.status(w.do("GET", "/admin/v1/"+query+"=x-1%00&x=1", ""), 400)
 		name := query[strings.IndexByte(query, '?')+1:]
-		if got := a.text(t, "error.details."+name+".0"); got != record.TextNUL {
+		if got := a.text(t, "error.details."+name+".0"); got != fault.NUL {
 			t.Errorf("%s with NUL: %q", query, got)
 		}
 	}
@@ -144,8 +145,8 @@ func TestAdminKeys(t *testing.T) {
 func TestAdminKeysMustSayWhatTheyPermit(t *testing.T) {
 	s := newSite(t)
 	for body, want := range map[string]string{
-		`{"name":"n","level":"denomination"}`:                                      record.TextRequired,
-		`{"name":"n","level":"denomination","permissions":null}`:                   record.TextNull,
+		`{"name":"n","level":"denomination"}`:                                      fault.Required,
+		`{"name":"n","level":"denomination","permissions":null}`:                   fault.Null,
 		`{"name":"n","level":"denomination","permissions":["people:GET","x","y"]}`: "“x” is not a valid value.",
 	} {
 		a := s.status(s.do("POST", "/admin/v1/keys/", body, invalid), 400)

@@ -1,65 +1,19 @@
 package api
 
 import (
+	"cmp"
 	"encoding/base64"
 	"math"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"time"
 
+	"doorward/api/reach"
 	"doorward/kv"
 )
 
-// limits are the throttle of failed logins and the rates of keys.
-type limits struct {
-	failures  int // a minute and address; 0 = no throttle
-	addresses *meter[netip.Addr]
-	pairs     *meter[attempt]
-	rates     *meter[int64]
-}
-
-// attempt is a key tried from an address.
-type attempt struct {
-	addr netip.Addr
-	key  string
-}
-
-func newLimits(failures int, now func() time.Time) *limits {
-	return &limits{failures, newMeter[netip.Addr](now), newMeter[attempt](now), newMeter[int64](now)}
-}
-
-// throttled is the error of a caller who must wait.
-type throttled struct{ quota }
-
-func (t *throttled) Error() string { return "too many requests" }
-
-// RetryAfter is how long to wait.
-func (t *throttled) RetryAfter() time.Duration { return t.wait }
-
-// fail counts a failed login and answers what to tell of it.
-func (l *limits) fail(addr netip.Addr, key string) error {
-	if l.failures <= 0 {
-		return kv.ErrBadLogin
-	}
-	if w := l.addresses.add(addr); w.n > l.failures {
-		return &throttled{l.addresses.of(w, l.failures)}
-	}
-	if key == "" {
-		return kv.ErrBadLogin
-	}
-	half := max(1, l.failures/2)
-	if w := l.pairs.add(attempt{addr, shorten(key)}); w.n > half {
-		return &throttled{l.pairs.of(w, half)}
-	}
-	return kv.ErrBadLogin
-}
-
-// shorten copies at most as much of a name as tells real keys apart.
-func shorten(key string) string { return strings.Clone(key[:min(len(key), 64)]) }
-
-// authenticate finds out who asks, once. A right key and secret always pass and are never counted.
+// authenticate finds the caller, once. A right key and secret always pass and are never counted.
 func (x *exchange) authenticate(r *http.Request) (err error) {
 	if x.known {
 		return nil
@@ -70,40 +24,30 @@ func (x *exchange) authenticate(r *http.Request) (err error) {
 			return err
 		}
 	}
-	if !ok {
-		if len(r.Header["Authorization"]) > 0 { // who shows nothing has not tried
-			x.server.logins.fail(clientAddr(r))
-		}
-		return x.server.limits.fail(clientAddr(r), key)
+	switch {
+	case !ok && len(r.Header["Authorization"]) == 0: // counted, but not logged: no login was tried
+		return cmp.Or(x.server.limits.Count(reach.ClientAddr(r), key), kv.ErrBadLogin)
+	case !ok:
+		return x.server.failedLogin(r, key)
 	}
 	x.caller, err = x.server.Login(r, key, secret)
 	x.known = err == nil
 	return err
 }
 
+// failedLogin counts and logs a login that failed. The error says so, or that the client has to wait.
+func (s *Server) failedLogin(r *http.Request, key string) error {
+	return cmp.Or(s.limits.Fail(reach.ClientAddr(r), key), kv.ErrBadLogin)
+}
+
 // ration counts a request of a key that has a rate.
 func (x *exchange) ration() error { return x.server.ration(x.Header(), x.caller) }
 
 func (s *Server) ration(h http.Header, p kv.Principal) error {
-	rate := p.Rate()
-	if rate <= 0 {
-		return nil
+	if rate := p.Rate(); rate > 0 {
+		return s.limits.Ration(p.Key(), rate, h)
 	}
-	m := s.limits.rates
-	w := m.add(p.Key())
-	q := m.of(w, rate)
-	if w.n > rate {
-		return &throttled{q}
-	}
-	q.show(h)
 	return nil
-}
-
-// show writes the quota's headers.
-func (q quota) show(h http.Header) {
-	h["X-Ratelimit-Limit"] = []string{strconv.Itoa(q.limit)}
-	h["X-Ratelimit-Remaining"] = []string{strconv.Itoa(q.remaining)}
-	h["X-Ratelimit-Reset"] = []string{strconv.FormatInt(q.reset.Unix(), 10)}
 }
 
 // seconds is a wait as Retry-After says it: whole seconds, at least one.

@@ -3,13 +3,14 @@ package api
 import (
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"doorward/kv"
 	"doorward/kv/record"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"doorward/kv/value"
 )
 
-// messages are what a door may read aloud: nobody's name, no code.
+// messages are what a door may read aloud. They hold no name and no code.
 var messages = map[kv.Outcome]string{
 	kv.Admitted:        "Admitted.",
 	kv.AlreadyAdmitted: "This ticket was already admitted.",
@@ -86,7 +87,7 @@ func stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	v := record.Time(t)
+	v := value.Time(t)
 	return string(v[1 : len(v)-1])
 }
 
@@ -102,5 +103,19 @@ type duplicateDetails struct {
 }
 
 func duplicate(d kv.Decision) duplicateDetails {
-	return duplicateDetails{d.Outcome, d.CheckinID, record.Time(d.AdmittedAt), d.Door, d.SecondsAgo, d.SameDoor, d.Holder}
+	return duplicateDetails{d.Outcome, d.CheckinID, value.Time(d.AdmittedAt), d.Door, d.SecondsAgo, d.SameDoor, d.Holder}
+}
+
+// RevokedHeader is in every answer of a laptop that its centre has revoked.
+const RevokedHeader = "X-Laptop-Revoked"
+
+// revokedText is what a revoked laptop says at the door and in /readyz.
+const revokedText = "This laptop is revoked: check-ins are recorded for review; it sells and edits nothing more."
+
+// message is what a door may read aloud of an outcome.
+func message(x *exchange, outcome kv.Outcome) string {
+	if x.store().IsRevoked() {
+		return messages[outcome] + " " + revokedText
+	}
+	return messages[outcome]
 }

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/fault"
 )
 
 // castagnoli is the table of the checksum in an ETag.
@@ -78,13 +78,13 @@ const (
 )
 
 // storedHeader reads a header of limited length; an empty one counts as absent.
-func storedHeader(x *exchange, name string, limit int, faults *record.Faults) string {
+func storedHeader(x *exchange, name string, limit int, faults *fault.ByField) string {
 	v := strings.TrimSpace(x.request.Header.Get(name))
 	switch {
 	case !utf8.ValidString(v):
-		faults.Add(name, record.TextNotString)
+		faults.Add(name, fault.NotString)
 	case utf8.RuneCountInString(v) > limit:
-		faults.Add(name, record.TooLong(limit))
+		faults.Add(name, fault.TooLong(limit))
 	default:
 		return v
 	}
@@ -92,7 +92,7 @@ func storedHeader(x *exchange, name string, limit int, faults *record.Faults) st
 }
 
 // idempotencyKey is the value of Idempotency-Key or its alias.
-func idempotencyKey(x *exchange, faults *record.Faults) string {
+func idempotencyKey(x *exchange, faults *fault.ByField) string {
 	if v := storedHeader(x, "Idempotency-Key", maxIdempotency, faults); v != "" {
 		return v
 	}
@@ -101,7 +101,7 @@ func idempotencyKey(x *exchange, faults *record.Faults) string {
 
 // once is what makes a create happen once; nil without an Idempotency-Key. The same key means another thing to another api
 // key, method or path.
-func once(x *exchange, body []byte, faults *record.Faults) *kv.Once {
+func once(x *exchange, body []byte, faults *fault.ByField) *kv.Once {
 	value := idempotencyKey(x, faults)
 	if value == "" {
 		return nil

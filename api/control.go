@@ -1,10 +1,13 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -12,7 +15,15 @@ import (
 	"time"
 
 	"doorward/api/load"
+	"doorward/api/load/demo"
+	"doorward/api/load/export"
+	"doorward/api/overview"
+	"doorward/api/pull"
+	"doorward/api/query"
 	"doorward/kv"
+	"doorward/kv/record"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Control answers the command line: what the operator does to the whole store, and all of /admin/v1, without a key. It must
@@ -22,7 +33,7 @@ import (
 //	POST /control/import?kind=ticket&event=7&…, as /admin/v1/import/         body: the file    → progress, load.Report
 //	GET  /control/export?kind=person&format=csv                              → the file, as NDJSON without a format; a failure is in the trailer X-Export-Error,
 //	                                                                           what a whole file leaves out as damaged in X-Export-Left-Out
-//	POST /control/demo?size=s&seed=1                                         → progress, load.DemoReport
+//	POST /control/demo?size=s&seed=1                                         → progress, demo.Report
 //	POST /control/pull                 {"url","key","secret",…}              → progress, pull.Report
 //	GET  /control/verify                                                     → progress, {"rows","records","damaged","damage","places"}
 //	POST /control/reindex                                                    → progress, {"documents"}
@@ -63,7 +74,7 @@ func (s *Server) Control() http.Handler {
 		"POST /control/venue/{id}/wipe":   controlEnd((*kv.Store).WipeVenue),
 	} {
 		mux.Handle(pattern, s.answer(func(x *exchange, r *http.Request) error {
-			x.who = operator()
+			x.identity = operator()
 			return do(x, r)
 		}))
 	}
@@ -71,12 +82,30 @@ func (s *Server) Control() http.Handler {
 	return mux
 }
 
+// controlStatus answers what needs a person.
+func controlStatus(x *exchange, r *http.Request) error {
+	conf := x.server.config
+	c := overview.Config{Store: x.store(), Who: x.caller, Version: conf.Version, Served: conf.Address != "", CertificateEnds: conf.CertificateEnds, Backlog: conf.Backlog}
+	if text := r.URL.Query().Get("event"); text != "" {
+		id, ok := record.Event.ParseID(text)
+		if !ok {
+			return kv.ErrNotFound
+		}
+		c.Event = id.Int()
+	}
+	view, err := overview.Take(c)
+	if err != nil {
+		return err
+	}
+	return x.answer(http.StatusOK, view)
+}
+
 func controlImport(x *exchange, r *http.Request) error {
-	src, faults := sourceOf(parseQuery(r.URL.RawQuery))
+	src, faults := sourceOf(query.Parse(r.URL.RawQuery))
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		return fmt.Errorf("%w: --%s: %s", load.ErrUsage, strings.ReplaceAll(name, "_", "-"), strings.Join(faults[name], " "))
 	}
-	x.Header().Set("Connection", "close")                // net/http does not reuse one whose body was left half read in full duplex
+	x.Header().Set("Connection", "close")                // in full duplex, net/http does not reuse a connection with an unread body
 	_ = http.NewResponseController(x).EnableFullDuplex() // where it is not known, as in HTTP/2, both directions flow anyway
 	src.Reader = r.Body
 	st := newStream(x)
@@ -95,7 +124,7 @@ func controlExport(x *exchange, r *http.Request) error {
 	q := r.URL.Query()
 	x.Header().Set("Content-Type", "application/octet-stream")
 	x.Header().Set("Trailer", exportError+", "+exportLeftOut)
-	err := load.Export(r.Context(), x.store(), x.caller, x, load.ExportOptions{Kind: q.Get("kind"), Format: q.Get("format")})
+	err := export.Write(r.Context(), x, export.Options{Store: x.store(), Who: x.caller, Kind: q.Get("kind"), Format: q.Get("format")})
 	if out := (*kv.LeftOut)(nil); errors.As(err, &out) {
 		if x.status == 0 {
 			x.WriteHeader(http.StatusOK) // nothing is sound
@@ -120,9 +149,9 @@ func controlDemo(x *exchange, r *http.Request) error {
 	if err != nil && q.Has("seed") {
 		return fmt.Errorf("%w: --seed: an integer is wanted", load.ErrUsage)
 	}
-	rep, err := load.Demo(r.Context(), x.store(), x.caller, load.DemoOptions{Size: q.Get("size"), Seed: seed, Progress: st.progress})
-	if errors.Is(err, load.ErrNotVacant) {
-		err = &kv.Conflict{Reason: load.ErrNotVacant.Error()}
+	rep, err := demo.Make(r.Context(), x.store(), x.caller, demo.Options{Size: q.Get("size"), Seed: seed, Progress: st.progress})
+	if errors.Is(err, demo.ErrNotVacant) {
+		err = &kv.Conflict{Reason: demo.ErrNotVacant.Error()}
 	}
 	return st.end(rep, err)
 }
@@ -175,3 +204,102 @@ func verify(x *exchange, progress func(done, total int)) (rep kv.Report, err err
 
 // progressPause is the shortest time between two lines of progress.
 const progressPause = 100 * time.Millisecond
+
+// pullForm is what a store is to be the mirror of. The secret is kept nowhere.
+type pullForm struct {
+	URL      string `json:"url"`
+	Key      string `json:"key"`
+	Secret   string `json:"secret"`
+	Insecure bool   `json:"insecure"`
+	DryRun   bool   `json:"dry_run"`
+	Full     bool   `json:"full"`
+	Moved    bool   `json:"moved"`
+}
+
+// errNoOutbound is a server that reaches no other.
+var errNoOutbound = errors.New("api: no client for other servers")
+
+// controlPull makes the store the mirror of another server.
+func controlPull(x *exchange, r *http.Request) error {
+	var form pullForm
+	if err := json.UnmarshalRead(http.MaxBytesReader(x, r.Body, maxHeaders), &form); err != nil {
+		return errUnreadable
+	}
+	loopback, err := form.reach()
+	if err != nil {
+		return err
+	}
+	if x.server.config.Outbound == nil {
+		return errNoOutbound
+	}
+	st := newStream(x)
+	rep, err := pull.Run(r.Context(), pull.Config{
+		Store: x.store(), Who: x.caller, URL: form.URL, Key: form.Key, Secret: form.Secret, Client: x.server.config.Outbound(loopback),
+		DryRun: form.DryRun, Full: form.Full, Moved: form.Moved, Progress: st.progress,
+	})
+	return st.end(rep, err)
+}
+
+// reach tells whether only this machine is dialled: where the secret would go in the clear.
+func (f *pullForm) reach() (loopback bool, err error) {
+	u, err := url.Parse(f.URL)
+	if err != nil || u.Scheme != "http" || f.Insecure {
+		return false, nil // what is no address is refused when it is read
+	}
+	at, failed := netip.ParseAddr(u.Hostname())
+	if strings.EqualFold(u.Hostname(), "localhost") || failed == nil && at.IsLoopback() {
+		return true, nil
+	}
+	return false, fmt.Errorf("%w: the address is http://, where everybody on the way can read the secret and all records: https:// is wanted, or --insecure", pull.ErrUsage)
+}
+
+// Indexer keeps the index that a Finder looks into.
+type Indexer interface {
+	// Rebuild builds the index from nothing and answers how many records are in it. Progress is told from any goroutine, and
+	// may be told for a moment after Rebuild has returned.
+	Rebuild(ctx context.Context, progress func(done, total int)) (documents int, err error)
+	// Usable tells whether searches are answered from the index now.
+	Usable() bool
+}
+
+// errNotIndexed is an index that could not be built. The cause is the operator's to read.
+var errNotIndexed = errors.New("the search index could not be built")
+
+// indexed is what a rebuild made.
+type indexed struct {
+	Documents int `json:"documents"`
+}
+
+// step is how far a rebuild is.
+type step struct{ done, total int }
+
+func controlReindex(x *exchange, r *http.Request) error {
+	by := x.server.config.Indexer
+	if by == nil {
+		return &kv.Conflict{Reason: "nothing keeps a search index here"}
+	}
+	var made indexed
+	steps, end := make(chan step, 1), make(chan error, 1)
+	go func() { // only this handler's own goroutine writes the answer
+		var err error
+		made.Documents, err = by.Rebuild(r.Context(), func(done, total int) {
+			select {
+			case steps <- step{done, total}:
+			default: // the next one says more
+			}
+		})
+		if err != nil {
+			err = fmt.Errorf("%w: %w", errNotIndexed, err)
+		}
+		end <- err
+	}()
+	st := newStream(x)
+	for {
+		select {
+		case s := <-steps:
+			st.progress(int64(s.done), int64(s.total))
+		case err := <-end:
+			return st.end(made, err)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 )
 
@@ -18,7 +19,7 @@ type erasedView struct {
 	Refusals    int      `json:"refusals"`
 	Answers     int      `json:"answers"`
 	MoreFree    int      `json:"free_databases_more,omitzero"`
-	Free        []string `json:"free_databases"` // the first 100; their documents are nobody's but their writers': whether one tells of the person is for the operator to look
+	Free        []string `json:"free_databases"` // the first 100; the program does not read their documents: the operator must look whether one names the person
 	olderFiles  `json:",inline"`
 }
 
@@ -26,7 +27,7 @@ type olderFiles struct {
 	Files []string `json:"older_files"`
 }
 
-// controlToErase tells whom an erasure means, and the day on which that was done before.
+// controlToErase names the person to erase, and the day of an earlier erasure.
 func controlToErase(x *exchange, r *http.Request) error {
 	id, ok := record.Person.ParseID(r.URL.Query().Get("id"))
 	if !ok {
@@ -45,7 +46,7 @@ func controlToErase(x *exchange, r *http.Request) error {
 		day := who.ErasedAt.In(x.store().Zone()).Format(time.DateOnly)
 		view.ErasedAt = &day
 	}
-	return x.object(view)
+	return x.answer(http.StatusOK, view)
 }
 
 // controlErase erases a person for good.
@@ -58,20 +59,20 @@ func controlErase(x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	older, err := x.olderFiles()
+	older, err := findOlderFiles(x)
 	if err != nil {
 		return err
 	}
-	free, err := x.freeDatabases()
+	free, err := freeDatabases(x)
 	if err != nil {
 		return err
 	}
-	free, more := record.First(free)
-	return x.object(erasedView{id.Int(), e.Tickets, e.Memberships, e.Conflicts, e.Refusals, e.Answers, more, free, older})
+	free, more := fault.First(free)
+	return x.answer(http.StatusOK, erasedView{id.Int(), e.Tickets, e.Memberships, e.Conflicts, e.Refusals, e.Answers, more, free, older})
 }
 
-// freeDatabases are the names of the databases whose documents are not records.
-func (x *exchange) freeDatabases() ([]string, error) {
+// freeDatabases are the names of the databases that hold documents of other programs.
+func freeDatabases(x *exchange) ([]string, error) {
 	names := []string{}
 	all, err := x.store().Databases(x.caller)
 	for _, d := range all {
@@ -82,15 +83,15 @@ func (x *exchange) freeDatabases() ([]string, error) {
 	return names, err
 }
 
-// olderFiles are the files that hold what the store held before now.
-func (x *exchange) olderFiles() (older olderFiles, err error) {
+// findOlderFiles names the files that hold what the store held before now.
+func findOlderFiles(x *exchange) (older olderFiles, err error) {
 	found, err := x.store().OlderFiles(x.caller, x.store().Now())
 	return olderFiles{append([]string{}, found...)}, err
 }
 
 // controlOlderFiles names the files that hold what the store held before, and says how many erasures its own file holds still.
 func controlOlderFiles(x *exchange, _ *http.Request) error {
-	older, err := x.olderFiles()
+	older, err := findOlderFiles(x)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func controlOlderFiles(x *exchange, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return x.object(struct {
+	return x.answer(http.StatusOK, struct {
 		olderFiles `json:",inline"`
 		Due        int `json:"uncompacted"`
 	}{older, due})
@@ -113,5 +114,5 @@ func controlNoteBackup(x *exchange, r *http.Request) error {
 	if err := x.store().NoteBackup(x.caller, file); err != nil {
 		return err
 	}
-	return x.object(struct{}{})
+	return x.answer(http.StatusOK, struct{}{})
 }

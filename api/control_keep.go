@@ -8,8 +8,6 @@ import (
 
 	"doorward/api/load"
 	"doorward/kv"
-
-	"github.com/go-json-experiment/json"
 )
 
 // copied is what a copy of the store holds.
@@ -22,7 +20,7 @@ type copied struct {
 	Bytes int64     `json:"bytes"`
 }
 
-// controlBackup copies the store into a folder within its own, which whoever asks has made and takes away.
+// controlBackup copies the store into a folder within its own. The client makes the folder and removes it.
 func controlBackup(x *exchange, r *http.Request) error {
 	name := r.URL.Query().Get("folder")
 	if !kv.IsWorkFolder(name, "backup") {
@@ -32,7 +30,7 @@ func controlBackup(x *exchange, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return x.object(copied(c))
+	return x.answer(http.StatusOK, copied(c))
 }
 
 // compacted is what compacting has done.
@@ -41,13 +39,13 @@ type compacted struct {
 	Bytes  int64 `json:"bytes"`
 }
 
-// controlCompact writes the store's file anew.
+// controlCompact writes the store's file again, without its free pages.
 func controlCompact(x *exchange, r *http.Request) error {
 	c, err := x.store().Compact(r.Context(), x.caller)
 	if err != nil {
 		return err
 	}
-	return x.object(compacted(c))
+	return x.answer(http.StatusOK, compacted(c))
 }
 
 // trusted is the clock that a person has trusted.
@@ -68,14 +66,5 @@ func controlTrust(x *exchange, _ *http.Request) error {
 		ms := c.Offset.Milliseconds()
 		t.Offset = &ms
 	}
-	return x.object(t)
-}
-
-// object answers with a value as JSON.
-func (x *exchange) object(v any) error {
-	body, err := json.Marshal(v, json.Deterministic(true))
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, t)
 }

@@ -1,5 +1,5 @@
 // Package api decides every byte of /v1, /door/v1 and /admin/v1: which requests are answered, in which words, and with which
-// status. What a record is, it asks kv/record; who may see or change it, and whether a ticket is admitted, it asks kv.
+// status. Package kv/record says what a record is; kv decides on permissions and admissions.
 //
 // A request passes, in this order (contract.md §1):
 //
@@ -7,6 +7,10 @@
 //	  → route → key and secret (401, or 429 after too many failures)
 //	    → method (405) → permission (403) → rate (429)
 //	      → record (404) → media type (415) → body (400)
+//
+// What knows no route is a package of its own: names and addresses (reach), failed logins and rates (throttle), query strings
+// (query), the operator's overview (overview), files of records (load), the mirror of another server (pull), pages (web), photos
+// (barcode).
 //
 // All routes stand in one table (routes.go), from which the router, the permissions, the metrics' labels and the OpenAPI
 // document are made. A handler returns an error, and errors.go alone knows what an error's answer looks like:

@@ -3,12 +3,13 @@ package api
 import (
 	"net/http"
 	"strconv"
-	"time"
 
+	"doorward/api/barcode"
+	"doorward/api/nullable"
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -41,29 +42,13 @@ type ruling struct {
 
 func rulingOf(d kv.Decision, message string) ruling {
 	v := ruling{
-		Outcome: d.Outcome, CheckinID: orNull(d.CheckinID), AdmittedAt: orNullTime(d.AdmittedAt), Door: orNull(d.Door),
-		Label: orNull(d.Label), Type: orNull(d.Type), Order: orNull(d.Order), Message: message,
+		Outcome: d.Outcome, CheckinID: nullable.Text(d.CheckinID), AdmittedAt: nullable.Time(d.AdmittedAt), Door: nullable.Text(d.Door),
+		Label: nullable.Text(d.Label), Type: nullable.Text(d.Type), Order: nullable.Text(d.Order), Message: message,
 	}
 	if !d.AdmittedAt.IsZero() {
 		v.SecondsAgo = &d.SecondsAgo
 	}
 	return v
-}
-
-// orNull shows an empty text as null.
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-// orNullTime shows the zero moment as null.
-func orNullTime(t time.Time) jsontext.Value {
-	if t.IsZero() {
-		return jsontext.Value("null")
-	}
-	return record.Time(t)
 }
 
 // scan answers POST /door/v1/event/{id}/scan/.
@@ -101,9 +86,9 @@ func judgeTicket(form *record.Patch, a kv.Attempt) {
 	switch {
 	case len(form.Faults["code"]) > 0 || len(form.Faults["ticket_id"]) > 0:
 	case a.Code == "" && a.Ticket == 0 && null:
-		form.Faults.Add("code", record.TextNull)
+		form.Faults.Add("code", fault.Null)
 	case a.Code == "" && a.Ticket == 0:
-		form.Faults.Add("code", record.TextRequired)
+		form.Faults.Add("code", fault.Required)
 	case a.Code != "" && a.Ticket != 0:
 		form.Faults.Add("ticket_id", "Either a code or a ticket_id is wanted.")
 	}
@@ -141,9 +126,38 @@ func readUndo(x *exchange) (u kv.Undoing, err error) {
 // answerDecision answers with a decision.
 func answerDecision(x *exchange, d kv.Decision) error {
 	markReplayed(x, d.Replayed)
-	body, err := json.Marshal(rulingOf(d, x.message(d.Outcome)))
+	return x.answer(http.StatusOK, rulingOf(d, message(x, d.Outcome)))
+}
+
+// maxPhoto is the largest picture, in bytes. A phone's photo of 12 megapixels takes 3 to 6 MiB.
+const maxPhoto = 8 << 20
+
+// photosAtOnce is how many pictures are read at a time; others wait.
+const photosAtOnce = 2
+
+// photoFile is the body of a request to read codes.
+var photoFile = &fileBody{types: []string{"image/jpeg", "image/png", fileMedia}, example: "the bytes of a JPEG or PNG picture"}
+
+// decoded is what stands on a picture.
+type decoded struct {
+	Codes []barcode.Code `json:"codes"`
+}
+
+// decode answers POST /door/v1/decode/: the codes in a picture, none where it shows none. It decides nothing about tickets.
+func decode(x *exchange) error {
+	if !photoFile.holds(x.request.Header) {
+		return errPhotoType
+	}
+	if x.request.ContentLength > maxPhoto {
+		return errTooLarge
+	}
+	photo, err := readAll(http.MaxBytesReader(x.ResponseWriter, x.request.Body, maxPhoto), x.request.ContentLength)
+	if err != nil {
+		return unreadable(err)
+	}
+	codes, err := x.server.photos.Read(x.request.Context(), photo)
 	if err != nil {
 		return err
 	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, decoded{codes})
 }

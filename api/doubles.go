@@ -1,8 +1,10 @@
 package api
 
 import (
+	"doorward/api/nullable"
+	"doorward/api/query"
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/value"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -39,7 +41,7 @@ type adminDoubleView struct {
 }
 
 // doubleFilters are what staff narrow the list by.
-var doubleFilters = []filter{{"event_id", "event_id", byID}}
+var doubleFilters = query.By(query.ByID, "event_id")
 
 // listDoubles answers GET /door/v1/event/{id}/double_entries/.
 func listDoubles(x *exchange) error {
@@ -47,25 +49,25 @@ func listDoubles(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return x.doubles(kv.DoubleQuery{Event: id.Int()}, func(e *kv.DoubleEntry) any { return viewDouble(e) })
+	return doubles(x, kv.DoubleQuery{Event: id.Int()}, func(e *kv.DoubleEntry) any { return viewDouble(e) })
 }
 
 // listAllDoubles answers GET /admin/v1/double_entries/.
 func listAllDoubles(x *exchange) error {
-	where, faults := readFilters(doubleFilters, parseQuery(x.request.URL.RawQuery), x.store().Zone())
+	where, faults := query.Conditions(doubleFilters, query.Parse(x.request.URL.RawQuery), x.store().Zone())
 	if len(faults) > 0 {
 		_, err := x.store().DoubleEntries(x.caller, kv.DoubleQuery{Where: where})
 		return bothFaults(faults, err)
 	}
-	return x.doubles(kv.DoubleQuery{Where: where}, func(e *kv.DoubleEntry) any {
-		return adminDoubleView{viewDouble(e), orNull(e.Holder), orNull(e.Node), orNullID(e.Key)}
+	return doubles(x, kv.DoubleQuery{Where: where}, func(e *kv.DoubleEntry) any {
+		return adminDoubleView{viewDouble(e), nullable.Text(e.Holder), nullable.Text(e.Node), nullable.ID(e.Key)}
 	})
 }
 
 // doubles answers with a page of double entries.
-func (x *exchange) doubles(ask kv.DoubleQuery, view func(*kv.DoubleEntry) any) error {
+func doubles(x *exchange, ask kv.DoubleQuery, view func(*kv.DoubleEntry) any) error {
 	l := x.listing()
-	ask.Offset, ask.Limit = l.offset, l.limit
+	ask.Offset, ask.Limit = l.Offset, l.Limit
 	page, err := x.store().DoubleEntries(x.caller, ask)
 	if err != nil {
 		return err
@@ -79,19 +81,11 @@ func (x *exchange) doubles(ask kv.DoubleQuery, view func(*kv.DoubleEntry) any) e
 
 func viewDouble(e *kv.DoubleEntry) doubleView {
 	v := doubleView{
-		CheckinID: e.CheckinID, EventID: e.Event, TicketID: orNullID(e.Ticket), Label: orNull(e.Label), Type: orNull(e.Type),
-		Order: orNull(e.Order), List: e.List, Door: orNull(e.Door), AdmittedAt: record.Time(e.At), Basis: orNull(e.Basis), Reason: e.Reason,
+		CheckinID: e.CheckinID, EventID: e.Event, TicketID: nullable.ID(e.Ticket), Label: nullable.Text(e.Label), Type: nullable.Text(e.Type),
+		Order: nullable.Text(e.Order), List: e.List, Door: nullable.Text(e.Door), AdmittedAt: value.Time(e.At), Basis: nullable.Text(e.Basis), Reason: e.Reason,
 	}
 	if e.First != nil {
-		v.First = &firstView{e.First.CheckinID, record.Time(e.First.AdmittedAt), orNull(e.First.Door)}
+		v.First = &firstView{e.First.CheckinID, value.Time(e.First.AdmittedAt), nullable.Text(e.First.Door)}
 	}
 	return v
-}
-
-// orNullID shows no id as null.
-func orNullID(n int64) *int64 {
-	if n == 0 {
-		return nil
-	}
-	return &n
 }

@@ -5,8 +5,11 @@ import (
 	"net/http"
 	"strings"
 
+	"doorward/api/throttle"
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/value"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -23,12 +26,12 @@ var errAny = errors.New("any other error")
 
 // errorDocs has every code of errors once, in the order of their statuses.
 var errorDocs = []errorDoc{
-	{record.Faults{"email": {record.TextEmail}}, "A field or a parameter is wrong. The details list what is wrong with each.", nil},
-	{&record.SyntaxError{Line: 1, Column: 14, Reason: "unexpected EOF"}, "The body is not a JSON object, or not a file that can be imported.", nil},
+	{fault.ByField{"email": {fault.Email}}, "A field or a parameter is wrong. The details list what is wrong with each.", nil},
+	{&value.SyntaxError{Line: 1, Column: 14, Reason: "unexpected EOF"}, "The body is not a JSON object, or not a file that can be imported.", nil},
 	{kv.ErrBadLogin, "The key is unknown, revoked or expired, or the secret is wrong.", []string{"WWW-Authenticate"}},
 	{&kv.Forbidden{RequiredScope: "people:POST", CurrentScopes: []string{"people:GET"}},
 		"The key lacks a permission or a level. The details name it.", nil},
-	{kv.ErrNotFound, "There is no such record, or the key does not see it.", nil},
+	{kv.ErrNotFound, "There is no record with this id, or the key does not see it.", nil},
 	{&wrongMethod{}, "The path does not know the method.", []string{"Allow"}},
 	{&kv.Conflict{Reason: "other records refer to this one", Counts: map[string]int{record.Membership.Name: 2}},
 		"The request conflicts with other records. If they prevent a deletion, the details count them by kind.", nil},
@@ -37,7 +40,7 @@ var errorDocs = []errorDoc{
 	{errMediaType, "The body has the wrong Content-Type.", nil},
 	{errHost, "The server does not answer to this Host.", nil},
 	{kv.ErrKeyReused, "A rule refuses the request, or its Idempotency-Key was used for another one.", nil},
-	{&throttled{}, "Too many logins failed, or the key has made too many requests.", append(waitHeaders, rateHeaders...)},
+	{&throttle.Error{}, "Too many logins failed, or the key has made too many requests.", append(waitHeaders, rateHeaders...)},
 	{errHeaders, "The headers are larger than 16 KiB.", nil},
 	{errAny, "The server failed. Its log has the cause under the request_id in the details.", nil},
 	{kv.ErrBusy, "The store is busy or takes no writes, or the search index is being built. Try again later.", waitHeaders},
@@ -59,10 +62,10 @@ func (d errorDoc) problem() problem {
 	return p
 }
 
-// checkinRefusals are the errors of a check-in that admits nobody: what the statuses mean there, and an example of each outcome.
+// checkinRefusals are the errors of a refused check-in: what the statuses mean there, and an example of each outcome.
 func checkinRefusals() []errorDoc {
 	docs := []errorDoc{
-		{kv.ErrNotFound, "There is no such event; or details.outcome says that the code is unknown, or is that of another event.", nil},
+		{kv.ErrNotFound, "There is no event with this id; or details.outcome says that the code is unknown, or that it belongs to another event.", nil},
 		{alreadyAdmitted, "The ticket was admitted before. The details say when and at which door.", nil},
 		{kv.ErrKeyReused, "details.outcome says what is wrong with the ticket or the event; without it, the Idempotency-Key was used for another code.", nil},
 	}

@@ -6,13 +6,16 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"doorward/api/barcode"
 	"doorward/api/load"
+	"doorward/api/load/columns"
 	"doorward/api/pull"
+	"doorward/api/throttle"
 	"doorward/kv"
-	"doorward/kv/record"
-
-	"github.com/go-json-experiment/json"
+	"doorward/kv/fault"
+	"doorward/kv/value"
 )
 
 // What this room refuses by itself.
@@ -88,12 +91,12 @@ var unknown = problem{500, "INTERNAL_ERROR", "Something went wrong on our side."
 // explain finds an error's answer.
 func explain(err error) problem {
 	var (
-		faults    record.Faults
-		syntax    *record.SyntaxError
+		faults    fault.ByField
+		syntax    *value.SyntaxError
 		forbidden *kv.Forbidden
 		conflict  *kv.Conflict
 		refused   *notAdmitted
-		questions load.Questions
+		questions columns.Questions
 	)
 	switch {
 	case errors.As(err, &faults):
@@ -120,7 +123,7 @@ func explain(err error) problem {
 		return refused.explain()
 	case errors.As(err, new(*wrongMethod)):
 		return problem{405, "METHOD_NOT_ALLOWED", "The method is not allowed here.", nil}
-	case errors.As(err, new(*throttled)):
+	case errors.As(err, new(*throttle.Error)):
 		return problem{429, "RATE_LIMITED", "Too many requests. Try again later.", nil}
 	}
 	for _, a := range answers {
@@ -174,7 +177,7 @@ func countDetails(counts map[string]int) any {
 	return counts
 }
 
-// explain is the answer to a check-in that admitted nobody.
+// explain is the answer to a refused check-in.
 func (n *notAdmitted) explain() problem {
 	text := messages[n.Outcome]
 	switch n.Outcome {
@@ -194,7 +197,7 @@ type outcomeDetails struct {
 // fail answers with an error.
 func (x *exchange) fail(err error) {
 	if errors.Is(err, errGone) || errors.Is(err, context.Canceled) && x.request.Context().Err() != nil {
-		return // nobody is there to be told
+		return // the client has left
 	}
 	p := x.explain(err)
 	if x.status != 0 {
@@ -209,7 +212,7 @@ func (x *exchange) fail(err error) {
 }
 
 // explain finds an error's answer to this exchange. The cause of an internal one goes to the log, here and nowhere else: a client
-// learns nothing of this machine. Who owns it is told instead, for a folder, a disk or a file that fails is his to mend.
+// learns nothing of this machine. The operator is told the cause instead, because he mends the folder, the disk or the file.
 func (x *exchange) explain(err error) problem {
 	p := explain(err)
 	switch {
@@ -232,13 +235,13 @@ type requestDetails struct {
 func errorHeaders(x *exchange, err error, status int) {
 	h := x.Header()
 	var wrong *wrongMethod
-	var wait *throttled
+	var wait *throttle.Error
 	switch {
 	case errors.As(err, &wrong):
 		h.Set("Allow", wrong.allow)
 	case errors.As(err, &wait):
-		wait.show(h)
-		h.Set("Retry-After", seconds(wait.wait))
+		wait.Show(h)
+		h.Set("Retry-After", seconds(wait.RetryAfter()))
 	case status == http.StatusUnauthorized && x.request.Header.Get("X-Requested-With") == "":
 		h.Set("WWW-Authenticate", `Basic realm="api"`) // a browser would ask the user of a page for a password
 	case status == http.StatusServiceUnavailable, status == http.StatusInsufficientStorage:

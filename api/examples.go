@@ -3,13 +3,16 @@ package api
 import (
 	"time"
 
-	"doorward/api/barcode"
-	"doorward/api/load"
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/api/barcode"
+	"doorward/api/load"
+	"doorward/api/overview"
+	"doorward/kv"
+	"doorward/kv/fault"
+	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // exampleULID and exampleTime are in the examples of the OpenAPI document.
@@ -86,7 +89,7 @@ func (o *operation) bodyExample() jsontext.Value {
 	for i := range o.form.Fields {
 		f := &o.form.Fields[i]
 		if v, ok := given[f.Name]; ok && f.Settable(o.surface) {
-			body = append(append(append(append(body, ','), record.Quote(f.Name)...), ':'), v...)
+			body = append(append(append(append(body, ','), value.Quote(f.Name)...), ':'), v...)
 		}
 	}
 	if body == nil {
@@ -134,12 +137,12 @@ var shortage = &kv.DiskFull{What: "imports", Need: 1 << 30, Free: 512 << 20}
 // ownExamples are examples of the answers that ownSchemas describes, by the same names.
 func ownExamples() map[string]any {
 	label, kind, order, door := "Ana S.", "Adult", "A-1001", "North door"
-	at, null := record.Time(exampleTime), jsontext.Value("null")
+	at, null := value.Time(exampleTime), jsontext.Value("null")
 	admitted := kv.Decision{Outcome: kv.Admitted, CheckinID: exampleULID, AdmittedAt: exampleTime, Door: door, Label: label, Type: kind, Order: order}
 	ticket, holder, node, id, nonce, state, tail, version := int64(1204), "Ana Souza", exampleULID, int64(2), "phone-3-0018", "valid", "1234", "v1.4.0"
 	backlog, offset := 3, int64(-120)
 	double := doubleView{exampleULID, 7, &ticket, &label, &kind, &order, "", &door, at, nil, kv.AlreadyAdmitted,
-		&firstView{exampleULID, record.Time(exampleTime.Add(-time.Minute)), &door}}
+		&firstView{exampleULID, value.Time(exampleTime.Add(-time.Minute)), &door}}
 	key := keyView{ID: 2, Key: "dw_0123456789ABCDEFGHJK", Name: "Front door", Level: "event:7", Permissions: []string{"checkin:*"}, ExpiresAt: null}
 	made := key
 	made.Secret = "shown-this-once"
@@ -150,7 +153,7 @@ func ownExamples() map[string]any {
 		"new_key": made,
 		"key":     listedKey{key, null},
 		"scans_report": map[string]any{"results": []any{scanned{rulingOf(admitted, messages[kv.Admitted]), nil, false, at, &nonce},
-			refusedScan{errorView{"VALIDATION_ERROR", "The given data was invalid.", record.Faults{"code": {record.TextRequired}}}, at, nil}}},
+			refusedScan{errorView{"VALIDATION_ERROR", "The given data was invalid.", fault.ByField{"code": {fault.Required}}}, at, nil}}},
 		"status": viewStatus(7, kv.Status{Issued: 150, Admitted: 96, Outcomes: map[kv.Outcome]int{kv.Admitted: 96, kv.Unpaid: 2},
 			Types: map[string]kv.TypeCount{kind: {Issued: 150, Admitted: 96}}, Doors: map[string]int{door: 96},
 			Minutes: []kv.MinuteCount{{Minute: exampleTime, Admitted: 12, Refused: 1}}}),
@@ -159,13 +162,13 @@ func ownExamples() map[string]any {
 		"review": reviewView{record.Checkin.Name, exampleULID, 7, &ticket, &label, &kind, &order, &door, at, &offset, []string{kv.FlagClockSuspect},
 			nil, nil, &node, &id},
 		"reads":    readsView{at, 2, record.Person.Name, 40},
-		"venue":    venueView{1, "North door", []string{"event-7"}, 0, at, &backlog, &offset, &version, false, false},
+		"venue":    overview.Laptop{ID: 1, Name: "North door", Scopes: []string{"event-7"}, LastContact: at, Backlog: &backlog, Offset: &offset, Version: &version},
 		"history":  []any{pastView{record.Person.Name, "2-6f1d0c2b9a8e4753b1d0e6a2c4f8975e", at, &id, &node, []string{"phone"}, false, true, true}},
 		"found":    foundTickets{[]foundTicket{{ticket, &label, &kind, &order, &state, &tail, at, &node}}},
 		"health":   map[string]any{"status": "ready", "reasons": []string{sentence(shortage.Error())}, "events": []int64{7}},
 		"document": map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "Doorward"}, "paths": map[string]any{}},
-		"import_report": load.Report{Created: 2, Unchanged: 1, Rejected: []load.Rejection{{Line: 4, Column: "Code", Reason: record.TextBlank}},
-			Reasons: []load.Reason{{Column: "Code", Reason: record.TextBlank, Count: 1, Lines: []int{4}}}, Ignored: []string{"Notes"},
+		"import_report": load.Report{Created: 2, Unchanged: 1, Rejected: []load.Rejection{{Line: 4, Column: "Code", Reason: fault.Blank}},
+			Reasons: []load.Reason{{Column: "Code", Reason: fault.Blank, Count: 1, Lines: []int{4}}}, Ignored: []string{"Notes"},
 			Columns: []load.Column{{Field: "code", Column: "Code", Why: "title", Samples: []string{"K7QP2M9D4RSX1ABC"}}},
 			States:  map[string]int{state: 3}},
 	}

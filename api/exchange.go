@@ -11,6 +11,8 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/crash"
+
+	"github.com/go-json-experiment/json"
 )
 
 // exchange is one request being answered: the ResponseWriter that is handed down, and what the checks found out. It is
@@ -22,21 +24,21 @@ type exchange struct {
 	scheme  string // by which the client reached the server; "" = no client has, as on the control socket
 	route   *route // nil where none matched
 	pattern string // of a sister room's route; "" for ours
-	who
+	identity
 	trace
 	status int    // 0 = nothing answered yet
 	buffer []byte // for a reply that is put together
 }
 
-// who is the caller, once known.
-type who struct {
+// identity is the caller, once known.
+type identity struct {
 	caller kv.Principal
 	known  bool
 	owner  bool // of the machine that the store lies on
 }
 
-// operator is who asks by a way that only the owner of the store's folder has.
-func operator() who { return who{caller: kv.Operator(), known: true, owner: true} }
+// operator is the identity of a request on the control socket, which only the owner of the store's folder can open.
+func operator() identity { return identity{caller: kv.Operator(), known: true, owner: true} }
 
 // trace is how a request is told from others in logs and metrics.
 type trace struct {
@@ -88,6 +90,15 @@ func (x *exchange) reply(status int, body []byte) error {
 	x.WriteHeader(status)
 	_, err := x.Write(body)
 	return unlessGone(err)
+}
+
+// answer answers with a value as JSON.
+func (x *exchange) answer(status int, v any) error {
+	body, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return x.reply(status, body)
 }
 
 // done answers without a body.

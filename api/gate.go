@@ -41,7 +41,7 @@ func recovered(x *exchange, v any) {
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}
-	x.owner = false // a stack is for the log: nobody at a terminal can mend this
+	x.owner = false // a stack is for the log: an operator cannot mend this
 	x.fail(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
 }
 
@@ -52,9 +52,9 @@ func (s *Server) gate(next http.Handler) http.Handler {
 		if headerSize(r) > maxHeaders {
 			return errHeaders
 		}
-		r, x.scheme = s.proxies.behind(r)
+		r, x.scheme = s.proxies.Behind(r)
 		x.request = r
-		if !s.hosts.allow(r) && !hostless(prefix, r.URL.Path) {
+		if !s.hosts.Allow(r) && !hostless(prefix, r.URL.Path) {
 			return errHost
 		}
 		next.ServeHTTP(x, r)
@@ -74,7 +74,7 @@ func headerSize(r *http.Request) int {
 }
 
 // Wrap is for a sister room's handler: the same checks of Host and sizes, the same request ids and metrics, and CORS for all methods.
-// The handler asks Login and Admit about who asks, and tells what it answers by Route.
+// The handler asks Login and Admit about the caller, and names its route by Route.
 func (s *Server) Wrap(next http.Handler) http.Handler {
 	if len(s.config.CORSOrigins) > 0 {
 		o := corsOptions(s.config.CORSOrigins)
@@ -86,14 +86,13 @@ func (s *Server) Wrap(next http.Handler) http.Handler {
 	return s.gate(next)
 }
 
-// Login finds who has a key and secret, and slows those who guess: the error then has a method RetryAfter.
+// Login finds the principal of a key and secret, and slows guesses: the error then has a method RetryAfter.
 func (s *Server) Login(r *http.Request, key, secret string) (kv.Principal, error) {
 	p, err := s.config.Store.Login(key, secret)
 	if !errors.Is(err, kv.ErrBadLogin) || errors.Is(err, kv.ErrRevoked) {
-		return p, err // who has the secret of a revoked key does not guess
+		return p, err // the secret of a revoked key is right: this is no guess
 	}
-	s.logins.fail(clientAddr(r))
-	if slow := s.limits.fail(clientAddr(r), key); !errors.Is(slow, kv.ErrBadLogin) {
+	if slow := s.failedLogin(r, key); !errors.Is(slow, kv.ErrBadLogin) {
 		return kv.Principal{}, slow
 	}
 	return kv.Principal{}, err

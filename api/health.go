@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"doorward/api/reach"
 	"doorward/kv"
-
-	"github.com/go-json-experiment/json"
 )
 
 // alive is the answer of a process that lives.
@@ -19,7 +18,7 @@ func healthz(x *exchange) error { return x.reply(http.StatusOK, alive) }
 type readiness struct {
 	Status  string   `json:"status"`
 	Reasons []string `json:"reasons,omitempty"`
-	Events  []int64  `json:"events,omitzero"` // of a laptop that has joined a centre: those whose doors it can serve
+	Events  []int64  `json:"events,omitzero"` // of a laptop that has joined a centre: those that it has the data to serve
 }
 
 // maxReady is how many events a laptop names.
@@ -41,11 +40,7 @@ func readyz(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(readiness{"ready", unwell(x.store()), events})
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, readiness{"ready", unwell(x.store()), events})
 }
 
 // unwell says what a server that takes check-ins cannot do.
@@ -71,7 +66,7 @@ func unwell(s *kv.Store) (reasons []string) {
 // metricsPage answers a Prometheus on this machine; anybody else, and whatever came through a proxy, needs a key of
 // denomination level.
 func metricsPage(x *exchange) error {
-	if !direct(x.request) {
+	if !reach.Direct(x.request) {
 		if err := x.authenticate(x.request); err != nil {
 			return err
 		}

@@ -4,10 +4,12 @@ import (
 	"net/http"
 	"time"
 
+	"doorward/api/nullable"
+	"doorward/api/query"
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/fault"
+	"doorward/kv/value"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -69,25 +71,21 @@ func (c *collection) history(x *exchange) error {
 		view := viewPast(&all[i])
 		views[i] = view
 		if bodies {
-			views[i] = pastBody{view, orNullJSON(all[i].Body)}
+			views[i] = pastBody{view, nullable.JSON(all[i].Body)}
 		}
 	}
-	body, err := json.Marshal(views)
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, views)
 }
 
 func wantsBodies(x *exchange) (bool, error) {
-	text, given := parseQuery(x.request.URL.RawQuery).text(bodiesParameter.name)
+	text, given := query.Parse(x.request.URL.RawQuery).Text(bodiesParameter.name)
 	if !given {
 		return false, nil
 	}
-	bodies, ok := record.ParseBool(text)
+	bodies, ok := value.ParseBool(text)
 	if !ok {
-		var faults record.Faults
-		faults.Add(bodiesParameter.name, record.TextNotBool)
+		var faults fault.ByField
+		faults.Add(bodiesParameter.name, fault.NotBool)
 		return false, faults
 	}
 	return bodies, nil
@@ -95,15 +93,7 @@ func wantsBodies(x *exchange) (bool, error) {
 
 func viewPast(p *kv.Past) pastView {
 	return pastView{
-		Kind: p.Kind.Name, Rev: p.Revision, At: orNullTime(p.At.Truncate(time.Microsecond)), Key: orNullID(p.Key), Node: orNull(p.Node),
+		Kind: p.Kind.Name, Rev: p.Revision, At: nullable.Time(p.At.Truncate(time.Microsecond)), Key: nullable.ID(p.Key), Node: nullable.Text(p.Node),
 		Fields: p.Fields, Deleted: p.Deleted, Winner: p.Winner, Held: p.Held,
 	}
-}
-
-// orNullJSON shows nothing as null.
-func orNullJSON(v []byte) jsontext.Value {
-	if v == nil {
-		return jsontext.Value("null")
-	}
-	return v
 }

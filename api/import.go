@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"doorward/api/load"
+	"doorward/api/query"
+	"doorward/kv/fault"
 	"doorward/kv/record"
-
-	"github.com/go-json-experiment/json"
+	"doorward/kv/value"
 )
 
 // importBody limits an import, and importPause how long one may stand still.
@@ -36,11 +37,7 @@ func importRecords(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	answer, err := json.Marshal(rep)
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, answer)
+	return x.answer(http.StatusOK, rep)
 }
 
 // importFile is the file of an import. Its content decides what it is.
@@ -52,15 +49,15 @@ var importFile = &fileBody{
 	example: "Code,Holder,Type\nK7QP2M9D4RSX1ABC,Ana Souza,Adult\n",
 }
 
-// importSource reads the query string of an import. An import is many transactions, so an Idempotency-Key, whose promise could
-// not be kept, is refused.
+// importSource reads the query string of an import. An import is many transactions and cannot keep
+// the promise of an Idempotency-Key, so one is refused.
 func importSource(x *exchange) (src load.Source, err error) {
-	q := parseQuery(x.request.URL.RawQuery)
+	q := query.Parse(x.request.URL.RawQuery)
 	src, faults := sourceOf(q)
 	if k, ok := record.ByName(src.Kind); src.Kind == "" {
-		faults.Add("kind", record.TextRequired)
+		faults.Add("kind", fault.Required)
 	} else if !ok || k.System || k.Fact {
-		faults.Add("kind", record.InvalidChoice(src.Kind))
+		faults.Add("kind", fault.InvalidChoice(src.Kind))
 	}
 	if idempotencyKey(x, &faults) != "" {
 		faults.Add("Idempotency-Key", textImportOnce)
@@ -72,35 +69,35 @@ func importSource(x *exchange) (src load.Source, err error) {
 }
 
 // sourceOf reads what a query says of a file to import.
-func sourceOf(q query) (src load.Source, faults record.Faults) {
-	src.Kind, _ = q.text("kind")
-	src.From, _ = q.text("from")
-	src.Sheet, _ = q.text("sheet")
-	src.Dates, _ = q.text("dates")
-	src.Ignore, src.OnlyTypes = q.all("ignore"), q.all("only_type")
-	if text, ok := q.text("event"); ok {
-		if src.Event, ok = record.ParseInt(text); !ok || src.Event < 1 {
-			faults.Add("event", record.InvalidFilter(text))
+func sourceOf(q query.Query) (src load.Source, faults fault.ByField) {
+	src.Kind, _ = q.Text("kind")
+	src.From, _ = q.Text("from")
+	src.Sheet, _ = q.Text("sheet")
+	src.Dates, _ = q.Text("dates")
+	src.Ignore, src.OnlyTypes = q.All("ignore"), q.All("only_type")
+	if text, ok := q.Text("event"); ok {
+		if src.Event, ok = value.ParseInt(text); !ok || src.Event < 1 {
+			faults.Add("event", fault.InvalidFilter(text))
 		}
 	}
 	for name, flag := range map[string]*bool{"dry_run": &src.DryRun, "checkins": &src.Checkins, "yes": &src.Yes} {
-		if text, ok := q.text(name); ok {
-			if *flag, ok = record.ParseBool(text); !ok {
-				faults.Add(name, record.TextNotBool)
+		if text, ok := q.Text(name); ok {
+			if *flag, ok = value.ParseBool(text); !ok {
+				faults.Add(name, fault.NotBool)
 			}
 		}
 	}
-	if text, ok := q.text("zone"); ok {
+	if text, ok := q.Text("zone"); ok {
 		var err error
 		if src.Zone, err = time.LoadLocation(text); err != nil {
 			faults.Add("zone", "not a time zone; America/Sao_Paulo is one")
 		}
 	}
 	var err error
-	if src.Map, err = pairsOf(q.all("map"), "field=column"); err != nil {
+	if src.Map, err = pairsOf(q.All("map"), "field=column"); err != nil {
 		faults.Add("map", err.Error())
 	}
-	if src.States, err = pairsOf(q.all("states"), "word=state"); err != nil {
+	if src.States, err = pairsOf(q.All("states"), "word=state"); err != nil {
 		faults.Add("states", err.Error())
 	}
 	return src, faults

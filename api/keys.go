@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"time"
 
+	"doorward/api/nullable"
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 
 	"github.com/go-json-experiment/json"
@@ -43,7 +45,7 @@ type listedKey struct {
 func viewKey(k kv.Key) keyView {
 	v := keyView{
 		ID: k.ID, Key: k.Key, Name: k.Name, Level: k.Level.String(), Permissions: make([]string, len(k.Permissions)),
-		ExpiresAt: orNullTime(k.Expires), Rate: k.Rate,
+		ExpiresAt: nullable.Time(k.Expires), Rate: k.Rate,
 	}
 	for i, p := range k.Permissions {
 		v.Permissions[i] = p.String()
@@ -61,7 +63,7 @@ func listKeys(x *exchange) error {
 	page := within(l, keys)
 	views := make([]listedKey, len(page))
 	for i, k := range page {
-		views[i] = listedKey{viewKey(k), orNullTime(k.Revoked)}
+		views[i] = listedKey{viewKey(k), nullable.Time(k.Revoked)}
 	}
 	return l.replyWith(views, len(keys))
 }
@@ -89,11 +91,7 @@ func createKey(x *exchange) error {
 	}
 	v := viewKey(k)
 	v.Secret = secret
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusCreated, body)
+	return x.answer(http.StatusCreated, v)
 }
 
 // keySpec reads a key to make; what is wrong with it is added to the form's faults.
@@ -102,13 +100,13 @@ func keySpec(form *record.Patch, now time.Time) kv.KeySpec {
 	if level := form.Text("level"); level != "" {
 		var err error
 		if spec.Level, err = kv.ParseLevel(level); err != nil {
-			form.Faults.Add("level", record.InvalidFilter(level))
+			form.Faults.Add("level", fault.InvalidFilter(level))
 		}
 	}
 	for _, s := range texts(form, "permissions") {
 		p, err := kv.ParsePermission(s)
 		if err != nil {
-			form.Faults.Add("permissions", record.InvalidFilter(s))
+			form.Faults.Add("permissions", fault.InvalidFilter(s))
 		}
 		spec.Permissions = append(spec.Permissions, p)
 	}

@@ -16,6 +16,7 @@ import (
 	"doorward/api"
 	"doorward/kv"
 	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
 
 	"pgregory.net/rapid"
@@ -23,7 +24,8 @@ import (
 
 const (
 	machineSteps  = 30
-	machineChecks = 100 // rapid's own number
+	machineStores = 20
+	machineChecks = 100 // on each, which is rapid's own number
 	machineTurns  = 25  // sequences that one store is good for: every one adds keys, which all are read when one is made
 )
 
@@ -32,10 +34,11 @@ const (
 // what is there afterwards, is what a few maps say; and nothing is ever answered 5xx.
 func TestDrawnRequestsAnswerAsAPlainModel(t *testing.T) {
 	var sequences, requests atomic.Int64
-	until := time.Now().Add(kvtest.Tortured(t))
+	stores := proof.Count(1, machineStores)
+	until := time.Now().Add(proof.Torture(t))
 	for round := 0; round == 0 || time.Now().Before(until) && !t.Failed(); round++ {
 		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
-			for n := range machines {
+			for n := range stores {
 				t.Run(fmt.Sprint("store ", n), func(t *testing.T) {
 					t.Parallel()
 					h := newMachineHome(t)
@@ -54,8 +57,8 @@ func TestDrawnRequestsAnswerAsAPlainModel(t *testing.T) {
 		})
 	}
 	t.Logf("torture: sequences=%d requests=%d", sequences.Load(), requests.Load())
-	if n := sequences.Load(); n < machines*machineChecks && !t.Failed() {
-		t.Errorf("%d sequences, want %d", n, machines*machineChecks)
+	if n := sequences.Load(); n < int64(stores*machineChecks) && !t.Failed() {
+		t.Errorf("%d sequences, want %d", n, stores*machineChecks)
 	}
 }
 
@@ -74,11 +77,7 @@ type machineHome struct {
 
 func newMachineHome(t testing.TB) *machineHome {
 	h := &machineHome{TB: t, clock: kvtest.NewClock(time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC))}
-	h.config, h.root = kv.Config{Clock: h.clock.Now, Zone: time.UTC}, t.TempDir()
-	if dir, err := os.MkdirTemp("/dev/shm", "doorward-"); err == nil { // where an fsync costs nothing
-		t.Cleanup(func() { _ = os.RemoveAll(dir) })
-		h.root = dir
-	}
+	h.config, h.root = kv.Config{Clock: h.clock.Now, Zone: time.UTC}, proof.Memory(t)
 	t.Cleanup(h.close)
 	return h
 }

@@ -68,7 +68,7 @@ const adminTag = "admin: "
 var tagTexts = map[string]string{
 	"door":                   "What scanners at the door ask. Every decision is a 200 with an outcome.",
 	"conflicts and refusals": "What replication leaves for staff to decide.",
-	"keys":                   "API keys: who may see and do what.",
+	"keys":                   "API keys, and what each may see and do.",
 	"double entries":         "Tickets that were admitted more than once, because doors could not reach each other.",
 	"reviews":                "Check-ins, refused scans and undone check-ins that a revoked laptop has brought, or that were written by a doubted clock.",
 	"reads":                  "Which key was shown how many records of people.",

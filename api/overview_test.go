@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oklog/ulid/v2"
-
 	"doorward/api"
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+
+	"github.com/oklog/ulid/v2"
 )
 
 // watch is a served store whose overview is asked for.

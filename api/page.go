@@ -2,70 +2,26 @@ package api
 
 import (
 	"cmp"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
+
+	"doorward/api/query"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// window of a list (contract.md §5).
-const (
-	defaultLimit = 10
-	maxLimit     = 100
-	// farOffset stands for any offset that no list reaches; a limit can be added to it.
-	farOffset = math.MaxInt - maxLimit
-)
-
-// span is the part of a list that is asked for.
-type span struct{ limit, offset int }
-
-// readSpan reads limit and offset; what cannot be read counts as absent.
-func readSpan(q query) span {
-	s := span{limit: defaultLimit}
-	if text, ok := q.last("limit"); ok {
-		if n := natural(text); n > 0 {
-			s.limit = min(n, maxLimit)
-		}
-	}
-	if text, ok := q.last("offset"); ok {
-		s.offset = natural(text)
-	}
-	return s
-}
-
-// natural reads digits, space around them allowed: 0 for anything else, farOffset for more than fits.
-func natural(text string) int {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return 0
-	}
-	n := 0
-	for _, c := range []byte(text) {
-		if c < '0' || c > '9' {
-			return 0
-		}
-		if n > (farOffset-9)/10 {
-			n = farOffset
-			continue
-		}
-		n = n*10 + int(c-'0')
-	}
-	return min(n, farOffset)
-}
-
 // listing is a request for a part of a list, and all that it asks by.
 type listing struct {
 	*exchange
-	query query
-	span
+	query query.Query
+	query.Span
 }
 
 func (x *exchange) listing() listing {
-	q := parseQuery(x.request.URL.RawQuery)
-	return listing{x, q, readSpan(q)}
+	q := query.Parse(x.request.URL.RawQuery)
+	return listing{x, q, query.ReadSpan(q)}
 }
 
 // replyWith answers with the part that is asked for of a list of so many.
@@ -79,7 +35,7 @@ func (l listing) replyWith(views any, count int) error {
 
 // within is the part that is asked for of a whole list.
 func within[T any](l listing, all []T) []T {
-	return all[min(l.offset, len(all)):min(l.offset+l.limit, len(all))]
+	return all[min(l.Offset, len(all)):min(l.Offset+l.Limit, len(all))]
 }
 
 // appendHead begins a list's reply: count, next, previous, and the name of the results, which the caller appends.
@@ -87,14 +43,14 @@ func (l listing) appendHead(dst []byte, count int) []byte {
 	dst = append(dst, `{"count":`...)
 	dst = strconv.AppendInt(dst, int64(count), 10)
 	dst = append(dst, `,"next":`...)
-	if l.offset+l.limit < count {
-		dst = l.appendLink(dst, l.offset+l.limit)
+	if l.Offset+l.Limit < count {
+		dst = l.appendLink(dst, l.Offset+l.Limit)
 	} else {
 		dst = append(dst, "null"...)
 	}
 	dst = append(dst, `,"previous":`...)
-	if l.offset > 0 {
-		dst = l.appendLink(dst, l.offset-l.limit)
+	if l.Offset > 0 {
+		dst = l.appendLink(dst, l.Offset-l.Limit)
 	} else {
 		dst = append(dst, "null"...)
 	}
@@ -108,7 +64,7 @@ func (l listing) appendLink(dst []byte, at int) []byte {
 		offset = strconv.Itoa(at)
 	}
 	link := append([]byte(l.address(l.path())), '?')
-	link = l.query.with("limit", strconv.Itoa(l.limit)).with("offset", offset).appendSorted(link)
+	link = l.query.With("limit", strconv.Itoa(l.Limit)).With("offset", offset).AppendSorted(link)
 	dst, err := jsontext.AppendQuote(dst, link)
 	if err != nil {
 		panic(err) // a link is escaped to ASCII, but for a Host that was judged

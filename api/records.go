@@ -2,10 +2,14 @@ package api
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 
+	"doorward/api/query"
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // collection is the records of one kind behind one path.
@@ -14,7 +18,7 @@ type collection struct {
 	form    *record.Kind // what a body is read as: the kind, but for tickets
 	surface record.Surface
 	path    string // of the list
-	filters []filter
+	filters []query.Filter
 }
 
 // target is what a request about one of the records is about.
@@ -118,4 +122,87 @@ func unlessMissing(x *exchange, k *record.Kind, id record.ID, fault error) error
 		return err
 	}
 	return fault
+}
+
+// list answers GET of the list.
+func (c *collection) list(x *exchange) error { return c.page(x) }
+
+// page answers with a page of the records that hold some conditions besides the caller's own.
+func (c *collection) page(x *exchange, own ...kv.Where) error {
+	l := x.listing()
+	where, faults := query.Conditions(c.filters, l.query, x.store().Zone())
+	search := c.readSearch(l.query, &faults)
+	ask := kv.Query{
+		Surface: c.surface, Kind: c.kind, Where: append(own, where...), Offset: l.Offset, Limit: l.Limit, Into: x.buffer,
+		Head: l.appendHead,
+	}
+	page, err := find(x, ask, search)
+	if err = bothFaults(faults, err); err != nil {
+		return err
+	}
+	x.buffer = append(page.Results, '}')
+	return x.reply(http.StatusOK, x.buffer)
+}
+
+// bothFaults joins the faults that were seen here with those that the store saw.
+func bothFaults(ours fault.ByField, err error) error {
+	if len(ours) == 0 {
+		return err
+	}
+	var theirs fault.ByField
+	if errors.As(err, &theirs) {
+		merged := maps.Clone(theirs)
+		for field, texts := range ours {
+			merged[field] = append(merged[field][:len(merged[field]):len(merged[field])], texts...)
+		}
+		return merged
+	}
+	if err != nil {
+		return err
+	}
+	return ours
+}
+
+// groupParameter is the path parameter of the group that memberships are listed under, by the name that the contract gives it.
+const groupParameter = "parent_lookup_small_group_id"
+
+// memberships are listed and made under their group, and have no path of their own.
+var memberships = &collection{kind: record.Membership, form: record.Membership, surface: record.V1}
+
+// group is the id of the group in the path.
+func group(x *exchange) (record.ID, error) {
+	id, ok := record.Group.ParseID(x.request.PathValue(groupParameter))
+	if !ok {
+		return id, kv.ErrNotFound
+	}
+	return id, x.store().Sees(x.caller, record.Group, id)
+}
+
+// listMemberships answers GET of a group's memberships.
+func listMemberships(x *exchange) error {
+	id, err := group(x)
+	if err != nil {
+		return err
+	}
+	return memberships.page(x, kv.Where{Field: "group_id", In: []any{id.Int()}})
+}
+
+// createMembership answers POST to a group's memberships. The group in the path is the only one that counts.
+func createMembership(x *exchange) error {
+	id, err := group(x)
+	if err != nil {
+		return err
+	}
+	patch, body, err := readPatch(x, record.Membership, record.ParseOptions{Surface: record.V1, Create: true})
+	if err != nil {
+		return err
+	}
+	patch.Set("group_id", value.Number(id.Int()))
+	delete(patch.Faults, "group_id")
+	err = memberships.store(x, patch, body)
+	var faults fault.ByField
+	if errors.As(err, &faults) && len(faults["group_id"]) > 0 { // gone since it was looked for
+		return kv.ErrNotFound
+	}
+	return err
 }

@@ -1,13 +1,17 @@
 package api
 
 import (
+	"slices"
+
+	"doorward/api/nullable"
+	"doorward/api/query"
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/value"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// reviewView is a fact that staff have to review: what a revoked laptop has brought, or what was written while the machine's clock
+// reviewView is the wire form of a fact that staff have to review: what a revoked laptop has brought, or what was written while the machine's clock
 // was doubted.
 type reviewView struct {
 	Kind      string         `json:"kind"`
@@ -28,13 +32,13 @@ type reviewView struct {
 }
 
 // reviewFilters are what staff narrow the list by.
-var reviewFilters = []filter{{"event_id", "event_id", byID}, {"flag", "flags", byText}}
+var reviewFilters = append(query.By(query.ByID, "event_id"), query.Filter{Name: "flag", Field: "flags", Sort: query.ByText})
 
 // listReviews answers GET /admin/v1/reviews/.
 func listReviews(x *exchange) error {
 	l := x.listing()
-	where, faults := readFilters(reviewFilters, l.query, x.store().Zone())
-	page, err := x.store().Reviews(x.caller, kv.ReviewQuery{Where: where, Offset: l.offset, Limit: l.limit})
+	where, faults := query.Conditions(reviewFilters, l.query, x.store().Zone())
+	page, err := x.store().Reviews(x.caller, kv.ReviewQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
 	if err = bothFaults(faults, err); err != nil {
 		return err
 	}
@@ -47,8 +51,33 @@ func listReviews(x *exchange) error {
 
 func viewReview(r *kv.Review) reviewView {
 	return reviewView{
-		Kind: r.Kind.Name, ID: r.Kind.FormatID(r.ID), EventID: r.Event, TicketID: orNullID(r.Ticket), Label: orNull(r.Label), Type: orNull(r.Type),
-		Order: orNull(r.Order), Door: orNull(r.Door), At: record.Time(r.At), Offset: r.Offset, Flags: append([]string{}, r.Flags...),
-		Outcome: orNull(r.Outcome), CheckinID: orNull(r.Checkin), Node: orNull(r.Node), KeyID: orNullID(r.Key),
+		Kind: r.Kind.Name, ID: r.Kind.FormatID(r.ID), EventID: r.Event, TicketID: nullable.ID(r.Ticket), Label: nullable.Text(r.Label), Type: nullable.Text(r.Type),
+		Order: nullable.Text(r.Order), Door: nullable.Text(r.Door), At: value.Time(r.At), Offset: r.Offset, Flags: append([]string{}, r.Flags...),
+		Outcome: nullable.Text(r.Outcome), CheckinID: nullable.Text(r.Checkin), Node: nullable.Text(r.Node), KeyID: nullable.ID(r.Key),
 	}
+}
+
+// readsView says how many records of a kind a key was shown within a minute.
+type readsView struct {
+	Minute  jsontext.Value `json:"minute"`
+	KeyID   int64          `json:"key_id"`
+	Kind    string         `json:"kind"`
+	Records int64          `json:"records"`
+}
+
+var readsFilters = slices.Concat(query.By(query.ByID, "key_id"), query.By(query.ByText, "kind"), query.Spans("minute", "minute"))
+
+// listReads answers GET /admin/v1/reads/: the latest first.
+func listReads(x *exchange) error {
+	l := x.listing()
+	where, faults := query.Conditions(readsFilters, l.query, x.store().Zone())
+	page, err := x.store().Reads(x.caller, kv.ReadsQuery{Where: where, Offset: l.Offset, Limit: l.Limit})
+	if err = bothFaults(faults, err); err != nil {
+		return err
+	}
+	views := make([]readsView, len(page.Reads))
+	for i, r := range page.Reads {
+		views[i] = readsView{value.Time(r.Minute), r.Key, r.Kind.Name, int64(r.Records)}
+	}
+	return l.replyWith(views, page.Count)
 }

@@ -60,7 +60,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rt.mux.ServeHTTP(w, r)
 }
 
-// refuse answers what no route takes, to those who may ask.
+// refuse answers a request that no route takes. The caller must be known first.
 func (rt *router) refuse(w http.ResponseWriter, r *http.Request) {
 	x := w.(*exchange)
 	err := x.authenticate(r)
@@ -99,7 +99,7 @@ func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit judges who asks: key, permission, level, rate.
+// admit checks the caller: key, permission, level, rate.
 func (rt *route) admit(x *exchange) error {
 	if rt.needs.open {
 		return nil

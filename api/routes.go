@@ -2,8 +2,10 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
+	"doorward/api/query"
 	"doorward/kv/record"
 
 	"github.com/swaggest/swgui/v5/static"
@@ -73,7 +75,7 @@ func publicRoutes() []route {
 			text: "With a door's ticket and the helper's name, which makes a key of that name; or with a key and its secret. The answer sets a cookie that " +
 				"counts on /v1, /door and /admin, for pages of this server alone."}},
 		{http.MethodGet, sessionPath, atDoor, showSession, operation{
-			id: "retrieve_session", tag: "door", summary: "See who asks, and which events they may serve", status: 200, reply: "session"}},
+			id: "retrieve_session", tag: "door", summary: "See the name of the session, and the events that it may serve", status: 200, reply: "session"}},
 		{http.MethodDelete, sessionPath, needs{open: true}, endSession, operation{
 			id: "end_session", tag: "door", summary: "End a page's session", status: 204}},
 		{http.MethodPost, "/door/v1/decode/", atDoor, decode, operation{
@@ -114,7 +116,7 @@ func siteRoutes(prefix string) []route {
 		{http.MethodGet, "/readyz", open, readyz, operation{
 			id: "check_readiness", tag: "health", summary: "Check that the server is ready", status: 200, reply: "health",
 			text: "It is ready when the store takes check-ins and can be searched. The reasons name what a nearly full disk refuses. A laptop " +
-				"that has joined a centre names the events whose doors it can serve, at most 100."}},
+				"that has joined a centre names the events that it can serve at doors, at most 100."}},
 		{http.MethodGet, "/metrics", open, metricsPage, operation{
 			id: "retrieve_metrics", tag: "health", summary: "Read the metrics", status: 200, media: "text/plain",
 			text: "In the text format of Prometheus. From other machines this needs a key of level denomination.",
@@ -169,3 +171,11 @@ func (c *collection) needs(method string) needs {
 	reference := c.kind.Class == record.Everyones || c.kind.Class == record.Finances
 	return needs{resource: "admin", whole: reference && !reading}
 }
+
+// The filters of the public lists (spec part 4).
+var (
+	peopleFilters = slices.Concat(query.By(query.ByID, "church_id"), query.Spans("created_at", "created_at"), query.Spans("updated_at", "updated_at"),
+		query.By(query.ByBool, "is_leader", "is_pastor"))
+	eventFilters = slices.Concat(query.By(query.ByIDOrNull, "church_id", "regional_id"), query.Spans("created_at", "created_at"),
+		query.Spans("updated_at", "updated_at"), query.Spans("start", "start_datetime"), query.Spans("end", "end_datetime"))
+)

@@ -6,10 +6,11 @@ import (
 	"strconv"
 	"time"
 
+	"doorward/api/nullable"
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/value"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -29,8 +30,8 @@ var (
 	scansForm = record.Form("scans_form", record.Field{Name: "scans", Type: scanItems, Flags: record.Required})
 )
 
-// scanned is the decision on one of several scans. At is when it was read; DoubleEntryID names the further check-in of who had
-// been let in although somebody was in.
+// scanned is the decision on one of several scans. At is when it was read; DoubleEntryID names the further check-in
+// of a person that the door let in although the ticket was used.
 type scanned struct {
 	ruling        `json:",inline"`
 	DoubleEntryID *string        `json:"double_entry_id"`
@@ -85,13 +86,9 @@ func scans(x *exchange) error {
 		}
 		results[i] = list[i].result(x, d)
 	}
-	body, err := json.Marshal(struct {
+	return x.answer(http.StatusOK, struct {
 		Results []any `json:"results"`
-	}{results}, json.Deterministic(true))
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	}{results})
 }
 
 // readScans reads the body. Its scans' own faults stay with them; the headers stand for what a scan does not say itself.
@@ -115,7 +112,7 @@ func readScans(x *exchange, id record.ID) ([]offlineScan, error) {
 			o.Door = door
 		}
 		if o.Nonce == "" && key != "" {
-			o.Nonce = key + "\x00" + strconv.Itoa(i) // nobody can send that as a nonce
+			o.Nonce = key + "\x00" + strconv.Itoa(i) // no client can send a NUL
 		}
 	}
 	return list, nil
@@ -130,7 +127,7 @@ func readScanItem(item jsontext.Value, zone *time.Location) (o offlineScan) {
 	}
 	letIn, _ := form.Value("let_in")
 	o.Attempt = kv.Attempt{Code: form.Text("code"), Door: form.Text("door"), Nonce: form.Text("nonce"), LetIn: string(letIn) == "true"}
-	o.At, _ = record.ParseDateTime(form.Text("at"), zone) // its faults are the form's
+	o.At, _ = value.ParseDateTime(form.Text("at"), zone) // its faults are the form's
 	o.nonce, o.err = o.Nonce, sound(form)
 	return o
 }
@@ -138,10 +135,10 @@ func readScanItem(item jsontext.Value, zone *time.Location) (o offlineScan) {
 // result is what a scan is answered.
 func (o *offlineScan) result(x *exchange, d kv.Decision) any {
 	if o.err == nil {
-		return scanned{rulingOf(d, x.message(d.Outcome)), orNull(d.Double), d.Replayed, orNullTime(o.At), orNull(o.nonce)}
+		return scanned{rulingOf(d, message(x, d.Outcome)), nullable.Text(d.Double), d.Replayed, nullable.Time(o.At), nullable.Text(o.nonce)}
 	}
 	if errors.Is(o.err, kv.ErrKeyReused) {
-		return refusedScan{errorView{"UNPROCESSABLE_ENTITY", "This nonce was used for another code.", nil}, orNullTime(o.At), orNull(o.nonce)}
+		return refusedScan{errorView{"UNPROCESSABLE_ENTITY", "This nonce was used for another code.", nil}, nullable.Time(o.At), nullable.Text(o.nonce)}
 	}
-	return refusedScan{x.explain(o.err).view(), orNullTime(o.At), orNull(o.nonce)}
+	return refusedScan{x.explain(o.err).view(), nullable.Time(o.At), nullable.Text(o.nonce)}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/api/overview"
+	"doorward/api/query"
 	"doorward/kv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,7 +33,7 @@ func ownSchemas() map[string]any {
 		"review":             structSchema(reflect.TypeFor[reviewView]()),
 		"admin_double_entry": structSchema(reflect.TypeFor[adminDoubleView]()),
 		"reads":              structSchema(reflect.TypeFor[readsView]()),
-		"venue":              structSchema(reflect.TypeFor[venueView]()),
+		"venue":              structSchema(reflect.TypeFor[overview.Laptop]()),
 		"history":            historySchema(structSchema(reflect.TypeFor[pastView]())),
 		"found":              structSchema(reflect.TypeFor[foundTickets]()),
 		"health":             object(map[string]any{"status": text, "reasons": list(text), "events": list(number)}, "status"),
@@ -76,7 +78,7 @@ var importParameters = []parameterDoc{
 	{name: "zone", schema: map[string]any{"type": "string"}, text: "The time zone of times that name none. Left out, it is the server's."},
 	{name: "only_type", schema: list(map[string]any{"type": "string"}), text: "A type of tickets that is taken; the others are left out. It may be given several times."},
 	{name: "checkins", schema: map[string]any{"type": "boolean"}, text: "Check in the tickets that the file says were used."},
-	{name: "yes", schema: map[string]any{"type": "boolean"}, text: "Add new people who look like somebody who is there already."},
+	{name: "yes", schema: map[string]any{"type": "boolean"}, text: "Add new people, also those that look like people in the store."},
 	{name: "dry_run", schema: map[string]any{"type": "boolean"}, text: "Decide everything and write nothing."},
 }
 
@@ -85,7 +87,7 @@ func page(item map[string]any) map[string]any {
 	link := map[string]any{"type": []string{"string", "null"}, "format": "uri"}
 	return object(map[string]any{
 		"count": map[string]any{"type": "integer", "minimum": 0}, "next": link, "previous": link,
-		"results": map[string]any{"type": "array", "items": item, "maxItems": maxLimit},
+		"results": map[string]any{"type": "array", "items": item, "maxItems": query.MaxLimit},
 	}, "count", "next", "previous", "results")
 }
 

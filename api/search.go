@@ -6,10 +6,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"doorward/api/nullable"
+	"doorward/api/query"
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/search"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -21,51 +24,38 @@ const (
 
 // searching is what a list is searched for, and how.
 type searching struct {
-	exact  *record.Search // nil = for nothing
-	fuzzy  bool           // where that finds nobody, an edit is forgiven
-	ranked *record.Ranked // in its stead, for people who type
+	exact  *search.Terms  // nil = for nothing
+	fuzzy  bool           // where that finds nothing, one edit is forgiven
+	ranked *search.Ranked // instead, for text as people type it
 }
 
 // readSearch reads what a list of people is searched for. What has no terms is no search.
-func (c *collection) readSearch(q query, faults *record.Faults) (s searching) {
+func (c *collection) readSearch(q query.Query, faults *fault.ByField) (s searching) {
 	if c.kind != record.Person {
 		return s
 	}
-	fuzzy, ranked := q.flag("fuzzy", faults), c.surface == record.Admin && q.flag("ranked", faults)
-	text, ok := q.text("search")
+	fuzzy, ranked := q.Flag("fuzzy", faults), c.surface == record.Admin && q.Flag("ranked", faults)
+	text, ok := q.Text("search")
 	if !ok {
 		return s
 	}
 	if ranked {
-		if r := record.ParseRanked(text); !r.Empty() {
+		if r := search.ParseRanked(text); !r.Empty() {
 			s.ranked = r
 		}
 		return s
 	}
-	if e := record.ParseSearch(text); !e.Empty() {
+	if e := search.Parse(text); !e.Empty() {
 		s.exact, s.fuzzy = e, fuzzy
 	}
 	return s
 }
 
-// flag reads a parameter that is true or false; blank counts as absent.
-func (q query) flag(name string, faults *record.Faults) bool {
-	text, given := q.text(name)
-	if !given {
-		return false
-	}
-	v, ok := record.ParseBool(text)
-	if !ok {
-		faults.Add(name, record.TextNotBool)
-	}
-	return v
-}
-
 // fuzzily is the value of the header that says that edits were forgiven.
 var fuzzily = []string{"fuzzy"}
 
-// find lists what is searched for. Each page decides anew whether edits are forgiven: as long as nobody is found without, all do.
-func (x *exchange) find(ask kv.Query, s searching) (kv.Page, error) {
+// find lists what is searched for. Each page decides by itself whether edits are forgiven: only a search without a result forgives them.
+func find(x *exchange, ask kv.Query, s searching) (kv.Page, error) {
 	ask.Search, ask.Ranked, ask.Finder = s.exact, s.ranked, x.server.config.Finder
 	page, err := x.store().List(x.caller, ask)
 	if err != nil || page.Count > 0 || !s.fuzzy {
@@ -78,7 +68,7 @@ func (x *exchange) find(ask kv.Query, s searching) (kv.Page, error) {
 	return page, err
 }
 
-// foundTicket is a ticket as a door's search shows it: what tells two of one label apart, nobody's full name and no code. Null
+// foundTicket is a ticket as a door's search shows it: what tells two of one label apart, without the full name and the code. Null
 // where there is nothing to say.
 type foundTicket struct {
 	TicketID   int64          `json:"ticket_id"`
@@ -102,42 +92,38 @@ func searchTickets(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	typed, err := readTyped(parseQuery(x.request.URL.RawQuery))
+	typed, err := readTyped(query.Parse(x.request.URL.RawQuery))
 	if err != nil {
 		return unlessMissing(x, record.Event, id, err)
 	}
-	hits, err := x.store().FindTickets(x.caller, id.Int(), record.ParseRanked(typed), x.server.config.Finder)
+	hits, err := x.store().FindTickets(x.caller, id.Int(), search.ParseRanked(typed), x.server.config.Finder)
 	if err != nil {
 		return err
 	}
 	list := foundTickets{make([]foundTicket, len(hits))}
 	for i, h := range hits {
 		list.Results[i] = foundTicket{
-			TicketID: h.Ticket.Int(), Label: orNull(h.Label), Type: orNull(h.Type), Order: orNull(h.Order), State: orNull(h.State),
-			PhoneTail: orNull(h.PhoneTail), AdmittedAt: orNullTime(h.AdmittedAt), CheckinID: orNull(h.CheckinID),
+			TicketID: h.Ticket.Int(), Label: nullable.Text(h.Label), Type: nullable.Text(h.Type), Order: nullable.Text(h.Order), State: nullable.Text(h.State),
+			PhoneTail: nullable.Text(h.PhoneTail), AdmittedAt: nullable.Time(h.AdmittedAt), CheckinID: nullable.Text(h.CheckinID),
 		}
 	}
-	body, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, list)
 }
 
 // readTyped reads what was typed at a door. What only parts words is nothing.
-func readTyped(q query) (string, error) {
-	typed, given := q.last("q")
+func readTyped(q query.Query) (string, error) {
+	typed, given := q.Last("q")
 	typed = strings.TrimFunc(typed, func(r rune) bool { return r == ',' || r == '"' || unicode.IsSpace(r) })
-	var faults record.Faults
+	var faults fault.ByField
 	switch n := utf8.RuneCountInString(typed); {
 	case !given:
-		faults.Add("q", record.TextRequired)
+		faults.Add("q", fault.Required)
 	case n == 0:
-		faults.Add("q", record.TextBlank)
+		faults.Add("q", fault.Blank)
 	case n < minTyped:
-		faults.Add("q", record.TooShort(minTyped))
+		faults.Add("q", fault.TooShort(minTyped))
 	case n > maxTyped:
-		faults.Add("q", record.TooLong(maxTyped))
+		faults.Add("q", fault.TooLong(maxTyped))
 	default:
 		return typed, nil
 	}

@@ -11,21 +11,23 @@ import (
 	"time"
 
 	"doorward/api/barcode"
+	"doorward/api/reach"
+	"doorward/api/throttle"
 	"doorward/kv"
 
 	"github.com/go-chi/cors"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Config says what a server answers for. Only Store is needed.
+// Config has the options of a server. Only Store is needed.
 type Config struct {
 	Store           *kv.Store
 	PublicURL       string               // where clients reach the server, "https://centre.example/doorward"; "" = the request's Host
 	Address         string               // where it listens, for links that are made without a request; "" = not known
 	CertificateEnds func() time.Time     // when the certificate expires by which clients reach the server over https; nil = http
-	TrustedProxies  []string             // addresses and networks of proxies whose X-Forwarded-For, -Host and -Proto are believed
+	TrustedProxies  []string             // addresses and networks of proxies; their X-Forwarded-For, -Host and -Proto are believed
 	AllowedHosts    []string             // further names that a request's Host may hold, without port
-	CORSOrigins     []string             // origins whose pages may call; empty = none
+	CORSOrigins     []string             // origins of pages that may call; empty = none
 	AuthFailures    int                  // failed logins a minute and address, half of it for one key there; 0 = no throttle
 	Version         string               // of this program, shown in metrics and the OpenAPI document
 	Logger          *slog.Logger         // nil = silent
@@ -48,10 +50,9 @@ type Server struct {
 	config   Config
 	base     *url.URL // the parsed PublicURL, without a slash at its end; nil = none
 	router   *router
-	hosts    *hosts
-	proxies  proxies
-	limits   *limits
-	logins   *loginLog
+	hosts    *reach.Hosts
+	proxies  reach.Proxies
+	limits   *throttle.Limits
 	metrics  *metrics
 	traces   *traces
 	photos   *barcode.Reader
@@ -76,10 +77,10 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := reachable(c); err != nil {
+	if err := reach.Check(c.AllowedHosts, c.CORSOrigins); err != nil {
 		return nil, err
 	}
-	trusted, err := parseProxies(c.TrustedProxies)
+	trusted, err := reach.ParseProxies(c.TrustedProxies)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +89,8 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("api: metrics: %w", err)
 	}
 	s := &Server{
-		config: c, base: base, metrics: m, hosts: newHosts(base, c.AllowedHosts), proxies: trusted, logins: &loginLog{log: c.Logger},
-		limits: newLimits(c.AuthFailures, time.Now), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), origins: http.NewCrossOriginProtection(),
+		config: c, base: base, metrics: m, hosts: reach.NewHosts(base, c.AllowedHosts), proxies: trusted,
+		limits: throttle.NewLimits(c.AuthFailures, time.Now, c.Logger), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), origins: http.NewCrossOriginProtection(),
 	}
 	table := slices.Concat(siteRoutes(s.Prefix()), publicRoutes(), adminRoutes())
 	s.router = newRouter(s.Prefix(), table)
@@ -111,7 +112,7 @@ func parsePublicURL(text string) (*url.URL, error) {
 }
 
 // Close tells the log what it has not been told yet. Requests may be answered still.
-func (s *Server) Close() { s.logins.tell() }
+func (s *Server) Close() { s.limits.Close() }
 
 // Prefix is the path that everything is mounted below: "" or "/doorward".
 func (s *Server) Prefix() string {
@@ -151,12 +152,12 @@ func (s *Server) Metrics() http.Handler {
 	return mux
 }
 
-// operator answers the /admin/v1 routes to whoever owns the machine: no key, no throttle, any Host. It must only ever be
+// operator answers the /admin/v1 routes to the owner of the machine: no key, no throttle, any Host. It must only ever be
 // reachable by the folder's owner.
 func (s *Server) operator() http.Handler {
 	rt := newRouter("", adminRoutes())
 	return s.answer(func(x *exchange, r *http.Request) error {
-		x.who = operator()
+		x.identity = operator()
 		rt.ServeHTTP(x, r)
 		return nil
 	})
@@ -178,7 +179,7 @@ func HTTPServer(h http.Handler) *http.Server {
 	}
 }
 
-// unmistaken ends a connection after a request whose body came in chunks. It may have told a length too, which net/http passes over
+// unmistaken ends a connection after a request with a body in chunks. The request may have told a length too, which net/http ignores
 // without a trace: a proxy that goes by that length would have put bytes of one client where the next request is read.
 func unmistaken(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,10 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"doorward/api/nullable"
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/value"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -32,7 +34,7 @@ var errCrossOrigin = errors.New("the request comes from another server's page")
 var errTicket = errors.New("the door's ticket is unknown, used or too old")
 
 // fromCookie reads the key and secret of a request's session. The protection against other servers' pages comes first: a browser sends
-// the cookie along with whatever such a page asks for.
+// the cookie with each request of another server's page.
 func (s *Server) fromCookie(r *http.Request) (key, secret string, ok bool, err error) {
 	c, err := r.Cookie(sessionCookie)
 	if err != nil {
@@ -94,16 +96,16 @@ func beginSession(x *exchange) error {
 	ticket, name, key, secret := form.Text("ticket"), strings.TrimSpace(form.Text("name")), form.Text("key"), form.Text("secret")
 	switch {
 	case ticket != "" && name == "":
-		form.Faults.Add("name", record.TextRequired)
+		form.Faults.Add("name", fault.Required)
 	case ticket == "" && key == "":
-		form.Faults.Add("ticket", record.TextRequired)
+		form.Faults.Add("ticket", fault.Required)
 	}
 	if err := sound(form); err != nil {
 		return err
 	}
 	var until time.Time
 	if ticket != "" {
-		k, made, err := x.redeem(ticket, name)
+		k, made, err := redeem(x, ticket, name)
 		if err != nil {
 			return err
 		}
@@ -119,7 +121,7 @@ func beginSession(x *exchange) error {
 	return showSession(x)
 }
 
-// showSession answers GET /door/v1/session/: who the page is, and which events it may serve.
+// showSession answers GET /door/v1/session/: the name of the session, and the events that it may serve.
 func showSession(x *exchange) error {
 	events, err := x.store().DoorEvents(x.caller)
 	if err != nil {
@@ -127,16 +129,12 @@ func showSession(x *exchange) error {
 	}
 	v := sessionView{Name: x.caller.Name(), Events: []eventView{}}
 	for _, e := range events {
-		v.Events = append(v.Events, eventView{e.ID, e.Name, orNullTime(e.Start), orNullTime(e.End), e.Open})
+		v.Events = append(v.Events, eventView{e.ID, e.Name, nullable.Time(e.Start), nullable.Time(e.End), e.Open})
 	}
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, v)
 }
 
-// endSession answers DELETE /door/v1/session/. The key goes on being good for whoever has it written down.
+// endSession answers DELETE /door/v1/session/. The key stays valid.
 func endSession(x *exchange) error {
 	if x.server.origins.Check(x.request) != nil {
 		return errCrossOrigin
@@ -190,12 +188,11 @@ func (t *tickets) take(text string, now time.Time) (event int64, ok bool) {
 }
 
 // redeem gives a helper's phone a key of its own for a ticket. A wrong ticket counts as a failed login.
-func (x *exchange) redeem(text, name string) (k kv.Key, secret string, err error) {
+func redeem(x *exchange, text, name string) (k kv.Key, secret string, err error) {
 	store := x.store()
 	event, ok := x.server.tickets.take(text, store.Now())
 	if !ok {
-		x.server.logins.fail(clientAddr(x.request))
-		if err := x.server.limits.fail(clientAddr(x.request), ""); !errors.Is(err, kv.ErrBadLogin) {
+		if err := x.server.failedLogin(x.request, ""); !errors.Is(err, kv.ErrBadLogin) {
 			return k, "", err
 		}
 		return k, "", errTicket
@@ -240,9 +237,5 @@ func controlTicket(x *exchange, r *http.Request) error {
 		return err
 	}
 	text, ends := x.server.tickets.show(e.ID, x.store().Now())
-	body, err := json.Marshal(ticketView{text, e.ID, e.Name, record.Time(ends), x.server.config.PublicURL, x.server.scheme(), x.server.config.Address})
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, ticketView{text, e.ID, e.Name, value.Time(ends), x.server.config.PublicURL, x.server.scheme(), x.server.config.Address})
 }

@@ -7,9 +7,8 @@ import (
 	"slices"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/value"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -52,11 +51,7 @@ func status(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(viewStatus(id.Int(), st), json.Deterministic(true))
-	if err != nil {
-		return err
-	}
-	return x.reply(http.StatusOK, body)
+	return x.answer(http.StatusOK, viewStatus(id.Int(), st))
 }
 
 func viewStatus(event int64, st kv.Status) statusView {
@@ -79,7 +74,7 @@ func viewStatus(event int64, st kv.Status) statusView {
 		v.DoorsMore += st.Doors[name]
 	}
 	for i, m := range st.Minutes {
-		v.Minutes[i] = minuteView{record.Time(m.Minute), m.Admitted, m.Refused}
+		v.Minutes[i] = minuteView{value.Time(m.Minute), m.Admitted, m.Refused}
 	}
 	return v
 }

@@ -9,38 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"doorward/api/overview"
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
-
-// venueView is an enrolled laptop as its managers see it. Until it has been met, nothing is known of it but its name and scopes.
-type venueView struct {
-	ID          int64          `json:"id"`
-	Name        string         `json:"name"`
-	Scopes      []string       `json:"scopes"`               // the first 100
-	MoreScopes  int            `json:"scopes_more,omitzero"` // how many there are besides
-	LastContact jsontext.Value `json:"last_contact"`
-	Backlog     *int           `json:"backlog"`
-	Offset      *int64         `json:"clock_offset_ms"`
-	Version     *string        `json:"version"`
-	Revoked     bool           `json:"revoked"`
-	Wiped       bool           `json:"wiped"`
-}
-
-func viewVenue(e kv.Enrolled) venueView {
-	v := venueView{
-		ID: e.ID, Name: e.Name, LastContact: orNullTime(e.Contact.At), Offset: e.Contact.Offset,
-		Revoked: !e.Revoked.IsZero(), Wiped: !e.Wiped.IsZero(),
-	}
-	v.Scopes, v.MoreScopes = record.First(append([]string{}, e.Scopes...))
-	if !e.Contact.At.IsZero() {
-		v.Backlog, v.Version = &e.Contact.Backlog, &e.Contact.Version
-	}
-	return v
-}
 
 // listVenues answers GET of the laptops that are enrolled.
 func listVenues(x *exchange) error {
@@ -50,9 +25,9 @@ func listVenues(x *exchange) error {
 	}
 	l := x.listing()
 	page := within(l, all)
-	views := make([]venueView, len(page))
+	views := make([]overview.Laptop, len(page))
 	for i, e := range page {
-		views[i] = viewVenue(e)
+		views[i] = overview.LaptopOf(e)
 	}
 	return l.replyWith(views, len(all))
 }
@@ -93,13 +68,13 @@ func controlEnrol(x *exchange, r *http.Request) error {
 	if site := x.server.site(); site != "" {
 		in.URL = site + "/#" + code
 	}
-	return x.object(in)
+	return x.answer(http.StatusOK, in)
 }
 
 // enrolment is what the form means: churches give the level, and events within them what of it is taken along.
 func (f *enrolForm) enrolment() (e kv.Enrolment, err error) {
 	e = kv.Enrolment{Name: f.Name, Venue: kv.Venue{Finance: f.Finance, Mirror: f.Mirror, Names: f.DoorData != "labels"}}
-	var faults record.Faults
+	var faults fault.ByField
 	switch {
 	case len(f.Churches) > 0:
 		e.Level, e.Events = levelOf(kv.ChurchOf, f.Churches), f.Events
@@ -108,11 +83,11 @@ func (f *enrolForm) enrolment() (e kv.Enrolment, err error) {
 	case f.Mirror:
 		e.Level.Name = kv.Denomination
 	default:
-		faults.Add("event", record.TextRequired)
+		faults.Add("event", fault.Required)
 	}
 	f.checkIDs(faults.Add)
 	if f.DoorData != "" && f.DoorData != "names" && f.DoorData != "labels" {
-		faults.Add("door_data", record.InvalidChoice(f.DoorData))
+		faults.Add("door_data", fault.InvalidChoice(f.DoorData))
 	}
 	if len(faults) > 0 {
 		return e, faults
@@ -125,7 +100,7 @@ func (f *enrolForm) checkIDs(wrong func(field, text string)) {
 	for field, ids := range map[string][]int64{"event": f.Events, "church": f.Churches} {
 		for _, id := range ids {
 			if id < 1 || id > record.MaxID {
-				wrong(field, record.InvalidChoice(strconv.FormatInt(id, 10)))
+				wrong(field, fault.InvalidChoice(strconv.FormatInt(id, 10)))
 			}
 		}
 	}

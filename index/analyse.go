@@ -5,7 +5,8 @@ import (
 
 	bleve "github.com/blevesearch/bleve_index_api"
 
-	"doorward/kv/record"
+	"doorward/kv/names"
+	"doorward/kv/search"
 )
 
 // gram is how many bytes in a row are one term.
@@ -25,14 +26,14 @@ func cutWhole(terms bleve.TokenFrequencies, texts []string) {
 // cutText takes the grams of folded texts.
 func cutText(terms bleve.TokenFrequencies, texts []string) {
 	for _, text := range texts {
-		cutGrams(terms, record.Fold(text))
+		cutGrams(terms, names.Fold(text))
 	}
 }
 
 // cutDigits takes the grams of the digits of texts.
 func cutDigits(terms bleve.TokenFrequencies, texts []string) {
 	for _, text := range texts {
-		cutGrams(terms, record.Digits(text))
+		cutGrams(terms, names.Digits(text))
 	}
 }
 
@@ -49,50 +50,50 @@ const crowded = "\x00"
 // cutDocuments takes the whole numbers of documents.
 func cutDocuments(terms bleve.TokenFrequencies, texts []string) {
 	for _, text := range texts {
-		if digits := record.Digits(text); digits != "" {
-			terms[record.CPF(digits)] = once
+		if digits := names.Digits(text); digits != "" {
+			terms[names.CPF(digits)] = once
 		}
 	}
 }
 
-// names are the names of a record, and their words once one of the fields has asked for them: bleve analyses all fields of a document
+// nameWords are the names of a record, and their words once one of the fields has asked for them: bleve analyses all fields of a document
 // on one goroutine.
-type names struct {
+type nameWords struct {
 	texts []string
 	words []string
 }
 
 // field is a field of terms that are taken from the words of the names.
-func (n *names) field(name string, cut cutter) *field {
+func (n *nameWords) field(name string, cut cutter) *field {
 	return &field{name: name, texts: n.texts, cut: cut, sparse: true}
 }
 
 // split answers the words of the names.
-func (n *names) split() []string {
+func (n *nameWords) split() []string {
 	if n.words == nil {
 		for _, text := range n.texts {
-			n.words = append(n.words, record.Words(text)...)
+			n.words = append(n.words, names.Words(text)...)
 		}
 	}
 	return n.words
 }
 
 // cutWords takes the words of names.
-func (n *names) cutWords(terms bleve.TokenFrequencies, _ []string) {
+func (n *nameWords) cutWords(terms bleve.TokenFrequencies, _ []string) {
 	words := n.split()
 	for _, word := range words {
 		terms[word] = once
 	}
-	if len(words) > record.MaxWords {
+	if len(words) > search.MaxWords {
 		terms[crowded] = once
 	}
 }
 
 // cutWritten takes the words of names as they are written, those that are not what cutWords takes.
-func (n *names) cutWritten(terms bleve.TokenFrequencies, _ []string) {
+func (n *nameWords) cutWritten(terms bleve.TokenFrequencies, _ []string) {
 	words := n.split()
 	for _, text := range n.texts {
-		for _, word := range record.WrittenWords(text) {
+		for _, word := range names.WrittenWords(text) {
 			if !slices.Contains(words, word) {
 				terms[word] = once
 			}
@@ -101,23 +102,23 @@ func (n *names) cutWritten(terms bleve.TokenFrequencies, _ []string) {
 }
 
 // cutSounds takes the sounds of the words of names.
-func (n *names) cutSounds(terms bleve.TokenFrequencies, _ []string) {
+func (n *nameWords) cutSounds(terms bleve.TokenFrequencies, _ []string) {
 	for _, word := range n.split() {
-		if sound := record.Sound(word); sound != "" {
+		if sound := names.Sound(word); sound != "" {
 			terms[sound] = once
 		}
 	}
 }
 
 // cutShape takes what ranks names of the same words: the first one, and how many there are.
-func (n *names) cutShape(terms bleve.TokenFrequencies, _ []string) {
+func (n *nameWords) cutShape(terms bleve.TokenFrequencies, _ []string) {
 	words := n.split()
 	if len(words) > 0 {
 		terms[words[0]] = once
 	}
 	many := 0
-	for _, word := range words[:min(len(words), record.MaxWords)] {
-		if !record.Particle(word) {
+	for _, word := range words[:min(len(words), search.MaxWords)] {
+		if !names.IsParticle(word) {
 			many++
 		}
 	}

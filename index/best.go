@@ -6,6 +6,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // best answers the best of more candidates than may be answered, all of one tier or better: those of the tiers before, then
@@ -14,7 +15,7 @@ import (
 func (f *finding) best(sets []*typedSets, t tier) ([]record.ID, error) {
 	ids, err := f.group(sets, func(s *typedSets) (*roaring.Bitmap, error) { return or(s.prior, new(roaring.Bitmap)), nil })
 	for _, first := range []bool{true, false} {
-		for n := 0; n <= record.MaxWords && len(ids) < f.Limit && err == nil; n++ {
+		for n := 0; n <= search.MaxWords && len(ids) < f.Limit && err == nil; n++ {
 			var some []record.ID
 			some, err = f.group(sets, func(s *typedSets) (*roaring.Bitmap, error) { return s.shaped(f.Ranked.Words()[0], t, first, n) })
 			ids = append(ids, some[:min(len(some), max(0, f.Limit-len(ids)))]...)

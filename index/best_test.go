@@ -11,6 +11,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 func TestOfMoreThanCanBeRankedTheBestAreNamed(t *testing.T) {
@@ -36,7 +37,7 @@ func TestOfMoreThanCanBeRankedTheBestAreNamed(t *testing.T) {
 	people := stored(t, s)
 	for _, text := range []string{"ana", "maria", "mar", "m", "souza", "ana maria", "maria ana", "s", "marea carvalho", "ma ca", "jono", "mara s"} {
 		for _, keep := range []func(record.ID) bool{nil, func(id record.ID) bool { return id.Int()%5 != 0 }} {
-			q := record.ParseRanked(text)
+			q := search.ParseRanked(text)
 			want, all := best(people, q, keep, 300)
 			found, err := x.Find(kv.Wanted{Kind: record.Person, All: true, Ranked: q, Keep: keep, Limit: 300})
 			if err != nil {
@@ -55,7 +56,7 @@ func TestOfMoreThanCanBeRankedTheBestAreNamed(t *testing.T) {
 }
 
 // best are the n best answers of a ranked search, of so many.
-func best(people []kv.Replayed, q *record.Ranked, keep func(record.ID) bool, n int) (ids []record.ID, all int) {
+func best(people []kv.Replayed, q *search.Ranked, keep func(record.ID) bool, n int) (ids []record.ID, all int) {
 	type answer struct {
 		id   record.ID
 		cost int64

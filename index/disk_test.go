@@ -11,6 +11,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // onDisk is a congregation with its index on a disk of which left tells how much room there is.
@@ -39,7 +40,7 @@ func TestAnIndexWaitsWhileTheDiskIsNearlyFull(t *testing.T) {
 	if err != nil || len(found.IDs) > 0 || found.Upto != before {
 		t.Errorf("while it waits Find = %+v, %v, want nobody up to %d", found, err, before)
 	}
-	page, err := s.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Person, Search: record.ParseSearch("tardia"), Finder: x, Limit: 10})
+	page, err := s.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Person, Search: search.Parse("tardia"), Finder: x, Limit: 10})
 	if err != nil || page.Count != 1 {
 		t.Errorf("a search while the index waits = %+v, %v, want one", page, err)
 	}

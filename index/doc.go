@@ -22,15 +22,15 @@
 // # A document
 //
 // Its id is the kind's number, 1 byte, and the record's id, 8. Its fields have terms only: no frequencies, norms, positions or
-// stored values. All texts are folded by record.Fold, as the store folds what it compares.
+// stored values. All texts are folded by names.Fold, as the store folds what it compares.
 //
 //	h   the kind's number, 1 byte; the same with the church or event, 8
 //	g   of each text: every 3 bytes in a row of text, NUL, NUL
 //	d   the same of the digits of phones and numbers
-//	c   the digits of a document, as record.CPF has them
-//	w   the words of names, as record.Words splits them; NUL of a name with more than 32 of them
-//	v   the words of names as they are written, by record.WrittenWords, where w has them otherwise
-//	s   the sounds of the words of w, by record.Sound
+//	c   the digits of a document, as names.CPF has them
+//	w   the words of names, as names.Words splits them; NUL of a name with more than 32 of them
+//	v   the words of names as they are written, by names.WrittenWords, where w has them otherwise
+//	s   the sounds of the words of w, by names.Sound
 //	n   the first word of a name; NUL and how many words it has, 1 byte, particles not counted
 //
 // A text of 3 bytes or more occurs only where all of its grams do, a shorter one where a gram begins with it. One edit in a word

@@ -7,6 +7,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // The fields of a document.
@@ -31,7 +32,7 @@ type document struct {
 // newDocument is what is searched of a record.
 func newDocument(s *source, r *kv.Replayed) *document {
 	grams, digits := &field{name: gramField, cut: cutText}, &field{name: digitField, cut: cutDigits}
-	documents, called := &field{name: documentField, cut: cutDocuments, sparse: true}, &names{}
+	documents, called := &field{name: documentField, cut: cutDocuments, sparse: true}, &nameWords{}
 	for _, f := range s.fields {
 		switch v := r.Body.Member(f.name); {
 		case len(v) == 0 || v[0] == 'n':
@@ -40,7 +41,7 @@ func newDocument(s *source, r *kv.Replayed) *document {
 		case !f.spoken:
 			digits.texts = append(digits.texts, string(v))
 		default:
-			text := record.Unquote(v)
+			text := value.Unquote(v)
 			grams.texts = append(grams.texts, text)
 			if f.words {
 				called.texts = append(called.texts, text)

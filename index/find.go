@@ -9,6 +9,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // finding is one question put to one snapshot.
@@ -81,7 +82,7 @@ func (f *finding) exact() ([]record.ID, error) {
 }
 
 // term are at least the documents that one term of a search matches.
-func (f *finding) term(p *part, t record.Part) (*roaring.Bitmap, error) {
+func (f *finding) term(p *part, t search.Part) (*roaring.Bitmap, error) {
 	switch {
 	case t.Text == "" && t.Digits == "":
 		return new(roaring.Bitmap), nil

@@ -10,6 +10,7 @@ import (
 	"doorward/index"
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // odd are queries that mean something elsewhere.
@@ -115,11 +116,11 @@ func (w *world) ask() {
 	ask := w.wanted()
 	switch rapid.IntRange(0, 2).Draw(w.T, "mode") {
 	case 0:
-		ask.Search = record.ParseSearch(q)
+		ask.Search = search.Parse(q)
 	case 1:
-		ask.Search = record.ParseSearch(q).Fuzzy()
+		ask.Search = search.Parse(q).Fuzzy()
 	default:
-		w.askRanked(ask, record.ParseRanked(q))
+		w.askRanked(ask, search.ParseRanked(q))
 		return
 	}
 	w.check(ask, func(known []kv.Replayed) (ids []record.ID) {
@@ -132,7 +133,7 @@ func (w *world) ask() {
 	})
 }
 
-func (w *world) askRanked(ask kv.Wanted, q *record.Ranked) {
+func (w *world) askRanked(ask kv.Wanted, q *search.Ranked) {
 	ask.Ranked, ask.Limit = q, rapid.IntRange(1, 6).Draw(w.T, "limit")
 	if odd := rapid.Bool().Draw(w.T, "keep"); odd {
 		ask.Keep = func(id record.ID) bool { return id.Int()%3 != 0 }

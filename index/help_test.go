@@ -14,6 +14,7 @@ import (
 
 	"doorward/index"
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -217,6 +218,6 @@ func (w *world) change() {
 
 // refused tells what no store takes, as a name of nothing.
 func refused(err error) bool {
-	var faults record.Faults
+	var faults fault.ByField
 	return errors.As(err, &faults)
 }

@@ -16,6 +16,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // congregation is a store with a church and some people of unlike names.
@@ -36,7 +37,7 @@ func letters(i int) string {
 
 // named asks an index for people by name.
 func named(x *index.Index, q string) (kv.Found, error) {
-	return x.Find(kv.Wanted{Kind: record.Person, All: true, Search: record.ParseSearch(q)})
+	return x.Find(kv.Wanted{Kind: record.Person, All: true, Search: search.Parse(q)})
 }
 
 // wantFound holds what a search finds against ids.

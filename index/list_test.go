@@ -9,6 +9,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // list holds a list that asks the index against one that looks at every record.
@@ -18,11 +19,11 @@ func (w *world) list(readers []kv.Principal) {
 	q := kv.Query{Surface: record.V1, Kind: record.Person, Offset: rapid.IntRange(0, 3).Draw(w.T, "offset"), Limit: rapid.IntRange(0, 30).Draw(w.T, "limit")}
 	switch rapid.IntRange(0, 2).Draw(w.T, "mode") {
 	case 0:
-		q.Search = record.ParseSearch(text)
+		q.Search = search.Parse(text)
 	case 1:
-		q.Search = record.ParseSearch(text).Fuzzy()
+		q.Search = search.Parse(text).Fuzzy()
 	default:
-		q.Ranked = record.ParseRanked(text)
+		q.Ranked = search.ParseRanked(text)
 	}
 	if rapid.Bool().Draw(w.T, "filtered") {
 		q.Where = append(q.Where, kv.Where{Field: "church_id", In: []any{rapid.SampledFrom(w.churches[:2]).Draw(w.T, "church")}})

@@ -8,6 +8,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // tier is how far from what was typed a word of a name may be. They are asked one after the other, each with all that the
@@ -163,8 +164,8 @@ func (p *part) ending(digits string) (*roaring.Bitmap, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := len(digits); n >= record.WholePhone {
-		digits = digits[n-record.TailDigits:]
+	if n := len(digits); n >= search.WholePhone {
+		digits = digits[n-search.TailDigits:]
 	}
 	ends, err := p.containing(digitField, digits+padding[:1])
 	return or(or(ends, said), documents), err
@@ -247,7 +248,7 @@ func or(a, b *roaring.Bitmap) *roaring.Bitmap {
 // at are the documents that a tier adds for one typed word; nil = none.
 func (f *finding) at(p *part, i int, t tier) (*roaring.Bitmap, error) {
 	typed := f.Ranked.Typed(i)
-	forgiven := record.ForgivenIn(typed.Text)
+	forgiven := search.ForgivenIn(typed.Text)
 	switch {
 	case t == whole && typed.Full != "":
 		return p.either(typed.Text, typed.Full)
@@ -278,7 +279,7 @@ func (p *part) either(a, b string) (*roaring.Bitmap, error) {
 }
 
 // joined are at least the documents with a name that has a typed word as two words, or that and the particle before it as one.
-func (p *part) joined(typed record.Typed) (all *roaring.Bitmap, err error) {
+func (p *part) joined(typed search.Typed) (all *roaring.Bitmap, err error) {
 	if typed.Joined != "" {
 		if all, err = p.beginning(wordField, typed.Joined); err != nil {
 			return nil, err
@@ -295,7 +296,7 @@ func (p *part) joined(typed record.Typed) (all *roaring.Bitmap, err error) {
 }
 
 // alike are at least the documents with a name of which a word, or two, sound as a typed one.
-func (p *part) alike(typed record.Typed) (*roaring.Bitmap, error) {
+func (p *part) alike(typed search.Typed) (*roaring.Bitmap, error) {
 	all, err := p.having(soundField, typed.Sound)
 	for i := range typed.Parted {
 		set, err := p.both(soundField, &typed.Parted[i].Sound)

@@ -12,7 +12,7 @@ import (
 // This file decides which records a principal sees and which it may change (contract.md §7). Everything else asks here.
 
 // sees tells whether p sees a stored record.
-func (v *sight) sees(p Principal, k *record.Kind, st *stored) (bool, error) {
+func sees(v *sight, p Principal, k *record.Kind, st *stored) (bool, error) {
 	if p.whole() {
 		return true, nil
 	}
@@ -22,18 +22,18 @@ func (v *sight) sees(p Principal, k *record.Kind, st *stored) (bool, error) {
 	case record.Finances:
 		return p.level.Name != EventOf, nil
 	case record.Churches:
-		return v.holdsChurch(p, st.home(k))
+		return holdsChurch(v, p, st.home(k))
 	case record.Shared:
-		return v.seesShared(p, k, st)
+		return seesShared(v, p, k, st)
 	case record.Members:
-		return v.seesMembership(p, st)
+		return seesMembership(v, p, st)
 	case record.Events:
-		return v.seesEvent(p, st.home(k))
+		return seesEvent(v, p, st.home(k))
 	}
 	return false, nil
 }
 
-func (v *sight) seesShared(p Principal, k *record.Kind, st *stored) (bool, error) {
+func seesShared(v *sight, p Principal, k *record.Kind, st *stored) (bool, error) {
 	if p.level.Name == EventOf {
 		return k == record.Event && p.level.has(st.id.Int()), nil
 	}
@@ -41,12 +41,12 @@ func (v *sight) seesShared(p Principal, k *record.Kind, st *stored) (bool, error
 	if home == 0 {
 		return true, nil
 	}
-	return v.holdsChurch(p, home)
+	return holdsChurch(v, p, home)
 }
 
 // seesMembership wants both ends seen.
-func (v *sight) seesMembership(p Principal, st *stored) (bool, error) {
-	ok, err := v.holdsChurch(p, st.home(record.Membership))
+func seesMembership(v *sight, p Principal, st *stored) (bool, error) {
+	ok, err := holdsChurch(v, p, st.home(record.Membership))
 	if err != nil || !ok {
 		return false, err
 	}
@@ -54,10 +54,10 @@ func (v *sight) seesMembership(p Principal, st *stored) (bool, error) {
 	if err != nil || group == nil {
 		return false, err
 	}
-	return v.seesShared(p, record.Group, group)
+	return seesShared(v, p, record.Group, group)
 }
 
-func (v *sight) seesEvent(p Principal, event int64) (bool, error) {
+func seesEvent(v *sight, p Principal, event int64) (bool, error) {
 	if p.whole() {
 		return true, nil
 	}
@@ -68,11 +68,11 @@ func (v *sight) seesEvent(p Principal, event int64) (bool, error) {
 	if err != nil || st == nil {
 		return false, err
 	}
-	return v.seesShared(p, record.Event, st)
+	return seesShared(v, p, record.Event, st)
 }
 
 // holdsChurch tells whether a church is one of p's own.
-func (v *sight) holdsChurch(p Principal, church int64) (bool, error) {
+func holdsChurch(v *sight, p Principal, church int64) (bool, error) {
 	switch {
 	case p.whole():
 		return true, nil
@@ -88,7 +88,7 @@ func (v *sight) holdsChurch(p Principal, church int64) (bool, error) {
 }
 
 // churches are p's own churches; only for regional and church level.
-func (v *sight) churches(p Principal) ([]int64, error) {
+func churches(v *sight, p Principal) ([]int64, error) {
 	if p.level.Name != RegionalOf {
 		return p.level.IDs, nil
 	}
@@ -118,7 +118,7 @@ func (v *sight) find(p Principal, k *record.Kind, id record.ID) (*stored, error)
 	if st == nil {
 		return nil, ErrNotFound
 	}
-	ok, err := v.sees(p, k, st)
+	ok, err := sees(v, p, k, st)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func mayCreate(p Principal, k *record.Kind) error {
 }
 
 // mayChange answers whether p may change a record that it sees: what belongs to no church is changed at denomination level.
-func (v *sight) mayChange(p Principal, k *record.Kind, st *stored) error {
+func mayChange(v *sight, p Principal, k *record.Kind, st *stored) error {
 	if p.whole() {
 		return nil
 	}
@@ -160,13 +160,13 @@ func (v *sight) mayChange(p Principal, k *record.Kind, st *stored) error {
 			return nil
 		}
 	case record.Events:
-		return v.mayChangeEvent(p, st.home(k))
+		return mayChangeEvent(v, p, st.home(k))
 	}
 	return p.CheckWhole()
 }
 
 // mayChangeEvent guards an event's tickets: they change with their event. At event level the key's own event is meant.
-func (v *sight) mayChangeEvent(p Principal, event int64) error {
+func mayChangeEvent(v *sight, p Principal, event int64) error {
 	if p.whole() || p.level.Name == EventOf && p.level.has(event) {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (v *sight) mayChangeEvent(p Principal, event int64) error {
 	if st == nil {
 		return ErrNotFound
 	}
-	return v.mayChange(p, record.Event, st)
+	return mayChange(v, p, record.Event, st)
 }
 
 // member reads a reference out of a body; the zero id for null.

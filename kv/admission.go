@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Admission rows lead to check-ins in the order that decides which was first, hlc then id: by event, code hash and list, and
@@ -48,13 +49,13 @@ func (a admission) before(b admission) bool {
 }
 
 // firstAdmission is the earliest check-in of a code or its ticket in a list that no undo names; nil where there is none.
-func (v *sight) firstAdmission(event int64, hash codeHash, ticket int64, list string) (*stored, error) {
+func firstAdmission(v *sight, event int64, hash codeHash, ticket int64, list string) (*stored, error) {
 	var buf [64]byte
-	first, err := v.earliest(codeAdmissions(buf[:0], event, hash, list))
+	first, err := earliest(v, codeAdmissions(buf[:0], event, hash, list))
 	if err != nil {
 		return nil, err
 	}
-	other, err := v.earliest(ticketListAdmissions(buf[:0], ticket, event, list))
+	other, err := earliest(v, ticketListAdmissions(buf[:0], ticket, event, list))
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +69,13 @@ func (v *sight) firstAdmission(event int64, hash codeHash, ticket int64, list st
 }
 
 // earliest is the first row under a prefix whose check-in is not undone.
-func (v *sight) earliest(prefix []byte) (first *admission, err error) {
-	err = v.scan(admissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
+func earliest(v *sight, prefix []byte) (first *admission, err error) {
+	err = v.Scan(admissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
 		id, ok := record.Checkin.KeyID(key[len(key)-16:])
 		if !ok || len(key) != len(prefix)+24 {
 			return false, ErrCorrupt
 		}
-		undone, err := v.undone(id)
+		undone, err := undone(v, id)
 		if err != nil || undone {
 			return true, err
 		}
@@ -85,7 +86,7 @@ func (v *sight) earliest(prefix []byte) (first *admission, err error) {
 }
 
 // undone tells whether an undo of its own event names a check-in.
-func (v *sight) undone(checkin record.ID) (bool, error) {
+func undone(v *sight, checkin record.ID) (bool, error) {
 	undos, err := v.lookup(record.Undo, "checkin_id", record.Checkin.FormatID(checkin))
 	if err != nil || len(undos) == 0 {
 		return false, err
@@ -122,7 +123,7 @@ func nonceOf(p Principal, a Attempt) string {
 
 // replay answers an attempt whose nonce a check-in carries already: the same code gets the first answer, unless that
 // check-in was undone; another code is refused.
-func (o *op) replay(a *attempt, ticket *stored) (d Decision, done bool, err error) {
+func replayAttempt(o *op, a *attempt, ticket *stored) (d Decision, done bool, err error) {
 	if a.nonce == "" {
 		return d, false, nil
 	}
@@ -131,7 +132,7 @@ func (o *op) replay(a *attempt, ticket *stored) (d Decision, done bool, err erro
 		return d, false, err
 	}
 	for _, id := range ids {
-		undone, err := o.undone(id)
+		undone, err := undone(o.sight, id)
 		if err != nil {
 			return d, false, err
 		}
@@ -145,38 +146,38 @@ func (o *op) replay(a *attempt, ticket *stored) (d Decision, done bool, err erro
 		if undone {
 			continue
 		}
-		if d, err = o.repeated(first, a); err != nil {
+		if d, err = repeated(o, first, a); err != nil {
 			return d, false, err
 		}
-		return d, true, o.describe(&d, a.p, ticket)
+		return d, true, describe(o.sight, &d, a.p, ticket)
 	}
 	return d, false, nil
 }
 
 // repeated is the answer that was given when a check-in was written.
-func (o *op) repeated(mine *stored, a *attempt) (Decision, error) {
-	if record.Unquote(mine.body.Member("basis")) != offline {
-		d := o.decisionOf(Admitted, mine, a.Door)
+func repeated(o *op, mine *stored, a *attempt) (Decision, error) {
+	if value.Unquote(mine.body.Member("basis")) != offline {
+		d := decisionOf(o.sight, Admitted, mine, a.Door)
 		d.Replayed = true
 		return d, nil
 	}
 	e := standOf(mine)
-	first, err := o.firstAdmission(e.event, e.codeHash, e.ticket, e.list)
+	first, err := firstAdmission(o.sight, e.event, e.codeHash, e.ticket, e.list)
 	if err != nil {
 		return Decision{}, err
 	}
 	if first == nil {
 		first = mine // of a list that no longer counts
 	}
-	d := o.decisionOf(AlreadyAdmitted, first, a.Door)
+	d := decisionOf(o.sight, AlreadyAdmitted, first, a.Door)
 	d.Double, d.Replayed = record.Checkin.FormatID(mine.id), true
 	return d, nil
 }
 
 // decisionOf tells of an admission that is stored, at a door.
-func (v *sight) decisionOf(out Outcome, first *stored, here string) Decision {
+func decisionOf(v *sight, out Outcome, first *stored, here string) Decision {
 	at, _ := timeOf(first.body.Member("at")) // written by admit
-	door := record.Unquote(first.body.Member("door"))
+	door := value.Unquote(first.body.Member("door"))
 	return Decision{
 		Outcome: out, CheckinID: record.Checkin.FormatID(first.id), AdmittedAt: at, Door: door,
 		SecondsAgo: max(0, int64(v.now.Sub(at)/time.Second)), SameDoor: door == here,
@@ -184,26 +185,26 @@ func (v *sight) decisionOf(out Outcome, first *stored, here string) Decision {
 }
 
 // describe adds what the door, and a key that sees names, may know of the ticket.
-func (v *sight) describe(d *Decision, p Principal, ticket *stored) error {
+func describe(v *sight, d *Decision, p Principal, ticket *stored) error {
 	shown := *ticket
-	if err := v.unshown(record.Ticket, &shown); err != nil {
+	if err := unshown(v, record.Ticket, &shown); err != nil {
 		return err
 	}
 	ticket = &shown
-	d.Label = record.Unquote(ticket.body.Member("label"))
-	d.Type = record.Unquote(ticket.body.Member("type"))
-	d.Order = record.Unquote(ticket.body.Member("order"))
+	d.Label = value.Unquote(ticket.body.Member("label"))
+	d.Type = value.Unquote(ticket.body.Member("type"))
+	d.Order = value.Unquote(ticket.body.Member("order"))
 	if !p.seesHolders() {
 		return nil
 	}
 	name, err := v.load(record.HolderName, ticket.id)
 	if err == nil && name != nil {
-		err = v.unshown(record.HolderName, name)
+		err = unshown(v, record.HolderName, name)
 	}
 	if err != nil || name == nil {
 		return err
 	}
-	if full := record.Unquote(name.body.Member("full_name")); full != "" {
+	if full := value.Unquote(name.body.Member("full_name")); full != "" {
 		d.Holder = &full
 	}
 	return nil

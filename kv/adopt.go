@@ -7,12 +7,13 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // adoption makes a record what its tree says after revisions have come from elsewhere.
 type adoption struct {
 	*arrival
-	fresh map[record.Revision]*fresh // bodies that have just come or been made
+	fresh map[rev.ID]*fresh // bodies that have just come or been made
 	next  *stored
 	was   *record.Doc  // before, if it was live
 	is    *record.Doc  // nil: deleted
@@ -29,24 +30,24 @@ type fresh struct {
 }
 
 // receive adopts what another store has made, and makes one of what was made twice.
-func (o *op) receive(a *arrival) error {
-	o.complete(a)
-	ad, err := o.adoption(a)
+func receive(o *op, a *arrival) error {
+	complete(o, a)
+	ad, err := graft(o, a)
 	if err != nil {
 		return err
 	}
-	if err := o.joinTwins(ad); err != nil {
+	if err := joinTwins(o, ad); err != nil {
 		return err
 	}
-	return o.followParts(ad)
+	return followParts(o, ad)
 }
 
 // complete gives a record what replies always show. Our own servers' never lack it; other programs may speak the protocol, too.
-func (o *op) complete(a *arrival) {
+func complete(o *op, a *arrival) {
 	if a.doc == nil {
 		return
 	}
-	made := o.moment()
+	made := moment(o)
 	if a.node.At != 0 {
 		made.Now = time.UnixMicro(a.node.At).UTC()
 	}
@@ -56,8 +57,8 @@ func (o *op) complete(a *arrival) {
 }
 
 // adopt is receive for what passed the rules of /v1, which let nobody make a thing twice.
-func (o *op) adopt(a *arrival) (*stored, error) {
-	ad, err := o.adoption(a)
+func adopt(o *op, a *arrival) (*stored, error) {
+	ad, err := graft(o, a)
 	if err != nil {
 		return nil, err
 	}
@@ -65,12 +66,12 @@ func (o *op) adopt(a *arrival) (*stored, error) {
 }
 
 // adoption grafts an arrival and stores what follows: the winner is the record, the losers' bodies are kept.
-func (o *op) adoption(a *arrival) (*adoption, error) {
-	ad := &adoption{arrival: a, fresh: map[record.Revision]*fresh{}}
-	if err := o.listBrought(a); err != nil {
+func graft(o *op, a *arrival) (*adoption, error) {
+	ad := &adoption{arrival: a, fresh: map[rev.ID]*fresh{}}
+	if err := listBrought(o, a); err != nil {
 		return nil, err
 	}
-	if err := o.nameFields(a); err != nil {
+	if err := nameFields(o, a); err != nil {
 		return nil, err
 	}
 	if _, err := a.tree.Graft(a.path, a.node); err != nil {
@@ -78,7 +79,7 @@ func (o *op) adoption(a *arrival) (*adoption, error) {
 	}
 	switch {
 	case a.late:
-		if err := o.unnameLate(ad); err != nil {
+		if err := unnameLate(o, ad); err != nil {
 			return nil, err
 		}
 	case a.doc != nil:
@@ -90,48 +91,48 @@ func (o *op) adoption(a *arrival) (*adoption, error) {
 			return nil, err
 		}
 	}
-	if err := o.resolve(ad); err != nil {
+	if err := resolve(o, ad); err != nil {
 		return nil, err
 	}
-	return ad, o.carryOut(ad)
+	return ad, carryOut(o, ad)
 }
 
 // carryOut stores an adoption.
-func (o *op) carryOut(ad *adoption) error {
+func carryOut(o *op, ad *adoption) error {
 	o.state.use(ad.kind, ad.id)
 	ad.next = &stored{id: ad.id, header: header{version: ad.kind.Version}}
 	dropped := shape(ad.next, &ad.tree)
-	if err := o.chooseBody(ad); err != nil {
+	if err := chooseBody(o, ad); err != nil {
 		return err
 	}
-	if err := o.keepLosers(ad); err != nil {
+	if err := keepLosers(o, ad); err != nil {
 		return err
 	}
 	for _, rev := range dropped {
 		o.delete(bodyBucket, bodyKey(ad.kind, ad.id, rev))
 	}
 	if ad.kind.Fact {
-		return o.placeFact(ad)
+		return placeFact(o, ad)
 	}
 	if ad.before != nil || ad.tree.Len() > 1 || ad.node.Node != (ulid.ULID{}) {
 		o.put(treeBucket, treeKey(ad.kind, ad.id), ad.tree.Append(nil))
 	}
-	if err := o.chooseScopes(ad); err != nil {
+	if err := chooseScopes(o, ad); err != nil {
 		return err
 	}
-	if err := o.welcome(ad.kind, ad.before, ad.next); err != nil {
+	if err := welcome(o, ad.kind, ad.before, ad.next); err != nil {
 		return err
 	}
-	o.moveLookups(change{kind: ad.kind, id: ad.id, before: ad.before, was: ad.was, is: ad.is, ready: ad.found}, ad.next.updatedAt)
-	o.place(ad.kind, ad.before, ad.next)
+	moveLookups(o, change{kind: ad.kind, id: ad.id, before: ad.before, was: ad.was, is: ad.is, ready: ad.found}, ad.next.updatedAt)
+	place(o, ad.kind, ad.before, ad.next)
 	if ad.next.deleted {
-		o.noteMerged(ad.kind, ad.id, &ad.tree)
+		noteMerged(o, ad.kind, ad.id, &ad.tree)
 	}
-	return o.follow(ad)
+	return follow(o, ad)
 }
 
 // chooseBody gives the record the winner's body, and stamps: a winner that stays keeps those it has.
-func (o *op) chooseBody(ad *adoption) error {
+func chooseBody(o *op, ad *adoption) error {
 	next, before := ad.next, ad.before
 	next.updatedAt, next.updatedBy = o.stamp, ad.tree.Winner().Key
 	stays := before != nil && before.revision == next.revision
@@ -148,7 +149,7 @@ func (o *op) chooseBody(ad *adoption) error {
 	kept := before
 	if !stays {
 		var err error
-		if kept, err = o.keptBody(ad.kind, ad.id, next.revision); err != nil || kept == nil {
+		if kept, err = keptBody(o.sight, ad.kind, ad.id, next.revision); err != nil || kept == nil {
 			return orCorrupt(err)
 		}
 		o.delete(bodyBucket, bodyKey(ad.kind, ad.id, next.revision))
@@ -160,59 +161,58 @@ func (o *op) chooseBody(ad *adoption) error {
 }
 
 // keepLosers keeps the bodies of the revision that was the record's, and of those that have come and are not.
-func (o *op) keepLosers(ad *adoption) error {
-	if err := o.keepLess(ad); err != nil {
+func keepLosers(o *op, ad *adoption) error {
+	if err := keepLess(o, ad); err != nil {
 		return err
 	}
 	if b := ad.before; b != nil && b.revision != ad.next.revision && ad.tree.Find(b.revision).Held {
-		o.keepBody(ad.kind, b)
+		keepBody(o, ad.kind, b)
 	}
 	for rev, f := range ad.fresh {
 		if rev == ad.next.revision || !ad.tree.Find(rev).Held {
 			continue
 		}
 		loser := &stored{id: ad.id, header: header{version: ad.kind.Version, revision: rev, foreign: f.foreign}, body: f.body}
-		o.keepBody(ad.kind, loser)
+		keepBody(o, ad.kind, loser)
 	}
 	return nil
 }
 
 // chooseScopes says where the record is now. One that is deleted stays where it was.
-func (o *op) chooseScopes(ad *adoption) (err error) {
+func chooseScopes(o *op, ad *adoption) (err error) {
 	winner := *ad.arrival
 	winner.doc = ad.is
-	ad.next.scopes, err = o.scopesOfArrival(&winner)
+	ad.next.scopes, err = scopesOfArrival(o, &winner)
 	return err
 }
 
 // placeFact stores a fact that has come, and what follows from it: our clock goes beyond it.
-func (o *op) placeFact(ad *adoption) error {
-	if err := o.chooseScopes(ad); err != nil {
+func placeFact(o *op, ad *adoption) error {
+	if err := chooseScopes(o, ad); err != nil {
 		return err
 	}
-	o.indexFact(ad.kind, ad.next)
-	o.place(ad.kind, nil, ad.next)
+	indexFact(o, ad.kind, ad.next)
+	place(o, ad.kind, nil, ad.next)
 	o.state.observe(standOf(ad.next).hlc, o.now)
-	return o.settleFact(ad.kind, ad.next)
+	return settleFact(o, ad.kind, ad.next)
 }
 
 // follow does what else hangs on a record that has come.
-func (o *op) follow(ad *adoption) error {
+func follow(o *op, ad *adoption) error {
 	switch ad.kind {
 	case record.Erasure:
 		if ad.is != nil {
 			k, known := record.ByName(ad.is.Text("kind"))
 			if known {
-				o.applyErasure(k, erasedHash(ad.id.ULID()), nil)
+				applyErasure(o, k, erasedHash(ad.id.ULID()), nil)
 			}
 		}
 	case record.APIKey:
-		o.after = append(o.after, o.store.reloadLogins)
 	case record.Ticket:
-		return o.settleTicket(ad.id)
+		return settleTicket(o, ad.id)
 	case record.Person:
 		if ad.before == nil || ad.before.home(record.Person) != ad.next.home(record.Person) {
-			return o.rehome(ad.id)
+			return rehome(o, ad.id)
 		}
 	}
 	return nil

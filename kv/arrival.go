@@ -8,6 +8,9 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/scopes"
+	"doorward/kv/value"
 )
 
 // maxRecordDoc is how many bytes a record's document may have.
@@ -25,19 +28,19 @@ func fitting(st *stored, err error) (*stored, error) {
 type arrival struct {
 	kind    *record.Kind
 	id      record.ID
-	path    []record.Revision // newest first
-	node    record.TreeNode   // of the first
-	doc     *record.Doc       // nil: it deletes the record
-	body    record.Body       // of doc
-	lost    *record.Doc       // of a deletion: an edit that ended with it; nil: none
-	ready   readyLookups      // of doc
-	foreign bool              // the revision is not made of the body
-	late    bool              // it was made before the names were erased that doc does not have any more
-	via     record.Scope      // of the database that it came through; zero: the mirror
-	before  *stored           // the record as it is; nil: new
-	unseen  bool              // whoever brings it cannot know that there is a record
-	guest   ulid.ULID         // the laptop that brings it, where it may bring only what it has made itself
-	tree    record.Tree       // before the arrival
+	path    []rev.ID     // newest first
+	node    rev.Node     // of the first
+	doc     *record.Doc  // nil: it deletes the record
+	body    record.Body  // of doc
+	lost    *record.Doc  // of a deletion: an edit that ended with it; nil: none
+	ready   readyLookups // of doc
+	foreign bool         // the revision is not made of the body
+	late    bool         // it was made before the names were erased that doc does not have any more
+	via     scopes.Scope // of the database that it came through; zero: the mirror
+	before  *stored      // the record as it is; nil: new
+	unseen  bool         // whoever brings it cannot know that there is a record
+	guest   ulid.ULID    // the laptop that brings it, where it may bring only what it has made itself
+	tree    rev.Tree     // before the arrival
 }
 
 // arrive reads a document to write: *Conflict for a new edit whose parent is no leaf, ErrDocument, *Forbidden.
@@ -51,7 +54,7 @@ func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err e
 		return nil, err
 	}
 	if a.before != nil {
-		if a.tree, err = o.tree(k, a.before); err != nil {
+		if a.tree, err = loadTree(o.sight, k, a.before); err != nil {
 			return nil, err
 		}
 	}
@@ -65,7 +68,7 @@ func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err e
 		}
 	}
 	if len(a.path) == 0 {
-		return nil, fmt.Errorf("%w: %w", ErrDocument, record.ErrPath)
+		return nil, fmt.Errorf("%w: %w", ErrDocument, rev.ErrPath)
 	}
 	if err = a.read(in); err == nil {
 		err = a.sign(o, p, in)
@@ -90,8 +93,8 @@ func (db *scopeDocs) hides(p Principal, a *arrival, in *DocWrite) (bool, error) 
 }
 
 // authored is the tree's node of a revision, with what its server tells of who made it.
-func (in *DocWrite) authored(o *op) record.TreeNode {
-	n := record.TreeNode{Deleted: in.Deleted, Held: true, Key: in.Author.Key, Node: in.Author.Node, Fields: in.Author.Fields}
+func (in *DocWrite) authored(o *op) rev.Node {
+	n := rev.Node{Deleted: in.Deleted, Held: true, Key: in.Author.Key, Node: in.Author.Node, Fields: in.Author.Fields}
 	if n.Node.String() == o.store.identity.node {
 		n.Node = ulid.ULID{} // it comes home
 	}
@@ -102,12 +105,12 @@ func (in *DocWrite) authored(o *op) record.TreeNode {
 }
 
 // edit is the path of a new edit.
-func (a *arrival) edit(in *DocWrite) ([]record.Revision, error) {
+func (a *arrival) edit(in *DocWrite) ([]rev.ID, error) {
 	parent := in.Parent
-	if parent == (record.Revision{}) && a.before != nil && a.before.deleted && !in.Deleted {
+	if parent == (rev.ID{}) && a.before != nil && a.before.deleted && !in.Deleted {
 		parent = a.before.revision // a record that was deleted is made again
 	}
-	if parent != (record.Revision{}) || a.before != nil && !a.unseen {
+	if parent != (rev.ID{}) || a.before != nil && !a.unseen {
 		isLeaf := false
 		for _, leaf := range a.tree.Leaves() {
 			isLeaf = isLeaf || leaf.Revision == parent
@@ -116,7 +119,7 @@ func (a *arrival) edit(in *DocWrite) ([]record.Revision, error) {
 			return nil, &Conflict{Reason: "the document has another revision"}
 		}
 	}
-	return append([]record.Revision{record.Next(parent, in.Deleted, a.hashed(in))}, a.tree.Path(parent)...), nil
+	return append([]rev.ID{rev.Next(parent, in.Deleted, a.hashed(in))}, a.tree.Path(parent)...), nil
 }
 
 // hashed is the body inside the revision's hash: a deletion has none.
@@ -135,16 +138,16 @@ func (a *arrival) sign(o *op, p Principal, in *DocWrite) error {
 	}
 	a.node.Into = 0 // nobody but the root merges, and what it did comes by our own replicator
 	if !p.isNode() {
-		a.node, a.lost = record.TreeNode{Deleted: a.node.Deleted, Held: true, At: o.stamp, Key: p.key}, nil
+		a.node, a.lost = rev.Node{Deleted: a.node.Deleted, Held: true, At: o.stamp, Key: p.key}, nil
 		return nil
 	}
 	if in.Author.Node != (ulid.ULID{}) && in.Author.Node.String() != p.node.Node {
-		if recovers, err := o.recovers(); err != nil || recovers {
+		if recovers, err := recovers(o); err != nil || recovers {
 			return err
 		}
 	}
 	a.node.Node, _ = ulid.ParseStrict(p.node.Node) // a key's node is one
-	works, err := o.worksAt(p, a.node.Key)
+	works, err := worksAt(o.sight, p, a.node.Key)
 	if !works {
 		a.node.Key = p.key
 	}
@@ -153,7 +156,7 @@ func (a *arrival) sign(o *op, p Principal, in *DocWrite) error {
 
 // worksAt tells whether a key may have been used at the laptop of p: none, which is the operator there, a key that the laptop
 // has or had itself, one that the centre gave it to know, and one that was made there.
-func (v *sight) worksAt(p Principal, key int64) (bool, error) {
+func worksAt(v *sight, p Principal, key int64) (bool, error) {
 	if key == 0 || key == p.key {
 		return true, nil
 	}
@@ -165,17 +168,17 @@ func (v *sight) worksAt(p Principal, key int64) (bool, error) {
 	if err != nil || k.Node.Node == p.node.Node {
 		return err == nil, nil // whose record is damaged has signed nothing that could be shown
 	}
-	if works, err := v.goesTo(p, nil, &k); err != nil || works {
+	if works, err := goesTo(v, p, nil, &k); err != nil || works {
 		return works, err
 	}
-	e, err := v.venueOf(p)
+	e, err := laptopOf(v, p)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	return v.goesTo(p, e.Contact.Events, &k)
+	return goesTo(v, p, e.Contact.Events, &k)
 }
 
 // read opens the body.
@@ -195,7 +198,7 @@ func (a *arrival) read(in *DocWrite) (err error) {
 // flag marks a fact. It keeps the revision that it came under: wherever it goes from here it is the same fact.
 func (a *arrival) flag(word string) {
 	if flags := texts(a.doc.Value("flags")); !slices.Contains(flags, word) {
-		a.doc.Set("flags", record.TextList(append(flags, word)...))
+		a.doc.Set("flags", value.Texts(append(flags, word)...))
 		a.remake(a.doc)
 	}
 }
@@ -207,7 +210,7 @@ func (a *arrival) remake(d *record.Doc) {
 
 // nameFields names the fields that an arrival changes: those in which it differs from the latest revision before it that is here. Of one
 // edit its own server may have named them. Of several that come as one, only the last is named by it.
-func (o *op) nameFields(a *arrival) error {
+func nameFields(o *op, a *arrival) error {
 	if a.doc == nil || a.before == nil || a.late {
 		return nil
 	}
@@ -215,7 +218,7 @@ func (o *op) nameFields(a *arrival) error {
 	if i < 1 || i == 1 && len(a.node.Fields) > 0 {
 		return nil
 	}
-	was, err := o.docOf(a.kind, a.before, a.path[i])
+	was, err := docOf(o.sight, a.kind, a.before, a.path[i])
 	if err != nil || was == nil {
 		return err
 	}
@@ -236,21 +239,21 @@ func refused(reason string) error {
 }
 
 // scopes are where the revision puts the record. A membership whose person is not here yet is where it came from.
-func (o *op) scopesOfArrival(a *arrival) (scopes [2]record.Scope, err error) {
+func scopesOfArrival(o *op, a *arrival) (all [2]scopes.Scope, err error) {
 	if a.doc == nil {
 		if a.before != nil {
 			return a.before.scopes, nil
 		}
-		scopes[0] = a.via
-		return scopes, nil
+		all[0] = a.via
+		return all, nil
 	}
-	home, err := o.homeOf(a.kind, a.doc)
+	home, err := homeOf(o, a.kind, a.doc)
 	if err != nil {
-		return scopes, err
+		return all, err
 	}
-	if a.kind == record.Membership && home == 0 && a.via.Sort == record.ScopeChurch {
+	if a.kind == record.Membership && home == 0 && a.via.Sort == scopes.Church {
 		home = a.via.ID
 	}
-	copy(scopes[:], a.kind.Scopes(a.id, a.doc, home))
-	return scopes, nil
+	copy(all[:], a.kind.Scopes(a.id, a.doc, home))
+	return all, nil
 }

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"sync"
 
-	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // feedName names what a bell is rung for: a free database, or the records of a scope.
 type feedName struct {
 	free  string
-	scope record.Scope
+	scope scopes.Scope
 }
 
 // bells wake those who wait for one database's changes, and nobody else: a commit rings the bells of the databases that it

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv"
+	"doorward/kv/engine"
 )
 
 // rawLoop is the least that a durable group commit can be: one goroutine that takes what waits, puts the rows of each into one
@@ -35,7 +36,7 @@ func startRaw(t testing.TB, path string, d *drawer, s *kv.Store) *rawLoop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := bbolt.Open(path, 0o600, kv.BenchOptions(info.Size()))
+	db, err := bbolt.Open(path, 0o600, engine.Options(info.Size()))
 	if err != nil {
 		t.Fatal(err)
 	}

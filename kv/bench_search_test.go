@@ -13,6 +13,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // searchSeed is what people and queries are drawn from, and how many queries there are of each sort.
@@ -58,7 +59,7 @@ func (w *town) compareSlips(t *testing.T, queries int) (recalls []line) {
 		for range queries {
 			i := 1 + r.IntN(len(w.people)-1)
 			text := s.make(r, w.people[i].name)
-			q := kv.Query{Surface: record.Admin, Kind: record.Person, Limit: 10, Finder: w.index, Ranked: record.ParseRanked(text)}
+			q := kv.Query{Surface: record.Admin, Kind: record.Person, Limit: 10, Finder: w.index, Ranked: search.ParseRanked(text)}
 			start := time.Now()
 			page, err := w.store.List(w.reader, q)
 			took = append(took, time.Since(start))
@@ -121,7 +122,7 @@ func (w *town) compareExact(t *testing.T) {
 		var took []time.Duration
 		for range searchQueries {
 			text := c.text(w.people[1+r.IntN(benchPeople)])
-			q := kv.Query{Surface: record.V1, Kind: record.Person, Limit: 10, Finder: w.index, Search: record.ParseSearch(text)}
+			q := kv.Query{Surface: record.V1, Kind: record.Person, Limit: 10, Finder: w.index, Search: search.Parse(text)}
 			start := time.Now()
 			page, err := w.store.List(w.reader, q)
 			took = append(took, time.Since(start))

@@ -16,6 +16,7 @@ import (
 	"doorward/index"
 	"doorward/kv"
 	"doorward/kv/kvtest"
+	"doorward/kv/names"
 	"doorward/kv/record"
 )
 
@@ -33,7 +34,7 @@ type citizen struct {
 }
 
 // plain is a text as searches compare it.
-func plain(text string) string { return record.Fold(text) }
+func plain(text string) string { return names.Fold(text) }
 
 // newTown makes a congregation of so many people, always the same ones.
 func newTown(t *testing.T, b *bench, people int) *town {

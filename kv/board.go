@@ -4,18 +4,18 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // boards are the events that somebody asks about, and how many double entries there are in all.
 type boards struct {
-	doubles atomic.Int64
-	mu      sync.Mutex
-	events  map[int64]*board
-	asked   int64
+	mu     sync.Mutex
+	events map[int64]*board
+	asked  int64
 }
 
 // maxBoards is how many events are kept counted. The one that was asked about longest ago goes first.
@@ -51,11 +51,11 @@ func (bs *boards) drop() {
 	delete(bs.events, oldest)
 }
 
-// count reads how many double entries there are. One that is damaged is left out of what is a number for the operator.
-func (bs *boards) count(r rows, found *damages) {
+// countDoubles reads how many double entries there are. One that is damaged is left out of the number.
+func (s *tables) countDoubles(r *engine.View, found *damages) {
 	n := int64(0)
-	r.sound(admissionBucket, []byte{byDouble}, func(_, _ []byte) { n++ }, func(key []byte) { found.add(damagedRow(admissionBucket, key)) })
-	bs.doubles.Store(n)
+	sound(r, admissionBucket, []byte{byDouble}, func(_, _ []byte) { n++ }, func(key []byte) { found.add(damagedRow(admissionBucket, key)) })
+	s.doubles.Store(n)
 }
 
 // board counts one event. It follows the log when it is asked, so that doors pay nothing for it, and keeps what it counted
@@ -121,7 +121,7 @@ func (b *board) status(now time.Time) Status {
 func (b *board) ticket(st *stored) {
 	t := b.ticketOf(st.id.Int())
 	b.count(t, -1)
-	t.sort, t.issued = record.Unquote(st.body.Member("type")), issued(record.Ticket, st.body)
+	t.sort, t.issued = value.Unquote(st.body.Member("type")), issued(record.Ticket, st.body)
 	b.count(t, 1)
 }
 
@@ -164,7 +164,7 @@ func (b *board) checkin(st *stored, is Outcome) {
 
 // admit adds an admission to its door, minute and type, or takes it off.
 func (b *board) admit(st *stored, by int) {
-	b.doors[record.Unquote(st.body.Member("door"))] += by
+	b.doors[value.Unquote(st.body.Member("door"))] += by
 	b.minute(st, by, 0)
 	t := b.ticketOf(intOf(st.body.Member("ticket_id")))
 	b.count(t, -1)
@@ -175,9 +175,9 @@ func (b *board) admit(st *stored, by int) {
 // scan notes when a fact was made at its door. The clock of another store may be wrong: its measure against the centre's, which the fact
 // carries, corrects it, and a fact cannot be made later than it came here.
 func (b *board) scan(v *sight, st *stored) {
-	door := record.Unquote(st.body.Member("door"))
+	door := value.Unquote(st.body.Member("door"))
 	at, _ := timeOf(st.body.Member("at")) // facts have one
-	if record.Unquote(st.body.Member("node")) != v.store.identity.node {
+	if value.Unquote(st.body.Member("node")) != v.store.identity.node {
 		ours, _ := v.store.offset() // 0 at the centre
 		at = at.Add(time.Duration(intOf(st.body.Member("clock_offset_ms"))-ours) * time.Millisecond)
 	}
@@ -203,6 +203,6 @@ func (b *board) refusal(st *stored) {
 		return
 	}
 	b.refused[st.id] = true
-	b.outcomes[Outcome(record.Unquote(st.body.Member("outcome")))]++
+	b.outcomes[Outcome(value.Unquote(st.body.Member("outcome")))]++
 	b.minute(st, 0, 1)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // boardPage is how many rows a board reads in one View.
@@ -83,7 +84,7 @@ func (b *board) next(v *sight, k *record.Kind, last record.ID) (n int, end recor
 
 // page reads some rows of the log, and tells whether facts or tickets were among them.
 func (b *board) page(v *sight) (seen int, moved bool, err error) {
-	err = v.scan(logBucket, nil, seqKey(b.upto+1), func(key, row []byte) (bool, error) {
+	err = v.Scan(logBucket, nil, seqKey(b.upto+1), func(key, row []byte) (bool, error) {
 		c, err := parseLog(key, row)
 		if err != nil {
 			return false, err
@@ -132,7 +133,7 @@ func (b *board) record(v *sight, k *record.Kind, st *stored) error {
 	case record.Checkin:
 		return b.turn(v, st)
 	case record.Undo:
-		id, _ := record.Checkin.ParseID(record.Unquote(st.body.Member("checkin_id"))) // an undo has one
+		id, _ := record.Checkin.ParseID(value.Unquote(st.body.Member("checkin_id"))) // an undo has one
 		checkin, err := v.load(record.Checkin, id)
 		if err != nil || checkin == nil || checkin.home(record.Checkin) != b.event {
 			return err // it is not here yet
@@ -148,11 +149,11 @@ func (b *board) turn(v *sight, st *stored) error {
 		return err
 	}
 	e := standOf(st)
-	return v.afterwards(&e, func(next *stored) error { return b.judge(v, next) })
+	return afterwards(v, &e, func(next *stored) error { return b.judge(v, next) })
 }
 
 func (b *board) judge(v *sight, st *stored) error {
-	is, err := v.countsAs(st)
+	is, err := countsAs(v, st)
 	if err == nil && st.home(record.Checkin) == b.event {
 		b.scan(v, st)
 		b.checkin(st, is)
@@ -161,16 +162,16 @@ func (b *board) judge(v *sight, st *stored) error {
 }
 
 // countsAs is what a check-in counts as: Admitted, AlreadyAdmitted, Undone, or "".
-func (v *sight) countsAs(st *stored) (Outcome, error) {
+func countsAs(v *sight, st *stored) (Outcome, error) {
 	e := standOf(st)
 	if !e.counts {
 		return "", nil
 	}
-	listed, err := v.get(admissionBucket, e.doubleKey())
+	listed, err := v.Get(admissionBucket, e.doubleKey())
 	if err != nil || string(listed) == string(AlreadyAdmitted) {
 		return AlreadyAdmitted, err
 	}
-	if undone, err := v.undone(st.id); err != nil || undone {
+	if undone, err := undone(v, st.id); err != nil || undone {
 		return Undone, err
 	}
 	return Admitted, nil
@@ -179,7 +180,7 @@ func (v *sight) countsAs(st *stored) (Outcome, error) {
 // countDoubles counts the event's double entries.
 func (b *board) countDoubles(v *sight) error {
 	b.doubles = 0
-	return v.scan(admissionBucket, eventDoubles(nil, b.event), nil, func(_, _ []byte) (bool, error) {
+	return v.Scan(admissionBucket, eventDoubles(nil, b.event), nil, func(_, _ []byte) (bool, error) {
 		b.doubles++
 		return true, nil
 	})

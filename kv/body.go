@@ -6,18 +6,19 @@ import (
 	"fmt"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A body that is kept beside the record's present one: foreign 1, table version 1, length of shown uv, shown members, hidden
 // members.
 
 // bodyKey names a revision's kept body.
-func bodyKey(k *record.Kind, id record.ID, rev record.Revision) []byte {
+func bodyKey(k *record.Kind, id record.ID, rev rev.ID) []byte {
 	return appendRevision(treeKey(k, id), rev)
 }
 
 // keepBody gives the body of a record's present revision a row of its own.
-func (o *op) keepBody(k *record.Kind, st *stored) {
+func keepBody(o *op, k *record.Kind, st *stored) {
 	if st.deleted {
 		return
 	}
@@ -28,15 +29,15 @@ func (o *op) keepBody(k *record.Kind, st *stored) {
 }
 
 // keptBody reads a kept body; nil where there is none. It has no more of a header than belongs to the body.
-func (v *sight) keptBody(k *record.Kind, id record.ID, rev record.Revision) (*stored, error) {
-	row, err := v.get(bodyBucket, bodyKey(k, id, rev))
+func keptBody(v *sight, k *record.Kind, id record.ID, rev rev.ID) (*stored, error) {
+	row, err := v.Get(bodyBucket, bodyKey(k, id, rev))
 	if err != nil || row == nil {
 		return nil, err
 	}
 	st := &stored{id: id}
 	st.revision = rev
-	if err = st.parseBody(k, row); err == nil && v.over == nil {
-		err = v.unshownPast(k, st)
+	if err = st.parseBody(k, row); err == nil && !v.Writing() {
+		err = unshownPast(v, k, st)
 	}
 	return st, err
 }
@@ -53,8 +54,8 @@ func (st *stored) parseBody(k *record.Kind, row []byte) error {
 }
 
 // forget deletes all that is kept of a record besides its row: its tree, and the bodies of its other revisions.
-func (o *op) forget(k *record.Kind, id record.ID) error {
-	keys, err := o.firstKeys(bodyBucket, treeKey(k, id), maxKept)
+func forget(o *op, k *record.Kind, id record.ID) error {
+	keys, err := firstKeys(o.View, bodyBucket, treeKey(k, id), maxKept)
 	for _, key := range keys {
 		o.delete(bodyBucket, key)
 	}

@@ -1,16 +1,11 @@
 package kv
 
 import (
-	"bytes"
-	"slices"
-
+	"doorward/kv/engine"
 	"doorward/kv/record"
 )
 
-// bucket names one of the file's buckets. Its number goes into every checksum, so a row that strays into another bucket
-// is noticed; numbers are never reused.
-type bucket byte
-
+// The buckets. Their numbers are part of each checksum and are never used again.
 const (
 	metaBucket       bucket = iota // format, realm, node, epoch, code key; the writer's state
 	logBucket                      // seq → kind, id, revision, deleted
@@ -44,30 +39,24 @@ const (
 )
 
 // Kinds have the numbers from here on: 32 plus a kind's own.
-const (
-	firstKindBucket = bucket(32)
-	numBuckets      = 64
-)
+const firstKindBucket = bucket(32)
 
-// bucketNames are the buckets' names in the file; nil where there is no such bucket.
-var bucketNames = nameBuckets()
+// schema has the buckets' names in the file.
+var schema = newSchema()
 
-func nameBuckets() (names [numBuckets][]byte) {
+func newSchema() (s engine.Schema) {
 	for b, name := range [namedBuckets]string{"meta", "log", "lookup", "code", "admission", "once", "once_expiry",
 		"free", "free_doc", "free_body", "free_log", "free_local", "free_blob", "free_chunk", "free_ref", "free_loose",
 		"tree", "body", "scope_log", "left", "lease", "opaque", "opaque_body", "erased", "twin", "reads", "former", "mirror"} {
-		names[b] = []byte(name)
+		s[b].Name = name
 	}
+	s[metaBucket].IsKey = isMetaKey
+	s[logBucket].Fill = engine.TailFill
+	s[lookupBucket].Fill, s[scopeLogBucket].Fill = engine.RangeFill, engine.RangeFill
 	for _, k := range record.Kinds() {
-		names[kindBucket(k)] = []byte("kind:" + k.Name)
+		s[kindBucket(k)] = engine.Def{Name: "kind:" + k.Name, Fill: engine.TailFill}
 	}
-	return names
-}
-
-// bucketNamed finds a bucket by its name in the file; one that a later version has made is not known.
-func bucketNamed(name []byte) (b bucket, known bool) {
-	at := slices.IndexFunc(bucketNames[:], func(n []byte) bool { return bytes.Equal(n, name) })
-	return bucket(max(0, at)), at >= 0
+	return s
 }
 
 // kindBucket holds a kind's records.

@@ -4,7 +4,11 @@ import (
 	"errors"
 	"runtime"
 
+	"doorward/kv/engine"
+	"doorward/kv/fault"
+	"doorward/kv/names"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // MaxRows is how many rows one bulk operation takes.
@@ -32,7 +36,7 @@ const (
 	Kept      Fate = "kept" // by Mirror alone: the record was changed or deleted here, and stays so
 )
 
-// RowResult is one row's fate; Err says why it was rejected (record.Faults, *Conflict, …).
+// RowResult is one row's fate; Err says why it was rejected (fault.ByField, *Conflict, …).
 type RowResult struct {
 	Fate Fate
 	ID   record.ID
@@ -52,7 +56,7 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 	author.key = 0 // imports have no author (contract.md §9)
 	return s.eachAlone(rows, dryRun, func(row Row) func(*op) (RowResult, error) {
 		in := s.prepareNew(author, row.Patch)
-		return func(o *op) (RowResult, error) { return o.upsert(author, row, in) }
+		return func(o *op) (RowResult, error) { return upsert(o, author, row, in) }
 	})
 }
 
@@ -91,13 +95,13 @@ func (s *Store) eachAlone(rows []Row, dryRun bool, prepare func(Row) func(*op) (
 // Yield is for loops that compute for long: while doors are about it lets their goroutines onto the processor, which would else
 // wait for the end of a time slice of 10 ms.
 func (s *Store) Yield() {
-	if s.writer.queue.doorWithin(doorsAbout) {
+	if s.engine.DoorWithin(engine.DoorsAbout) {
 		runtime.Gosched()
 	}
 }
 
 // upsert makes or changes the record of one row.
-func (o *op) upsert(p Principal, row Row, in *input) (RowResult, error) {
+func upsert(o *op, p Principal, row Row, in *input) (RowResult, error) {
 	k := row.Kind
 	if k.Fact || k.System {
 		return RowResult{}, ErrNotFound
@@ -106,14 +110,14 @@ func (o *op) upsert(p Principal, row Row, in *input) (RowResult, error) {
 		return RowResult{}, err
 	}
 	if id := row.ID; !id.IsZero() && id.Int() > MaxGivenID {
-		return RowResult{}, faultOf("id", record.AtMost(MaxGivenID))
+		return RowResult{}, faultOf("id", fault.AtMost(MaxGivenID))
 	}
-	before, err := o.existing(p, row, in)
+	before, err := existing(o, p, row, in)
 	if err != nil {
 		return RowResult{}, err
 	}
 	if before == nil {
-		st, err := o.create(p, k, row.ID, in)
+		st, err := create(o, p, k, row.ID, in)
 		if err != nil {
 			return RowResult{}, err
 		}
@@ -123,7 +127,7 @@ func (o *op) upsert(p Principal, row Row, in *input) (RowResult, error) {
 		return RowResult{}, err
 	}
 	seq := o.state.seq
-	st, err := o.update(p, k, before, in)
+	st, err := update(o, p, k, before, in)
 	if err != nil {
 		return RowResult{}, err
 	}
@@ -133,15 +137,15 @@ func (o *op) upsert(p Principal, row Row, in *input) (RowResult, error) {
 	return RowResult{Fate: Updated, ID: st.id}, nil
 }
 
-func faultOf(field, text string) (f record.Faults) {
+func faultOf(field, text string) (f fault.ByField) {
 	f.Add(field, text)
 	return f
 }
 
 // existing finds the record that a row means; nil for a new one. One that p may not change counts as a conflict, so that its
 // key cannot be taken twice.
-func (o *op) existing(p Principal, row Row, in *input) (*stored, error) {
-	id, err := o.existingID(p, row, in)
+func existing(o *op, p Principal, row Row, in *input) (*stored, error) {
+	id, err := existingID(o, p, row, in)
 	if err != nil || id.IsZero() {
 		return nil, err
 	}
@@ -149,64 +153,64 @@ func (o *op) existing(p Principal, row Row, in *input) (*stored, error) {
 	if err != nil || st == nil {
 		return nil, err
 	}
-	if ok, err := o.sees(p, row.Kind, st); err != nil || !ok {
+	if ok, err := sees(o.sight, p, row.Kind, st); err != nil || !ok {
 		if err == nil {
 			err = &Conflict{Reason: "another record has this key", Field: in.keyField(row)}
 		}
 		return nil, err
 	}
-	return st, o.mayChange(p, row.Kind, st)
+	return st, mayChange(o.sight, p, row.Kind, st)
 }
 
-func (o *op) existingID(p Principal, row Row, in *input) (record.ID, error) {
+func existingID(o *op, p Principal, row Row, in *input) (record.ID, error) {
 	event := int64(0)
 	if v, ok := row.Patch.Value("event_id"); ok {
 		event = intOf(v)
 	}
 	ext, _ := formText(row.Patch, "external_id")
 	if ext == "" {
-		return o.otherKey(p, row, in, event)
+		return otherKey(o, p, row, in, event)
 	}
-	if id, err := o.byExternalID(row.Kind, event, ext); err != nil || !id.IsZero() {
+	if id, err := byExternalID(o, row.Kind, event, ext); err != nil || !id.IsZero() {
 		return id, err
 	}
-	id, err := o.otherKey(p, row, in, event)
+	id, err := otherKey(o, p, row, in, event)
 	if err != nil || id.IsZero() {
 		return id, err
 	}
 	st, err := o.load(row.Kind, id)
-	if err != nil || st == nil || (row.Kind != record.Person || !row.ID.IsZero()) && record.Unquote(st.body.Member("external_id")) != "" {
+	if err != nil || st == nil || (row.Kind != record.Person || !row.ID.IsZero()) && value.Unquote(st.body.Member("external_id")) != "" {
 		return record.ID{}, err // another one's: creating it will say what collides
 	}
 	return id, nil // it was imported before it had an external_id, or is the person of this CPF
 }
 
 // otherKey finds the record that a row means by what else it may be known by.
-func (o *op) otherKey(p Principal, row Row, in *input, event int64) (record.ID, error) {
+func otherKey(o *op, p Principal, row Row, in *input, event int64) (record.ID, error) {
 	switch {
 	case !row.ID.IsZero():
 		return row.ID, nil
 	case row.Kind == record.Membership:
 		group, _ := row.Patch.Value("group_id")
 		person, _ := row.Patch.Value("person")
-		return o.membership(intOf(group), intOf(person))
+		return membership(o, intOf(group), intOf(person))
 	case row.Kind == record.Ticket && in.coded:
-		ids, err := o.ticketsOf(exactForm, in.exact[:], event)
+		ids, err := ticketsOf(o.sight, exactForm, in.exact[:], event)
 		if err != nil || len(ids) == 0 {
 			in.free = err == nil // an external_id was looked for before
 			return record.ID{}, err
 		}
 		return ids[0], nil
 	case row.Kind == record.Person:
-		return o.personOf(p, row)
+		return personOf(o, p, row)
 	}
 	return record.ID{}, nil
 }
 
 // personOf finds the one person whom a valid CPF means, among those whom the principal sees. Two of one CPF are told apart by nobody here.
-func (o *op) personOf(p Principal, row Row) (found record.ID, err error) {
+func personOf(o *op, p Principal, row Row) (found record.ID, err error) {
 	cpf, _ := formText(row.Patch, "cpf")
-	if !record.IsCPF(cpf) {
+	if !names.IsCPF(cpf) {
 		return found, nil
 	}
 	ids, err := o.lookup(record.Person, "cpf", cpf)
@@ -221,7 +225,7 @@ func (o *op) personOf(p Principal, row Row) (found record.ID, err error) {
 		if st == nil {
 			continue
 		}
-		switch ok, err := o.sees(p, record.Person, st); {
+		switch ok, err := sees(o.sight, p, record.Person, st); {
 		case err != nil:
 			return found, err
 		case !ok:

@@ -3,23 +3,25 @@ package kv
 import (
 	"errors"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // checkPatch adds to a patch's faults what only the store can see: references that lead nowhere, or out of p's sight, and
-// records that would leave it. What is wrong comes back as record.Faults, all of it.
-func (o *op) checkPatch(p Principal, k *record.Kind, patch *record.Patch) error {
+// records that would leave it. What is wrong comes back as fault.ByField, all of it.
+func checkPatch(o *op, p Principal, k *record.Kind, patch *record.Patch) error {
 	for _, ref := range patch.Pointers() {
-		ok, err := o.mayPoint(p, k, ref)
+		ok, err := mayPoint(o, p, k, ref)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			patch.Faults.Add(ref.Field, record.InvalidID(ref.ID.Int()))
+			patch.Faults.Add(ref.Field, fault.InvalidID(ref.ID.Int()))
 		}
 	}
 	if v, ok := patch.Value("church_id"); ok && v.Kind() == 'n' && !p.whole() && ownedByChurch(k) {
-		patch.Faults.Add("church_id", record.TextNull)
+		patch.Faults.Add("church_id", fault.Null)
 	}
 	if len(patch.Faults) > 0 {
 		return patch.Faults
@@ -28,25 +30,25 @@ func (o *op) checkPatch(p Principal, k *record.Kind, patch *record.Patch) error 
 }
 
 // mayPoint tells whether a reference leads to a record that p sees and, where it decides whose the record is, owns.
-func (o *op) mayPoint(p Principal, k *record.Kind, ref record.Pointer) (bool, error) {
+func mayPoint(o *op, p Principal, k *record.Kind, ref record.Pointer) (bool, error) {
 	st, err := o.load(ref.Kind, ref.ID)
 	if err != nil || st == nil {
 		return false, err
 	}
 	switch {
 	case ref.Kind == record.Church && ownedByChurch(k):
-		return o.holdsChurch(p, ref.ID.Int())
+		return holdsChurch(o.sight, p, ref.ID.Int())
 	case ref.Kind == record.Event && k.Class == record.Events:
-		if ok, err := o.sees(p, ref.Kind, st); err != nil || !ok {
+		if ok, err := sees(o.sight, p, ref.Kind, st); err != nil || !ok {
 			return false, err
 		}
-		err := o.mayChangeEvent(p, ref.ID.Int())
+		err := mayChangeEvent(o.sight, p, ref.ID.Int())
 		if errors.Is(err, ErrForbidden) || errors.Is(err, ErrNotFound) {
 			return false, nil
 		}
 		return err == nil, err
 	}
-	return o.sees(p, ref.Kind, st)
+	return sees(o.sight, p, ref.Kind, st)
 }
 
 // ownedByChurch tells kinds whose church decides who sees them.
@@ -55,22 +57,22 @@ func ownedByChurch(k *record.Kind) bool {
 }
 
 // giveChurch gives a new record the church of a key that has exactly one; a key of several must name one.
-func (o *op) giveChurch(p Principal, k *record.Kind, patch *record.Patch) {
+func giveChurch(o *op, p Principal, k *record.Kind, patch *record.Patch) {
 	if _, given := patch.Value("church_id"); given || p.whole() || !ownedByChurch(k) || patch.Faults["church_id"] != nil {
 		return
 	}
 	if p.level.Name == ChurchOf && len(p.level.IDs) == 1 {
-		patch.Set("church_id", record.Number(p.level.IDs[0]))
+		patch.Set("church_id", value.Number(p.level.IDs[0]))
 		return
 	}
-	patch.Faults.Add("church_id", record.TextRequired)
+	patch.Faults.Add("church_id", fault.Required)
 }
 
 // unique refuses a second record of what can be there once: an external_id within a kind or event, a person within a group,
 // a code within an event.
-func (o *op) unique(k *record.Kind, id record.ID, d *record.Doc) error {
+func unique(o *op, k *record.Kind, id record.ID, d *record.Doc) error {
 	if ext := d.Text("external_id"); ext != "" {
-		other, err := o.byExternalID(k, d.Int("event_id"), ext)
+		other, err := byExternalID(o, k, d.Int("event_id"), ext)
 		if err != nil {
 			return err
 		}
@@ -80,15 +82,15 @@ func (o *op) unique(k *record.Kind, id record.ID, d *record.Doc) error {
 	}
 	switch k {
 	case record.Membership:
-		return o.uniqueMembership(id, d)
+		return uniqueMembership(o, id, d)
 	case record.Ticket:
-		return o.uniqueCode(id, d)
+		return uniqueCode(o, id, d)
 	}
 	return nil
 }
 
-func (o *op) uniqueMembership(id record.ID, d *record.Doc) error {
-	other, err := o.membership(d.Int("group_id"), d.Int("person"))
+func uniqueMembership(o *op, id record.ID, d *record.Doc) error {
+	other, err := membership(o, d.Int("group_id"), d.Int("person"))
 	if err != nil || other.IsZero() || other == id {
 		return err
 	}
@@ -96,7 +98,7 @@ func (o *op) uniqueMembership(id record.ID, d *record.Doc) error {
 }
 
 // membership finds a person's membership of a group; the zero id for none.
-func (o *op) membership(group, person int64) (record.ID, error) {
+func membership(o *op, group, person int64) (record.ID, error) {
 	ids, err := o.lookup(record.Membership, "person", person)
 	if err != nil {
 		return record.ID{}, err
@@ -114,7 +116,7 @@ func (o *op) membership(group, person int64) (record.ID, error) {
 }
 
 // byExternalID finds a record by its external_id, within an event for tickets; the zero id for none.
-func (o *op) byExternalID(k *record.Kind, event int64, ext string) (record.ID, error) {
+func byExternalID(o *op, k *record.Kind, event int64, ext string) (record.ID, error) {
 	ids, err := o.lookup(k, "external_id", ext)
 	if err != nil || k.Home != "event_id" {
 		if len(ids) == 0 {
@@ -135,7 +137,7 @@ func (o *op) byExternalID(k *record.Kind, event int64, ext string) (record.ID, e
 }
 
 // unreferred answers a *Conflict where records refer to one; it counts those that p sees.
-func (o *op) unreferred(p Principal, k *record.Kind, id record.ID) error {
+func unreferred(o *op, p Principal, k *record.Kind, id record.ID) error {
 	counts := map[string]int{}
 	referred := false
 	for _, other := range record.Kinds() {
@@ -149,7 +151,7 @@ func (o *op) unreferred(p Principal, k *record.Kind, id record.ID) error {
 				return err
 			}
 			referred = referred || len(ids) > 0
-			n, err := o.countSeen(p, other, ids)
+			n, err := countSeen(o, p, other, ids)
 			if err != nil {
 				return err
 			}
@@ -160,13 +162,13 @@ func (o *op) unreferred(p Principal, k *record.Kind, id record.ID) error {
 	}
 	if k == record.Event {
 		for _, other := range ofEvents {
-			if n := o.leftIn(other, id.Int()); n > 0 {
+			if n := leftIn(o, other, id.Int()); n > 0 {
 				counts[other.Name] = n
 			}
 		}
 	}
 	if k == record.Ticket {
-		err := o.scan(admissionBucket, ticketAdmissions(nil, id.Int()), nil, func(_, _ []byte) (bool, error) {
+		err := o.Scan(admissionBucket, ticketAdmissions(nil, id.Int()), nil, func(_, _ []byte) (bool, error) {
 			counts[record.Checkin.Name]++
 			return true, nil
 		})
@@ -181,7 +183,7 @@ func (o *op) unreferred(p Principal, k *record.Kind, id record.ID) error {
 }
 
 // countSeen counts the records that p sees.
-func (o *op) countSeen(p Principal, k *record.Kind, ids []record.ID) (n int, err error) {
+func countSeen(o *op, p Principal, k *record.Kind, ids []record.ID) (n int, err error) {
 	if p.whole() {
 		return len(ids), nil
 	}
@@ -193,7 +195,7 @@ func (o *op) countSeen(p Principal, k *record.Kind, ids []record.ID) (n int, err
 		if st == nil {
 			continue
 		}
-		if ok, err := o.sees(p, k, st); err != nil {
+		if ok, err := sees(o.sight, p, k, st); err != nil {
 			return 0, err
 		} else if ok {
 			n++
@@ -226,7 +228,7 @@ func require(patch *record.Patch) {
 	for i := range patch.Kind.Fields {
 		f := &patch.Kind.Fields[i]
 		if _, given := patch.Value(f.Name); f.Flags.Has(record.Required) && !given && patch.Faults[f.Name] == nil {
-			patch.Faults.Add(f.Name, record.TextRequired)
+			patch.Faults.Add(f.Name, fault.Required)
 		}
 	}
 }
@@ -235,7 +237,7 @@ func require(patch *record.Patch) {
 var ofEvents = []*record.Kind{record.Ticket, record.Checkin, record.Scan, record.Undo}
 
 // leftIn counts an event's records of a kind, those of the group that is being formed too.
-func (o *op) leftIn(k *record.Kind, event int64) int {
+func leftIn(o *op, k *record.Kind, event int64) int {
 	n := o.lists.kind(k).home.of(event).len()
 	for _, c := range o.group.lists {
 		if c.kind != k {

@@ -9,7 +9,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/codes"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Outcome is what a door is told. The set is closed.
@@ -91,7 +93,7 @@ func (s *Store) ready(p Principal, a Attempt) *attempt {
 		a.Door = p.name
 	}
 	at := &attempt{Attempt: a, p: p, nonce: nonceOf(p, a)}
-	forms := record.ReadCode(a.Code)
+	forms := codes.Read(a.Code)
 	for _, code := range forms.Exact {
 		at.exact = append(at.exact, s.hashCode(code))
 	}
@@ -105,7 +107,7 @@ func (s *Store) ready(p Principal, a Attempt) *attempt {
 // decide hands an attempt to the writer.
 func (s *Store) decide(a *attempt) (d Decision, err error) {
 	err = s.do(true, func(o *op) error {
-		d, err = o.checkIn(a)
+		d, err = checkIn(o, a)
 		return err
 	})
 	if err != nil {
@@ -116,40 +118,40 @@ func (s *Store) decide(a *attempt) (d Decision, err error) {
 }
 
 // checkIn is the one check-in decision (contract.md §10): nonce, code, validity, then duplication.
-func (o *op) checkIn(a *attempt) (Decision, error) {
-	event, ticket, err := o.about(a)
+func checkIn(o *op, a *attempt) (Decision, error) {
+	event, ticket, err := about(o, a)
 	if err != nil {
 		return Decision{}, err
 	}
-	if d, done, err := o.replay(a, ticket); err != nil || done {
+	if d, done, err := replayAttempt(o, a, ticket); err != nil || done {
 		return d, err
 	}
-	if err := o.mayDecide(a.Event); err != nil {
+	if err := mayDecide(o, a.Event); err != nil {
 		return Decision{}, err
 	}
 	if ticket == nil {
-		return o.refuseUnknown(a)
+		return refuseUnknown(o, a)
 	}
-	f := o.newFact(a, event, ticket)
-	if out := o.validity(event, ticket); out != Admitted {
-		return o.refuse(a, f, Decision{Outcome: out})
+	f := newFact(o, a, event, ticket)
+	if out := validity(o, event, ticket); out != Admitted {
+		return refuse(o, a, f, Decision{Outcome: out})
 	}
-	first, err := o.firstAdmission(f.event, f.codeHash, f.ticket, f.list)
+	first, err := firstAdmission(o.sight, f.event, f.codeHash, f.ticket, f.list)
 	if err != nil {
 		return Decision{}, err
 	}
 	if first != nil {
-		d := o.decisionOf(AlreadyAdmitted, first, a.Door)
+		d := decisionOf(o.sight, AlreadyAdmitted, first, a.Door)
 		if a.LetIn {
-			return o.letIn(a, f, d)
+			return letIn(o, a, f, d)
 		}
-		return o.refuse(a, f, d)
+		return refuse(o, a, f, d)
 	}
-	return o.admit(a, f)
+	return admit(o, a, f)
 }
 
 // validity judges event and ticket, whether or not the ticket has been used.
-func (o *op) validity(event, ticket *stored) Outcome {
+func validity(o *op, event, ticket *stored) Outcome {
 	if !isTrue(event.body.Member("active")) || !isTrue(event.body.Member("enabled")) {
 		return EventClosed
 	}
@@ -181,7 +183,7 @@ func timeOf(v jsontext.Value) (time.Time, bool) {
 	if v.Kind() != '"' {
 		return time.Time{}, false
 	}
-	return record.ParseDateTime(string(v[1:len(v)-1]), time.UTC)
+	return value.ParseDateTime(string(v[1:len(v)-1]), time.UTC)
 }
 
 // hashOf is a member that holds a code hash.
@@ -194,9 +196,9 @@ func hashOf(v jsontext.Value) (h codeHash) {
 
 // ticketOf finds the ticket that an attempt means; nil where the event has none. ErrNotFound where the attempt names a ticket that
 // is not of the event: a code may be read wrongly, an id may not.
-func (v *sight) ticketOf(a *attempt) (*stored, error) {
+func ticketOf(v *sight, a *attempt) (*stored, error) {
 	if a.Ticket == 0 {
-		return v.ticketByCode(a)
+		return ticketByCode(v, a)
 	}
 	st, err := v.load(record.Ticket, record.Int(a.Ticket))
 	if err != nil {
@@ -209,9 +211,9 @@ func (v *sight) ticketOf(a *attempt) (*stored, error) {
 }
 
 // ticketByCode finds the ticket that a reading means; nil where there is none in the event.
-func (v *sight) ticketByCode(a *attempt) (*stored, error) {
+func ticketByCode(v *sight, a *attempt) (*stored, error) {
 	for i := range a.exact {
-		ids, err := v.ticketsOf(exactForm, a.exact[i][:], a.Event)
+		ids, err := ticketsOf(v, exactForm, a.exact[i][:], a.Event)
 		if err != nil {
 			return nil, err
 		}
@@ -220,7 +222,7 @@ func (v *sight) ticketByCode(a *attempt) (*stored, error) {
 		}
 	}
 	for i := range a.normal {
-		st, err := v.ticketByNormalForm(a.normal[i][:], a.Event)
+		st, err := ticketByNormalForm(v, a.normal[i][:], a.Event)
 		if err != nil || st != nil {
 			return st, err
 		}
@@ -229,10 +231,10 @@ func (v *sight) ticketByCode(a *attempt) (*stored, error) {
 }
 
 // ticketByNormalForm wants all tickets of the form to have one exact form; then it is the lowest.
-func (v *sight) ticketByNormalForm(hash []byte, event int64) (*stored, error) {
+func ticketByNormalForm(v *sight, hash []byte, event int64) (*stored, error) {
 	var ids []record.ID
 	for _, form := range codeForms {
-		found, err := v.ticketsOf(form, hash, event)
+		found, err := ticketsOf(v, form, hash, event)
 		if err != nil {
 			return nil, err
 		}
@@ -258,11 +260,11 @@ func (v *sight) ticketByNormalForm(hash []byte, event int64) (*stored, error) {
 }
 
 // elsewhere tells whether a reading is the code of another event that p sees.
-func (o *op) elsewhere(a *attempt) (bool, error) {
+func elsewhere(o *op, a *attempt) (bool, error) {
 	events := map[int64]bool{}
 	note := func(form byte, hashes []codeHash) error {
 		for i := range hashes {
-			err := o.scan(codeBucket, codePrefix(nil, form, hashes[i][:]), nil, func(key, _ []byte) (bool, error) {
+			err := o.Scan(codeBucket, codePrefix(nil, form, hashes[i][:]), nil, func(key, _ []byte) (bool, error) {
 				events[int64(binary.BigEndian.Uint64(key[1+codeHashSize:]))] = true
 				return true, nil
 			})
@@ -277,7 +279,7 @@ func (o *op) elsewhere(a *attempt) (bool, error) {
 	}
 	delete(events, a.Event) // here it is a normal form that several exact forms share
 	for event := range events {
-		if ok, err := o.seesEvent(a.p, event); err != nil || ok {
+		if ok, err := seesEvent(o.sight, a.p, event); err != nil || ok {
 			return ok, err
 		}
 	}

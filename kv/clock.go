@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"doorward/kv/engine"
 )
 
 // ClockSlack is how far two clocks may be apart before one of them is doubted.
@@ -60,9 +62,9 @@ func (c *standing) encode() (row []byte) {
 	return append(row, c.peer...)
 }
 
-func readStanding(r rows) (*standing, error) {
+func readStanding(r *engine.View) (*standing, error) {
 	c := &standing{}
-	row, err := r.get(metaBucket, clockKey)
+	row, err := r.Get(metaBucket, clockKey)
 	if err != nil || row == nil {
 		return c, err
 	}
@@ -135,7 +137,7 @@ func (s *Store) TrustClock(p Principal) (Clock, error) {
 
 func (s *Store) changeClock(change func(*standing)) error {
 	err := s.do(false, func(o *op) error {
-		c, err := readStanding(o.rows)
+		c, err := readStanding(o.View)
 		if errors.Is(err, ErrCorrupt) {
 			c, err = &standing{lost: true}, nil
 		}
@@ -144,7 +146,7 @@ func (s *Store) changeClock(change func(*standing)) error {
 		}
 		change(c)
 		o.put(metaBucket, clockKey, c.encode())
-		o.after = append(o.after, func() { s.wall.standing.Store(c) })
+		o.after(func() { s.wall.standing.Store(c) })
 		return nil
 	})
 	s.judgeClock(s.clock())
@@ -152,7 +154,7 @@ func (s *Store) changeClock(change func(*standing)) error {
 }
 
 // Clock tells what is known about the machine's clock now.
-func (s *Store) Clock() Clock {
+func (s *tables) Clock() Clock {
 	c := s.wall.standing.Load()
 	k := Clock{Doubt: s.judgeClock(s.clock()), Peer: c.peer, Offset: time.Duration(c.offset) * time.Microsecond}
 	if c.measured != 0 {
@@ -162,7 +164,7 @@ func (s *Store) Clock() Clock {
 }
 
 // judgeClock tells whether the wall clock is doubted, and says in the log when that changes.
-func (s *Store) judgeClock(now time.Time) Doubt {
+func (s *tables) judgeClock(now time.Time) Doubt {
 	d := s.wall.standing.Load().doubt(now, s.built)
 	before := s.wall.told.Load()
 	if before == nil && d == "" || before != nil && *before == d || !s.wall.told.CompareAndSwap(before, &d) {
@@ -177,7 +179,7 @@ func (s *Store) judgeClock(now time.Time) Doubt {
 }
 
 // offset is the measured offset as facts carry it, in milliseconds; ok is false where none was measured.
-func (s *Store) offset() (ms int64, ok bool) {
+func (s *tables) offset() (ms int64, ok bool) {
 	c := s.wall.standing.Load()
 	return time.Duration(c.offset * int64(time.Microsecond)).Milliseconds(), c.measured != 0
 }

@@ -45,9 +45,9 @@ func codeKeys(k *record.Kind, id record.ID, d *record.Doc) [][]byte {
 }
 
 // ticketsOf answers the tickets of an event that have a code hash in a form, lowest id first.
-func (v *sight) ticketsOf(form byte, hash []byte, event int64) (ids []record.ID, err error) {
+func ticketsOf(v *sight, form byte, hash []byte, event int64) (ids []record.ID, err error) {
 	var buf [1 + codeHashSize + 8]byte
-	err = v.scan(codeBucket, codeEventPrefix(buf[:0], form, hash, event), nil, func(key, _ []byte) (bool, error) {
+	err = v.Scan(codeBucket, codeEventPrefix(buf[:0], form, hash, event), nil, func(key, _ []byte) (bool, error) {
 		id, ok := record.Ticket.KeyID(key[len(key)-8:])
 		if !ok {
 			return false, ErrCorrupt
@@ -58,12 +58,12 @@ func (v *sight) ticketsOf(form byte, hash []byte, event int64) (ids []record.ID,
 	return ids, err
 }
 
-func (o *op) uniqueCode(id record.ID, d *record.Doc) error {
+func uniqueCode(o *op, id record.ID, d *record.Doc) error {
 	hash, err := hex.DecodeString(d.Text("code_hash"))
 	if err != nil || len(hash) == 0 {
 		return nil // without a code there is nothing to be unique
 	}
-	others, err := o.ticketsOf(exactForm, hash, d.Int("event_id"))
+	others, err := ticketsOf(o.sight, exactForm, hash, d.Int("event_id"))
 	if err != nil {
 		return err
 	}

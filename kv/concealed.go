@@ -38,7 +38,7 @@ func (s *Store) conceal(e *eraser) {
 	if err == nil { // as above
 		c.tickets = setOf(tickets)
 	}
-	s.erasures.concealed.Store(c)
+	s.recalls.concealed.Store(c)
 }
 
 func setOf(ids []record.ID) map[record.ID]bool {
@@ -53,29 +53,29 @@ func setOf(ids []record.ID) map[record.ID]bool {
 func (c *concealed) holds(ticket record.ID) bool { return c.tickets == nil || c.tickets[ticket] }
 
 // unshown empties a record that was read of what nobody is shown.
-func (v *sight) unshown(k *record.Kind, st *stored) error {
-	c := v.store.erasures.concealed.Load()
+func unshown(v *sight, k *record.Kind, st *stored) error {
+	c := v.store.recalls.concealed.Load()
 	if c == nil || v.bare || st.deleted || !mayHide(k) {
 		return nil
 	}
-	return v.empty(c, k, st, false)
+	return emptyConcealed(v, c, k, st, false)
 }
 
 // unshownPast is unshown for a kept body.
-func (v *sight) unshownPast(k *record.Kind, st *stored) error {
-	c := v.store.erasures.concealed.Load()
+func unshownPast(v *sight, k *record.Kind, st *stored) error {
+	c := v.store.recalls.concealed.Load()
 	if c == nil || v.bare || !mayHide(k) {
 		return nil
 	}
-	return v.empty(c, k, st, erasedAs(k) == record.Ticket && (c.past == nil || c.past[st.id]))
+	return emptyConcealed(v, c, k, st, erasedAs(k) == record.Ticket && (c.past == nil || c.past[st.id]))
 }
 
-func (v *sight) empty(c *concealed, k *record.Kind, st *stored, whole bool) error {
+func emptyConcealed(v *sight, c *concealed, k *record.Kind, st *stored, whole bool) error {
 	d, err := st.decode(k)
 	if err != nil || !whole && !c.hides(k, st.id, d) {
 		return err
 	}
-	if stays, err := v.stays(k, st); err != nil || stays {
+	if stays, err := stays(v, k, st); err != nil || stays {
 		return err
 	}
 	st.body = blank(k, d).Encode()
@@ -85,21 +85,21 @@ func (v *sight) empty(c *concealed, k *record.Kind, st *stored, whole bool) erro
 
 // stays tells a part of a ticket that erasing leaves as it is, for it was made since, or the laptop does not know what was: who read it
 // without its names meanwhile, as an index or a replication may, would never read it again.
-func (v *sight) stays(k *record.Kind, st *stored) (bool, error) {
+func stays(v *sight, k *record.Kind, st *stored) (bool, error) {
 	if erasedAs(k) != record.Ticket {
 		return false, nil
 	}
-	e, err := v.erased(k, st.id)
+	e, err := findErased(v, k, st.id)
 	if err != nil || e == nil {
 		return false, err
 	}
-	if of, err := v.holderErased(st.id); err != nil || of {
+	if of, err := holderErased(v, st.id); err != nil || of {
 		return false, err // whatever of the ticket was made since
 	}
 	if v.store.isLeaf() && len(e.first) == 0 {
 		return true, nil
 	}
-	return v.standsOn(e, k, st)
+	return standsOn(v, e, k, st)
 }
 
 // mayHide tells the kinds whose records tell of a person.
@@ -118,7 +118,7 @@ func (c *concealed) hides(k *record.Kind, id record.ID, d *record.Doc) bool {
 // named tells whether a record refers to a person who is hidden.
 func (c *concealed) named(d *record.Doc) bool {
 	for id := range c.persons {
-		if d.Names(record.Person, id) {
+		if record.Refers(d, record.Person, id) {
 			return true
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // backup is what the store holds now.
@@ -76,7 +77,7 @@ func (k *known) shown(t testing.TB) string {
 		fmt.Fprintf(&all, "%s%s\n", r.Body.Shown, r.Body.Hidden)
 	}
 	for _, q := range []string{"zulmira", "zacarias", "quintela"} {
-		hits, err := k.FindTickets(op, 1, record.ParseRanked(q), nil)
+		hits, err := k.FindTickets(op, 1, search.ParseRanked(q), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

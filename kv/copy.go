@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"doorward/kv/crash"
-
-	"go.etcd.io/bbolt"
+	"doorward/kv/disk"
+	"doorward/kv/engine"
 )
 
 // Copy tells what a copy of a store holds.
@@ -33,20 +33,14 @@ func (s *Store) CopyTo(p Principal, path string) (c Copy, err error) {
 	if err := p.mayRule(); err != nil {
 		return Copy{}, err
 	}
-	if err := s.disk.roomFor("a copy of the store and what people go on making", sizeOf(Path(s.dir))); err != nil && !s.readOnly {
+	if err := s.room.CheckFile("a copy of the store", disk.Size(Path(s.dir))); err != nil && !s.readOnly {
 		return Copy{}, err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return Copy{}, err
 	}
-	err = s.read(func(tx *bbolt.Tx, _ int) (err error) {
-		c, err = s.copyOf(tx)
-		if err == nil {
-			c.Bytes, err = tx.WriteTo(s.gently(f))
-		}
-		return err
-	})
+	c.Bytes, err = s.engine.CopyTo(f, func(v *engine.View) error { return s.describe(v, &c) })
 	if err == nil {
 		err = f.Sync()
 	}
@@ -54,18 +48,18 @@ func (s *Store) CopyTo(p Principal, path string) (c Copy, err error) {
 		_ = os.Remove(path) // the first error is the one to tell
 		return Copy{}, fmt.Errorf("copy the store: %w", err)
 	}
-	return c, syncDir(filepath.Dir(path))
+	return c, disk.SyncDir(filepath.Dir(path))
 }
 
-// copyOf reads who the store is and where it stands out of a transaction.
-func (s *Store) copyOf(tx *bbolt.Tx) (Copy, error) {
-	v := sight{rows: rows{tx: tx, buckets: &bucketCache{}}}
-	seq, err := v.sequence()
+// describe reads out of a View which store it is and where it stands.
+func (s *Store) describe(v *engine.View, c *Copy) error {
+	seq, err := sequence(&sight{View: v})
 	if err != nil {
-		return Copy{}, err
+		return err
 	}
-	epoch, err := v.get(metaBucket, epochKey)
-	return Copy{Realm: s.Realm(), Node: s.Node(), Epoch: string(epoch), Seq: seq, At: s.clock().UTC().Truncate(time.Microsecond)}, err
+	epoch, err := v.Get(metaBucket, epochKey)
+	*c = Copy{Realm: s.Realm(), Node: s.Node(), Epoch: string(epoch), Seq: seq, At: s.clock().UTC().Truncate(time.Microsecond)}
+	return err
 }
 
 // Dir is the store's folder.
@@ -87,7 +81,7 @@ func Replace(dir, file string, now time.Time, log *slog.Logger) (kept string, er
 func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Logger) (kept string, err error) {
 	path := Path(dir)
 	if seen == nil {
-		return "", errors.Join(linkNew(file, path), syncDir(dir))
+		return "", errors.Join(linkNew(file, path), disk.SyncDir(dir))
 	}
 	old, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -97,7 +91,7 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 	if err := outdo(path, file, now, log); err != nil {
 		return "", err
 	}
-	if err := lockFile(old); err != nil {
+	if err := disk.Lock(old); err != nil {
 		return "", err
 	}
 	mine, err := old.Stat()
@@ -107,13 +101,13 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 	if kept, err = keepBeside(path, now); err != nil {
 		return "", err
 	}
-	if err := syncDir(dir); err != nil { // a power cut may lose this name and keep the next
+	if err := disk.SyncDir(dir); err != nil { // a power cut may lose this name and keep the next
 		return "", err
 	}
 	crash.At(crash.BeforeReplace)
 	err = os.Rename(file, path)
 	crash.At(crash.AfterReplace)
-	return kept, errors.Join(err, syncDir(dir))
+	return kept, errors.Join(err, disk.SyncDir(dir))
 }
 
 // isUntouched tells whether a file is the same that was seen, and was not written since.

@@ -1,6 +1,9 @@
 package kv
 
-import "doorward/kv/record"
+import (
+	"doorward/kv/record"
+	"doorward/kv/value"
+)
 
 // IDs are all live records of a kind, ascending, as of the latest commit. It is for denomination level.
 func (s *Store) IDs(p Principal, k *record.Kind) ([]record.ID, error) {
@@ -62,7 +65,7 @@ func (s *Store) TicketStates(p Principal, event int64) (map[string]int, error) {
 			ids := list.page(nil, at, statesPage)
 			n = len(ids)
 			return v.each(record.Ticket, ids, func(st *stored) error {
-				counts[record.Unquote(st.body.Member("state"))]++
+				counts[value.Unquote(st.body.Member("state"))]++
 				return nil
 			})
 		})

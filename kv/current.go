@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // An event is current from a day before its start until a day after its end, and for 12 hours after its last scan.
@@ -32,8 +33,8 @@ func (s *Store) CurrentEvents(p Principal) (all []CurrentEvent, err error) {
 	now, next := s.clock(), CurrentEvent{}
 	var damage error
 	err = s.view(func(v *sight) error {
-		for _, id := range v.idsOf(record.Event) {
-			e, err := v.currentEvent(id)
+		for _, id := range idsOf(v, record.Event) {
+			e, err := currentEvent(v, id)
 			switch {
 			case errors.Is(err, ErrCorrupt):
 				damage = err
@@ -64,21 +65,21 @@ func (s *Store) CurrentEvent(p Principal, id int64) (e CurrentEvent, err error) 
 		return e, err
 	}
 	err = s.view(func(v *sight) error {
-		e, err = v.currentEvent(record.Int(id))
+		e, err = currentEvent(v, record.Int(id))
 		return err
 	})
 	return e, err
 }
 
-func (v *sight) currentEvent(id record.ID) (e CurrentEvent, err error) {
+func currentEvent(v *sight, id record.ID) (e CurrentEvent, err error) {
 	st, err := v.load(record.Event, id)
 	if err != nil || st == nil {
 		return e, orNotFound(err)
 	}
-	e = CurrentEvent{ID: st.id.Int(), Name: record.Unquote(st.body.Member("name"))}
+	e = CurrentEvent{ID: st.id.Int(), Name: value.Unquote(st.body.Member("name"))}
 	e.Start, _ = timeOf(st.body.Member("start_datetime")) // it has one
 	e.End, _ = timeOf(st.body.Member("end_datetime"))     // as above
-	e.Scanned, err = v.scannedAt(e.ID)
+	e.Scanned, err = scannedAt(v, e.ID)
 	return e, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // TestCurrentEventsAreThoseThatDoorsAreBusyWith walks a clock past events: each is current from a day before its start to a day after its
@@ -93,13 +94,13 @@ func TestAStatusTellsWhenADoorScannedLast(t *testing.T) {
 		{"ahead and unmeasured", 6 * 24 * time.Hour, false, 20 * time.Minute, 0}, // it came now, so it was not later
 	} {
 		now := clock.Now()
-		members := []record.Member{{Name: "event_id", Value: record.Number(event)}, {Name: "code_hash", Value: record.Quote(fmt.Sprintf("%032d", i))},
-			{Name: "door", Value: record.Quote(c.door)}, {Name: "node", Value: record.Quote(ulid.MustNew(1, nil).String())},
-			{Name: "hlc", Value: record.Quote(fmt.Sprintf("%016x", i+1))}, {Name: "at", Value: record.Time(now.Add(c.ahead - c.before))}}
+		members := []value.Member{{Name: "event_id", Value: value.Number(event)}, {Name: "code_hash", Value: value.Quote(fmt.Sprintf("%032d", i))},
+			{Name: "door", Value: value.Quote(c.door)}, {Name: "node", Value: value.Quote(ulid.MustNew(1, nil).String())},
+			{Name: "hlc", Value: value.Quote(fmt.Sprintf("%016x", i+1))}, {Name: "at", Value: value.Time(now.Add(c.ahead - c.before))}}
 		if c.knows {
-			members = append(members, record.Member{Name: "clock_offset_ms", Value: record.Number(-c.ahead.Milliseconds())})
+			members = append(members, value.Member{Name: "clock_offset_ms", Value: value.Number(-c.ahead.Milliseconds())})
 		}
-		members = append(members, record.Member{Name: "outcome", Value: record.Quote("unknown_code")})
+		members = append(members, value.Member{Name: "outcome", Value: value.Quote("unknown_code")})
 		id, _ := record.Scan.ParseID(ulid.MustNew(uint64(i+1), nil).String()) // it is one
 		if err := kv.PutFact(s, record.Scan, id, members...); err != nil {
 			t.Fatal(err)

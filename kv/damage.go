@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"log/slog"
-	"os"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 )
 
@@ -35,7 +35,7 @@ const failsChecksum = "a value fails its checksum"
 
 // damagedRow is a row that fails its checksum.
 func damagedRow(b bucket, key []byte) Damage {
-	return Damage{Bucket: string(bucketNames[b]), Row: rowName(b, key), Reason: failsChecksum}
+	return Damage{Bucket: string(schema[b].Name), Row: rowName(b, key), Reason: failsChecksum}
 }
 
 // rowName says which row of a bucket a key is, by numbers, ids of records and names of fields. A key that holds what people have
@@ -76,13 +76,18 @@ func rowName(b bucket, key []byte) string {
 			name = fmt.Sprintf("lease of %s ids %x", k.Name, key[2:])
 		}
 	case b > freeBucket && b <= freeLooseBucket:
-		name = fmt.Sprintf("free database %d, key %08x", c.uvarint(), crc32.Checksum(key, castagnoli))
+		name = fmt.Sprintf("free database %d, key %08x", c.uvarint(), keySum(key))
 	}
 	if name == "" || c.short {
-		return fmt.Sprintf("key %08x", crc32.Checksum(key, castagnoli))
+		return fmt.Sprintf("key %08x", keySum(key))
 	}
 	return name
 }
+
+// keySum stands for a key that may hold what people have written.
+func keySum(key []byte) uint32 { return crc32.Checksum(key, castagnoli) }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // recordName names the record with an id as it lies in keys; "" where it is none.
 func recordName(k *record.Kind, key []byte) string {
@@ -115,23 +120,22 @@ func (f *damages) join(o damages) {
 
 // sound calls fn with each row of a bucket whose key starts with prefix and that is not damaged, in order of the keys, and bad, if not
 // nil, with the key of each that is.
-func (r rows) sound(b bucket, prefix []byte, fn func(key, value []byte), bad func(key []byte)) {
-	c := r.in(b).Cursor()
-	for key, sealed := c.Seek(prefix); bytes.HasPrefix(key, prefix) && key != nil; key, sealed = c.Next() {
-		value, err := unseal(b, key, sealed)
+func sound(r *engine.View, b bucket, prefix []byte, fn func(key, value []byte), bad func(key []byte)) {
+	c := r.Cursor(b)
+	for row := c.Seek(prefix); row.Key != nil && bytes.HasPrefix(row.Key, prefix); row = c.Next() {
+		value, err := row.Value()
 		switch {
 		case err == nil:
-			fn(key, value)
+			fn(row.Key, value)
 		case bad != nil:
-			bad(key)
+			bad(row.Key)
 		}
 	}
 }
 
 // hasRow tells whether a row lies under a key, damaged or not.
-func (r rows) hasRow(b bucket, key []byte) bool {
-	found, _ := r.in(b).Cursor().Seek(key)
-	return bytes.Equal(found, key)
+func hasRow(r *engine.View, b bucket, key []byte) bool {
+	return bytes.Equal(r.Cursor(b).Seek(key).Key, key)
 }
 
 // tellDamage reports what was found damaged when the store was opened.
@@ -178,57 +182,22 @@ func identified(key []byte, err error) error {
 // A *BadFile is a file that holds no pages of a store.
 func Inspect(dir string) (Report, error) {
 	var rep Report
-	path := Path(dir)
-	w, reason, err := openPages(path)
-	if err != nil {
-		return rep, err
-	}
-	defer func() { _ = w.file.Close() }() // it was only read
+	reason, err := engine.Walk(Path(dir), &schema, engine.Findings{
+		Page: func(page uint64, reason string) { rep.damage(Damage{Page: page, Reason: reason}) },
+		Row: func(b bucket, key, value []byte, err error) {
+			rep.Rows++
+			if err != nil {
+				rep.damage(damagedRow(b, key))
+				return
+			}
+			var st stored
+			if b >= firstKindBucket && st.parse(value) == nil && !st.deleted {
+				rep.Records++
+			}
+		},
+	})
 	if reason != "" {
 		rep.damage(Damage{Reason: "the file " + reason})
 	}
-	w.bad = func(page uint64, reason string) { rep.damage(Damage{Page: page, Reason: reason}) }
-	w.row = func(name string, key, sealed []byte) {
-		rep.Rows++
-		b, known := bucketNamed([]byte(name))
-		if !known {
-			return
-		}
-		value, err := unseal(b, key, sealed)
-		if err != nil {
-			rep.damage(damagedRow(b, key))
-			return
-		}
-		if b >= firstKindBucket {
-			var st stored
-			if st.parse(value) == nil && !st.deleted {
-				rep.Records++
-			}
-		}
-	}
-	_, err = w.from(w.root)
 	return rep, err
-}
-
-// openPages opens a file to walk its pages, and says what is the matter with the file as a whole; "" = nothing.
-func openPages(path string) (w *pageWalk, reason string, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, "", err
-	}
-	h, size, both, err := readHead(f)
-	info, failed := f.Stat()
-	if err = errors.Join(err, failed); err == nil && size != filePageSize {
-		err = &BadFile{Path: path, Reason: "holds no pages of a store"}
-	}
-	if err != nil {
-		return nil, "", errors.Join(err, f.Close())
-	}
-	switch {
-	case info.Size() < int64(h.pages)*filePageSize:
-		reason = fmt.Sprintf("has been cut short: it has %d bytes, of %d that it should have", info.Size(), int64(h.pages)*filePageSize)
-	case !both:
-		reason = "has two heads, of which one cannot be read"
-	}
-	return &pageWalk{file: f, pages: h.pages, root: h.root}, reason, nil
 }

@@ -13,6 +13,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 func TestAFileThatWasCutShortIsSaidToBeDamaged(t *testing.T) {
@@ -126,7 +127,7 @@ func TestALogEndsNotBeforeADamagedKey(t *testing.T) {
 	bad[1] ^= 0x40 // of the scope's id
 	rewrite(t, dir, func(file []byte) []byte { return bytes.ReplaceAll(file, last, bad) })
 	s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
-	db, err := s.Database(kv.Operator(), record.Scope{Sort: record.ScopeSort(last[0]), ID: int64(last[1])}.String())
+	db, err := s.Database(kv.Operator(), scopes.Scope{Sort: scopes.Sort(last[0]), ID: int64(last[1])}.String())
 	if err != nil {
 		t.Fatal(err)
 	}

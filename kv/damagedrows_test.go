@@ -16,6 +16,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
 )
 
@@ -104,8 +105,7 @@ func TestDamagedValuesKeepNoStoreShut(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := rowsAt(t, filepath.Dir(file))
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := proof.Seed(t)
 	draw := rand.New(rand.NewPCG(seed, 0))
 	r, err := newReading(t.TempDir(), sound)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // DocPage is the largest number of rows that a method of a database answers at once, and pageBytes about how many bytes of
@@ -49,16 +49,16 @@ type documents interface {
 	read(v *sight, id string, ask Ask) (Doc, error)
 	chunk(v *sight, sum [32]byte, n uint64) (bytes []byte, more bool, err error)
 
-	write(o *op, p Principal, in *DocWrite) (record.Revision, error)
+	write(o *op, p Principal, in *DocWrite) (rev.ID, error)
 	upload(o *op, up *upload, part []byte, last bool) (Blob, error)
 }
 
 // documents finds a database by its name, whoever asks: ErrNotFound.
-func (v *sight) documents(name string) (documents, error) {
-	if db := v.scopeDocs(name); db != nil {
+func openDocuments(v *sight, name string) (documents, error) {
+	if db := recordDatabase(v, name); db != nil {
 		return db, nil
 	}
-	db, err := v.database(name)
+	db, err := database(v.View, name)
 	if err != nil {
 		return nil, err // a nil *freeDatabase would be no nil documents
 	}
@@ -109,7 +109,7 @@ func (db *Database) viewAs(may func(documents, Principal) error, fn func(*sight,
 		return p, err
 	}
 	return p, db.store.view(func(v *sight) error {
-		docs, err := v.documents(db.name)
+		docs, err := openDocuments(v, db.name)
 		if err == nil {
 			err = may(docs, p)
 		}
@@ -251,7 +251,7 @@ func (db *Database) Write(writes []DocWrite) ([]DocResult, error) {
 			if err != nil {
 				return err
 			}
-			docs, err := o.documents(db.name)
+			docs, err := openDocuments(o.sight, db.name)
 			if err != nil {
 				return err
 			}

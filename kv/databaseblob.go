@@ -28,7 +28,7 @@ func (db *Database) PutBlob(content io.Reader) (Blob, error) {
 		}
 		var b Blob
 		err = db.store.do(false, func(o *op) error {
-			docs, err := o.documents(db.name)
+			docs, err := openDocuments(o.sight, db.name)
 			if err == nil {
 				b, err = docs.upload(o, up, part[:n], last)
 			}

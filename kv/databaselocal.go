@@ -15,7 +15,7 @@ func localKey(docs documents, p Principal, id string) []byte {
 // Local reads the principal's own local document and how often it was written: ErrNotFound.
 func (db *Database) Local(id string) (body []byte, written uint64, err error) {
 	err = db.touch(func(v *sight, docs documents) error {
-		row, err := v.get(freeLocalBucket, localKey(docs, db.principal, id))
+		row, err := v.Get(freeLocalBucket, localKey(docs, db.principal, id))
 		if err != nil || row == nil {
 			return orNotFound(err)
 		}
@@ -45,12 +45,12 @@ func (db *Database) PutLocal(id string, body []byte, before uint64) (written uin
 		return 0, err
 	}
 	err = db.store.do(false, func(o *op) error {
-		docs, err := o.documents(db.name)
+		docs, err := openDocuments(o.sight, db.name)
 		if err != nil {
 			return err
 		}
 		key := localKey(docs, db.principal, id)
-		row, err := o.get(freeLocalBucket, key)
+		row, err := o.Get(freeLocalBucket, key)
 		c := cutter{rest: row}
 		if row != nil {
 			written = c.uvarint()
@@ -66,7 +66,7 @@ func (db *Database) PutLocal(id string, body []byte, before uint64) (written uin
 			o.delete(freeLocalBucket, key)
 			return nil
 		case row == nil:
-			err := o.fewer(freeLocalBucket, localKey(docs, db.principal, ""), o.store.limits.locals, "the key has too many local documents here")
+			err := fewer(o.sight, freeLocalBucket, localKey(docs, db.principal, ""), o.store.limits.locals, "the key has too many local documents here")
 			if err != nil {
 				return err
 			}

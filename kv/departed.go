@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // HeldEvents are the events of which the store holds more than the event itself: tickets, their names or holders, or facts. *Forbidden.
 func (s *Store) HeldEvents(p Principal) (ids []int64, err error) {
-	held, err := s.held(p, record.ScopeSort.OfEvent)
+	held, err := s.held(p, scopes.Sort.OfEvent)
 	for _, scope := range held {
 		ids = append(ids, scope.ID)
 	}
@@ -50,7 +51,7 @@ const doorsOpen = 3 * time.Hour
 // hours after it ends, and within an hour of the last attempt at a door, whatever the event says. *Forbidden.
 func (s *Store) InProgress(p Principal) (is bool, err error) {
 	held, err := s.HeldEvents(p)
-	if err != nil || len(held) == 0 || s.writer.queue.doorWithin(doorsQuiet) {
+	if err != nil || len(held) == 0 || s.engine.DoorWithin(doorsQuiet) {
 		return len(held) > 0, err
 	}
 	err = s.view(func(v *sight) error {
@@ -75,8 +76,8 @@ func (st *stored) inProgress(now time.Time) bool {
 
 // Holdings are the databases of churches and events of which the store holds more than events themselves, by name. *Forbidden.
 func (s *Store) Holdings(p Principal) (names []string, err error) {
-	held, err := s.held(p, func(sort record.ScopeSort) bool {
-		return sort.OfEvent() || sort == record.ScopeChurch || sort == record.ScopeChurchFinance
+	held, err := s.held(p, func(sort scopes.Sort) bool {
+		return sort.OfEvent() || sort == scopes.Church || sort == scopes.ChurchFinance
 	})
 	for _, scope := range held {
 		names = append(names, scope.String())
@@ -86,7 +87,7 @@ func (s *Store) Holdings(p Principal) (names []string, err error) {
 }
 
 // held are the scopes of some sorts that have records besides events themselves: an event is in its church, too.
-func (s *Store) held(p Principal, such func(record.ScopeSort) bool) (all []record.Scope, err error) {
+func (s *Store) held(p Principal, such func(scopes.Sort) bool) (all []scopes.Scope, err error) {
 	if err := p.CheckWhole(); err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (s *Store) held(p Principal, such func(record.ScopeSort) bool) (all []recor
 				if c.live+c.deleted == 0 || !such(c.scope.Sort) {
 					continue
 				}
-				holds, err := v.holdsMore(c.scope)
+				holds, err := holdsMore(v, c.scope)
 				if err != nil {
 					return err
 				}
@@ -114,9 +115,9 @@ func (s *Store) held(p Principal, such func(record.ScopeSort) bool) (all []recor
 }
 
 // holdsMore tells that a scope has records besides events themselves.
-func (v *sight) holdsMore(s record.Scope) (holds bool, err error) {
+func holdsMore(v *sight, s scopes.Scope) (holds bool, err error) {
 	prefix := appendScope(nil, s)
-	err = v.scan(scopeLogBucket, prefix, nil, func(key, row []byte) (bool, error) {
+	err = v.Scan(scopeLogBucket, prefix, nil, func(key, row []byte) (bool, error) {
 		c, err := parseScopeLog(0, row)
 		holds = err == nil && !c.removed && c.Kind != record.Event
 		return err == nil && !holds, err
@@ -129,11 +130,11 @@ func (v *sight) holdsMore(s record.Scope) (holds bool, err error) {
 // ErrNotFound for a key of another class.
 func (s *Store) Departed(p Principal, held []int64) (all []Exchanged, err error) {
 	err = s.view(func(v *sight) error {
-		e, err := v.venueOf(p)
+		e, err := laptopOf(v, p)
 		if err != nil {
 			return err
 		}
-		known := v.eventsOf(&e)
+		known := eventsOf(v, &e)
 		if e.Level.Name == EventOf {
 			known = e.Level.IDs
 		}
@@ -141,17 +142,17 @@ func (s *Store) Departed(p Principal, held []int64) (all []Exchanged, err error)
 			if slices.Contains(known, id) {
 				continue
 			}
-			had, err := v.hadEvent(p, id)
+			had, err := hadEvent(v, p, id)
 			if err != nil {
 				return err
 			}
-			left, err := v.hasLeft(e.Level, id)
+			left, err := hasLeft(v, e.Level, id)
 			if err != nil {
 				return err
 			}
-			for _, sort := range []record.ScopeSort{record.ScopeEvent, record.ScopeEventNames, record.ScopeEventHolders} {
-				if had && (sort == record.ScopeEvent || !e.Venue.Mirror) {
-					all = append(all, Exchanged{Name: record.Scope{Sort: sort, ID: id}.String(), Push: true, Drop: !e.Venue.Mirror, Left: left})
+			for _, sort := range []scopes.Sort{scopes.Event, scopes.EventNames, scopes.EventHolders} {
+				if had && (sort == scopes.Event || !e.Venue.Mirror) {
+					all = append(all, Exchanged{Name: scopes.Scope{Sort: sort, ID: id}.String(), Push: true, Drop: !e.Venue.Mirror, Left: left})
 				}
 			}
 		}
@@ -162,8 +163,8 @@ func (s *Store) Departed(p Principal, held []int64) (all []Exchanged, err error)
 
 // hasLeft tells an event that was of one of a level's churches and is of none of them now. One that a laptop was enrolled for before has not
 // left: the laptop was sent to another event.
-func (v *sight) hasLeft(l Level, event int64) (bool, error) {
-	if was, err := v.wasOf(l, event); err != nil || !was {
+func hasLeft(v *sight, l Level, event int64) (bool, error) {
+	if was, err := wasOf(v, l, event); err != nil || !was {
 		return false, err
 	}
 	st, err := v.load(record.Event, record.Int(event))

@@ -27,8 +27,8 @@
 //	log           sequence 8                                     kind 1, flags 1, id, generation uv, hash 16
 //	scope_log     scope (sort 1, id uv), sequence 8              as in log
 //	left          kind 1, id, scope that it has left             sequence 8 of the row there that says so
-//	tree          kind 1, id                                     record.Tree
-//	opaque        scope, document of an unknown kind             sequence 8, flags 1, record.Tree
+//	tree          kind 1, id                                     rev.Tree
+//	opaque        scope, document of an unknown kind             sequence 8, flags 1, rev.Tree
 //	opaque_body   scope, document, 0, generation 8, hash 16      canonical JSON
 //	erased        keyed hash of an erased record's id 16         kind 1, done 8, of a ticket n × (kind 1, generation 8, hash 16), see erasedrow.go
 //	lease         given g 1, kind 1, from 8                      to 8, api key uv, 0 = forgotten; epoch
@@ -53,7 +53,7 @@
 //	once_expiry   expiry 8, hash 32                              -
 //	free          database's name                                db uv, created 8, live uv, deleted uv, sequence uv
 //	              0, db uv: deleted, its rows are on their way   -
-//	free_doc      db uv, document                                log sequence 8, deleted 1, tree (record.Tree)
+//	free_doc      db uv, document                                log sequence 8, deleted 1, tree (rev.Tree)
 //	free_body     db uv, document, 0, generation 8, hash h       n uv, n × attachment, canonical JSON
 //	free_log      db uv, sequence 8                              document
 //	free_local    db uv, api key uv, document; of a scope 0,     written uv, canonical JSON

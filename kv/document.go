@@ -6,7 +6,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // Doc is a document: its whole tree, and the revisions that were asked for.
@@ -14,14 +14,14 @@ type Doc struct {
 	ID        string
 	Seq       uint64 // of its latest change
 	Deleted   bool   // its winner is a tombstone
-	Tree      record.Tree
+	Tree      rev.Tree
 	Revisions []DocRevision
 }
 
 // DocRevision is one revision of a document. Body is its canonical JSON without members that begin with "_"; nil where the
 // store does not have it (Tree.Has tells whether the revision is known).
 type DocRevision struct {
-	Revision    record.Revision
+	Revision    rev.ID
 	Deleted     bool
 	Body        []byte
 	Attachments []Attachment // by name
@@ -29,15 +29,15 @@ type DocRevision struct {
 
 // Ask says which of a document's revisions to read; the zero Ask asks for the winner.
 type Ask struct {
-	Revisions []record.Revision
+	Revisions []rev.ID
 	Leaves    bool // all of them, the winner first, instead
 	Latest    bool // instead of a revision the leaves that follow from it
 }
 
 // of lists the revisions that are asked for, each once.
-func (a Ask) of(tree *record.Tree) (revs []record.Revision) {
+func (a Ask) of(tree *rev.Tree) (revs []rev.ID) {
 	leaves := tree.Leaves()
-	add := func(rev record.Revision) {
+	add := func(rev rev.ID) {
 		if !slices.Contains(revs, rev) {
 			revs = append(revs, rev)
 		}
@@ -78,7 +78,7 @@ type Range struct {
 type DocRow struct {
 	ID     string
 	Seq    uint64
-	Winner record.Revision
+	Winner rev.ID
 }
 
 // Feed says which changes to read.
@@ -96,29 +96,29 @@ type DocChange struct {
 	Seq     uint64
 	ID      string
 	Deleted bool
-	Removed bool              // it has left the database; its one leaf is the last revision that the database saw
-	Leaves  []record.TreeNode // the winner first
-	Winner  DocRevision       // with Feed.Bodies
-	Tree    record.Tree       // with Feed.Bodies
+	Removed bool        // it has left the database; its one leaf is the last revision that the database saw
+	Leaves  []rev.Node  // the winner first
+	Winner  DocRevision // with Feed.Bodies
+	Tree    rev.Tree    // with Feed.Bodies
 }
 
 // Revs names revisions of a document that somebody has.
 type Revs struct {
 	ID        string
-	Revisions []record.Revision
+	Revisions []rev.ID
 }
 
 // MissingRevs is which of them the database does not have, and which of its own may be their ancestors.
 type MissingRevs struct {
 	ID                         string
-	Missing, PossibleAncestors []record.Revision
+	Missing, PossibleAncestors []rev.ID
 }
 
 // DocWrite is one revision of a document to store.
 type DocWrite struct {
 	ID          string
-	Parent      record.Revision   // of a new edit: the leaf that it changes; zero: it is the first, or follows the tombstone
-	Path        []record.Revision // of a replicated revision: it and those before, newest first; nil: a new edit
+	Parent      rev.ID   // of a new edit: the leaf that it changes; zero: it is the first, or follows the tombstone
+	Path        []rev.ID // of a replicated revision: it and those before, newest first; nil: a new edit
 	Deleted     bool
 	Body        []byte       // an object without members that begin with "_"; nil: an empty one. Nobody may write to it afterwards
 	Attachments []Attachment // all it has: Name, Type, SHA256, RevPos
@@ -140,7 +140,7 @@ type Author struct {
 // DocResult is what became of a DocWrite: its revision, or ErrNotFound (no such database), *Conflict, *Forbidden, ErrDocument,
 // ErrRevision, ErrTooLarge, ErrNoBlob, its Wrong.
 type DocResult struct {
-	Revision record.Revision
+	Revision rev.ID
 	Err      error
 	Kept     bool // refused, and kept whole for staff
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // DoorEvent is what a door is told of an event that it may serve.
@@ -32,7 +33,7 @@ func (s *Store) DoorEvents(p Principal) (all []DoorEvent, err error) {
 	err = s.view(func(v *sight) error {
 		ids := v.lists.kind(record.Event).all
 		for _, id := range ids.page(nil, 0, ids.len()) {
-			e, ok, err := v.doorEvent(p, id)
+			e, ok, err := doorEvent(v, p, id)
 			if err != nil {
 				return err
 			}
@@ -47,15 +48,15 @@ func (s *Store) DoorEvents(p Principal) (all []DoorEvent, err error) {
 }
 
 // doorEvent reads an event; ok is false where p does not see it.
-func (v *sight) doorEvent(p Principal, id record.ID) (e DoorEvent, ok bool, err error) {
-	if ok, err := v.seesEvent(p, id.Int()); err != nil || !ok {
+func doorEvent(v *sight, p Principal, id record.ID) (e DoorEvent, ok bool, err error) {
+	if ok, err := seesEvent(v, p, id.Int()); err != nil || !ok {
 		return e, false, err
 	}
 	st, err := v.load(record.Event, id)
 	if err != nil || st == nil {
 		return e, false, err
 	}
-	e = DoorEvent{ID: id.Int(), Name: record.Unquote(st.body.Member("name")),
+	e = DoorEvent{ID: id.Int(), Name: value.Unquote(st.body.Member("name")),
 		Open: isTrue(st.body.Member("active")) && isTrue(st.body.Member("enabled"))}
 	e.Start, _ = timeOf(st.body.Member("start_datetime"))
 	e.End, _ = timeOf(st.body.Member("end_datetime"))
@@ -69,7 +70,7 @@ func (s *Store) DoorEvent(p Principal, event int64) (e DoorEvent, err error) {
 	}
 	err = s.view(func(v *sight) error {
 		var ok bool
-		if e, ok, err = v.doorEvent(p, record.Int(event)); err == nil && !ok {
+		if e, ok, err = doorEvent(v, p, record.Int(event)); err == nil && !ok {
 			err = ErrNotFound
 		}
 		return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Whether somebody is in, and what is a double entry, follows from the facts that a store holds and from nothing else, in the
@@ -35,13 +36,13 @@ type stand struct {
 func standOf(st *stored) stand {
 	b := st.body
 	e := stand{admission: admission{id: st.id}, event: intOf(b.Member("event_id")), ticket: intOf(b.Member("ticket_id")),
-		codeHash: hashOf(b.Member("code_hash")), list: record.Unquote(b.Member("list"))}
+		codeHash: hashOf(b.Member("code_hash")), list: value.Unquote(b.Member("list"))}
 	var hlc [8]byte
-	if text := record.Unquote(b.Member("hlc")); len(text) == 2*len(hlc) {
+	if text := value.Unquote(b.Member("hlc")); len(text) == 2*len(hlc) {
 		_, _ = hex.Decode(hlc[:], []byte(text)) // another text is no clock's reading: zero
 	}
 	e.hlc = binary.BigEndian.Uint64(hlc[:])
-	e.counts = counts(e.list, record.Unquote(b.Member("direction")))
+	e.counts = counts(e.list, value.Unquote(b.Member("direction")))
 	return e
 }
 
@@ -64,22 +65,22 @@ func (e *stand) doubleKey() []byte { return admissionKey(eventDoubles(nil, e.eve
 
 // settleFact writes what follows from a fact that has come from elsewhere, in the operation that has stored it with its lookups.
 // It may come at any time: an earlier check-in after a later one, an undo before its check-in, both before their ticket.
-func (o *op) settleFact(k *record.Kind, st *stored) error {
+func settleFact(o *op, k *record.Kind, st *stored) error {
 	switch k {
 	case record.Checkin:
 		for _, key := range admissionKeys(k, st) {
 			o.put(admissionBucket, key, nil)
 		}
-		return o.settle(st.id)
+		return settle(o, st.id)
 	case record.Undo:
-		id, _ := record.Checkin.ParseID(record.Unquote(st.body.Member("checkin_id"))) // an undo has one
-		return o.settle(id)
+		id, _ := record.Checkin.ParseID(value.Unquote(st.body.Member("checkin_id"))) // an undo has one
+		return settle(o, id)
 	}
 	return nil
 }
 
 // settle looks again at a check-in that is new, or that an undo names since, and at those that it may have stood before.
-func (o *op) settle(checkin record.ID) error {
+func settle(o *op, checkin record.ID) error {
 	st, err := o.load(record.Checkin, checkin)
 	if err != nil || st == nil {
 		return err
@@ -88,28 +89,28 @@ func (o *op) settle(checkin record.ID) error {
 	if !e.counts {
 		return nil
 	}
-	if err := o.list(&e); err != nil {
+	if err := list(o, &e); err != nil {
 		return err
 	}
-	return o.afterwards(&e, func(st *stored) error {
+	return afterwards(o.sight, &e, func(st *stored) error {
 		next := standOf(st)
-		return o.list(&next)
+		return list(o, &next)
 	})
 }
 
 // settleTicket looks again at all check-ins of a ticket. Whoever makes a ticket under a known id, or changes its state, calls it.
-func (o *op) settleTicket(ticket record.ID) error {
-	merged, err := o.merged(record.Ticket, ticket)
+func settleTicket(o *op, ticket record.ID) error {
+	merged, err := merged(o.sight, record.Ticket, ticket)
 	if err != nil {
 		return err
 	}
 	for _, id := range merged { // a check-in of a merged ticket is one of the ticket that stays
-		if err := o.settleTicket(id); err != nil {
+		if err := settleTicket(o, id); err != nil {
 			return err
 		}
 	}
 	var ids []record.ID
-	err = o.scan(admissionBucket, ticketAdmissions(nil, ticket.Int()), nil, func(key, _ []byte) (bool, error) {
+	err = o.Scan(admissionBucket, ticketAdmissions(nil, ticket.Int()), nil, func(key, _ []byte) (bool, error) {
 		id, ok := record.Checkin.KeyID(key[len(key)-16:])
 		if !ok {
 			return false, ErrCorrupt
@@ -121,20 +122,20 @@ func (o *op) settleTicket(ticket record.ID) error {
 		var st *stored
 		if st, err = o.load(record.Checkin, ids[i]); err == nil && st != nil {
 			e := standOf(st)
-			err = o.list(&e)
+			err = list(o, &e)
 		}
 	}
 	return err
 }
 
 // list writes or deletes a check-in's row among the double entries, as it now is one or not.
-func (o *op) list(e *stand) error {
-	reason, err := o.doubled(e)
+func list(o *op, e *stand) error {
+	reason, err := doubled(o.sight, e)
 	if err != nil {
 		return err
 	}
 	key := e.doubleKey()
-	was, err := o.get(admissionBucket, key)
+	was, err := o.Get(admissionBucket, key)
 	if err != nil || string(was) == string(reason) {
 		return err
 	}
@@ -146,21 +147,21 @@ func (o *op) list(e *stand) error {
 		o.put(admissionBucket, key, []byte(reason))
 	}
 	if (was == nil) != (reason == "") {
-		o.after = append(o.after, func() { o.store.boards.doubles.Add(change) })
+		o.after(func() { o.store.doubles.Add(change) })
 	}
 	return nil
 }
 
 // doubled tells why a check-in is a double entry: AlreadyAdmitted, Cancelled, or "" where it is none.
-func (v *sight) doubled(e *stand) (Outcome, error) {
+func doubled(v *sight, e *stand) (Outcome, error) {
 	if !e.counts {
 		return "", nil
 	}
-	if undone, err := v.undone(e.id); err != nil || undone {
+	if undone, err := undone(v, e.id); err != nil || undone {
 		return "", err
 	}
 	for _, group := range e.groups() {
-		first, err := v.earliest(group)
+		first, err := earliest(v, group)
 		if err != nil {
 			return "", err
 		}
@@ -168,7 +169,7 @@ func (v *sight) doubled(e *stand) (Outcome, error) {
 			return AlreadyAdmitted, nil
 		}
 	}
-	ticket, err := v.standing(record.Ticket, record.Int(e.ticket))
+	ticket, err := survivor(v, record.Ticket, record.Int(e.ticket))
 	if err == nil && ticket != nil && string(ticket.body.Member("state")) == `"cancelled"` {
 		return Cancelled, nil
 	}
@@ -176,10 +177,10 @@ func (v *sight) doubled(e *stand) (Outcome, error) {
 }
 
 // afterwards calls fn with the next check-in that counts after one, by its code and by its ticket.
-func (v *sight) afterwards(e *stand, fn func(*stored) error) error {
+func afterwards(v *sight, e *stand, fn func(*stored) error) error {
 	var last record.ID
 	for _, group := range e.groups() {
-		id, err := v.following(group, e.admission)
+		id, err := followingCheckin(v, group, e.admission)
 		if err != nil {
 			return err
 		}
@@ -199,14 +200,14 @@ func (v *sight) afterwards(e *stand, fn func(*stored) error) error {
 }
 
 // following is the first check-in under a prefix that stands after another and is not undone; the zero id for none.
-func (v *sight) following(prefix []byte, after admission) (next record.ID, err error) {
+func followingCheckin(v *sight, prefix []byte, after admission) (next record.ID, err error) {
 	from := admissionKey(bytes.Clone(prefix), after.hlc, after.id)
-	err = v.scan(admissionBucket, prefix, from, func(key, _ []byte) (bool, error) {
+	err = v.Scan(admissionBucket, prefix, from, func(key, _ []byte) (bool, error) {
 		id, ok := record.Checkin.KeyID(key[len(key)-16:])
 		if !ok {
 			return false, ErrCorrupt
 		}
-		undone, err := v.undone(id)
+		undone, err := undone(v, id)
 		if err != nil || undone || id == after.id {
 			return true, err
 		}
@@ -217,7 +218,7 @@ func (v *sight) following(prefix []byte, after admission) (next record.ID, err e
 }
 
 // verifyDouble checks that the check-in which a row among the double entries leads to is one.
-func (v *sight) verifyDouble(key []byte) error {
+func verifyDouble(v *sight, key []byte) error {
 	id, ok := record.Checkin.KeyID(key[max(0, len(key)-16):])
 	st, err := v.load(record.Checkin, id)
 	if err != nil || st == nil || !ok {
@@ -226,17 +227,17 @@ func (v *sight) verifyDouble(key []byte) error {
 	if e := standOf(st); !bytes.Equal(key, e.doubleKey()) {
 		return fmt.Errorf("a double entry does not lead back from check-in %s", record.Checkin.FormatID(id))
 	}
-	return v.verifyListed(st)
+	return verifyListed(v, st)
 }
 
 // verifyListed checks that a check-in is among the double entries just where it is one.
-func (v *sight) verifyListed(st *stored) error {
+func verifyListed(v *sight, st *stored) error {
 	e := standOf(st)
-	reason, err := v.doubled(&e)
+	reason, err := doubled(v, &e)
 	if err != nil {
 		return err
 	}
-	if listed, err := v.get(admissionBucket, e.doubleKey()); err != nil || string(listed) != string(reason) {
+	if listed, err := v.Get(admissionBucket, e.doubleKey()); err != nil || string(listed) != string(reason) {
 		return fmt.Errorf("check-in %s is listed wrongly among the double entries", record.Checkin.FormatID(st.id))
 	}
 	return nil

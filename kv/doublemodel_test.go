@@ -11,6 +11,7 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // drawnFact is a check-in, an undo or a refusal that some node has made, or a ticket's new state.
@@ -74,9 +75,9 @@ func (f *drawnFact) put(t testing.TB, s *kv.Store, event int64) {
 }
 
 // members are what a fact says.
-func (f *drawnFact) members(event int64) []record.Member {
-	text := func(name, v string) record.Member { return record.Member{Name: name, Value: record.Quote(v)} }
-	members := []record.Member{{Name: "event_id", Value: record.Number(event)}, {Name: "ticket_id", Value: record.Number(int64(f.ticket))},
+func (f *drawnFact) members(event int64) []value.Member {
+	text := func(name, v string) value.Member { return value.Member{Name: name, Value: value.Quote(v)} }
+	members := []value.Member{{Name: "event_id", Value: value.Number(event)}, {Name: "ticket_id", Value: value.Number(int64(f.ticket))},
 		text("code_hash", fmt.Sprintf("%032d", f.code)), text("list", f.list), text("direction", f.direction), text("door", fmt.Sprint("door ", f.code)),
 		text("hlc", fmt.Sprintf("%016x", f.hlc)), text("at", fmt.Sprintf("2026-11-22T19:%02d:30Z", f.hlc))}
 	switch f.kind {

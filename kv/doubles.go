@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // DoubleEntry is a check-in that counts although it should not have been: of somebody who was in already, or of a ticket that is
@@ -42,7 +43,7 @@ type DoublePage struct {
 	Entries []DoubleEntry
 }
 
-// DoubleEntries reads a page. *Forbidden; ErrNotFound where the event is not the principal's; record.Faults where a condition
+// DoubleEntries reads a page. *Forbidden; ErrNotFound where the event is not the principal's; fault.ByField where a condition
 // names an event that is not.
 func (s *Store) DoubleEntries(p Principal, q DoubleQuery) (page DoublePage, err error) {
 	surface := record.V1
@@ -53,18 +54,18 @@ func (s *Store) DoubleEntries(p Principal, q DoubleQuery) (page DoublePage, err 
 		return DoublePage{}, err
 	}
 	err = s.view(func(v *sight) error {
-		prefixes, err := v.doublesOf(p, q)
+		prefixes, err := doublesOf(v, p, q)
 		if err != nil {
 			return err
 		}
 		var ids []record.ID
 		for _, prefix := range prefixes {
-			if ids, err = v.doubleIDs(ids, prefix, q, &page.Count); err != nil {
+			if ids, err = doubleIDs(v, ids, prefix, q, &page.Count); err != nil {
 				return err
 			}
 		}
 		for _, id := range ids {
-			e, err := v.doubleEntry(p, id)
+			e, err := doubleEntry(v, p, id)
 			if err != nil {
 				return err
 			}
@@ -76,16 +77,16 @@ func (s *Store) DoubleEntries(p Principal, q DoubleQuery) (page DoublePage, err 
 }
 
 // doublesOf are the prefixes of the rows that a query is about.
-func (v *sight) doublesOf(p Principal, q DoubleQuery) (prefixes [][]byte, err error) {
+func doublesOf(v *sight, p Principal, q DoubleQuery) (prefixes [][]byte, err error) {
 	if q.Event != 0 {
 		_, err := v.find(p, record.Event, record.Int(q.Event))
 		return [][]byte{eventDoubles(nil, q.Event)}, err
 	}
 	kinds := Query{Kind: record.Checkin, Where: q.Where}
-	if err := v.checkChoices(p, kinds); err != nil {
+	if err := checkChoices(v, p, kinds); err != nil {
 		return nil, err
 	}
-	h, err := v.scope(p, kinds)
+	h, err := scopeOf(v, p, kinds)
 	if h.all {
 		return [][]byte{{byDouble}}, err
 	}
@@ -97,8 +98,8 @@ func (v *sight) doublesOf(p Principal, q DoubleQuery) (prefixes [][]byte, err er
 }
 
 // doubleIDs appends the page's part of the rows under a prefix, and counts them all.
-func (v *sight) doubleIDs(ids []record.ID, prefix []byte, q DoubleQuery, count *int) ([]record.ID, error) {
-	err := v.scan(admissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
+func doubleIDs(v *sight, ids []record.ID, prefix []byte, q DoubleQuery, count *int) ([]record.ID, error) {
+	err := v.Scan(admissionBucket, prefix, nil, func(key, _ []byte) (bool, error) {
 		if *count >= q.Offset && len(ids) < q.Limit {
 			id, _ := record.Checkin.KeyID(key[len(key)-16:]) // its length is right
 			ids = append(ids, id)
@@ -110,40 +111,40 @@ func (v *sight) doubleIDs(ids []record.ID, prefix []byte, q DoubleQuery, count *
 }
 
 // doubleEntry tells of one of them.
-func (v *sight) doubleEntry(p Principal, id record.ID) (d DoubleEntry, err error) {
+func doubleEntry(v *sight, p Principal, id record.ID) (d DoubleEntry, err error) {
 	st, err := v.load(record.Checkin, id)
 	if err != nil || st == nil {
 		return d, orNotFound(err)
 	}
 	e := standOf(st)
-	listed, err := v.get(admissionBucket, e.doubleKey())
+	listed, err := v.Get(admissionBucket, e.doubleKey())
 	if err != nil {
 		return d, err
 	}
 	at, _ := timeOf(st.body.Member("at")) // facts have one
 	d = DoubleEntry{
 		CheckinID: record.Checkin.FormatID(id), Event: e.event, Ticket: e.ticket, List: e.list, At: at, Reason: Outcome(listed),
-		Door: record.Unquote(st.body.Member("door")), Basis: record.Unquote(st.body.Member("basis")),
-		Node: record.Unquote(st.body.Member("node")), Key: intOf(st.body.Member("key_id")),
+		Door: value.Unquote(st.body.Member("door")), Basis: value.Unquote(st.body.Member("basis")),
+		Node: value.Unquote(st.body.Member("node")), Key: intOf(st.body.Member("key_id")),
 	}
-	first, err := v.firstAdmission(e.event, e.codeHash, e.ticket, e.list)
+	first, err := firstAdmission(v, e.event, e.codeHash, e.ticket, e.list)
 	if err != nil {
 		return d, err
 	}
 	if first != nil && first.id != id {
-		of := v.decisionOf(AlreadyAdmitted, first, "")
+		of := decisionOf(v, AlreadyAdmitted, first, "")
 		d.First = &of
 	}
-	return d, v.describeDouble(p, &d)
+	return d, describeDouble(v, p, &d)
 }
 
-func (v *sight) describeDouble(p Principal, d *DoubleEntry) error {
+func describeDouble(v *sight, p Principal, d *DoubleEntry) error {
 	ticket, err := v.load(record.Ticket, record.Int(d.Ticket))
 	if err != nil || ticket == nil {
 		return err
 	}
 	var of Decision
-	if err := v.describe(&of, p, ticket); err != nil {
+	if err := describe(v, &of, p, ticket); err != nil {
 		return err
 	}
 	d.Label, d.Type, d.Order = of.Label, of.Type, of.Order

@@ -11,7 +11,10 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"doorward/kv/codes"
+	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // A laptop is enrolled at the centre, which gives a code; the laptop brings the code, once, with the hash of a secret that it has
@@ -35,7 +38,7 @@ type Enrolment struct {
 	Venue  Venue   // the grants; it has no Node yet
 }
 
-// Enrol makes the code by which one laptop may join: *Forbidden, record.Faults, and *Conflict where the store has joined a centre.
+// Enrol makes the code by which one laptop may join: *Forbidden, fault.ByField, and *Conflict where the store has joined a centre.
 func (s *Store) Enrol(p Principal, e Enrolment) (id int64, code string, ends time.Time, err error) {
 	if err := p.mayRule(); err != nil {
 		return 0, "", ends, err
@@ -44,24 +47,24 @@ func (s *Store) Enrol(p Principal, e Enrolment) (id int64, code string, ends tim
 		return 0, "", ends, err
 	}
 	e = e.settled()
-	code = record.MakeCode(draw10())
+	code = codes.Make(draw10())
 	err = s.do(false, func(o *op) error {
 		if err := s.mayEnrol(); err != nil {
 			return err
 		}
-		if faults, err := o.faultsOf(&e); err != nil || len(faults) > 0 {
+		if faults, err := faultsOf(o, &e); err != nil || len(faults) > 0 {
 			return orErr(err, faults)
 		}
 		ends = o.now.Add(codeLife)
-		at, _, err := o.vacant(record.Node, record.ID{})
+		at, _, err := vacant(o, record.Node, record.ID{})
 		if err != nil {
 			return err
 		}
 		id = at.Int()
 		d := e.doc()
 		d.Set("code_hash", codeHashText(code))
-		d.Set("code_expires_at", record.Time(ends))
-		_, err = o.add(p, record.Node, newRecord{id: at, made: finish(p, d, o.moment())})
+		d.Set("code_expires_at", value.Time(ends))
+		_, err = add(o, p, record.Node, newRecord{id: at, made: finish(p, d, moment(o))})
 		return err
 	})
 	return id, code, ends, err
@@ -78,29 +81,29 @@ func (e Enrolment) settled() Enrolment {
 
 // faultsOf judges what a laptop shall be let in for: of what its level does not see it would be refused every byte. The churches of a
 // mirror must be there too, though it takes all churches along.
-func (o *op) faultsOf(e *Enrolment) (f record.Faults, err error) {
+func faultsOf(o *op, e *Enrolment) (f fault.ByField, err error) {
 	k := Key{Name: e.Name, Level: e.Level}
 	f = k.faults()
 	e.checkGrants(f.Add)
-	if err := o.checkName(e.Name, f.Add); err != nil {
+	if err := checkName(o, e.Name, f.Add); err != nil {
 		return nil, err
 	}
 	for _, id := range e.Level.IDs {
 		switch e.Level.Name {
 		case ChurchOf:
-			o.isThere(record.Church, id, f.Add)
+			isThere(o, record.Church, id, f.Add)
 		case EventOf:
-			o.isThere(record.Event, id, f.Add)
+			isThere(o, record.Event, id, f.Add)
 		}
 	}
 	if e.Venue.Mirror && e.Level.Name == ChurchOf {
 		e.Level = Level{Name: Denomination}
 	}
 	for _, id := range e.Events {
-		if !o.isThere(record.Event, id, f.Add) {
+		if !isThere(o, record.Event, id, f.Add) {
 			continue
 		}
-		sees, err := o.seesEvent(Principal{level: e.Level}, id)
+		sees, err := seesEvent(o.sight, Principal{level: e.Level}, id)
 		if err != nil {
 			return nil, err
 		}
@@ -125,18 +128,18 @@ func (e *Enrolment) checkGrants(wrong func(field, text string)) {
 }
 
 // isThere finds fault with the id of a record that is not there.
-func (o *op) isThere(k *record.Kind, id int64, wrong func(field, text string)) bool {
+func isThere(o *op, k *record.Kind, id int64, wrong func(field, text string)) bool {
 	ok := o.lists.kind(k).all.contains(record.Int(id))
 	if !ok {
-		wrong(k.Name, record.InvalidID(id))
+		wrong(k.Name, fault.InvalidID(id))
 	}
 	return ok
 }
 
 // checkName finds fault with a name that another laptop has. One that is revoked, and one that never brought its code, which is too old
 // now, does not count.
-func (o *op) checkName(name string, wrong func(field, text string)) error {
-	for _, id := range o.idsOf(record.Node) {
+func checkName(o *op, name string, wrong func(field, text string)) error {
+	for _, id := range idsOf(o.sight, record.Node) {
 		st, err := o.load(record.Node, id)
 		if err != nil {
 			return err
@@ -158,14 +161,14 @@ func (o *op) checkName(name string, wrong func(field, text string)) error {
 
 func (e *Enrolment) doc() *record.Doc {
 	d := record.Node.NewDoc()
-	d.Set("name", record.Quote(e.Name))
-	d.Set("level", record.Quote(e.Level.String()))
+	d.Set("name", value.Quote(e.Name))
+	d.Set("level", value.Quote(e.Level.String()))
 	var events []string
 	for _, id := range e.Events {
 		events = append(events, strconv.FormatInt(id, 10))
 	}
-	d.Set("events", record.TextList(events...))
-	d.Set("grants", record.TextList(e.Venue.grants()...))
+	d.Set("events", value.Texts(events...))
+	d.Set("grants", value.Texts(e.Venue.grants()...))
 	return d
 }
 
@@ -195,23 +198,22 @@ func (s *Store) Exchange(code string, j Joiner) (c Credential, err error) {
 		return c, ErrCode
 	}
 	err = s.do(false, func(o *op) error {
-		st, d, err := o.enrolmentOf(code)
+		st, d, err := enrolmentOf(o, code)
 		if err != nil || s.mayEnrol() != nil { // it may have joined a centre since it gave the code
 			return orErr(err, ErrCode)
 		}
 		if id := d.Int("key_id"); id != 0 {
-			c, err = o.exchangedBefore(st, d, j)
+			c, err = exchangedBefore(o, st, d, j)
 			return err
 		}
-		k, err := o.keyOf(d, j.Node)
+		k, err := keyOf(o, d, j.Node)
 		if err != nil {
 			return err
 		}
-		if err := o.retire(code, j); err != nil {
+		if err := retire(o, code, j); err != nil {
 			return err
 		}
-		if c, err = o.exchange(st, k, j); err == nil {
-			o.after = append(o.after, s.reloadLogins)
+		if c, err = exchange(o, st, k, j); err == nil {
 		}
 		return err
 	})
@@ -219,9 +221,9 @@ func (s *Store) Exchange(code string, j Joiner) (c Credential, err error) {
 }
 
 // enrolmentOf finds what a code is for, while it is good.
-func (o *op) enrolmentOf(code string) (*stored, *record.Doc, error) {
+func enrolmentOf(o *op, code string) (*stored, *record.Doc, error) {
 	want := string(codeHashText(code))
-	for _, id := range o.idsOf(record.Node) {
+	for _, id := range idsOf(o.sight, record.Node) {
 		st, err := o.load(record.Node, id)
 		if err != nil {
 			return nil, nil, err
@@ -240,13 +242,13 @@ func (o *op) enrolmentOf(code string) (*stored, *record.Doc, error) {
 }
 
 // idsOf are the live records of a kind.
-func (v *sight) idsOf(k *record.Kind) []record.ID {
+func idsOf(v *sight, k *record.Kind) []record.ID {
 	all := v.lists.kind(k).all
 	return all.page(nil, 0, all.len())
 }
 
 // exchangedBefore is the credential of a laptop that brings its code once more.
-func (o *op) exchangedBefore(st *stored, d *record.Doc, j Joiner) (c Credential, err error) {
+func exchangedBefore(o *op, st *stored, d *record.Doc, j Joiner) (c Credential, err error) {
 	key, err := o.load(record.APIKey, record.Int(d.Int("key_id")))
 	if err != nil || key == nil {
 		return c, orErr(err, ErrCode)
@@ -255,7 +257,7 @@ func (o *op) exchangedBefore(st *stored, d *record.Doc, j Joiner) (c Credential,
 	if err != nil || hash != j.Secret || k.Node.Node != j.Node {
 		return c, orErr(err, ErrCode)
 	}
-	return o.credential(st.id.Int(), k), nil
+	return credential(o, st.id.Int(), k), nil
 }
 
 func orErr(err, other error) error {
@@ -266,37 +268,37 @@ func orErr(err, other error) error {
 }
 
 // keyOf is the key that an enrolment is exchanged for.
-func (o *op) keyOf(d *record.Doc, node string) (k Key, err error) {
+func keyOf(o *op, d *record.Doc, node string) (k Key, err error) {
 	level, err := ParseLevel(d.Text("level"))
 	k = Key{
-		Key: "dw_" + record.MakeCode(draw10()) + record.MakeCode(draw10())[:4], Name: d.Text("name"), Level: level,
+		Key: "dw_" + codes.Make(draw10()) + codes.Make(draw10())[:4], Name: d.Text("name"), Level: level,
 		Permissions: []Permission{{"sync", "*"}}, Expires: o.now.Add(venueLife).Truncate(time.Second), Node: venueWith(node, texts(d.Value("grants"))),
 	}
 	return k, err
 }
 
 // exchange makes the key.
-func (o *op) exchange(st *stored, k Key, j Joiner) (c Credential, err error) {
-	id, _, err := o.vacant(record.APIKey, record.ID{})
+func exchange(o *op, st *stored, k Key, j Joiner) (c Credential, err error) {
+	id, _, err := vacant(o, record.APIKey, record.ID{})
 	if err != nil {
 		return c, err
 	}
 	k.ID = id.Int()
-	if _, err := o.add(Operator(), record.APIKey, newRecord{id: id, made: finish(Operator(), k.doc(j.Secret), o.moment())}); err != nil {
+	if _, err := add(o, Operator(), record.APIKey, newRecord{id: id, made: finish(Operator(), k.doc(j.Secret), moment(o))}); err != nil {
 		return c, err
 	}
-	_, err = o.amend(Operator(), record.Node, st, func(d *record.Doc) {
-		d.Set("node", record.Quote(k.Node.Node))
-		d.Set("key_id", record.Number(k.ID))
-		d.Set("joined_at", record.Time(o.now))
+	_, err = amend(o, Operator(), record.Node, st, func(d *record.Doc) {
+		d.Set("node", value.Quote(k.Node.Node))
+		d.Set("key_id", value.Number(k.ID))
+		d.Set("joined_at", value.Time(o.now))
 	})
 	if err == nil {
-		err = o.givesAll(Principal{key: k.ID, level: k.Level, node: k.Node}, j.Holds)
+		err = givesAll(o, Principal{key: k.ID, level: k.Level, node: k.Node}, j.Holds)
 	}
-	return o.credential(st.id.Int(), k), err
+	return credential(o, st.id.Int(), k), err
 }
 
-func (o *op) credential(id int64, k Key) Credential {
+func credential(o *op, id int64, k Key) Credential {
 	f := o.store.identity.family.Load()
 	return Credential{ID: id, Key: k.Key, Name: k.Name, Realm: f.realm, Centre: o.store.Node(), CodeKey: slices.Clone(f.codeKey), Ends: k.Expires}
 }

@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/scopes"
 )
 
 // invited is a centre with one event, and a code for a laptop of it.
@@ -56,7 +59,7 @@ func TestCodeWorksOnce(t *testing.T) {
 		t.Fatalf("Login(the laptop's key) = %v, %v", p, err)
 	}
 	all, err := s.Exchanged(p, 0)
-	if want := (kv.Exchanged{Name: record.Scope{Sort: record.ScopeEventHolders, ID: event}.String(), Push: true, Guest: true}); err != nil || len(all) != 4 || all[3] != want {
+	if want := (kv.Exchanged{Name: scopes.Scope{Sort: scopes.EventHolders, ID: event}.String(), Push: true, Guest: true}); err != nil || len(all) != 4 || all[3] != want {
 		t.Errorf("Exchanged() = %v, %v, want the event's holders to push alone", all, err)
 	}
 }
@@ -188,10 +191,10 @@ func TestRevokedLaptopBringsFactsAlone(t *testing.T) {
 	}
 	fact := []byte(`{"event_id":1,"code_hash":"00112233445566778899aabbccddeeff","node":"` + laptopNode + `","hlc":"0000000000000001","at":"2026-05-01T12:00:00Z",` +
 		`"outcome":"unknown_code"}`)
-	first := record.Next(record.Revision{}, false, fact)
+	first := rev.Next(rev.ID{}, false, fact)
 	results, err := db.Write([]kv.DocWrite{
-		{ID: "scan:01J0000000000000000000000A", Path: []record.Revision{first}, Body: fact},
-		{ID: "ticket:0000000000000001", Path: []record.Revision{first}, Body: []byte(`{"event_id":1}`)},
+		{ID: "scan:01J0000000000000000000000A", Path: []rev.ID{first}, Body: fact},
+		{ID: "ticket:0000000000000001", Path: []rev.ID{first}, Body: []byte(`{"event_id":1}`)},
 	})
 	if err != nil || results[0].Err != nil || !errors.Is(results[1].Err, kv.ErrForbidden) {
 		t.Fatalf("Write() = %v, %v, want the fact taken and the ticket refused", results, err)
@@ -200,7 +203,7 @@ func TestRevokedLaptopBringsFactsAlone(t *testing.T) {
 		if db, err = s.Database(p, name); err != nil {
 			t.Fatalf("Database(%s) of a revoked laptop = %v", name, err)
 		}
-		if results, err = db.Write([]kv.DocWrite{{ID: "holder:0000000000000001", Path: []record.Revision{first}, Body: []byte(`{"event_id":1}`)}}); err != nil || !errors.Is(results[0].Err, kv.ErrForbidden) {
+		if results, err = db.Write([]kv.DocWrite{{ID: "holder:0000000000000001", Path: []rev.ID{first}, Body: []byte(`{"event_id":1}`)}}); err != nil || !errors.Is(results[0].Err, kv.ErrForbidden) {
 			t.Errorf("Write() to %s = %v, %v, want the document refused", name, results, err)
 		}
 	}
@@ -254,7 +257,7 @@ func TestNoTwoLaptopsHaveOneName(t *testing.T) {
 	enrols := func(name string, want bool) (id int64) {
 		t.Helper()
 		id, _, _, err := s.Enrol(kv.Operator(), kv.Enrolment{Name: name, Level: kv.Level{Name: kv.EventOf, IDs: []int64{event}}})
-		var faults record.Faults
+		var faults fault.ByField
 		switch {
 		case want && err != nil:
 			t.Errorf("Enrol(%q) = %v", name, err)

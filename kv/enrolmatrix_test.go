@@ -8,7 +8,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/fault"
 )
 
 // enrolments are all that a laptop could be enrolled for at the store of twoChurches, and more that is not there.
@@ -35,7 +35,7 @@ func TestEnrolRefusesWhatItsPullWouldRefuse(t *testing.T) {
 		e.Name = fmt.Sprint("laptop ", i)
 		name := fmt.Sprintf("%s, events %v, %+v", e.Level.String(), e.Events, e.Venue)
 		_, code, _, err := s.Enrol(kv.Operator(), e)
-		var faults record.Faults
+		var faults fault.ByField
 		if errors.As(err, &faults) {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Erased tells what an erasure has taken away.
@@ -65,7 +66,7 @@ func (s *Store) ToErase(p Principal, person record.ID) (who Erasable, err error)
 		if st == nil {
 			return ErrNotFound
 		}
-		row, err := v.erased(record.Person, person)
+		row, err := findErased(v, record.Person, person)
 		if err != nil {
 			return err
 		}
@@ -107,14 +108,14 @@ func (s *Store) Erase(p Principal, k *record.Kind, id record.ID) (Erased, error)
 	found, err := s.erase(p, id)
 	if err == nil {
 		if s.ErasuresUnfinished() > 0 { // what hindered it may be gone
-			s.erasures.told.Add(1)
-			s.erasures.come.ring()
+			s.recalls.told.Add(1)
+			s.recalls.come.ring()
 		}
 		return found, nil
 	}
 	begun, failed := s.begunErasures()
 	if failed != nil || len(begun.pending) > 0 {
-		s.erasures.failed(s.log, len(begun.pending), errorsOr(failed, func() error { return err }))
+		s.eraseFailed(len(begun.pending), errorsOr(failed, func() error { return err }))
 	}
 	if hash := s.hashErased(k, id); slices.ContainsFunc(begun.pending, func(l ledgerLine) bool { return l.hash == hash }) {
 		return found, fmt.Errorf("%w: %w", ErrErasureNoted, err)
@@ -167,7 +168,7 @@ func (e *eraser) begin(k *record.Kind, ids []record.ID) error {
 	}
 	var steps []step
 	for _, l := range lines {
-		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, 0) }})
+		steps = append(steps, step{run: func(o *op) error { return noteErased(o, l, e.key, 0) }})
 	}
 	return errors.Join(e.store.doEach(steps), e.stop("noted "+k.Name))
 }
@@ -183,7 +184,7 @@ func (e *eraser) enterFirst() error {
 		for _, id := range e.all[record.Ticket] {
 			l := e.line(record.Ticket, id)
 			var err error
-			if l.firsts, err = v.firstNameless(l.hash); err != nil {
+			if l.firsts, err = firstNameless(v, l.hash); err != nil {
 				return err
 			}
 			lines = append(lines, l)
@@ -205,9 +206,9 @@ const nothingHeld = 1
 
 // noteErased writes what replicas are told of an erasure, and when it was done here, in microseconds; 0 = it goes on. A ticket whose next holder is erased too
 // is told of again.
-func (o *op) noteErased(l ledgerLine, key, done int64) error {
-	o.store.erasures.any.Store(true)
-	row, err := o.get(erasedBucket, l.hash[:])
+func noteErased(o *op, l ledgerLine, key, done int64) error {
+	o.store.recalls.any.Store(true)
+	row, err := o.Get(erasedBucket, l.hash[:])
 	if err = o.store.unlessCorrupt(err); err != nil {
 		return err
 	}
@@ -234,10 +235,10 @@ func (o *op) noteErased(l ledgerLine, key, done int64) error {
 		return err
 	}
 	d := record.Erasure.NewDoc()
-	d.Set("kind", record.Quote(l.kind.Name))
-	d.Set("at", record.Time(l.at))
+	d.Set("kind", value.Quote(l.kind.Name))
+	d.Set("at", value.Time(l.at))
 	if key != 0 {
-		d.Set("key_id", record.Number(key))
+		d.Set("key_id", value.Number(key))
 	}
 	c := change{kind: record.Erasure, id: id, before: st, is: d, author: key}
 	if st != nil {
@@ -266,7 +267,7 @@ func (e *eraser) run() error {
 	for _, k := range []*record.Kind{record.Membership, record.Person} {
 		var steps []step
 		for _, id := range e.all[k] {
-			steps = append(steps, step{run: func(o *op) error { return o.obliterate(k, id, e.key) }})
+			steps = append(steps, step{run: func(o *op) error { return obliterate(o, k, id, e.key) }})
 		}
 		if err := errors.Join(e.store.doEach(steps), e.stop("gone "+k.Name)); err != nil {
 			return err
@@ -284,9 +285,9 @@ func (e *eraser) finish(absent []ledgerLine) error {
 	for _, l := range absent {
 		steps = append(steps, step{run: func(o *op) error {
 			if o.store.isUnkeyed() { // it may have been here
-				return o.noteErased(l, e.key, o.now.UnixMicro())
+				return noteErased(o, l, e.key, o.now.UnixMicro())
 			}
-			return o.noteErased(l, e.key, nothingHeld)
+			return noteErased(o, l, e.key, nothingHeld)
 		}})
 	}
 	if err := errors.Join(e.enterFirst(), e.forgetHeld()); err != nil {
@@ -295,7 +296,7 @@ func (e *eraser) finish(absent []ledgerLine) error {
 	for _, k := range []*record.Kind{record.Ticket, record.Membership, record.Person} {
 		for _, id := range e.all[k] {
 			l := e.line(k, id)
-			steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, e.key, o.now.UnixMicro()) }})
+			steps = append(steps, step{run: func(o *op) error { return noteErased(o, l, e.key, o.now.UnixMicro()) }})
 		}
 	}
 	e.found.Tickets, e.found.Memberships = len(e.all[record.Ticket])+len(e.left), len(e.all[record.Membership])

@@ -10,6 +10,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // After an erasure and a compaction no byte of the folder tells of the person, and everything else is as it was.
@@ -57,11 +58,11 @@ func TestNoReplicaBringsAnErasedPersonBack(t *testing.T) {
 	k.erase(t)
 	refusals := pageOf(t, k.Store, record.Refusal).Count
 	db := opens(t, k.Store, k.pair.p, "church-1")
-	unknown := record.Revision{Generation: 9, Hash: [16]byte{9}}
-	if m, err := db.Missing([]kv.Revs{{ID: doc, Revisions: []record.Revision{k.old, unknown}}}); err != nil || m[0].Missing != nil {
+	unknown := rev.ID{Generation: 9, Hash: [16]byte{9}}
+	if m, err := db.Missing([]kv.Revs{{ID: doc, Revisions: []rev.ID{k.old, unknown}}}); err != nil || m[0].Missing != nil {
 		t.Errorf("Missing = %+v, %v, want nothing", m, err)
 	}
-	for _, revs := range [][]record.Revision{nil, {k.old}, {unknown}} {
+	for _, revs := range [][]rev.ID{nil, {k.old}, {unknown}} {
 		d, err := db.Read(doc, kv.Ask{Revisions: revs})
 		if err != nil || len(d.Revisions) == 0 || !d.Revisions[0].Deleted || string(d.Revisions[0].Body) != "{}" {
 			t.Errorf("Read(%v) = %+v, %v, want an empty tombstone", revs, d.Revisions, err)

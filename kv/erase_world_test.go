@@ -13,6 +13,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // traces are words that stand only in what belongs to the person who is erased.
@@ -25,7 +26,7 @@ type known struct {
 	dir    string
 	person int64
 	ticket int64
-	old    record.Revision // of the person, before the last change
+	old    rev.ID // of the person, before the last change
 	pair   joined
 }
 

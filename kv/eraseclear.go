@@ -11,16 +11,16 @@ import (
 func (e *eraser) clear() error {
 	var steps []step
 	for _, id := range e.all[record.Ticket] {
-		steps = append(steps, step{run: func(o *op) error { return o.unname(id, e.key) }})
+		steps = append(steps, step{run: func(o *op) error { return unname(o, id, e.key) }})
 	}
 	for _, id := range e.past {
 		steps = append(steps, step{run: func(o *op) error {
 			l := &leftover{author: e.key}
-			err := o.noteSince(id, e.all[record.Person], l)
+			err := noteSince(o, id, e.all[record.Person], l)
 			if l.emptied && !slices.Contains(e.left, id) {
 				e.left = append(e.left, id)
 			}
-			return errors.Join(err, o.forgetTicket(id, nil))
+			return errors.Join(err, forgetTicket(o, id, nil))
 		}})
 	}
 	if err := errors.Join(e.store.doEach(steps), e.stop("unnamed")); err != nil {
@@ -43,7 +43,7 @@ func (e *eraser) clearListed(k *record.Kind, n *int) error {
 	*n += len(ids)
 	var steps []step
 	for _, id := range ids {
-		steps = append(steps, step{run: func(o *op) error { return o.obliterate(k, id, e.key) }})
+		steps = append(steps, step{run: func(o *op) error { return obliterate(o, k, id, e.key) }})
 	}
 	return errors.Join(err, e.store.doEach(steps))
 }
@@ -80,13 +80,13 @@ func (e *eraser) keys(b bucket, fn func(key []byte)) error {
 		more = false
 		n := 0
 		err := e.store.view(func(v *sight) error {
-			c := v.in(b).Cursor()
-			for key, _ := c.Seek(from); key != nil; key, _ = c.Next() {
+			c := v.Cursor(b)
+			for row := c.Seek(from); row.Key != nil; row = c.Next() {
 				if n++; n > erasePage {
-					from, more = slices.Clone(key), true
+					from, more = slices.Clone(row.Key), true
 					return nil
 				}
-				fn(key)
+				fn(row.Key)
 			}
 			return nil
 		})

@@ -16,16 +16,12 @@ const wasErased = "the record was erased"
 // erasures are what a store knows of them besides its rows.
 type erasures struct {
 	mu         sync.Mutex              // one at a time
-	any        atomic.Bool             // there is one: before, nobody need look
 	dir        string                  // of the ledger; "" = none is kept
 	stop       func(step string) error // of tests, which end the work there; nil = nobody
-	come       bell                    // rung when a peer has told of one
-	told       atomic.Uint64           // how often
 	done       atomic.Uint64           // how often any were finished since the start, which laptops are told of at once
 	close      context.CancelFunc
 	running    sync.WaitGroup
-	concealed  atomic.Pointer[concealed] // nil: nothing
-	unfinished atomic.Int64              // what could not be erased the last time
+	unfinished atomic.Int64 // what could not be erased the last time
 }
 
 // erasedAs is the kind under which a record is erased: a ticket's parts are the ticket.
@@ -37,22 +33,22 @@ func erasedAs(k *record.Kind) *record.Kind {
 }
 
 // hashErased is a record's keyed hash.
-func (s *Store) hashErased(k *record.Kind, id record.ID) erasedHash {
+func (s *tables) hashErased(k *record.Kind, id record.ID) erasedHash {
 	return erasedHash(s.hashCode("erased\x00" + erasedAs(k).DocID(id)))
 }
 
 // erased tells whether a record was erased, or is being; nil: it was not.
-func (v *sight) erased(k *record.Kind, id record.ID) (*erased, error) {
+func findErased(v *sight, k *record.Kind, id record.ID) (*erased, error) {
 	switch erasedAs(k) {
 	case record.Person, record.Membership, record.Ticket:
 	default:
 		return nil, nil
 	}
-	if !v.store.erasures.any.Load() {
+	if !v.store.recalls.any.Load() {
 		return nil, nil
 	}
 	hash := v.store.hashErased(k, id)
-	row, err := v.get(erasedBucket, hash[:])
+	row, err := v.Get(erasedBucket, hash[:])
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -60,20 +56,20 @@ func (v *sight) erased(k *record.Kind, id record.ID) (*erased, error) {
 }
 
 // isErased tells whether a record is gone for good.
-func (v *sight) isErased(k *record.Kind, id record.ID) (bool, error) {
+func isErased(v *sight, k *record.Kind, id record.ID) (bool, error) {
 	if erasedAs(k) == record.Ticket {
 		return false, nil
 	}
-	e, err := v.erased(k, id)
+	e, err := findErased(v, k, id)
 	return e != nil, err
 }
 
 // refuseErased answers a *Forbidden for a living revision of a record that is gone for good, though its tree still names the revision.
-func (o *op) refuseErased(a *arrival) error {
+func refuseErased(o *op, a *arrival) error {
 	if a.doc == nil {
 		return nil // the tombstone itself, or one before it
 	}
-	if gone, err := o.isErased(a.kind, a.id); err != nil || gone {
+	if gone, err := isErased(o.sight, a.kind, a.id); err != nil || gone {
 		return refusedFor(err, wasErased)
 	}
 	return nil
@@ -81,47 +77,47 @@ func (o *op) refuseErased(a *arrival) error {
 
 // expunge takes out of an arrival what was erased: *Forbidden where that is all of it. What has been made of a ticket since its names
 // were erased is let in as it is, and so is what a laptop is given: its centre has made a revision without names of whatever had any.
-func (o *op) expunge(a *arrival) error {
-	if !o.store.erasures.any.Load() {
+func expunge(o *op, a *arrival) error {
+	if !o.store.recalls.any.Load() {
 		return nil
 	}
 	if a.doc == nil {
-		return o.expungeLost(a)
+		return expungeLost(o, a)
 	}
-	if err := o.refuseErased(a); err != nil {
+	if err := refuseErased(o, a); err != nil {
 		return err
 	}
-	of, err := o.namesErased(a.kind, a.doc)
+	of, err := namesErased(o.sight, a.kind, a.doc)
 	if err != nil {
 		return err
 	}
 	if of && a.kind == record.Membership {
 		return refused(wasErased)
 	}
-	e, err := o.erased(a.kind, a.id)
+	e, err := findErased(o.sight, a.kind, a.id)
 	if err == nil && of { // its other parts do not say whose they are
-		err = o.eraseTicket(a, e)
+		err = eraseTicket(o, a, e)
 	}
 	if err == nil && e == nil {
-		e, err = o.erased(a.kind, a.id)
+		e, err = findErased(o.sight, a.kind, a.id)
 	}
 	if err == nil && e != nil && !o.store.isLeaf() && (of || !e.knows(a.kind, a.path, &a.tree)) {
-		err = o.nameLate(a, e)
+		err = nameLate(o, a, e)
 	}
 	return err
 }
 
 // nameLate takes out of an arrival the names that were erased. Where another holder has the ticket by now it says what that one is called:
 // it is no other than what is there, and nobody need choose.
-func (o *op) nameLate(a *arrival, e *erased) error {
+func nameLate(o *op, a *arrival, e *erased) error {
 	if a.before != nil && !a.before.deleted && e.knowsHalf(a.kind, a.path, &a.tree) {
-		return o.nameHalf(a, e.half[a.kind])
+		return nameHalf(o, a, e.half[a.kind])
 	}
 	a.doc, a.late = a.doc.Erased(), true
 	if a.before == nil || a.before.deleted {
 		return nil
 	}
-	since, err := o.standsOn(e, a.kind, a.before)
+	since, err := standsOn(o.sight, e, a.kind, a.before)
 	if err != nil || !since {
 		return err
 	}
@@ -135,7 +131,7 @@ func (o *op) nameLate(a *arrival, e *erased) error {
 }
 
 // nameHalf takes out of an arrival what was emptied of its ticket since it was made, but what the next holder's own edit says of that.
-func (o *op) nameHalf(a *arrival, h half) error {
+func nameHalf(o *op, a *arrival, h half) error {
 	is, err := a.before.decode(a.kind)
 	if err != nil {
 		return err
@@ -151,19 +147,19 @@ func (o *op) nameHalf(a *arrival, h half) error {
 }
 
 // expungeLost takes out of what a tombstone has brought along what was erased.
-func (o *op) expungeLost(a *arrival) error {
+func expungeLost(o *op, a *arrival) error {
 	if a.lost == nil {
 		return nil
 	}
-	gone, err := o.isErased(a.kind, a.id)
+	gone, err := isErased(o.sight, a.kind, a.id)
 	if err != nil {
 		return err
 	}
-	of, err := o.namesErased(a.kind, a.lost)
+	of, err := namesErased(o.sight, a.kind, a.lost)
 	if err != nil {
 		return err
 	}
-	e, err := o.erased(a.kind, a.id)
+	e, err := findErased(o.sight, a.kind, a.id)
 	switch {
 	case gone || of && a.kind == record.Membership:
 		a.lost = nil
@@ -174,14 +170,14 @@ func (o *op) expungeLost(a *arrival) error {
 }
 
 // namesErased tells whether a record refers to an erased person.
-func (v *sight) namesErased(k *record.Kind, d *record.Doc) (bool, error) {
+func namesErased(v *sight, k *record.Kind, d *record.Doc) (bool, error) {
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		if refersTo(f) != record.Person.Name {
 			continue
 		}
 		if n := d.Int(f.Name); n != 0 {
-			if gone, err := v.isErased(record.Person, record.Int(n)); err != nil || gone {
+			if gone, err := isErased(v, record.Person, record.Int(n)); err != nil || gone {
 				return gone, err
 			}
 		}
@@ -190,7 +186,7 @@ func (v *sight) namesErased(k *record.Kind, d *record.Doc) (bool, error) {
 }
 
 // holderErased tells a ticket that belongs to an erased person.
-func (v *sight) holderErased(ticket record.ID) (bool, error) {
+func holderErased(v *sight, ticket record.ID) (bool, error) {
 	bare := v.bare
 	v.bare = true // what it hides depends on this
 	defer func() { v.bare = bare }()
@@ -202,20 +198,20 @@ func (v *sight) holderErased(ticket record.ID) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return v.namesErased(record.Holder, d)
+	return namesErased(v, record.Holder, d)
 }
 
 // ErasuresDue is how many erasures have left bytes in free pages of the store's file, which compacting takes away, and since when.
 func (s *Store) ErasuresDue() (n int, since time.Time, err error) {
-	if !s.erasures.any.Load() {
+	if !s.recalls.any.Load() {
 		return 0, since, nil
 	}
 	err = s.view(func(v *sight) error {
-		compacted, err := v.compactedAt()
+		compacted, err := compactedAt(v)
 		if err != nil {
 			return err
 		}
-		return v.scan(erasedBucket, nil, nil, func(_, row []byte) (bool, error) {
+		return v.Scan(erasedBucket, nil, nil, func(_, row []byte) (bool, error) {
 			e, err := parseErased(row)
 			if err != nil {
 				return false, err
@@ -256,5 +252,5 @@ func (s *Store) WantsCompacting() (bool, error) {
 	}
 	age := s.clock().Sub(since)
 	ahead := age < -doubtSlack // the clock was wrong when it was noted: nobody knows how long ago that is
-	return ahead || age >= compactLate || age >= compactSoon && !s.writer.queue.doorWithin(doorsQuiet), nil
+	return ahead || age >= compactLate || age >= compactSoon && !s.engine.DoorWithin(doorsQuiet), nil
 }

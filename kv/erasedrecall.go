@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // A centre that was restored elsewhere than in its folder has no ledger, and knows nothing of erasures since its backup. Its laptops were
@@ -18,7 +19,7 @@ func (s *Store) KnownErasures(p Principal) (all []Erasure, err error) {
 		return nil, err
 	}
 	err = s.view(func(v *sight) error {
-		return v.scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
+		return v.Scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
 			e, err := parseErased(row)
 			if err != nil || len(key) != codeHashSize {
 				return false, orCorrupt(err)
@@ -47,7 +48,7 @@ func (s *Store) RecallErasures(p Principal, all []Erasure, brought bool) error {
 		return ErrRevoked
 	}
 	err := s.do(false, func(o *op) error {
-		recovers, err := o.recovers()
+		recovers, err := recovers(o)
 		if err != nil || !recovers {
 			err = refusedFor(err, "what was erased is told to a centre that was restored, and to no other")
 		}
@@ -63,13 +64,13 @@ func (s *Store) RecallErasures(p Principal, all []Erasure, brought bool) error {
 	}
 	var told []Erasure
 	err = s.view(func(v *sight) error {
-		e, err := v.venueOf(p)
+		e, err := laptopOf(v, p)
 		if err != nil {
 			return err
 		}
-		names := v.exchanged(&e)
+		names := exchanged(v, &e)
 		for _, l := range all {
-			if ok, err := v.concerns(p, names, l.Kind, ids[l.Hash]); err != nil {
+			if ok, err := concerns(v, p, names, l.Kind, ids[l.Hash]); err != nil {
 				return err
 			} else if ok {
 				told = append(told, l)
@@ -92,7 +93,7 @@ func (s *Store) recall(told []Erasure) error {
 	steps, fresh := make([]step, len(told)), make([]bool, len(told))
 	for i, l := range told {
 		steps[i].run = func(o *op) (err error) {
-			fresh[i], err = o.recall(l)
+			fresh[i], err = recall(o, l)
 			return err
 		}
 	}
@@ -111,16 +112,16 @@ func (s *Store) recall(told []Erasure) error {
 	s.log.Warn("a laptop knows of erasures that the restored store did not have; they are carried out again", slog.Int("records", n))
 	begun, err := s.begunErasures()
 	if err != nil {
-		s.erasures.failed(s.log, n, err)
+		s.eraseFailed(n, err)
 		return nil
 	}
 	s.erasures.unfinished.Store(int64(len(begun.pending)))
-	s.erasures.come.ring()
+	s.recalls.come.ring()
 	return nil
 }
 
-func (o *op) recall(l Erasure) (fresh bool, err error) {
-	row, err := o.get(erasedBucket, l.Hash[:])
+func recall(o *op, l Erasure) (fresh bool, err error) {
+	row, err := o.Get(erasedBucket, l.Hash[:])
 	if err != nil {
 		return false, err
 	}
@@ -135,7 +136,7 @@ func (o *op) recall(l Erasure) (fresh bool, err error) {
 		return false, nil
 	}
 	e.done, e.kept = 0, false
-	o.store.erasures.any.Store(true)
+	o.store.recalls.any.Store(true)
 	o.put(erasedBucket, l.Hash[:], e.encode())
 	return true, nil
 }
@@ -161,7 +162,7 @@ func (s *Store) erasedIDs(all []Erasure) (map[erasedHash]record.ID, error) {
 
 // concerns tells whether a record is or was in one of a laptop's databases, or in one of an event which it may hold still though it has
 // none of those any more; and what is not here.
-func (v *sight) concerns(p Principal, names []Exchanged, k *record.Kind, id record.ID) (bool, error) {
+func concerns(v *sight, p Principal, names []Exchanged, k *record.Kind, id record.ID) (bool, error) {
 	among := func(name string) bool {
 		return slices.ContainsFunc(names, func(db Exchanged) bool { return db.Name == name })
 	}
@@ -172,7 +173,7 @@ func (v *sight) concerns(p Principal, names []Exchanged, k *record.Kind, id reco
 	if err != nil || st == nil {
 		return st == nil, err
 	}
-	scopes, err := v.everIn(k, st)
+	scopes, err := everIn(v, k, st)
 	if err != nil {
 		return false, err
 	}
@@ -183,7 +184,7 @@ func (v *sight) concerns(p Principal, names []Exchanged, k *record.Kind, id reco
 		if !s.Sort.OfEvent() {
 			continue
 		}
-		if had, err := v.hadEvent(p, s.ID); err != nil || had {
+		if had, err := hadEvent(v, p, s.ID); err != nil || had {
 			return had, err
 		}
 	}
@@ -191,14 +192,14 @@ func (v *sight) concerns(p Principal, names []Exchanged, k *record.Kind, id reco
 }
 
 // everIn are the scopes that a record is in, and those that it has left.
-func (v *sight) everIn(k *record.Kind, st *stored) (scopes []record.Scope, err error) {
+func everIn(v *sight, k *record.Kind, st *stored) (scopes []scopes.Scope, err error) {
 	for _, s := range st.scopes {
 		if s.Sort != 0 {
 			scopes = append(scopes, s)
 		}
 	}
 	of := treeKey(k, st.id)
-	err = v.scan(leftBucket, of, nil, func(key, _ []byte) (bool, error) {
+	err = v.Scan(leftBucket, of, nil, func(key, _ []byte) (bool, error) {
 		s, _, err := cutScope(key[len(of):])
 		scopes = append(scopes, s)
 		return err == nil, err

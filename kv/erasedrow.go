@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // erased is the row of an erased record: kind 1, done 8, n × (kind of the part 1, generation 8, hash 16). Of a ticket, which stays,
@@ -25,7 +26,7 @@ type erased struct {
 // half is what was emptied of a part of a ticket when somebody was erased who had the ticket once. What stands on the revision that was
 // the first since then, and not on the one that has emptied it, knew of the next holder and has what was emptied still.
 type half struct {
-	on     record.Revision
+	on     rev.ID
 	since  int64 // when the ticket was passed on, microseconds
 	fields []string
 }
@@ -68,9 +69,9 @@ func (e *erased) retire() {
 
 // begins has what stands on the oldest revision of a part that was made since a moment count as made since, and nothing else: on the one that
 // there is, where all are older. What was the first before stays that where it is later.
-func (e *erased) begins(k *record.Kind, t *record.Tree, since int64) {
+func (e *erased) begins(k *record.Kind, t *rev.Tree, since int64) {
 	path := t.Path(t.Winner().Revision)
-	on, first := path[0], record.Revision{}
+	on, first := path[0], rev.ID{}
 	for _, rev := range path {
 		n := t.Find(rev)
 		if n.At != 0 && n.At < since {
@@ -97,50 +98,50 @@ func (e *erased) begins(k *record.Kind, t *record.Tree, since int64) {
 			e.past[k] = append(e.past[k], rev)
 		}
 	}
-	e.first[k] = []record.Revision{first}
+	e.first[k] = []rev.ID{first}
 }
 
 // empties has a revision that has emptied fields of a part be the first one since a moment.
-func (e *erased) empties(k *record.Kind, rev record.Revision, since int64, fields []string) {
+func (e *erased) empties(k *record.Kind, revision rev.ID, since int64, fields []string) {
 	h, again := e.half[k]
 	if !again {
 		h.on = e.first[k][0] // by begins
 	}
 	h.since, h.fields = max(h.since, since), append(h.fields, fields...)
 	e.past[k] = append(e.past[k], e.first[k]...)
-	e.first[k], e.half[k] = []record.Revision{rev}, h
+	e.first[k], e.half[k] = []rev.ID{revision}, h
 }
 
 // nameless is a path of new revisions without names upon one, newest first: of as many that none counts as past is the first.
-func (e *erased) nameless(bare *record.Doc, on record.Revision) (path []record.Revision) {
+func (e *erased) nameless(bare *record.Doc, on rev.ID) (path []rev.ID) {
 	for len(path) == 0 || slices.Contains(e.past[bare.Kind], path[0]) {
-		on = record.Next(on, false, bare.Canonical())
+		on = rev.Next(on, false, bare.Canonical())
 		path = slices.Insert(path, 0, on)
 	}
 	return path
 }
 
 // standsOn tells whether a part of a ticket, as it is, was made since the names were erased.
-func (v *sight) standsOn(e *erased, k *record.Kind, st *stored) (bool, error) {
-	t, err := v.tree(k, st)
+func standsOn(v *sight, e *erased, k *record.Kind, st *stored) (bool, error) {
+	t, err := loadTree(v, k, st)
 	return err == nil && e.knows(k, t.Path(st.revision), &t), err
 }
 
 // knows tells whether a revision of a part was made since the names were erased. path is newest first, and tree that of the part, which
 // may know more of where the path comes from. Where the tree has forgotten so much that the oldest revision that it knows there is
 // younger than all that were the first, it was.
-func (e *erased) knows(k *record.Kind, path []record.Revision, tree *record.Tree) bool {
+func (e *erased) knows(k *record.Kind, path []rev.ID, tree *rev.Tree) bool {
 	return !e.again && standOnOne(e.first[k], path, tree)
 }
 
 // knowsHalf tells whether a revision of a part was made since the ticket was passed on, and has what was emptied then.
-func (e *erased) knowsHalf(k *record.Kind, path []record.Revision, tree *record.Tree) bool {
-	return !e.again && len(e.half[k].fields) > 0 && !e.knows(k, path, tree) && standOnOne([]record.Revision{e.half[k].on}, path, tree)
+func (e *erased) knowsHalf(k *record.Kind, path []rev.ID, tree *rev.Tree) bool {
+	return !e.again && len(e.half[k].fields) > 0 && !e.knows(k, path, tree) && standOnOne([]rev.ID{e.half[k].on}, path, tree)
 }
 
 // standOnOne tells whether a path leads to one of some revisions, as far as is known.
-func standOnOne(first, path []record.Revision, tree *record.Tree) bool {
-	isFirst := func(rev record.Revision) bool { return slices.Contains(first, rev) }
+func standOnOne(first, path []rev.ID, tree *rev.Tree) bool {
+	isFirst := func(rev rev.ID) bool { return slices.Contains(first, rev) }
 	if len(first) == 0 || slices.ContainsFunc(path, isFirst) {
 		return len(first) > 0
 	}
@@ -150,7 +151,7 @@ func standOnOne(first, path []record.Revision, tree *record.Tree) bool {
 	}
 	known := tree.Path(path[at])
 	oldest := known[len(known)-1].Generation
-	later := func(rev record.Revision) bool { return rev.Generation >= oldest }
+	later := func(rev rev.ID) bool { return rev.Generation >= oldest }
 	return slices.ContainsFunc(known, isFirst) || !slices.ContainsFunc(first, later)
 }
 
@@ -168,7 +169,7 @@ func parseErased(row []byte) (e *erased, err error) {
 	for len(c.rest) > 0 {
 		part := c.byte()
 		k, _ := record.ByNumber(part &^ (pastBit | halfBit))
-		rev := record.Revision{Generation: c.uint64()}
+		rev := rev.ID{Generation: c.uint64()}
 		copy(rev.Hash[:], c.bytes(16))
 		switch {
 		case part&halfBit != 0:

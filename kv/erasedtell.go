@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // Erasure tells that a record was erased. The keyed hash of its id tells nobody whom it is about who does not have the record.
 type Erasure struct {
 	Kind  *record.Kind
 	Hash  [codeHashSize]byte
-	First map[*record.Kind][]record.Revision // of a ticket's parts, without names: what does not stand on one may have some
+	First map[*record.Kind][]rev.ID // of a ticket's parts, without names: what does not stand on one may have some
 	seq   uint64
 }
 
@@ -23,17 +24,17 @@ const toldErasures = 5000
 func (s *Store) Erasures(p Principal, since uint64) (all []Erasure, upto uint64, err error) {
 	upto = since
 	err = s.view(func(v *sight) error {
-		if _, err := v.venueOf(p); err != nil {
+		if _, err := laptopOf(v, p); err != nil {
 			return err
 		}
-		if all, err = v.erasuresAfter(since); err == nil {
-			all, err = v.doneFirst(all)
+		if all, err = erasuresAfter(v, since); err == nil {
+			all, err = doneFirst(v, all)
 		}
 		all = all[:min(len(all), toldErasures)]
 		for i := 0; i < len(all) && err == nil; i++ {
 			upto = all[i].seq
 			var known firsts
-			known, err = v.firstNameless(all[i].Hash)
+			known, err = firstNameless(v, all[i].Hash)
 			all[i].First = known.first
 		}
 		return err
@@ -42,8 +43,8 @@ func (s *Store) Erasures(p Principal, since uint64) (all []Erasure, upto uint64,
 }
 
 // firstNameless are the first revisions without names of an erased ticket.
-func (v *sight) firstNameless(hash erasedHash) (f firsts, err error) {
-	row, err := v.get(erasedBucket, hash[:])
+func firstNameless(v *sight, hash erasedHash) (f firsts, err error) {
+	row, err := v.Get(erasedBucket, hash[:])
 	if err != nil || row == nil {
 		return f, err
 	}
@@ -55,12 +56,12 @@ func (v *sight) firstNameless(hash erasedHash) (f firsts, err error) {
 }
 
 // doneFirst leaves out what comes from the first ticket on that is not erased yet: it has no first revisions without names to tell of.
-func (v *sight) doneFirst(all []Erasure) ([]Erasure, error) {
+func doneFirst(v *sight, all []Erasure) ([]Erasure, error) {
 	for i := range all {
 		if all[i].Kind != record.Ticket {
 			continue
 		}
-		row, err := v.get(erasedBucket, all[i].Hash[:])
+		row, err := v.Get(erasedBucket, all[i].Hash[:])
 		if err != nil {
 			return nil, err
 		}
@@ -75,8 +76,8 @@ func (v *sight) doneFirst(all []Erasure) ([]Erasure, error) {
 }
 
 // erasuresAfter are all that were noted after a sequence, oldest first.
-func (v *sight) erasuresAfter(since uint64) (all []Erasure, err error) {
-	for _, id := range v.idsOf(record.Erasure) {
+func erasuresAfter(v *sight, since uint64) (all []Erasure, err error) {
+	for _, id := range idsOf(v, record.Erasure) {
 		st, err := v.load(record.Erasure, id)
 		if err != nil {
 			return nil, err
@@ -106,7 +107,7 @@ func (s *Store) TakeErasures(p Principal, all []Erasure) error {
 	for _, l := range all {
 		if l.Kind != nil && isErasable(l.Kind) {
 			steps = append(steps, step{run: func(o *op) error {
-				o.applyErasure(l.Kind, l.Hash, l.First)
+				applyErasure(o, l.Kind, l.Hash, l.First)
 				return nil
 			}})
 		}

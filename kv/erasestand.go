@@ -6,6 +6,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A laptop that is told of an erasure does to a ticket what its centre did, and lets what it made itself stand upon that: the centre knows
@@ -14,17 +15,17 @@ import (
 
 // footing is the centre's first revision without names of a part of a ticket, and what was made here of what that was made of.
 type footing struct {
-	tree   record.Tree
+	tree   rev.Tree
 	first  *stored
-	bare   *record.Doc       // of first
-	is     *record.Doc       // the part as it is
-	mine   []record.Revision // made here of what first was made of, newest first
-	fields []string          // that those changed
+	bare   *record.Doc // of first
+	is     *record.Doc // the part as it is
+	mine   []rev.ID    // made here of what first was made of, newest first
+	fields []string    // that those changed
 }
 
 // footing answers nil where the first one was made of nothing that is here, and where the part stands upon it already.
-func (o *op) footing(k *record.Kind, st *stored, e *erased) (*footing, error) {
-	t, err := o.tree(k, st)
+func newFooting(o *op, k *record.Kind, st *stored, e *erased) (*footing, error) {
+	t, err := loadTree(o.sight, k, st)
 	if err != nil || e.knows(k, t.Path(st.revision), &t) {
 		return nil, err
 	}
@@ -33,45 +34,45 @@ func (o *op) footing(k *record.Kind, st *stored, e *erased) (*footing, error) {
 		return nil, err
 	}
 	was := s.is
-	for i, rev := range t.Path(st.revision) {
+	for i, revision := range t.Path(st.revision) {
 		if i > 0 {
-			if was, err = o.keptDoc(k, st.id, rev); err != nil || was == nil {
+			if was, err = keptDoc(o.sight, k, st.id, revision); err != nil || was == nil {
 				return nil, err
 			}
 		}
 		s.bare = was.Erased()
-		first := record.Next(rev, false, s.bare.Canonical())
+		first := rev.Next(revision, false, s.bare.Canonical())
 		if slices.Contains(e.first[k], first) {
 			s.first = &stored{id: st.id, header: header{version: k.Version, revision: first}, body: s.bare.Encode()}
 			return s, nil
 		}
-		n := t.Find(rev)
+		n := t.Find(revision)
 		if n.Node != (ulid.ULID{}) || n.At == 0 {
 			return nil, nil // others have made it: they do not stand upon what was made here
 		}
-		s.mine, s.fields = append(s.mine, rev), append(s.fields, n.Fields...)
+		s.mine, s.fields = append(s.mine, revision), append(s.fields, n.Fields...)
 	}
 	return nil, nil
 }
 
 // passedOnHere tells a ticket that was taken from who is erased by what was made here since.
-func (o *op) passedOnHere(ticket record.ID, e *erased) (bool, error) {
+func passedOnHere(o *op, ticket record.ID, e *erased) (bool, error) {
 	st, err := o.load(record.Holder, ticket)
 	if err != nil || st == nil {
 		return false, err
 	}
-	s, err := o.footing(record.Holder, st, e)
+	s, err := newFooting(o, record.Holder, st, e)
 	if err != nil || s == nil || !slices.Contains(s.fields, "person_id") {
 		return false, err
 	}
-	of, err := o.namesErased(record.Holder, s.is)
+	of, err := namesErased(o.sight, record.Holder, s.is)
 	return !of, err
 }
 
 // stand lets a part stand upon the first one without names: with the names that were given here to another holder, and no others. It
 // tells whether it could.
-func (o *op) stand(k *record.Kind, st *stored, e *erased, passedOn bool) (bool, error) {
-	s, err := o.footing(k, st, e)
+func standPart(o *op, k *record.Kind, st *stored, e *erased, passedOn bool) (bool, error) {
+	s, err := newFooting(o, k, st, e)
 	if err != nil || s == nil {
 		return false, err
 	}
@@ -83,48 +84,48 @@ func (o *op) stand(k *record.Kind, st *stored, e *erased, passedOn bool) (bool, 
 	}
 	t, path := s.tree, s.tree.Path(st.revision)[len(s.mine):]
 	if len(s.mine) > 0 {
-		t.Prune(st.revision, func(n record.TreeNode) bool { return !slices.Contains(s.mine, n.Revision) })
+		t.Prune(st.revision, func(n rev.Node) bool { return !slices.Contains(s.mine, n.Revision) })
 	}
 	centre, _ := ulid.ParseStrict(o.store.Centre())
-	rev, node := s.first.revision, record.TreeNode{Held: true, Node: centre}
-	path = append([]record.Revision{rev}, path...)
+	revision, node := s.first.revision, rev.Node{Held: true, Node: centre}
+	path = append([]rev.ID{revision}, path...)
 	if _, err := t.Graft(path, node); err != nil {
 		return false, err
 	}
 	fields := next.Differs(s.bare)
 	if len(fields) > 0 {
-		rev = record.Next(rev, false, next.Canonical())
-		if _, err := t.Graft(append([]record.Revision{rev}, path...), record.TreeNode{Held: true, At: o.stamp, Key: st.updatedBy, Fields: fields}); err != nil {
+		revision = rev.Next(revision, false, next.Canonical())
+		if _, err := t.Graft(append([]rev.ID{revision}, path...), rev.Node{Held: true, At: o.stamp, Key: st.updatedBy, Fields: fields}); err != nil {
 			return false, err
 		}
 	}
-	if t.Winner().Revision != rev {
+	if t.Winner().Revision != revision {
 		return false, nil // another branch would win, which has names
 	}
-	o.keepBody(k, s.first) // the centre may refuse what stands upon it
-	return true, o.forgetAt(k, st, &t, e, next)
+	keepBody(o, k, s.first) // the centre may refuse what stands upon it
+	return true, forgetAt(o, k, st, &t, e, next)
 }
 
 // forgetAt is forgetPast at a laptop: the bodies of losing branches stay, for the centre may not have them, and those of first revisions
 // without names, for it may refuse what stands upon them.
-func (o *op) forgetAt(k *record.Kind, st *stored, t *record.Tree, e *erased, is *record.Doc) error {
-	kept, err := o.keptWithoutNames(k, st.id, t, e)
+func forgetAt(o *op, k *record.Kind, st *stored, t *rev.Tree, e *erased, is *record.Doc) error {
+	kept, err := keptWithoutNames(o, k, st.id, t, e)
 	if err != nil {
 		return err
 	}
-	if err := o.become(k, st, t, is, st.updatedBy); err != nil || len(kept) == 0 {
+	if err := become(o, k, st, t, is, st.updatedBy); err != nil || len(kept) == 0 {
 		return err
 	}
 	for _, other := range kept {
 		t.Hold(other.revision, true)
-		o.keepBody(k, other)
+		keepBody(o, k, other)
 	}
 	o.put(treeBucket, treeKey(k, st.id), t.Append(nil))
 	return nil
 }
 
 // withoutNames is a body of a part as it stays: where it was not made since the names were erased, as far as that is known, it has none.
-func (o *op) withoutNames(k *record.Kind, st *stored, t *record.Tree, e *erased) (*record.Doc, error) {
+func withoutNames(o *op, k *record.Kind, st *stored, t *rev.Tree, e *erased) (*record.Doc, error) {
 	d, err := st.decode(k)
 	if err == nil && e != nil && (e.again || len(e.first) > 0) && !e.knows(k, t.Path(st.revision), t) {
 		d = d.Erased()
@@ -133,8 +134,8 @@ func (o *op) withoutNames(k *record.Kind, st *stored, t *record.Tree, e *erased)
 }
 
 // keptWithoutNames are the kept bodies that stay, as they stay.
-func (o *op) keptWithoutNames(k *record.Kind, id record.ID, t *record.Tree, e *erased) (all []*stored, err error) {
-	var revs []record.Revision
+func keptWithoutNames(o *op, k *record.Kind, id record.ID, t *rev.Tree, e *erased) (all []*stored, err error) {
+	var revs []rev.ID
 	for _, leaf := range t.Conflicts() {
 		revs = append(revs, leaf.Revision)
 	}
@@ -142,15 +143,15 @@ func (o *op) keptWithoutNames(k *record.Kind, id record.ID, t *record.Tree, e *e
 		revs = append(revs, e.first[k]...)
 	}
 	winner := t.Winner().Revision
-	for _, rev := range slices.Compact(slices.SortedFunc(slices.Values(revs), record.Revision.Compare)) {
-		kept, err := o.keptBody(k, id, rev)
+	for _, rev := range slices.Compact(slices.SortedFunc(slices.Values(revs), rev.ID.Compare)) {
+		kept, err := keptBody(o.sight, k, id, rev)
 		if err != nil {
 			return nil, err
 		}
 		if kept == nil || rev == winner {
 			continue
 		}
-		d, err := o.withoutNames(k, kept, t, e)
+		d, err := withoutNames(o, k, kept, t, e)
 		if err != nil {
 			return nil, err
 		}

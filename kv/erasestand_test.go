@@ -8,6 +8,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A name that a laptop gives a ticket once it has heard of the erasure is somebody else's, whatever it had made of the ticket before.
@@ -111,7 +112,7 @@ func TestALaptopGivesWayToTheRevisionWithoutNames(t *testing.T) {
 		t.Fatalf("refused: %v, want the order", refused)
 	}
 	tree := kv.TreeOf(t, k.pair.venue, record.Ticket, k.ticket)
-	refused := kv.Revs{ID: record.Ticket.DocID(record.Int(k.ticket)), Revisions: []record.Revision{tree.Winner().Revision}}
+	refused := kv.Revs{ID: record.Ticket.DocID(record.Int(k.ticket)), Revisions: []rev.ID{tree.Winner().Revision}}
 	if err := k.pair.venue.GiveWay(kv.Operator(), []kv.Revs{refused}); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A ticket may have gone to somebody at its centre, who was then erased, while a laptop that knew of neither gave it to somebody else. The
@@ -13,12 +14,12 @@ import (
 // nobody wrote it of who is erased: it stands upon that first revision as if it had been written since.
 
 // givenHere is since when a ticket is somebody's to whom it was given here, in microseconds; 0: it is not, or that is known to the centre.
-func (o *op) givenHere(ticket record.ID, e *erased) (since int64, err error) {
+func givenHere(o *op, ticket record.ID, e *erased) (since int64, err error) {
 	st, err := o.load(record.Holder, ticket)
 	if err != nil || st == nil {
 		return 0, err
 	}
-	t, err := o.tree(record.Holder, st)
+	t, err := loadTree(o.sight, record.Holder, st)
 	if err != nil || e.knows(record.Holder, t.Path(st.revision), &t) {
 		return 0, err
 	}
@@ -34,14 +35,14 @@ func (o *op) givenHere(ticket record.ID, e *erased) (since int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if of, err := o.namesErased(record.Holder, is); err != nil || of {
+	if of, err := namesErased(o.sight, record.Holder, is); err != nil || of {
 		return 0, err
 	}
 	return since, nil
 }
 
 // madeHere are the revisions at the end of a path that were made here, the newest first.
-func madeHere(t *record.Tree, end record.Revision) (all []record.TreeNode) {
+func madeHere(t *rev.Tree, end rev.ID) (all []rev.Node) {
 	for _, rev := range t.Path(end) {
 		n := t.Find(rev)
 		if n.Node != (ulid.ULID{}) || n.At == 0 {
@@ -53,8 +54,8 @@ func madeHere(t *record.Tree, end record.Revision) (all []record.TreeNode) {
 }
 
 // standAnew lets a part say of the holder what was written here since a moment, upon the first revision without names. It tells whether it could.
-func (o *op) standAnew(k *record.Kind, st *stored, e *erased, since int64) (bool, error) {
-	t, err := o.tree(k, st)
+func standAnew(o *op, k *record.Kind, st *stored, e *erased, since int64) (bool, error) {
+	t, err := loadTree(o.sight, k, st)
 	if err != nil || len(e.first[k]) == 0 || len(t.Conflicts()) > 0 || e.knows(k, t.Path(st.revision), &t) {
 		return false, err
 	}
@@ -74,11 +75,11 @@ func (o *op) standAnew(k *record.Kind, st *stored, e *erased, since int64) (bool
 	if len(fields) == 0 {
 		return false, nil
 	}
-	first := slices.MaxFunc(e.first[k], record.Revision.Compare)
-	rev := record.Next(first, false, next.Canonical())
-	anew := record.Tree{} // what came before is known to the centre, of what it had it tells nobody
-	if _, err := anew.Graft([]record.Revision{rev, first}, record.TreeNode{Held: true, At: o.stamp, Key: st.updatedBy, Fields: fields}); err != nil {
+	first := slices.MaxFunc(e.first[k], rev.ID.Compare)
+	revision := rev.Next(first, false, next.Canonical())
+	anew := rev.Tree{} // what came before is known to the centre, of what it had it tells nobody
+	if _, err := anew.Graft([]rev.ID{revision, first}, rev.Node{Held: true, At: o.stamp, Key: st.updatedBy, Fields: fields}); err != nil {
 		return false, err
 	}
-	return true, o.forgetAt(k, st, &anew, e, next)
+	return true, forgetAt(o, k, st, &anew, e, next)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // extend finds what else belongs to the persons that are erased, and begins to erase it; more tells that there was any.
@@ -56,12 +57,12 @@ func (e *eraser) giveToOthers(tickets []record.ID) (rest []record.ID, err error)
 	var steps []step
 	for _, id := range tickets {
 		steps = append(steps, step{run: func(o *op) error {
-			given, err := o.giveToOther(id, e.all[record.Person])
+			given, err := giveToOther(o, id, e.all[record.Person])
 			if err == nil && !given {
 				rest = append(rest, id)
 			}
 			if err == nil && given {
-				err = o.noteSince(id, e.all[record.Person], &leftover{none: true})
+				err = noteSince(o, id, e.all[record.Person], &leftover{none: true})
 			}
 			return err
 		}})
@@ -121,7 +122,7 @@ func (e *eraser) keptOf(k *record.Kind) (ids []record.ID, err error) {
 func (e *eraser) each(listed *record.Kind, fn func(*stored, *record.Doc)) error {
 	return e.store.eachRow(kindBucket(listed), nil, func(v *sight, key, row []byte) error {
 		id, _ := listed.KeyID(key) // its length is right
-		st, err := v.listedRow(listed, id, row)
+		st, err := listedRow(v, listed, id, row)
 		if err != nil || st == nil {
 			return err
 		}
@@ -134,12 +135,12 @@ func (e *eraser) each(listed *record.Kind, fn func(*stored, *record.Doc)) error 
 }
 
 // listedRow reads a conflict or a refusal, and one that is settled as it was before, for the file still has that; nil where it has not.
-func (v *sight) listedRow(listed *record.Kind, id record.ID, row []byte) (*stored, error) {
+func listedRow(v *sight, listed *record.Kind, id record.ID, row []byte) (*stored, error) {
 	st := &stored{id: id}
 	if err := st.read(listed, row); err != nil || !st.deleted {
 		return st, err
 	}
-	kept, err := v.get(bodyBucket, bodyKey(listed, id, st.before()))
+	kept, err := v.Get(bodyBucket, bodyKey(listed, id, st.before()))
 	if err != nil || kept == nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func (v *sight) listedRow(listed *record.Kind, id record.ID, row []byte) (*store
 
 // isNamedBy tells a record that refers to a person who is erased.
 func (e *eraser) isNamedBy(d *record.Doc) bool {
-	return slices.ContainsFunc(e.all[record.Person], func(id record.ID) bool { return d.Names(record.Person, id) })
+	return slices.ContainsFunc(e.all[record.Person], func(id record.ID) bool { return record.Refers(d, record.Person, id) })
 }
 
 // is tells a record that is erased, wholly or in what it was.
@@ -169,7 +170,7 @@ func listedRecord(listed *record.Kind, d *record.Doc) (k *record.Kind, id record
 	if listed == record.Refusal {
 		doc := d.Value("doc")
 		body := record.Body{Shown: doc[1 : len(doc)-1]}
-		k, id, ok := record.ParseDocID(record.Unquote(body.Member("_id")))
+		k, id, ok := record.ParseDocID(value.Unquote(body.Member("_id")))
 		if !ok {
 			return nil, id, nil
 		}

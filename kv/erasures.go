@@ -54,26 +54,26 @@ const (
 // followErasures carries out what peers tell of, and tries again what could not be finished, until writing has stopped for good.
 func (s *Store) followErasures(ctx context.Context) {
 	patience := retrySoon
-	for done := s.erasures.told.Load(); s.writer.stopped.Load() == nil; {
+	for done := s.recalls.told.Load(); s.engine.Stopped() == nil; {
 		turn, cancel := ctx, context.CancelFunc(func() {})
 		failed := s.ErasuresUnfinished() > 0
 		if failed {
 			turn, cancel = context.WithTimeout(ctx, patience)
 		}
-		_ = s.erasures.come.await(turn, func() bool { return s.erasures.told.Load() != done || !failed && s.ErasuresUnfinished() > 0 })
+		_ = s.recalls.come.await(turn, func() bool { return s.recalls.told.Load() != done || !failed && s.ErasuresUnfinished() > 0 })
 		cancel()
 		switch {
 		case ctx.Err() != nil:
-			if s.erasures.told.Load() != done { // a command that has copied is not there any more to be asked
+			if s.recalls.told.Load() != done { // a command that has copied is not there any more to be asked
 				s.eraseBegun()
 			}
 			return
-		case !failed && s.erasures.told.Load() == done:
+		case !failed && s.recalls.told.Load() == done:
 			continue // somebody's erasure has failed just now
 		case failed:
 			patience = min(2*patience, retryLate)
 		}
-		done = s.erasures.told.Load()
+		done = s.recalls.told.Load()
 		if s.eraseBegun() {
 			patience = retrySoon
 		}
@@ -84,25 +84,25 @@ func (s *Store) followErasures(ctx context.Context) {
 func (s *Store) eraseBegun() (finished bool) {
 	begun, err := s.begunErasures()
 	if err != nil {
-		s.erasures.failed(s.log, 1, err)
+		s.eraseFailed(1, err)
 		return false
 	}
 	return s.finishErasures(begun)
 }
 
-// failed notes and tells that so many records are not erased.
-func (e *erasures) failed(log *slog.Logger, n int, cause error) {
-	e.unfinished.Store(int64(max(1, n)))
-	e.come.ring()
-	log.Error("an erasure could not be finished; it is tried again", slog.Any("cause", cause))
+// eraseFailed notes and tells that so many records are not erased.
+func (s *Store) eraseFailed(n int, cause error) {
+	s.erasures.unfinished.Store(int64(max(1, n)))
+	s.recalls.come.ring()
+	s.log.Error("an erasure could not be finished; it is tried again", slog.Any("cause", cause))
 }
 
 // applyErasure notes that a record is to be erased which a peer has told of, or which belongs to somebody who was erased. first is what
 // the peer says are a ticket's first revisions without names; nil: it does not say. Where they are others than before, those are past and it
 // is erased again.
-func (o *op) applyErasure(k *record.Kind, hash erasedHash, first revisions) {
-	o.store.erasures.any.Store(true)
-	row, err := o.get(erasedBucket, hash[:])
+func applyErasure(o *op, k *record.Kind, hash erasedHash, first revisions) {
+	o.store.recalls.any.Store(true)
+	row, err := o.Get(erasedBucket, hash[:])
 	o.store.noteCorrupt(err)
 	is, anew := newErased(k), row == nil
 	if before, err := parseErased(row); row != nil && len(first) > 0 {
@@ -115,32 +115,32 @@ func (o *op) applyErasure(k *record.Kind, hash erasedHash, first revisions) {
 		is.follow(first)
 		o.put(erasedBucket, hash[:], is.encode())
 	}
-	o.after = append(o.after, func() {
-		o.store.erasures.told.Add(1)
-		o.store.erasures.come.ring()
+	o.after(func() {
+		o.store.recalls.told.Add(1)
+		o.store.recalls.come.ring()
 	})
 }
 
 // eraseTicket has a ticket erased that an arrival gives to somebody who is erased. e is what was erased of it before, when somebody else
 // had it; nil: nothing. Where the arrival was made since, the names that stand beside it were too.
-func (o *op) eraseTicket(a *arrival, e *erased) error {
+func eraseTicket(o *op, a *arrival, e *erased) error {
 	hash := o.store.hashErased(a.kind, a.id)
 	if e != nil && (e.knows(a.kind, a.path, &a.tree) || e.knowsHalf(a.kind, a.path, &a.tree)) && !o.store.isLeaf() {
-		if err := o.noteErased(ledgerLine{kind: record.Ticket, hash: hash, at: o.now}, 0, 0); err != nil {
+		if err := noteErased(o, ledgerLine{kind: record.Ticket, hash: hash, at: o.now}, 0, 0); err != nil {
 			return err
 		}
 		e.retire()
 		e.done, e.kept = 0, false
 		o.put(erasedBucket, hash[:], e.encode())
 	}
-	o.applyErasure(record.Ticket, hash, nil)
+	applyErasure(o, record.Ticket, hash, nil)
 	return nil
 }
 
 // eraseAnew notes of all erasures that they are still to be carried out: by another key they are about other records.
-func (o *op) eraseAnew() error {
+func eraseAnew(o *op) error {
 	rows := map[erasedHash]*erased{}
-	err := o.scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
+	err := o.Scan(erasedBucket, nil, nil, func(key, row []byte) (bool, error) {
 		e, err := parseErased(row)
 		if err != nil || len(key) != codeHashSize {
 			return false, orCorrupt(err)
@@ -184,7 +184,7 @@ func (s *Store) concealBegun() (b begun, err error) {
 	if b.pending, b.all, err = s.pendingErasures(b.ledger, lines); err != nil {
 		return b, err
 	}
-	s.erasures.any.Store(len(b.all)+len(b.pending) > 0)
+	s.recalls.any.Store(len(b.all)+len(b.pending) > 0)
 	if len(b.pending) == 0 {
 		return b, nil
 	}
@@ -203,7 +203,7 @@ func (s *Store) finishErasures(b begun) (finished bool) {
 	s.erasures.mu.Lock()
 	defer s.erasures.mu.Unlock()
 	if err := b.complete(); err != nil {
-		s.erasures.failed(s.log, len(b.pending), err)
+		s.eraseFailed(len(b.pending), err)
 		return false
 	}
 	left, err := s.concealBegun()
@@ -211,11 +211,11 @@ func (s *Store) finishErasures(b begun) (finished bool) {
 		err = errBegunSince
 	}
 	if err != nil {
-		s.erasures.failed(s.log, len(left.pending), err)
+		s.eraseFailed(len(left.pending), err)
 		return false
 	}
 	s.erasures.unfinished.Store(0)
-	s.erasures.concealed.Store(nil)
+	s.recalls.concealed.Store(nil)
 	return true
 }
 
@@ -226,7 +226,7 @@ func (b begun) complete() error {
 	}
 	var steps []step
 	for _, l := range b.pending {
-		steps = append(steps, step{run: func(o *op) error { return o.noteErased(l, 0, 0) }})
+		steps = append(steps, step{run: func(o *op) error { return noteErased(o, l, 0, 0) }})
 	}
 	if err := b.store.doEach(steps); err != nil {
 		return err
@@ -244,7 +244,7 @@ func (s *Store) pendingErasures(led ledger, lines []ledgerLine) (pending, all []
 	seen := map[erasedHash]bool{}
 	err = s.view(func(v *sight) error {
 		// Of a damaged row the ledger knows what was erased.
-		v.sound(erasedBucket, nil, func(key, row []byte) {
+		sound(v.View, erasedBucket, nil, func(key, row []byte) {
 			e, err := parseErased(row)
 			if err != nil || len(key) != codeHashSize {
 				s.noteCorrupt(orCorrupt(err))

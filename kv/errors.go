@@ -13,13 +13,7 @@ var (
 	ErrConflict    = errors.New("conflicts with another record")             // the concrete error is a *Conflict
 	ErrStale       = errors.New("the record has changed since")              // If-Match names another revision
 	ErrKeyReused   = errors.New("idempotency key was used for another body") // also a nonce used for another code
-	ErrStopped     = errors.New("the store has stopped taking writes")
-	ErrBusy        = errors.New("the store is busy")       // nothing was done; try again
-	ErrDiskFull    = errors.New("the disk is nearly full") // the concrete error is a *DiskFull
-	ErrCorrupt     = errors.New("a stored value fails its checksum")
-	ErrInUse       = errors.New("the store is open in another process")
 	ErrNewerFormat = errors.New("the store was written by a newer version")
-	ErrPanicked    = errors.New("the operation panicked")
 	ErrNoCheckin   = errors.New("no such check-in, or it is undone already")
 )
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // Exchanged is a database that a laptop exchanges with its centre.
@@ -26,14 +27,14 @@ const DropNotice = 24 * time.Hour
 func (s *Store) Exchanged(p Principal, overAfter time.Duration) (all []Exchanged, err error) {
 	doubted := s.judgeClock(s.clock()) != ""
 	err = s.view(func(v *sight) error {
-		e, err := v.venueOf(p)
+		e, err := laptopOf(v, p)
 		if err != nil {
 			return err
 		}
-		all = v.exchanged(&e)
+		all = exchanged(v, &e)
 		for i := range all {
-			scope, _ := record.ParseScope(all[i].Name) // of the mirror it is zero
-			guest, err := v.isGuestIn(p, scope)
+			scope, _ := scopes.Parse(all[i].Name) // of the mirror it is zero
+			guest, err := isGuestIn(v, p, scope)
 			if err != nil {
 				return err
 			}
@@ -44,7 +45,7 @@ func (s *Store) Exchanged(p Principal, overAfter time.Duration) (all []Exchanged
 		}
 		notice := min(DropNotice, overAfter)
 		for i := range all {
-			last, ok, err := v.ended(&e, all[i].Name)
+			last, ok, err := ended(v, &e, all[i].Name)
 			if err != nil {
 				return err
 			}
@@ -58,12 +59,12 @@ func (s *Store) Exchanged(p Principal, overAfter time.Duration) (all []Exchanged
 }
 
 // ended is when the event of a database ends; ok is false for other databases. A laptop that joins later has it for as long from then on.
-func (v *sight) ended(e *Enrolled, database string) (last time.Time, ok bool, err error) {
-	scope, _ := record.ParseScope(database)
+func ended(v *sight, e *Enrolled, database string) (last time.Time, ok bool, err error) {
+	scope, _ := scopes.Parse(database)
 	if !scope.Sort.OfEvent() {
 		return last, false, nil
 	}
-	last, ok, err = v.endOf(scope.ID)
+	last, ok, err = endOf(v, scope.ID)
 	if last.Before(e.Joined) {
 		last = e.Joined
 	}
@@ -71,7 +72,7 @@ func (v *sight) ended(e *Enrolled, database string) (last time.Time, ok bool, er
 }
 
 // endOf is when an event ends; ok is false where it is not here, or says nothing.
-func (v *sight) endOf(event int64) (end time.Time, ok bool, err error) {
+func endOf(v *sight, event int64) (end time.Time, ok bool, err error) {
 	st, err := v.load(record.Event, record.Int(event))
 	if err != nil || st == nil {
 		return end, false, err
@@ -92,8 +93,8 @@ func (s *Store) EventTimes(p Principal, event int64) (t EventTimes, err error) {
 		return t, err
 	}
 	err = s.view(func(v *sight) error {
-		if t.End, _, err = v.endOf(event); err == nil {
-			t.Scanned, err = v.scannedAt(event)
+		if t.End, _, err = endOf(v, event); err == nil {
+			t.Scanned, err = scannedAt(v, event)
 		}
 		return err
 	})
@@ -101,8 +102,8 @@ func (s *Store) EventTimes(p Principal, event int64) (t EventTimes, err error) {
 }
 
 // scannedAt is when this store last took a fact of an event; zero = it has none.
-func (v *sight) scannedAt(event int64) (at time.Time, err error) {
-	scope := record.Scope{Sort: record.ScopeEvent, ID: event}
+func scannedAt(v *sight, event int64) (at time.Time, err error) {
+	scope := scopes.Scope{Sort: scopes.Event, ID: event}
 	last := scopeSeqKey(nil, scope, math.MaxUint64)
 	err = v.walk(scopeLogBucket, true, appendScope(nil, scope), last, func(_, row []byte) (bool, error) {
 		c, err := parseScopeLog(0, row)
@@ -119,33 +120,33 @@ func (v *sight) scannedAt(event int64) (at time.Time, err error) {
 	return at, err
 }
 
-func (v *sight) exchanged(e *Enrolled) (all []Exchanged) {
-	add := func(sort record.ScopeSort, id int64, push, pull bool) {
-		all = append(all, Exchanged{Name: record.Scope{Sort: sort, ID: id}.String(), Push: push, Pull: pull})
+func exchanged(v *sight, e *Enrolled) (all []Exchanged) {
+	add := func(sort scopes.Sort, id int64, push, pull bool) {
+		all = append(all, Exchanged{Name: scopes.Scope{Sort: sort, ID: id}.String(), Push: push, Pull: pull})
 	}
-	add(record.ScopeReference, 0, false, true)
+	add(scopes.Reference, 0, false, true)
 	if e.Level.Name == EventOf {
 		for _, id := range e.Level.IDs {
-			add(record.ScopeEvent, id, true, true)
-			add(record.ScopeEventNames, id, true, e.Venue.Names)
-			add(record.ScopeEventHolders, id, true, false)
+			add(scopes.Event, id, true, true)
+			add(scopes.EventNames, id, true, e.Venue.Names)
+			add(scopes.EventHolders, id, true, false)
 		}
 		return all
 	}
-	add(record.ScopeReferenceFinance, 0, false, true)
+	add(scopes.ReferenceFinance, 0, false, true)
 	if e.Venue.Mirror {
 		all = append(all, Exchanged{Name: mirror, Pull: true})
 	}
 	for _, id := range e.Level.IDs {
-		add(record.ScopeChurch, id, true, true)
+		add(scopes.Church, id, true, true)
 		if e.Venue.Finance {
-			add(record.ScopeChurchFinance, id, true, true)
+			add(scopes.ChurchFinance, id, true, true)
 		}
 	}
-	for _, id := range v.eventsOf(e) {
-		add(record.ScopeEvent, id, true, true)
-		add(record.ScopeEventNames, id, true, e.Venue.Names)
-		add(record.ScopeEventHolders, id, true, true)
+	for _, id := range eventsOf(v, e) {
+		add(scopes.Event, id, true, true)
+		add(scopes.EventNames, id, true, e.Venue.Names)
+		add(scopes.EventHolders, id, true, true)
 	}
 	return all
 }
@@ -154,10 +155,10 @@ func (v *sight) exchanged(e *Enrolled) (all []Exchanged) {
 func (e *Enrolled) TakesAll() bool { return len(e.Events) == 0 && e.Level.Name == ChurchOf }
 
 // eventsOf are the events that a laptop of church level takes along. One that it was enrolled for may be another church's by now.
-func (v *sight) eventsOf(e *Enrolled) (ids []int64) {
+func eventsOf(v *sight, e *Enrolled) (ids []int64) {
 	if !e.TakesAll() {
 		return slices.DeleteFunc(slices.Clone(e.Events), func(id int64) bool {
-			sees, err := v.seesEvent(Principal{level: e.Level}, id)
+			sees, err := seesEvent(v, Principal{level: e.Level}, id)
 			return err == nil && !sees // of what is damaged whoever reads it is told
 		})
 	}

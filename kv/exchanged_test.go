@@ -10,6 +10,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // TestWhenAnEventIsOver: some time after its end, or after the laptop joined; never for a mirror, nor by a clock that is doubted.
@@ -51,7 +52,7 @@ func TestWhenAnEventIsOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, x := range all {
-				scope, _ := record.ParseScope(x.Name)
+				scope, _ := scopes.Parse(x.Name)
 				if want := try.want && scope.ID == event; x.Drop != want {
 					t.Errorf("%s is to be dropped = %t, want %t", x.Name, x.Drop, want)
 				}
@@ -93,7 +94,7 @@ func TestWhoIsAGuestAtAnEvent(t *testing.T) {
 func TestAChurchKeepsItsEvents(t *testing.T) {
 	s := twoChurches(t)
 	event := newEvent(t, s, `,"church_id":1`)
-	db := record.Scope{Sort: record.ScopeEvent, ID: event}.String()
+	db := scopes.Scope{Sort: scopes.Event, ID: event}.String()
 	var tickets []int64
 	for i := range 250 { // more than one operation takes
 		tickets = append(tickets, newTicket(t, s, event, fmt.Sprintf("CODE-%d", i), ""))

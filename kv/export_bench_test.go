@@ -2,11 +2,13 @@ package kv
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"slices"
 
 	"go.etcd.io/bbolt"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 )
 
@@ -21,50 +23,63 @@ type BenchRow struct {
 	number     bucket
 }
 
-// BenchOptions are the options that the store opens its file with.
-func BenchOptions(size int64) *bbolt.Options { return boltOptions(size) }
-
-// BenchRows runs one call of the store that writes, and answers the rows that it wrote. The call is given a store whose queue
-// nobody serves; its job is overheard there and handed on to the real one.
+// BenchRows runs one call of the store that writes, and answers the rows that are another after it. A deleted one has no value.
 func BenchRows(s *Store, call func(*Store) error) (rows []BenchRow, err error) {
-	ear := &Store{clock: s.clock, zone: s.zone, log: s.log, identity: s.identity, metrics: s.metrics}
-	ear.file.Store(s.file.Load())
-	ear.caches.New = s.caches.New
-	ear.versions.Store(s.versions.Load())
-	ear.logins.Store(s.logins.Load())
-	ear.writer = &writer{store: ear, queue: newQueue()}
-	answer := make(chan error, 1)
-	go func() { answer <- call(ear) }()
-	j := ear.writer.queue.wait()
-	for i := range j.steps {
-		run := j.steps[i].run
-		j.steps[i].run = func(o *op) error {
-			err := run(o)
-			for _, e := range o.over.entries {
-				rows = append(rows, BenchRow{string(bucketNames[e.bucket]), bytes.Clone(e.key), bytes.Clone(e.sealed), o.in(e.bucket).FillPercent, e.bucket})
+	before := benchAll(s)
+	if err := call(s); err != nil {
+		return nil, err
+	}
+	for b, now := range benchAll(s) {
+		if bucket(b) == metaBucket {
+			continue // the row that every commit writes
+		}
+		for key, value := range now {
+			if old, was := before[b][key]; !was || old != value {
+				rows = append(rows, benchRow(bucket(b), key, []byte(value)))
 			}
-			return err
+			delete(before[b], key)
+		}
+		for key := range before[b] {
+			rows = append(rows, benchRow(bucket(b), key, nil))
 		}
 	}
-	j.taken.Store(false) // the real writer is to take it once more
-	if !s.writer.queue.push(j) {
-		return nil, ErrStopped
+	slices.SortFunc(rows, func(a, b BenchRow) int { return cmp.Or(cmp.Compare(a.number, b.number), bytes.Compare(a.Key, b.Key)) })
+	return rows, nil
+}
+
+func benchRow(b bucket, key string, value []byte) BenchRow {
+	fill := schema[b].Fill
+	if fill == 0 {
+		fill = bbolt.DefaultFillPercent
 	}
-	err = <-answer // only then are the rows complete
-	return rows, err
+	return BenchRow{schema[b].Name, []byte(key), value, fill, b}
+}
+
+// benchAll is all that lies in the file.
+func benchAll(s *Store) (all [engine.NumBuckets]map[string]string) {
+	_ = boltOf(s).View(func(tx *bbolt.Tx) error {
+		for b := range schema {
+			if schema[b].Name == "" {
+				continue
+			}
+			all[b] = map[string]string{}
+			_ = tx.Bucket([]byte(schema[b].Name)).ForEach(func(key, value []byte) error {
+				all[b][string(key)] = string(value)
+				return nil
+			})
+		}
+		return nil
+	})
+	return all
 }
 
 // BenchState is the row that every commit writes besides.
 func BenchState(s *Store) (row BenchRow, err error) {
-	err = s.file.Load().View(func(tx *bbolt.Tx) error {
-		value := tx.Bucket(bucketNames[metaBucket]).Get(stateKey)
-		if value == nil {
-			return errors.New("the store has not written anything yet")
-		}
-		row = BenchRow{string(bucketNames[metaBucket]), stateKey, bytes.Clone(value), bbolt.DefaultFillPercent, metaBucket}
-		return nil
-	})
-	return row, err
+	value := benchAll(s)[metaBucket][string(stateKey)]
+	if value == "" {
+		return row, errors.New("the store has not written anything yet")
+	}
+	return benchRow(metaBucket, string(stateKey), []byte(value)), nil
 }
 
 // BenchWrite writes rows through the writer as one operation of a door. draw is given the change's sequence.
@@ -72,7 +87,7 @@ func BenchWrite(s *Store, draw func(seq uint64) []BenchRow) error {
 	return s.do(true, func(o *op) error {
 		o.state.seq++
 		for _, r := range draw(o.state.seq) {
-			o.put(r.number, r.Key, r.Value[:len(r.Value)-checksumSize])
+			o.put(r.number, r.Key, r.Value[:len(r.Value)-4])
 		}
 		return nil
 	})
@@ -85,10 +100,10 @@ func BenchUncounted(s *Store, p Principal, q Query) (results []byte, err error) 
 	}
 	err = s.view(func(v *sight) error {
 		v.reader = p
-		if err := v.checkChoices(p, q); err != nil {
+		if err := checkChoices(v, p, q); err != nil {
 			return err
 		}
-		m, err := v.match(p, q, nil)
+		m, err := match(v, p, q, nil)
 		if err != nil {
 			return err
 		}
@@ -96,7 +111,7 @@ func BenchUncounted(s *Store, p Principal, q Query) (results []byte, err error) 
 			return errors.New("the query's matches are no whole list")
 		}
 		ids := m.lists[0].page(make([]record.ID, 0, q.Limit), q.Offset, q.Limit)
-		results, err = v.showAll(slices.Grow(q.Into[:0], 1024+len(ids)*pageRow), q, ids)
+		results, err = showAll(v, slices.Grow(q.Into[:0], 1024+len(ids)*pageRow), q, ids)
 		return err
 	})
 	return results, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 
 	"go.etcd.io/bbolt"
@@ -48,7 +49,7 @@ func BeginErasures(t testing.TB, s *Store) (finish func() bool) {
 // SpoilRows damages values of a bucket, those of some keys or all, in the file of a closed store.
 func SpoilRows(t testing.TB, dir, bucket string, keys ...string) {
 	t.Helper()
-	db, err := openFile(Config{Dir: dir})
+	db, err := bbolt.Open(Path(dir), 0o600, engine.Options(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +78,11 @@ func SpoilRows(t testing.TB, dir, bucket string, keys ...string) {
 // ForgetMeta takes a row out of the file of a closed store.
 func ForgetMeta(t testing.TB, dir, key string) {
 	t.Helper()
-	db, err := openFile(Config{Dir: dir})
+	db, err := bbolt.Open(Path(dir), 0o600, engine.Options(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketNames[metaBucket]).Delete([]byte(key)) })
+	err = db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte(schema[metaBucket].Name)).Delete([]byte(key)) })
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}

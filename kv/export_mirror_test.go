@@ -10,7 +10,7 @@ import (
 func PulledSum(t testing.TB, s *Store, k *record.Kind, id int64) (sum [16]byte) {
 	t.Helper()
 	err := s.view(func(v *sight) error {
-		p, err := v.pulled(k, record.Int(id))
+		p, err := loadPulled(v, k, record.Int(id))
 		if err == nil {
 			sum = p.sum
 		}

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
 	"go.etcd.io/bbolt"
 
+	"doorward/kv/codes"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // Hold stops the writer inside an operation until release is called, so that what is handed in meanwhile makes one group.
@@ -39,7 +42,7 @@ func HoldAfter(s *Store, id record.ID, patch *record.Patch) (release func() erro
 		ended <- s.do(false, func(o *op) error {
 			before, err := o.find(Operator(), record.Ticket, id)
 			if err == nil {
-				_, err = o.update(Operator(), record.Ticket, before, s.prepare(patch))
+				_, err = update(o, Operator(), record.Ticket, before, s.prepare(patch))
 			}
 			close(started)
 			<-end
@@ -61,12 +64,7 @@ func CheckInAfter(s *Store, p Principal, a Attempt, between func()) (Decision, e
 }
 
 // Waiting is how many jobs wait for the writer.
-func Waiting(s *Store) int {
-	q := s.writer.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.doors) + len(q.others)
-}
+func Waiting(s *Store) int { return s.engine.Waiting() }
 
 // ErrDeliberate is what FailAfter answers.
 var ErrDeliberate = errors.New("deliberate")
@@ -74,7 +72,7 @@ var ErrDeliberate = errors.New("deliberate")
 // FailAfter makes a record and then fails, or panics, in the same operation.
 func FailAfter(s *Store, patch *record.Patch, panics bool) error {
 	return s.do(false, func(o *op) error {
-		if _, err := o.force(patch.Kind, record.ID{}, patch); err != nil {
+		if _, err := force(o, patch.Kind, record.ID{}, patch); err != nil {
 			return err
 		}
 		if panics {
@@ -87,22 +85,22 @@ func FailAfter(s *Store, patch *record.Patch, panics bool) error {
 // Force makes a record under an id without telling the counter of ids, as what comes from a replica does.
 func Force(s *Store, patch *record.Patch, id int64) error {
 	return s.do(false, func(o *op) error {
-		_, err := o.force(patch.Kind, record.Int(id), patch)
+		_, err := force(o, patch.Kind, record.Int(id), patch)
 		return err
 	})
 }
 
 // force makes a record of a patch, under the next free id where none is given, without any of the checks.
-func (o *op) force(k *record.Kind, id record.ID, patch *record.Patch) (record.ID, error) {
+func force(o *op, k *record.Kind, id record.ID, patch *record.Patch) (record.ID, error) {
 	if id.IsZero() {
 		var err error
-		if id, _, err = o.vacant(k, id); err != nil {
+		if id, _, err = vacant(o, k, id); err != nil {
 			return id, err
 		}
 	}
 	d := k.NewDoc()
 	d.Apply(patch)
-	d.Settle(nil, o.moment())
+	d.Settle(nil, moment(o))
 	_, err := o.write(change{kind: k, id: id, is: d})
 	return id, err
 }
@@ -116,20 +114,20 @@ func Do(s *Store, door bool, fn func()) error {
 }
 
 // Growth is by how many bytes the file grows at once.
-func Growth(s *Store) int { return s.file.Load().AllocSize }
+func Growth(s *Store) int { return boltOf(s).AllocSize }
 
 // Groups is how many groups have been committed.
-func Groups(s *Store) uint64 { return s.writer.edits }
+func Groups(s *Store) uint64 { return s.commits.edits }
 
 // TwinTicket makes a ticket past the check that its code is the only one of the event.
 func TwinTicket(s *Store, form *record.Patch) (id record.ID, err error) {
 	ticket, name, holder := record.SplitTicket(form)
-	exact, normal := s.hashCode(form.Text("code")), s.hashCode(record.NormalCode(form.Text("code")))
+	exact, normal := s.hashCode(form.Text("code")), s.hashCode(codes.Normal(form.Text("code")))
 	ticket.Set("code_hash", hexText(exact[:]))
 	ticket.Set("normal_hash", hexText(normal[:]))
 	err = s.do(false, func(o *op) (err error) {
 		for i, part := range []*record.Patch{ticket, name, holder} {
-			if id, err = o.force(ticketParts[i], id, part); err != nil {
+			if id, err = force(o, ticketParts[i], id, part); err != nil {
 				return err
 			}
 		}
@@ -138,19 +136,16 @@ func TwinTicket(s *Store, form *record.Patch) (id record.ID, err error) {
 	return id, err
 }
 
-// BreakFile closes the file under bbolt: reads go on from the map, the next commit fails.
-func BreakFile(s *Store) error {
-	file := (*os.File)(reflect.ValueOf(s.file.Load().DB).Elem().FieldByName("file").UnsafePointer())
-	return file.Close()
+// boltOf is the file as bbolt has it.
+func boltOf(s *Store) *bbolt.DB {
+	file := reflect.ValueOf(s.engine).Elem().FieldByName("file").FieldByName("v").UnsafePointer()
+	return *(**bbolt.DB)(file) // the first field of engine's file
 }
 
-// MigrateAs opens a folder's file and brings it from an earlier format to this one by the given steps.
-func MigrateAs(dir string, steps map[uint64]func(*bbolt.Tx) error) error {
-	db, err := openFile(Config{Dir: dir})
-	if err != nil {
-		return err
-	}
-	return errors.Join(migrate(db.DB, steps), db.Close())
+// BreakFile closes the file under bbolt: reads go on from the map, the next commit fails.
+func BreakFile(s *Store) error {
+	file := (*os.File)(reflect.ValueOf(boltOf(s)).Elem().FieldByName("file").UnsafePointer())
+	return file.Close()
 }
 
 // FormatNumber is the format that this version writes.
@@ -185,11 +180,18 @@ func DoorsWithoutEnd(s *Store) (stop func()) {
 			close(ended)
 			return
 		}
-		s.writer.queue.push(&job{door: true, done: make(chan error, 1), steps: []step{{run: func(o *op) error {
-			o.put(metaBucket, []byte("door"), nil)
-			o.after = append(o.after, come)
-			return nil
-		}}}})
+		go func() {
+			_ = s.do(true, func(o *op) error {
+				o.put(metaBucket, []byte("door"), nil)
+				o.after(func() {
+					come()
+					for s.engine.Waiting() == 0 && !over.Load() {
+						runtime.Gosched()
+					}
+				})
+				return nil
+			})
+		}()
 	}
 	come()
 	return func() {
@@ -201,7 +203,7 @@ func DoorsWithoutEnd(s *Store) (stop func()) {
 // Rows is how many rows a bucket has.
 func Rows(t testing.TB, s *Store, bucket string) (n int) {
 	t.Helper()
-	err := s.file.Load().View(func(tx *bbolt.Tx) error {
+	err := boltOf(s).View(func(tx *bbolt.Tx) error {
 		n = tx.Bucket([]byte(bucket)).Stats().KeyN
 		return nil
 	})
@@ -214,7 +216,7 @@ func Rows(t testing.TB, s *Store, bucket string) (n int) {
 // RowsHolding counts the rows of a bucket whose values hold a text.
 func RowsHolding(t testing.TB, s *Store, bucket, text string) (n int) {
 	t.Helper()
-	err := s.file.Load().View(func(tx *bbolt.Tx) error {
+	err := boltOf(s).View(func(tx *bbolt.Tx) error {
 		return tx.Bucket([]byte(bucket)).ForEach(func(_, value []byte) error {
 			if bytes.Contains(value, []byte(text)) {
 				n++
@@ -229,12 +231,12 @@ func RowsHolding(t testing.TB, s *Store, bucket, text string) (n int) {
 }
 
 // TreeOf is a record's tree.
-func TreeOf(t testing.TB, s *Store, k *record.Kind, id int64) (tree record.Tree) {
+func TreeOf(t testing.TB, s *Store, k *record.Kind, id int64) (tree rev.Tree) {
 	t.Helper()
 	err := s.view(func(v *sight) error {
 		st, err := v.loadAny(k, record.Int(id))
 		if err == nil {
-			tree, err = v.tree(k, st)
+			tree, err = loadTree(v, k, st)
 		}
 		return err
 	})
@@ -246,7 +248,7 @@ func TreeOf(t testing.TB, s *Store, k *record.Kind, id int64) (tree record.Tree)
 
 // Forget deletes all that is kept of a record besides its row.
 func Forget(s *Store, k *record.Kind, id int64) error {
-	return s.do(false, func(o *op) error { return o.forget(k, record.Int(id)) })
+	return s.do(false, func(o *op) error { return forget(o, k, record.Int(id)) })
 }
 
 // SetLeaf makes a store one that has a centre.
@@ -265,8 +267,8 @@ func LimitLeases(s *Store, number int) { s.limits.leases.number = number }
 // UnknownMeta is the first key of a store's meta that the look at a damaged file would take for damage; "" = there is none.
 func UnknownMeta(t testing.TB, s *Store) (unknown string) {
 	t.Helper()
-	err := s.file.Load().View(func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucketNames[metaBucket]).ForEach(func(key, _ []byte) error {
+	err := boltOf(s).View(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(schema[metaBucket].Name)).ForEach(func(key, _ []byte) error {
 			if unknown == "" && !isMetaKey(key) {
 				unknown = string(key)
 			}
@@ -286,6 +288,3 @@ const ReadsHeld = readsHeld
 func LimitReads(s *Store, n int) {
 	s.limits.leaves, s.limits.checkins, s.limits.undone, s.limits.locals = n, n, n, n
 }
-
-// GuardFile is guardFile.
-func GuardFile(path string) error { return guardFile(path, os.O_RDWR) }

@@ -8,6 +8,9 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/scopes"
+	"doorward/kv/value"
 )
 
 // fact is what an admission, a refusal and an undo have in common.
@@ -22,13 +25,13 @@ type fact struct {
 }
 
 // newFact begins a fact about a ticket of an event.
-func (o *op) newFact(a *attempt, event, ticket *stored) *fact {
+func newFact(o *op, a *attempt, event, ticket *stored) *fact {
 	at := a.moment(o.now)
 	day := at
 	if o.now.Before(day) {
 		day = o.now // a scanner whose clock is ahead cannot take tomorrow's admission
 	}
-	return &fact{event: a.Event, ticket: ticket.id.Int(), codeHash: hashOf(ticket.body.Member("code_hash")), list: o.listOn(event, day),
+	return &fact{event: a.Event, ticket: ticket.id.Int(), codeHash: hashOf(ticket.body.Member("code_hash")), list: listOn(o.sight, event, day),
 		door: a.Door, at: at, about: ticket}
 }
 
@@ -41,10 +44,10 @@ func (a *attempt) moment(now time.Time) time.Time {
 }
 
 // listOf is the list that an event admits to now.
-func (v *sight) listOf(event *stored) string { return v.listOn(event, v.now) }
+func listOf(v *sight, event *stored) string { return listOn(v, event, v.now) }
 
 // listOn is the list that an event admits to at a moment.
-func (v *sight) listOn(event *stored, at time.Time) string {
+func listOn(v *sight, event *stored, at time.Time) string {
 	if string(event.body.Member("list_rule")) == `"daily"` {
 		return at.In(v.store.zone).Format(time.DateOnly)
 	}
@@ -53,7 +56,7 @@ func (v *sight) listOn(event *stored, at time.Time) string {
 
 // putFact writes a fact as a record of a kind; more, if not nil, adds the members that only this kind has. It answers where
 // the fact stands.
-func (o *op) putFact(k *record.Kind, p Principal, f *fact, more func(*record.Draft)) admission {
+func putFact(o *op, k *record.Kind, p Principal, f *fact, more func(*record.Draft)) admission {
 	at := admission{hlc: o.state.tick(o.now), id: newFactID(o.now)}
 	d := k.NewDraft()
 	d.Int("event_id", f.event)
@@ -77,18 +80,18 @@ func (o *op) putFact(k *record.Kind, p Principal, f *fact, more func(*record.Dra
 	if f.nonce != "" {
 		d.Text("nonce", f.nonce)
 	}
-	if flags := o.flags(); len(flags) > 0 {
-		d.Raw("flags", record.TextList(flags...))
+	if flags := factFlags(o); len(flags) > 0 {
+		d.Raw("flags", value.Texts(flags...))
 	}
 	if more != nil {
 		more(&d)
 	}
-	o.writeFact(k, p, f, at, &d)
+	writeFact(o, k, p, f, at, &d)
 	return at
 }
 
 // flags are those of a fact that is written now.
-func (o *op) flags() (flags []string) {
+func factFlags(o *op) (flags []string) {
 	if o.doubted {
 		flags = append(flags, FlagClockSuspect)
 	}
@@ -99,17 +102,17 @@ func (o *op) flags() (flags []string) {
 }
 
 // writeFact stores a new fact and its lookups.
-func (o *op) writeFact(k *record.Kind, p Principal, f *fact, at admission, d *record.Draft) {
+func writeFact(o *op, k *record.Kind, p Principal, f *fact, at admission, d *record.Draft) {
 	body, canonical := d.Close()
 	st := &stored{id: at.id, body: body, header: header{version: k.Version, updatedAt: o.stamp, updatedBy: p.key}}
-	st.scopes[0] = record.Scope{Sort: record.ScopeEvent, ID: f.event}
-	st.revision = record.Next(record.Revision{}, false, canonical)
-	o.indexFact(k, st)
-	o.place(k, nil, st)
+	st.scopes[0] = scopes.Scope{Sort: scopes.Event, ID: f.event}
+	st.revision = rev.Next(rev.ID{}, false, canonical)
+	indexFact(o, k, st)
+	place(o, k, nil, st)
 }
 
 // indexFact writes a new fact's lookups.
-func (o *op) indexFact(k *record.Kind, st *stored) {
+func indexFact(o *op, k *record.Kind, st *stored) {
 	for i := range k.Fields {
 		field := &k.Fields[i]
 		if !field.Flags.Has(record.Indexed) {
@@ -125,17 +128,17 @@ func (o *op) indexFact(k *record.Kind, st *stored) {
 }
 
 // admit writes the admission.
-func (o *op) admit(a *attempt, f *fact) (Decision, error) {
-	at := o.enter(a, f, nil)
+func admit(o *op, a *attempt, f *fact) (Decision, error) {
+	at := enter(o, a, f, nil)
 	d := Decision{Outcome: Admitted, CheckinID: record.Checkin.FormatID(at.id), AdmittedAt: f.at.UTC().Truncate(time.Microsecond),
 		Door: f.door, SecondsAgo: max(0, int64(o.now.Sub(f.at)/time.Second)), SameDoor: true}
-	return d, o.describe(&d, a.p, f.about)
+	return d, describe(o.sight, &d, a.p, f.about)
 }
 
 // enter writes a check-in, and where it stands in the order.
-func (o *op) enter(a *attempt, f *fact, more func(*record.Draft)) admission {
+func enter(o *op, a *attempt, f *fact, more func(*record.Draft)) admission {
 	f.nonce = a.nonce
-	at := o.putFact(record.Checkin, a.p, f, more)
+	at := putFact(o, record.Checkin, a.p, f, more)
 	var buf [128]byte
 	o.put(admissionBucket, admissionKey(codeAdmissions(buf[:0], f.event, f.codeHash, f.list), at.hlc, at.id), nil)
 	o.put(admissionBucket, admissionKey(ticketListAdmissions(buf[:0], f.ticket, f.event, f.list), at.hlc, at.id), nil)
@@ -146,19 +149,19 @@ func (o *op) enter(a *attempt, f *fact, more func(*record.Draft)) admission {
 const offline = "offline"
 
 // letIn writes that somebody was let in again: d tells of the first admission.
-func (o *op) letIn(a *attempt, f *fact, d Decision) (Decision, error) {
-	at := o.enter(a, f, func(d *record.Draft) { d.Text("basis", offline) })
+func letIn(o *op, a *attempt, f *fact, d Decision) (Decision, error) {
+	at := enter(o, a, f, func(d *record.Draft) { d.Text("basis", offline) })
 	d.Double = record.Checkin.FormatID(at.id)
-	if err := o.settle(at.id); err != nil {
+	if err := settle(o, at.id); err != nil {
 		return d, err
 	}
-	return d, o.describe(&d, a.p, f.about)
+	return d, describe(o.sight, &d, a.p, f.about)
 }
 
 // counts tells the lists and directions that this version knows. Facts of others are stored and admit nobody.
 func counts(list, direction string) bool {
 	if list != "" {
-		if _, day := record.ParseDate(list); !day {
+		if _, day := value.ParseDate(list); !day {
 			return false
 		}
 	}

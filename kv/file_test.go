@@ -105,31 +105,14 @@ func TestNewerFormatIsRefusedAndLeftAlone(t *testing.T) {
 	}
 }
 
-func TestMigrationRunsOnceAndStampsTheFormat(t *testing.T) {
+func TestAnOlderFormatIsRefusedAndLeftAlone(t *testing.T) {
 	dir := folder(t)
 	closed(t, reopenable(t, kv.Config{Dir: dir}))
-	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, 0) })
-	if _, err := kv.Open(kv.Config{Dir: dir}); err == nil {
-		t.Error("Open of an older format without a migration = nil")
-	}
 	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.FormatNumber-1) })
-	runs := 0
-	failing := map[uint64]func(*bbolt.Tx) error{kv.FormatNumber - 1: func(*bbolt.Tx) error { return kv.ErrDeliberate }}
-	if err := kv.MigrateAs(dir, failing); !errors.Is(err, kv.ErrDeliberate) {
-		t.Errorf("a migration that fails = %v", err)
+	if _, err := kv.Open(kv.Config{Dir: dir}); !errors.Is(err, kv.ErrCorrupt) {
+		t.Errorf("Open = %v, want ErrCorrupt", err)
 	}
-	counting := map[uint64]func(*bbolt.Tx) error{kv.FormatNumber - 1: func(tx *bbolt.Tx) error {
-		runs++
-		return nil
-	}}
-	for range 2 {
-		if err := kv.MigrateAs(dir, counting); err != nil {
-			t.Errorf("migrate: %v", err)
-		}
-	}
-	if runs != 1 {
-		t.Errorf("the migration ran %d times, want once", runs)
-	}
+	tampered(t, dir, func(tx *bbolt.Tx) error { return putFormat(tx, kv.FormatNumber) })
 	healthy(t, kvtest.OpenConfig(t, kv.Config{Dir: dir}))
 }
 

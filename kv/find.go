@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // ErrNoIndex is a Finder's answer while it cannot be asked: the store looks at every record instead.
@@ -25,8 +26,8 @@ type Wanted struct {
 	Kind   *record.Kind
 	All    bool    // of every home
 	Homes  []int64 // otherwise of these, 0 = of none
-	Search *record.Search
-	Ranked *record.Ranked
+	Search *search.Terms
+	Ranked *search.Ranked
 	Keep   func(record.ID) bool // Ranked: a candidate counts only where it answers true; nil = all count
 	Limit  int                  // Ranked: this many of the best are enough; an answer of fewer says that there are no more
 }

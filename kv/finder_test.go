@@ -14,6 +14,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // follower is an index as a Finder must be: it names every record that is asked for as the store was when it last followed, or
@@ -135,7 +136,7 @@ func TestSearchWithoutItsIndex(t *testing.T) {
 		{"one that has failed, and too many people", broken{errBroken}, 0, 0, kv.ErrIndexing},
 		{"one of another store", ahead{}, 4, 2, nil},
 	} {
-		for _, q := range []kv.Query{{Search: record.ParseSearch("ana")}, {Ranked: record.ParseRanked("ana")}} {
+		for _, q := range []kv.Query{{Search: search.Parse("ana")}, {Ranked: search.ParseRanked("ana")}} {
 			q.Surface, q.Kind, q.Finder, q.Limit = record.Admin, record.Person, row.f, 10
 			page, err := s.List(c.keys[row.level], q)
 			if !errors.Is(err, row.err) || page.Count != row.want {
@@ -143,10 +144,10 @@ func TestSearchWithoutItsIndex(t *testing.T) {
 			}
 		}
 	}
-	if _, err := s.FindTickets(kv.Operator(), 1, record.ParseRanked("ana"), broken{kv.ErrNoIndex}); !errors.Is(err, kv.ErrIndexing) {
+	if _, err := s.FindTickets(kv.Operator(), 1, search.ParseRanked("ana"), broken{kv.ErrNoIndex}); !errors.Is(err, kv.ErrIndexing) {
 		t.Errorf("tickets without an index = %v, want ErrIndexing", err)
 	}
-	if hits, err := s.FindTickets(kv.Operator(), 1, record.ParseRanked("ana"), nil); err != nil || len(hits) != 4 {
+	if hits, err := s.FindTickets(kv.Operator(), 1, search.ParseRanked("ana"), nil); err != nil || len(hits) != 4 {
 		t.Errorf("tickets with no index at all = %d, %v, want 4", len(hits), err)
 	}
 	if n := gauge(t, reg, "doorward_search_fallbacks_total"); n != 16 { // an index of another store is asked three times, for tickets twice

@@ -5,10 +5,11 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // revisions are some of each part of a ticket.
-type revisions map[*record.Kind][]record.Revision
+type revisions map[*record.Kind][]rev.ID
 
 // firsts are the revisions of a ticket's parts that are the first without a name (see erased), and those that were such until whoever had
 // the ticket since was erased too.
@@ -25,7 +26,7 @@ func (f *firsts) learn(other firsts) (more bool) {
 		for _, rev := range other.past[k] {
 			more = f.past.add(k, rev) || more
 		}
-		f.first[k] = slices.DeleteFunc(f.first[k], func(rev record.Revision) bool { return slices.Contains(f.past[k], rev) })
+		f.first[k] = slices.DeleteFunc(f.first[k], func(rev rev.ID) bool { return slices.Contains(f.past[k], rev) })
 		for _, rev := range other.first[k] {
 			if !slices.Contains(f.past[k], rev) {
 				more = f.first.add(k, rev) || more
@@ -41,13 +42,13 @@ func (f *firsts) follow(first revisions) {
 		for _, rev := range f.first[k] {
 			f.past.add(k, rev)
 		}
-		f.past[k] = slices.DeleteFunc(f.past[k], func(rev record.Revision) bool { return slices.Contains(first[k], rev) })
+		f.past[k] = slices.DeleteFunc(f.past[k], func(rev rev.ID) bool { return slices.Contains(first[k], rev) })
 	}
 	f.first = first.clone()
 }
 
 // add adds a revision, and tells whether it was not there.
-func (r revisions) add(k *record.Kind, rev record.Revision) bool {
+func (r revisions) add(k *record.Kind, rev rev.ID) bool {
 	if slices.Contains(r[k], rev) {
 		return false
 	}

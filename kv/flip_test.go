@@ -9,27 +9,24 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 )
 
 // flipVariable tells this test program to be a reader of damaged files, and of which file.
 const flipVariable = "DOORWARD_TEST_FLIPS_OF"
 
-// flipSeedVariable repeats the flips of a seed.
-const flipSeedVariable = "DOORWARD_TEST_FLIP_SEED"
-
 // flipReady is what a reader says first.
 const flipReady = "ready"
 
 const (
-	flipsAtLeast = 610
-	flipReaders  = 2
+	flipsAtLeast  = 610
+	flipsOfSample = 60
+	flipReaders   = 2
 )
 
 // flip is what was done to a file: bit is of the byte at an offset, -1 = the file ends there.
@@ -79,22 +76,17 @@ func TestNoFlippedBitIsMissedOrServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed := rand.Uint64()
-	if text, ok := os.LookupEnv(flipSeedVariable); ok {
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("%s=%q", flipSeedVariable, text)
-		}
-	}
-	t.Logf("%s=%d, %d bytes", flipSeedVariable, seed, len(sound))
-	until := time.Now().Add(kvtest.Tortured(t))
-	total := &flipTotal{left: flipsAtLeast, until: until, draw: rand.New(rand.NewPCG(seed, 0)), sound: sound}
+	seed, least := proof.Seed(t), proof.Count(flipsOfSample, flipsAtLeast)
+	t.Logf("%d bytes", len(sound))
+	until := time.Now().Add(proof.Torture(t))
+	total := &flipTotal{left: least, until: until, draw: rand.New(rand.NewPCG(seed, 0)), sound: sound}
 	var all sync.WaitGroup
 	for range flipReaders {
 		all.Go(func() { total.read(t, file) })
 	}
 	all.Wait()
 	t.Logf("torture: flips=%d found=%d ineffective=%d ended_reader=%d served=%d", total.flips, total.found, total.idle, total.ended, total.served)
-	if total.found < flipsAtLeast/2 {
+	if total.found < least/2 {
 		t.Errorf("%d flips of %d changed anything", total.found, total.flips)
 	}
 }

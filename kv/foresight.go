@@ -21,7 +21,7 @@ func (s *Store) foresee(a *attempt) (seen foresight) {
 		if err != nil {
 			return err
 		}
-		ticket, err := v.ticketOf(a)
+		ticket, err := ticketOf(v, a)
 		if err != nil || ticket == nil {
 			return err
 		}
@@ -42,13 +42,13 @@ func (st *stored) kept() *stored {
 }
 
 // about finds the event and the ticket of an attempt; a nil ticket where the event has none that its code means.
-func (o *op) about(a *attempt) (event, ticket *stored, err error) {
-	if a.seen.ticket != nil && a.seen.tx >= o.group.lastEdit && !o.group.edited {
+func about(o *op, a *attempt) (event, ticket *stored, err error) {
+	if a.seen.ticket != nil && a.seen.tx >= o.store.commits.lastEdit && !o.group.edited {
 		return a.seen.event, a.seen.ticket, nil
 	}
 	if event, err = o.find(a.p, record.Event, record.Int(a.Event)); err != nil {
 		return nil, nil, err
 	}
-	ticket, err = o.ticketOf(a)
+	ticket, err = ticketOf(o.sight, a)
 	return event, ticket, err
 }

@@ -23,13 +23,13 @@ func cutFormer(key []byte) (ticket, person record.ID, err error) {
 }
 
 // noteFormer notes whom a ticket has been taken from.
-func (o *op) noteFormer(k *record.Kind, before, next *stored) {
+func noteFormer(o *op, k *record.Kind, before, next *stored) {
 	if k != record.Holder || before.deleted {
 		return
 	}
 	was := intOf(before.body.Member("person_id"))
 	if was != 0 && (next.deleted || intOf(next.body.Member("person_id")) != was) {
-		t, err := o.tree(k, next)
+		t, err := loadTree(o.sight, k, next)
 		o.store.noteCorrupt(err)
 		o.put(formerBucket, formerKey(next.id, was), binary.BigEndian.AppendUint64(nil, uint64(t.Find(next.revision).At)))
 	}
@@ -38,10 +38,10 @@ func (o *op) noteFormer(k *record.Kind, before, next *stored) {
 // noteSince notes which revisions of a ticket's parts were the first of the next holder's time. What does not stand on them was made when
 // the ticket was a person's who is erased, and may name that person whenever it comes. What the ticket itself says still of that person
 // is emptied by a new revision. A laptop lets its centre judge that.
-func (o *op) noteSince(ticket record.ID, persons []record.ID, l *leftover) error {
+func noteSince(o *op, ticket record.ID, persons []record.ID, l *leftover) error {
 	since := uint64(0)
 	for _, person := range persons {
-		row, err := o.get(formerBucket, formerKey(ticket, person.Int()))
+		row, err := o.Get(formerBucket, formerKey(ticket, person.Int()))
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func (o *op) noteSince(ticket record.ID, persons []record.ID, l *leftover) error
 	if since == 0 || o.store.isLeaf() {
 		return nil
 	}
-	e, err := o.erased(record.Ticket, ticket)
+	e, err := findErased(o.sight, record.Ticket, ticket)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (o *op) noteSince(ticket record.ID, persons []record.ID, l *leftover) error
 	for _, k := range slices.Backward(ticketParts[:]) { // a name follows from the private half, a label from the name
 		st, err := o.loadAny(k, ticket)
 		if err == nil && st != nil {
-			err = o.empty(l, k, st)
+			err = emptyLeftover(o, l, k, st)
 		}
 		if err != nil {
 			return err
@@ -77,8 +77,8 @@ func (o *op) noteSince(ticket record.ID, persons []record.ID, l *leftover) error
 }
 
 // forgetFormer forgets who held a ticket once.
-func (o *op) forgetFormer(ticket record.ID) error {
-	keys, err := o.firstKeys(formerBucket, formerKey(ticket, 0)[:8], maxKept)
+func forgetFormer(o *op, ticket record.ID) error {
+	keys, err := firstKeys(o.View, formerBucket, formerKey(ticket, 0)[:8], maxKept)
 	for _, key := range keys {
 		o.delete(formerBucket, key)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"doorward/kv/engine"
 )
 
 // What the methods of databases answer besides the store's other errors.
@@ -75,19 +77,19 @@ func (s *Store) CreateDatabase(p Principal, name string) error {
 		return err
 	}
 	return s.do(false, func(o *op) error {
-		row, err := o.get(freeBucket, []byte(name))
+		row, err := o.Get(freeBucket, []byte(name))
 		if err != nil {
 			return err
 		}
 		if row != nil {
 			return &Conflict{Reason: "the database is there already"}
 		}
-		seq, last, err := o.freeCounters()
+		seq, last, err := freeCounters(o.View)
 		if err != nil {
 			return err
 		}
-		o.putFreeCounters(seq, last+1)
-		o.putDatabase(&freeDatabase{DatabaseInfo{Name: name, Created: time.UnixMicro(o.stamp)}, last + 1})
+		putFreeCounters(o.tx, seq, last+1)
+		putDatabase(o.tx, &freeDatabase{DatabaseInfo{Name: name, Created: time.UnixMicro(o.stamp)}, last + 1})
 		return nil
 	})
 }
@@ -101,7 +103,7 @@ func (s *Store) DeleteDatabase(p Principal, name string) error {
 		return err
 	}
 	err := s.do(false, func(o *op) error {
-		db, err := o.database(name)
+		db, err := database(o.View, name)
 		if err != nil {
 			return err
 		}
@@ -112,7 +114,7 @@ func (s *Store) DeleteDatabase(p Principal, name string) error {
 	})
 	for more := true; more && err == nil; {
 		err = s.do(false, func(o *op) (err error) {
-			more, err = o.sweepDead()
+			more, err = sweepDead(o)
 			return err
 		})
 	}
@@ -128,10 +130,10 @@ func (s *Store) Databases(p Principal) (all []DatabaseInfo, err error) {
 		return nil, err
 	}
 	err = s.view(func(v *sight) error {
-		if all, err = v.scopesOf(p); err != nil {
+		if all, err = scopesOf(v, p); err != nil {
 			return err
 		}
-		return v.scan(freeBucket, nil, []byte("a"), func(key, row []byte) (bool, error) {
+		return v.Scan(freeBucket, nil, []byte("a"), func(key, row []byte) (bool, error) {
 			db, err := parseDatabase(string(key), row)
 			if err == nil {
 				all = append(all, db.DatabaseInfo)
@@ -155,11 +157,11 @@ func (db *freeDatabase) mayWrite(p Principal) error {
 }
 
 // database reads a database's row: ErrNotFound.
-func (r rows) database(name string) (*freeDatabase, error) {
+func database(r *engine.View, name string) (*freeDatabase, error) {
 	if name == "" || name[0] < 'a' {
 		return nil, ErrNotFound
 	}
-	row, err := r.get(freeBucket, []byte(name))
+	row, err := r.Get(freeBucket, []byte(name))
 	if err != nil {
 		return nil, err
 	}
@@ -181,18 +183,18 @@ func parseDatabase(name string, row []byte) (*freeDatabase, error) {
 }
 
 // putDatabase writes a database's row: id, created, live, deleted, sequence.
-func (r rows) putDatabase(db *freeDatabase) {
+func putDatabase(w *engine.Tx, db *freeDatabase) {
 	row := binary.AppendUvarint(nil, db.id)
 	row = binary.BigEndian.AppendUint64(row, uint64(db.Created.UnixMicro()))
 	row = binary.AppendUvarint(row, uint64(db.Docs))
 	row = binary.AppendUvarint(row, uint64(db.Deleted))
-	r.put(freeBucket, []byte(db.Name), binary.AppendUvarint(row, db.Seq))
+	w.Put(freeBucket, []byte(db.Name), binary.AppendUvarint(row, db.Seq))
 }
 
 // freeCounters are the sequence of the latest change of all free databases, and the largest id that a database or an upload had:
 // a database that is made again begins beyond every cursor into the one before.
-func (r rows) freeCounters() (seq, last uint64, err error) {
-	row, err := r.get(metaBucket, freeKey)
+func freeCounters(r *engine.View) (seq, last uint64, err error) {
+	row, err := r.Get(metaBucket, freeKey)
 	if err != nil || row == nil {
 		return 0, 0, err
 	}
@@ -203,8 +205,8 @@ func (r rows) freeCounters() (seq, last uint64, err error) {
 	return seq, last, err
 }
 
-func (r rows) putFreeCounters(seq, last uint64) {
-	r.put(metaBucket, freeKey, binary.AppendUvarint(binary.AppendUvarint(nil, seq), last))
+func putFreeCounters(w *engine.Tx, seq, last uint64) {
+	w.Put(metaBucket, freeKey, binary.AppendUvarint(binary.AppendUvarint(nil, seq), last))
 }
 
 // deadKey names a deleted database whose rows are not all gone. No name begins with its first byte.
@@ -220,13 +222,13 @@ func (db *freeDatabase) key(parts ...string) []byte {
 }
 
 // sweepDead removes some rows of a deleted database, and tells whether more may be left.
-func (o *op) sweepDead() (more bool, err error) {
-	dead, err := o.firstKeys(freeBucket, []byte{0}, 1)
+func sweepDead(o *op) (more bool, err error) {
+	dead, err := firstKeys(o.View, freeBucket, []byte{0}, 1)
 	if err != nil || len(dead) == 0 {
 		return false, err
 	}
 	for _, b := range freeBuckets {
-		keys, err := o.firstKeys(b, dead[0][1:], freeSweep)
+		keys, err := firstKeys(o.View, b, dead[0][1:], freeSweep)
 		if err != nil {
 			return false, err
 		}
@@ -242,8 +244,8 @@ func (o *op) sweepDead() (more bool, err error) {
 }
 
 // firstKeys are the first keys with a prefix, at most n of them.
-func (r rows) firstKeys(b bucket, prefix []byte, n int) (keys [][]byte, err error) {
-	err = r.scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
+func firstKeys(r *engine.View, b bucket, prefix []byte, n int) (keys [][]byte, err error) {
+	err = r.Scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
 		if len(keys) == n {
 			return false, nil
 		}

@@ -11,6 +11,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // withNotes opens a store with a free database.
@@ -49,7 +50,7 @@ func infoOf(s *kv.Store, p kv.Principal, name string) (kv.DatabaseInfo, error) {
 }
 
 // noted writes a document, on its winner where there is one, and answers its revision.
-func noted(t testing.TB, s *kv.Store, id, body string, attachments ...kv.Attachment) record.Revision {
+func noted(t testing.TB, s *kv.Store, id, body string, attachments ...kv.Attachment) rev.ID {
 	t.Helper()
 	w := kv.DocWrite{ID: id, Body: []byte(body), Attachments: attachments}
 	if doc, err := of(s).Read(id, kv.Ask{}); err == nil {
@@ -257,8 +258,8 @@ func TestDocumentsThatAreNone(t *testing.T) {
 		{"a reserved member", kv.DocWrite{ID: "x", Body: []byte(`{"_a":1}`)}, kv.ErrDocument},
 		{"too deep", kv.DocWrite{ID: "x", Body: []byte(deep)}, kv.ErrDocument},
 		{"too large", kv.DocWrite{ID: "x", Body: []byte(`{"a":"` + strings.Repeat("x", kv.MaxDoc) + `"}`)}, kv.ErrTooLarge},
-		{"no path", kv.DocWrite{ID: "x", Path: []record.Revision{{Generation: 3}, {Generation: 1}}}, kv.ErrDocument},
-		{"an empty path", kv.DocWrite{ID: "x", Path: []record.Revision{}}, kv.ErrDocument},
+		{"no path", kv.DocWrite{ID: "x", Path: []rev.ID{{Generation: 3}, {Generation: 1}}}, kv.ErrDocument},
+		{"an empty path", kv.DocWrite{ID: "x", Path: []rev.ID{}}, kv.ErrDocument},
 		{"a nameless attachment", kv.DocWrite{ID: "x", Attachments: []kv.Attachment{{}}}, kv.ErrDocument},
 		{"an attachment twice", kv.DocWrite{ID: "x", Attachments: []kv.Attachment{{Name: "a"}, {Name: "a"}}}, kv.ErrDocument},
 		{"an attachment without bytes", kv.DocWrite{ID: "x", Attachments: []kv.Attachment{{Name: "a"}}}, kv.ErrNoBlob},

@@ -7,7 +7,8 @@ import (
 	"hash"
 	"time"
 
-	"doorward/kv/record"
+	"doorward/kv/engine"
+	"doorward/kv/rev"
 )
 
 // A blob lies in chunks; an operation of an upload writes some of them. A blob that no revision needs goes after a while, since
@@ -26,8 +27,8 @@ type storedBlob struct {
 	at     int64  // when it was uploaded, or last became loose
 }
 
-func (r rows) blob(db *freeDatabase, sum [32]byte) (*storedBlob, error) {
-	row, err := r.get(freeBlobBucket, db.key(string(sum[:])))
+func blob(r *engine.View, db *freeDatabase, sum [32]byte) (*storedBlob, error) {
+	row, err := r.Get(freeBlobBucket, db.key(string(sum[:])))
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -41,12 +42,12 @@ func (r rows) blob(db *freeDatabase, sum [32]byte) (*storedBlob, error) {
 	return b, nil
 }
 
-func (r rows) putBlob(db *freeDatabase, b *storedBlob) {
+func putBlob(w *engine.Tx, db *freeDatabase, b *storedBlob) {
 	row := binary.AppendUvarint(binary.AppendUvarint(nil, b.upload), uint64(b.Length))
-	r.put(freeBlobBucket, db.key(string(b.SHA256[:])), binary.BigEndian.AppendUint64(append(row, b.MD5[:]...), uint64(b.at)))
+	w.Put(freeBlobBucket, db.key(string(b.SHA256[:])), binary.BigEndian.AppendUint64(append(row, b.MD5[:]...), uint64(b.at)))
 }
 
-func (db *freeDatabase) refKey(sum [32]byte, id string, rev record.Revision) []byte {
+func (db *freeDatabase) refKey(sum [32]byte, id string, rev rev.ID) []byte {
 	return appendRevision(db.key(string(sum[:]), id, "\x00"), rev)
 }
 
@@ -71,7 +72,7 @@ type upload struct {
 
 // upload writes a part of an upload; the last one makes it a blob.
 func (db *freeDatabase) upload(o *op, up *upload, part []byte, last bool) (Blob, error) {
-	if err := o.begin(db, up); err != nil {
+	if err := begin(o, db, up); err != nil {
 		return Blob{}, err
 	}
 	for len(part) > 0 {
@@ -83,65 +84,65 @@ func (db *freeDatabase) upload(o *op, up *upload, part []byte, last bool) (Blob,
 		return Blob{}, nil
 	}
 	b := &storedBlob{Blob: Blob{SHA256: [32]byte(up.sha.Sum(nil)), MD5: [16]byte(up.md5.Sum(nil)), Length: up.length}, upload: up.number, at: up.at}
-	known, err := o.blob(db, b.SHA256)
+	known, err := blob(o.View, db, b.SHA256)
 	if err != nil {
 		return Blob{}, err
 	}
 	if known == nil {
-		o.putBlob(db, b)
+		putBlob(o.tx, db, b)
 		o.put(freeLooseBucket, db.looseKey(b.at, b.upload), b.SHA256[:])
-		return b.Blob, o.sweepLoose(db)
+		return b.Blob, sweepLoose(o, db)
 	}
 	for n := range up.chunks {
 		o.delete(freeChunkBucket, db.chunkKey(up.number, n))
 	}
 	o.delete(freeLooseBucket, db.looseKey(up.at, up.number))
-	o.setLoose(db, known)
-	return known.Blob, o.sweepLoose(db)
+	setLoose(o, db, known)
+	return known.Blob, sweepLoose(o, db)
 }
 
 // begin gives an upload its number, or sees that what it has written is still there: another database of the same name does not
 // have it.
-func (o *op) begin(db *freeDatabase, up *upload) error {
+func begin(o *op, db *freeDatabase, up *upload) error {
 	if up.number != 0 {
-		row, err := o.get(freeLooseBucket, db.looseKey(up.at, up.number))
+		row, err := o.Get(freeLooseBucket, db.looseKey(up.at, up.number))
 		if err == nil && row == nil {
 			err = ErrNotFound
 		}
 		return err
 	}
-	seq, last, err := o.freeCounters()
+	seq, last, err := freeCounters(o.View)
 	if err != nil {
 		return err
 	}
 	up.number, up.at = last+1, o.stamp
-	o.putFreeCounters(seq, last+1)
+	putFreeCounters(o.tx, seq, last+1)
 	o.put(freeLooseBucket, db.looseKey(up.at, up.number), nil)
 	return nil
 }
 
 // loosen notes that a blob may go, if nothing needs it.
-func (o *op) loosen(db *freeDatabase, sum [32]byte) error {
-	needed, err := o.firstKeys(freeRefBucket, db.key(string(sum[:])), 1)
+func loosen(o *op, db *freeDatabase, sum [32]byte) error {
+	needed, err := firstKeys(o.View, freeRefBucket, db.key(string(sum[:])), 1)
 	if err != nil || len(needed) > 0 {
 		return err
 	}
-	b, err := o.blob(db, sum)
+	b, err := blob(o.View, db, sum)
 	if err == nil && b != nil {
-		o.setLoose(db, b)
+		setLoose(o, db, b)
 	}
 	return err
 }
 
-func (o *op) setLoose(db *freeDatabase, b *storedBlob) {
+func setLoose(o *op, db *freeDatabase, b *storedBlob) {
 	b.at = o.stamp
-	o.putBlob(db, b)
+	putBlob(o.tx, db, b)
 	o.put(freeLooseBucket, db.looseKey(b.at, b.upload), b.SHA256[:])
 }
 
 // sweepLoose removes some of what has been loose for long: the first of the database's uploads and blobs.
-func (o *op) sweepLoose(db *freeDatabase) error {
-	keys, err := o.firstKeys(freeLooseBucket, db.key(), 1)
+func sweepLoose(o *op, db *freeDatabase) error {
+	keys, err := firstKeys(o.View, freeLooseBucket, db.key(), 1)
 	if err != nil || len(keys) == 0 {
 		return err
 	}
@@ -150,28 +151,28 @@ func (o *op) sweepLoose(db *freeDatabase) error {
 	if o.stamp-at < looseKept.Microseconds() {
 		return nil
 	}
-	sum, err := o.get(freeLooseBucket, keys[0])
+	sum, err := o.Get(freeLooseBucket, keys[0])
 	if err != nil {
 		return err
 	}
 	if len(sum) == sha256.Size {
-		gone, err := o.forgetBlob(db, [32]byte(sum), at)
+		gone, err := forgetBlob(o, db, [32]byte(sum), at)
 		if err != nil || !gone {
 			o.delete(freeLooseBucket, keys[0])
 			return err
 		}
 		o.put(freeLooseBucket, keys[0], nil) // what is left are chunks, as of an upload that was given up
 	}
-	return o.sweepChunks(db, keys[0], number)
+	return sweepChunks(o, db, keys[0], number)
 }
 
 // forgetBlob removes a blob's row, unless a revision needs it or it has become loose again later.
-func (o *op) forgetBlob(db *freeDatabase, sum [32]byte, at int64) (gone bool, err error) {
-	b, err := o.blob(db, sum)
+func forgetBlob(o *op, db *freeDatabase, sum [32]byte, at int64) (gone bool, err error) {
+	b, err := blob(o.View, db, sum)
 	if err != nil || b == nil || b.at != at {
 		return false, err
 	}
-	needed, err := o.firstKeys(freeRefBucket, db.key(string(sum[:])), 1)
+	needed, err := firstKeys(o.View, freeRefBucket, db.key(string(sum[:])), 1)
 	if err != nil || len(needed) > 0 {
 		return false, err
 	}
@@ -179,8 +180,8 @@ func (o *op) forgetBlob(db *freeDatabase, sum [32]byte, at int64) (gone bool, er
 	return true, nil
 }
 
-func (o *op) sweepChunks(db *freeDatabase, loose []byte, number uint64) error {
-	chunks, err := o.firstKeys(freeChunkBucket, db.chunksOf(number), looseSweep)
+func sweepChunks(o *op, db *freeDatabase, loose []byte, number uint64) error {
+	chunks, err := firstKeys(o.View, freeChunkBucket, db.chunksOf(number), looseSweep)
 	if err != nil {
 		return err
 	}
@@ -195,14 +196,14 @@ func (o *op) sweepChunks(db *freeDatabase, loose []byte, number uint64) error {
 
 // chunk is the nth part of a blob.
 func (db *freeDatabase) chunk(v *sight, sum [32]byte, n uint64) (part []byte, more bool, err error) {
-	b, err := v.blob(db, sum)
+	b, err := blob(v.View, db, sum)
 	if err != nil || b == nil {
 		return nil, false, orNotFound(err)
 	}
 	if b.Length == 0 {
 		return nil, false, nil
 	}
-	row, err := v.get(freeChunkBucket, db.chunkKey(b.upload, n))
+	row, err := v.Get(freeChunkBucket, db.chunkKey(b.upload, n))
 	if err != nil || row == nil {
 		return nil, false, orNotFound(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 func stored(t testing.TB, s *kv.Store, content string) kv.Blob {
@@ -86,7 +86,7 @@ func TestAnAttachmentIsPartOfItsRevision(t *testing.T) {
 	if err != nil || len(doc.Revisions[0].Attachments) != 1 || doc.Revisions[0].Attachments[0] != want {
 		t.Fatalf("Read = %+v, %v, want %+v", doc, err, want)
 	}
-	hash := record.Next(record.Revision{}, false, []byte(`{"_attachments":{"x":"9834876dcfb05cb167a5c24953eba58c4ac89b1adf57f28f2f9d09af107ee8f0"}}`))
+	hash := rev.Next(rev.ID{}, false, []byte(`{"_attachments":{"x":"9834876dcfb05cb167a5c24953eba58c4ac89b1adf57f28f2f9d09af107ee8f0"}}`))
 	if first != hash {
 		t.Errorf("revision %s, want %s", first, hash)
 	}

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // check compares all that can be read with the model.
@@ -114,12 +114,12 @@ func (m *freeModel) checkDoc(t *rapid.T, s *kv.Store, id string) {
 		t.Fatalf("winner of %s = %+v, %v, want %s", id, winner, err, leaves[0])
 	}
 	open, err := of(s).Read(id, kv.Ask{Leaves: true})
-	if err != nil || !slices.EqualFunc(open.Revisions, leaves, func(r kv.DocRevision, l record.Revision) bool { return r.Revision == l }) {
+	if err != nil || !slices.EqualFunc(open.Revisions, leaves, func(r kv.DocRevision, l rev.ID) bool { return r.Revision == l }) {
 		t.Fatalf("leaves of %s = %+v, %v, want %v", id, open, err, leaves)
 	}
-	rev := m.any(t, id)
-	missing, err := of(s).Missing([]kv.Revs{{ID: id, Revisions: []record.Revision{rev}}})
-	if known := m.docs[id][rev] != nil; err != nil || len(missing) != 1 || known == (len(missing[0].Missing) == 1) {
-		t.Fatalf("Missing(%s, %s) = %+v, %v, known %v", id, rev, missing, err, known)
+	revision := m.any(t, id)
+	missing, err := of(s).Missing([]kv.Revs{{ID: id, Revisions: []rev.ID{revision}}})
+	if known := m.docs[id][revision] != nil; err != nil || len(missing) != 1 || known == (len(missing[0].Missing) == 1) {
+		t.Fatalf("Missing(%s, %s) = %+v, %v, known %v", id, revision, missing, err, known)
 	}
 }

@@ -3,7 +3,7 @@ package kv
 import (
 	"context"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // compactPage is how many documents one operation of a compaction changes.
@@ -31,7 +31,7 @@ func (db *Database) Compact(ctx context.Context) error {
 		if len(ids) == 0 {
 			continue
 		}
-		if err := db.store.do(false, func(o *op) error { return o.compactFree(db.name, ids) }); err != nil {
+		if err := db.store.do(false, func(o *op) error { return compactFree(o, db.name, ids) }); err != nil {
 			return err
 		}
 	}
@@ -44,7 +44,7 @@ func (db *Database) superseded(behind string) (ids []string, last string, err er
 	err = db.touch(func(v *sight, docs documents) error {
 		free := docs.(*freeDatabase)
 		prefix, looked := free.key(), 0
-		return v.scan(freeDocBucket, prefix, free.key(behind), func(key, row []byte) (bool, error) {
+		return v.Scan(freeDocBucket, prefix, free.key(behind), func(key, row []byte) (bool, error) {
 			id := string(key[len(prefix):])
 			if id == behind {
 				return true, nil
@@ -66,11 +66,11 @@ func (db *Database) superseded(behind string) (ids []string, last string, err er
 }
 
 // heldInner are those of the first n revisions that have a child and whose bodies are held.
-func (d *freeDoc) heldInner(n int) (revs []record.Revision) {
+func (d *freeDoc) heldInner(n int) (revs []rev.ID) {
 	if n == 0 || d.tree.Len() < 2 {
 		return nil
 	}
-	leaves := map[record.Revision]bool{}
+	leaves := map[rev.ID]bool{}
 	for _, n := range d.tree.Leaves() {
 		leaves[n.Revision] = true
 	}
@@ -83,19 +83,19 @@ func (d *freeDoc) heldInner(n int) (revs []record.Revision) {
 }
 
 // compactFree drops the bodies of these documents' superseded revisions.
-func (o *op) compactFree(name string, ids []string) error {
-	db, err := o.database(name)
+func compactFree(o *op, name string, ids []string) error {
+	db, err := database(o.View, name)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		d, err := o.freeDoc(db, id)
+		d, err := loadFreeDoc(o.View, db, id)
 		if err != nil || d == nil {
 			return orCorrupt(err)
 		}
 		for _, rev := range d.heldInner(d.tree.Len()) {
 			d.tree.Hold(rev, false)
-			if err := o.dropBody(db, id, rev); err != nil {
+			if err := dropBody(o, db, id, rev); err != nil {
 				return err
 			}
 		}

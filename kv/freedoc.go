@@ -7,7 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"doorward/kv/record"
+	"doorward/kv/engine"
+	"doorward/kv/rev"
 )
 
 // RevsLimit is how many revisions from every leaf a free document's tree knows; of the last freeBodies it keeps the bodies, and
@@ -52,11 +53,11 @@ func prepareDoc(in DocWrite) (*DocWrite, error) {
 type freeDoc struct {
 	seq     uint64 // of its row in the log; 0: the document is new
 	deleted bool   // its winner is
-	tree    record.Tree
+	tree    rev.Tree
 }
 
-func (r rows) freeDoc(db *freeDatabase, id string) (*freeDoc, error) {
-	row, err := r.get(freeDocBucket, db.key(id))
+func loadFreeDoc(r *engine.View, db *freeDatabase, id string) (*freeDoc, error) {
+	row, err := r.Get(freeDocBucket, db.key(id))
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -69,8 +70,8 @@ const freeDocHead = 9
 func parseFreeDoc(row []byte) (d *freeDoc, err error) {
 	c := cutter{rest: row}
 	d = &freeDoc{seq: c.uint64(), deleted: c.byte() == 1}
-	if d.tree, err = record.ParseTree(c.rest); err != nil || c.short {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, record.ErrTree)
+	if d.tree, err = rev.ParseTree(c.rest); err != nil || c.short {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, rev.ErrTree)
 	}
 	return d, nil
 }
@@ -81,77 +82,77 @@ func (d *freeDoc) row() []byte {
 }
 
 // bodyKey names a revision's body.
-func (db *freeDatabase) bodyKey(id string, rev record.Revision) []byte {
+func (db *freeDatabase) bodyKey(id string, rev rev.ID) []byte {
 	return appendRevision(db.key(id, "\x00"), rev)
 }
 
-func appendRevision(dst []byte, rev record.Revision) []byte {
+func appendRevision(dst []byte, rev rev.ID) []byte {
 	return rev.AppendHash(binary.BigEndian.AppendUint64(dst, rev.Generation))
 }
 
 // write stores one revision and answers its name.
-func (db *freeDatabase) write(o *op, p Principal, in *DocWrite) (record.Revision, error) {
-	doc, err := o.freeDoc(db, in.ID)
+func (db *freeDatabase) write(o *op, p Principal, in *DocWrite) (rev.ID, error) {
+	doc, err := loadFreeDoc(o.View, db, in.ID)
 	if err != nil {
-		return record.Revision{}, err
+		return rev.ID{}, err
 	}
 	if doc == nil {
 		doc = &freeDoc{}
 	}
-	path, leaf := in.Path, record.TreeNode{Deleted: in.Deleted, Held: true}
+	path, leaf := in.Path, rev.Node{Deleted: in.Deleted, Held: true}
 	if path == nil {
 		leaf.At, leaf.Key = o.stamp, p.key
 		if path, err = doc.edit(in); err != nil {
-			return record.Revision{}, err
+			return rev.ID{}, err
 		}
 	}
 	isNew := len(path) > 0 && !doc.tree.Has(path[0])
 	if isNew && !p.operator {
 		if err := o.store.limits.mayBranch(&doc.tree, path); err != nil {
-			return record.Revision{}, err
+			return rev.ID{}, err
 		}
 	}
 	if _, err := doc.tree.Graft(path, leaf); err != nil {
-		return record.Revision{}, fmt.Errorf("%w: %w", ErrDocument, err)
+		return rev.ID{}, fmt.Errorf("%w: %w", ErrDocument, err)
 	}
 	if !isNew {
 		return path[0], nil
 	}
-	if err := o.putBody(db, in, path[0]); err != nil {
-		return record.Revision{}, err
+	if err := putBody(o, db, in, path[0]); err != nil {
+		return rev.ID{}, err
 	}
-	if err := o.trim(db, in.ID, doc); err != nil {
-		return record.Revision{}, err
+	if err := trim(o, db, in.ID, doc); err != nil {
+		return rev.ID{}, err
 	}
-	if err := o.placeFree(db, in.ID, doc); err != nil {
-		return record.Revision{}, err
+	if err := placeFree(o, db, in.ID, doc); err != nil {
+		return rev.ID{}, err
 	}
-	return path[0], o.sweepLoose(db)
+	return path[0], sweepLoose(o, db)
 }
 
 // edit is the path of a new edit: ErrConflict where its parent is not a leaf.
-func (d *freeDoc) edit(in *DocWrite) (path []record.Revision, err error) {
+func (d *freeDoc) edit(in *DocWrite) (path []rev.ID, err error) {
 	parent := in.Parent
-	if parent == (record.Revision{}) && d.deleted && !in.Deleted {
+	if parent == (rev.ID{}) && d.deleted && !in.Deleted {
 		parent = d.tree.Winner().Revision // a document that was deleted is made again
 	}
-	isLeaf := func(n record.TreeNode) bool { return n.Revision == parent }
-	if parent == (record.Revision{}) && d.seq != 0 || parent != (record.Revision{}) && !slices.ContainsFunc(d.tree.Leaves(), isLeaf) {
+	isLeaf := func(n rev.Node) bool { return n.Revision == parent }
+	if parent == (rev.ID{}) && d.seq != 0 || parent != (rev.ID{}) && !slices.ContainsFunc(d.tree.Leaves(), isLeaf) {
 		return nil, &Conflict{Reason: "the document has another revision"}
 	}
-	next := record.Next(parent, in.Deleted, hashed(in.canonical, in.Attachments))
-	return append([]record.Revision{next}, d.tree.Path(parent)...), nil
+	next := rev.Next(parent, in.Deleted, hashed(in.canonical, in.Attachments))
+	return append([]rev.ID{next}, d.tree.Path(parent)...), nil
 }
 
 // trim forgets what is too far from every leaf, and drops the bodies that are not kept.
-func (o *op) trim(db *freeDatabase, id string, doc *freeDoc) error {
+func trim(o *op, db *freeDatabase, id string, doc *freeDoc) error {
 	dropped := doc.tree.Stem(RevsLimit)
 	for _, rev := range doc.heldInner(max(0, doc.tree.Len()-freeBodies)) {
 		doc.tree.Hold(rev, false)
 		dropped = append(dropped, rev)
 	}
 	for _, rev := range dropped {
-		if err := o.dropBody(db, id, rev); err != nil {
+		if err := dropBody(o, db, id, rev); err != nil {
 			return err
 		}
 	}
@@ -159,8 +160,8 @@ func (o *op) trim(db *freeDatabase, id string, doc *freeDoc) error {
 }
 
 // placeFree puts a document's row, moves its row in the log to the end, and counts.
-func (o *op) placeFree(db *freeDatabase, id string, doc *freeDoc) error {
-	seq, last, err := o.freeCounters()
+func placeFree(o *op, db *freeDatabase, id string, doc *freeDoc) error {
+	seq, last, err := freeCounters(o.View)
 	if err != nil {
 		return err
 	}
@@ -173,8 +174,8 @@ func (o *op) placeFree(db *freeDatabase, id string, doc *freeDoc) error {
 	db.count(doc.deleted, 1)
 	o.put(freeDocBucket, db.key(id), doc.row())
 	o.put(freeLogBucket, db.seqKey(seq), []byte(id))
-	o.putFreeCounters(seq, last)
-	o.putDatabase(db)
+	putFreeCounters(o.tx, seq, last)
+	putDatabase(o.tx, db)
 	o.rung = append(o.rung, feedName{free: db.Name})
 	return nil
 }
@@ -193,10 +194,10 @@ func (db *freeDatabase) count(deleted bool, n int) {
 }
 
 // putBody stores a revision's body and what it needs of blobs: ErrNoBlob.
-func (o *op) putBody(db *freeDatabase, in *DocWrite, rev record.Revision) error {
+func putBody(o *op, db *freeDatabase, in *DocWrite, rev rev.ID) error {
 	for i := range in.Attachments {
 		a := &in.Attachments[i]
-		blob, err := o.blob(db, a.SHA256)
+		blob, err := blob(o.View, db, a.SHA256)
 		if err != nil {
 			return err
 		}
@@ -214,9 +215,9 @@ func (o *op) putBody(db *freeDatabase, in *DocWrite, rev record.Revision) error 
 }
 
 // dropBody removes a revision's body, if it is there; blobs that nothing needs any more become loose.
-func (o *op) dropBody(db *freeDatabase, id string, rev record.Revision) error {
+func dropBody(o *op, db *freeDatabase, id string, rev rev.ID) error {
 	key := db.bodyKey(id, rev)
-	row, err := o.get(freeBodyBucket, key)
+	row, err := o.Get(freeBodyBucket, key)
 	if err != nil || row == nil {
 		return err
 	}
@@ -229,7 +230,7 @@ func (o *op) dropBody(db *freeDatabase, id string, rev record.Revision) error {
 	}
 	o.delete(freeBodyBucket, key)
 	for _, a := range attachments {
-		if err := o.loosen(db, a.SHA256); err != nil {
+		if err := loosen(o, db, a.SHA256); err != nil {
 			return err
 		}
 	}

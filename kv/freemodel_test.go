@@ -15,25 +15,25 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // freeModel is a database as sync.md speaks of it: all that was ever written, and when each document changed last.
 type freeModel struct {
-	docs  map[string]map[record.Revision]*freeNode
+	docs  map[string]map[rev.ID]*freeNode
 	order []string // of the latest changes, the oldest first
 	drawn uint64
 }
 
 type freeNode struct {
-	parent  record.Revision
+	parent  rev.ID
 	deleted bool
 	body    string // "" of what only a path named, and of what is not kept
 }
 
 // leaves are a document's revisions without a child, the winner first.
-func (m *freeModel) leaves(id string) (leaves []record.Revision) {
-	inner := map[record.Revision]bool{}
+func (m *freeModel) leaves(id string) (leaves []rev.ID) {
+	inner := map[rev.ID]bool{}
 	for _, n := range m.docs[id] {
 		inner[n.parent] = true
 	}
@@ -42,7 +42,7 @@ func (m *freeModel) leaves(id string) (leaves []record.Revision) {
 			leaves = append(leaves, rev)
 		}
 	}
-	slices.SortFunc(leaves, func(a, b record.Revision) int {
+	slices.SortFunc(leaves, func(a, b rev.ID) int {
 		if x, y := m.docs[id][a].deleted, m.docs[id][b].deleted; x != y {
 			if x {
 				return 1
@@ -57,9 +57,9 @@ func (m *freeModel) leaves(id string) (leaves []record.Revision) {
 func (m *freeModel) deleted(id string) bool { return m.docs[id][m.leaves(id)[0]].deleted }
 
 // grow adds a path, and forgets the bodies that are neither leaves' nor among the ten last revisions'.
-func (m *freeModel) grow(id string, path []record.Revision, deleted bool, body string) {
+func (m *freeModel) grow(id string, path []rev.ID, deleted bool, body string) {
 	if m.docs[id] == nil {
-		m.docs[id] = map[record.Revision]*freeNode{}
+		m.docs[id] = map[rev.ID]*freeNode{}
 	}
 	for i, rev := range path {
 		n := &freeNode{}
@@ -71,7 +71,7 @@ func (m *freeModel) grow(id string, path []record.Revision, deleted bool, body s
 		}
 	}
 	*m.docs[id][path[0]] = freeNode{parent: m.docs[id][path[0]].parent, deleted: deleted, body: body}
-	all := slices.SortedFunc(maps.Keys(m.docs[id]), record.Revision.Compare)
+	all := slices.SortedFunc(maps.Keys(m.docs[id]), rev.ID.Compare)
 	for _, rev := range all[:max(0, len(all)-10)] {
 		if !slices.Contains(m.leaves(id), rev) {
 			m.docs[id][rev].body = ""
@@ -81,7 +81,7 @@ func (m *freeModel) grow(id string, path []record.Revision, deleted bool, body s
 }
 
 // path is a revision and those before it.
-func (m *freeModel) path(id string, rev record.Revision) (path []record.Revision) {
+func (m *freeModel) path(id string, rev rev.ID) (path []rev.ID) {
 	for n := m.docs[id][rev]; n != nil; n = m.docs[id][rev] {
 		path, rev = append(path, rev), n.parent
 	}
@@ -89,15 +89,15 @@ func (m *freeModel) path(id string, rev record.Revision) (path []record.Revision
 }
 
 // any draws a revision of a document, or one that it does not have.
-func (m *freeModel) any(t *rapid.T, id string) record.Revision {
-	known := slices.SortedFunc(maps.Keys(m.docs[id]), record.Revision.Compare)
-	return rapid.SampledFrom(append(known, record.Revision{}, m.fresh(t, rapid.Uint64Range(1, 3).Draw(t, "generation")))).Draw(t, "revision")
+func (m *freeModel) any(t *rapid.T, id string) rev.ID {
+	known := slices.SortedFunc(maps.Keys(m.docs[id]), rev.ID.Compare)
+	return rapid.SampledFrom(append(known, rev.ID{}, m.fresh(t, rapid.Uint64Range(1, 3).Draw(t, "generation")))).Draw(t, "revision")
 }
 
 // fresh is a revision that nobody has seen, of a drawn hash: which branch wins is not the order of the writes.
-func (m *freeModel) fresh(t *rapid.T, generation uint64) record.Revision {
+func (m *freeModel) fresh(t *rapid.T, generation uint64) rev.ID {
 	m.drawn++
-	r := record.Revision{Generation: generation}
+	r := rev.ID{Generation: generation}
 	if rapid.IntRange(0, 3).Draw(t, "text") == 0 {
 		r.Text = rapid.SampledFrom([]string{"a", "B", "\"é\" "}).Draw(t, "begin") + strconv.FormatUint(m.drawn, 10)
 		return r
@@ -119,10 +119,10 @@ func (m *freeModel) edit(t *rapid.T, s *kv.Store, id string) {
 	body := fmt.Sprintf(`{"b":%d,"a":{"y":[1.0,{"d":null,"c":"\u0041"}],"x":true}}`, m.drawn)
 	canonical := fmt.Sprintf(`{"a":{"x":true,"y":[1.0,{"c":"A","d":null}]},"b":%d}`, m.drawn)
 	base := parent
-	if parent == (record.Revision{}) && len(leaves) > 0 && m.deleted(id) && !deleted {
+	if parent == (rev.ID{}) && len(leaves) > 0 && m.deleted(id) && !deleted {
 		base = leaves[0]
 	}
-	fits := slices.Contains(leaves, base) || base == record.Revision{} && len(leaves) == 0
+	fits := slices.Contains(leaves, base) || base == rev.ID{} && len(leaves) == 0
 	r := writeFree(t, s, kv.DocWrite{ID: id, Parent: parent, Deleted: deleted, Body: []byte(body)})
 	if !fits {
 		if !errors.Is(r.Err, kv.ErrConflict) {
@@ -130,10 +130,10 @@ func (m *freeModel) edit(t *rapid.T, s *kv.Store, id string) {
 		}
 		return
 	}
-	if want := record.Next(base, deleted, []byte(canonical)); r.Err != nil || r.Revision != want {
+	if want := rev.Next(base, deleted, []byte(canonical)); r.Err != nil || r.Revision != want {
 		t.Fatalf("edit of %s in %s = %v, %v, want %s", parent, id, r.Revision, r.Err, want)
 	}
-	m.grow(id, append([]record.Revision{r.Revision}, m.path(id, base)...), deleted, canonical)
+	m.grow(id, append([]rev.ID{r.Revision}, m.path(id, base)...), deleted, canonical)
 }
 
 // receive writes as a replicator does: a branch of some revisions, a new root, or what is known already.
@@ -144,7 +144,7 @@ func (m *freeModel) receive(t *rapid.T, s *kv.Store, id string) {
 		if len(path) > 0 {
 			generation = path[0].Generation + 1
 		}
-		path = append([]record.Revision{m.fresh(t, generation)}, path...)
+		path = append([]rev.ID{m.fresh(t, generation)}, path...)
 	}
 	if len(path) == 0 {
 		return
@@ -195,7 +195,7 @@ func TestAFreeDatabaseIsWhatWasWritten(t *testing.T) {
 		if err := s.CreateDatabase(kv.Operator(), "notes"); err != nil {
 			r.Fatal(err)
 		}
-		m := &freeModel{docs: map[string]map[record.Revision]*freeNode{}}
+		m := &freeModel{docs: map[string]map[rev.ID]*freeNode{}}
 		for range rapid.IntRange(1, 60).Draw(r, "steps") {
 			id := rapid.SampledFrom([]string{"a", "b", "b\u00e3", "_design/x"}).Draw(r, "id")
 			switch rapid.IntRange(0, 12).Draw(r, "step") {
@@ -220,8 +220,8 @@ func TestAFreeDatabaseIsWhatWasWritten(t *testing.T) {
 func TestTheBodiesOfOldRevisionsGo(t *testing.T) {
 	t.Parallel()
 	s := withNotes(t)
-	var revs []record.Revision
-	parent := record.Revision{}
+	var revs []rev.ID
+	parent := rev.ID{}
 	for i := range kv.RevsLimit + 10 {
 		r := writeFree(t, s, kv.DocWrite{ID: "a", Parent: parent, Body: fmt.Appendf(nil, `{"n":%d}`, i)})
 		if r.Err != nil {

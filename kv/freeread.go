@@ -5,18 +5,18 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // read reads a document.
 func (db *freeDatabase) read(v *sight, id string, ask Ask) (doc Doc, err error) {
-	d, err := v.freeDoc(db, id)
+	d, err := loadFreeDoc(v.View, db, id)
 	if err != nil || d == nil {
 		return doc, orNotFound(err)
 	}
 	doc = Doc{ID: id, Seq: d.seq, Deleted: d.deleted, Tree: d.tree}
 	for _, rev := range ask.of(&d.tree) {
-		r, err := v.freeRevision(db, id, d.tree.Find(rev), rev)
+		r, err := freeRevision(v, db, id, d.tree.Find(rev), rev)
 		if err != nil {
 			return doc, err
 		}
@@ -26,9 +26,9 @@ func (db *freeDatabase) read(v *sight, id string, ask Ask) (doc Doc, err error) 
 }
 
 // freeRevision reads a revision's body, if it is there.
-func (v *sight) freeRevision(db *freeDatabase, id string, n record.TreeNode, rev record.Revision) (r DocRevision, err error) {
+func freeRevision(v *sight, db *freeDatabase, id string, n rev.Node, rev rev.ID) (r DocRevision, err error) {
 	r = DocRevision{Revision: rev, Deleted: n.Deleted}
-	row, err := v.get(freeBodyBucket, db.bodyKey(id, rev))
+	row, err := v.Get(freeBodyBucket, db.bodyKey(id, rev))
 	if err == nil && row != nil {
 		r.Body, r.Attachments, err = parseBody(bytes.Clone(row))
 	}
@@ -64,34 +64,15 @@ func (db *freeDatabase) list(v *sight, r Range) (page []DocRow, err error) {
 // walk is scan, or scan the other way.
 func (v *sight) walk(b bucket, down bool, prefix, from []byte, fn func(key, value []byte) (bool, error)) error {
 	if !down {
-		return v.scan(b, prefix, from, fn)
+		return v.Scan(b, prefix, from, fn)
 	}
-	c := v.in(b).Cursor()
-	key, sealed := c.Seek(from)
-	if key == nil {
-		key, sealed = c.Last()
-	}
-	for ; key != nil; key, sealed = c.Prev() {
-		value, err := unseal(b, key, sealed) // also on either side: the key of a row that seems to be another's may be damaged
-		switch {
-		case err != nil:
-			return err
-		case bytes.Compare(key, prefix) < 0:
-			return nil
-		case bytes.Compare(key, from) > 0 || !bytes.HasPrefix(key, prefix):
-			continue
-		}
-		if more, err := fn(key, value); err != nil || !more {
-			return err
-		}
-	}
-	return nil
+	return v.ScanDown(b, prefix, from, fn)
 }
 
 // changes reads the database's log.
 func (db *freeDatabase) changes(v *sight, f Feed) (page []DocChange, more bool, err error) {
 	if f.IDs != nil {
-		return v.freeChangesOf(db, f)
+		return freeChangesOf(v, db, f)
 	}
 	from := db.seqKey(f.Since + 1)
 	if f.Descending {
@@ -107,7 +88,7 @@ func (db *freeDatabase) changes(v *sight, f Feed) (page []DocChange, more bool, 
 			more = true
 			return false, nil
 		}
-		c, err := v.freeChange(db, string(id), f.Bodies)
+		c, err := freeChange(v, db, string(id), f.Bodies)
 		if err != nil || c == nil || c.Seq != seq {
 			return false, orCorrupt(err)
 		}
@@ -130,7 +111,7 @@ func (db *freeDatabase) pending(v *sight, since uint64) (n int, err error) {
 		}
 		return all, nil
 	}
-	err = v.scan(freeLogBucket, db.key(), db.seqKey(since+1), func(_, _ []byte) (bool, error) {
+	err = v.Scan(freeLogBucket, db.key(), db.seqKey(since+1), func(_, _ []byte) (bool, error) {
 		n++
 		return n <= pendingScan, nil
 	})
@@ -148,23 +129,23 @@ func orCorrupt(err error) error {
 }
 
 // freeChange is a document's latest change; nil where there is no such document.
-func (v *sight) freeChange(db *freeDatabase, id string, body bool) (*DocChange, error) {
-	d, err := v.freeDoc(db, id)
+func freeChange(v *sight, db *freeDatabase, id string, body bool) (*DocChange, error) {
+	d, err := loadFreeDoc(v.View, db, id)
 	if err != nil || d == nil {
 		return nil, err
 	}
 	c := &DocChange{Seq: d.seq, ID: id, Deleted: d.deleted, Leaves: d.tree.Leaves()}
 	if body {
 		c.Tree = d.tree
-		c.Winner, err = v.freeRevision(db, id, c.Leaves[0], c.Leaves[0].Revision)
+		c.Winner, err = freeRevision(v, db, id, c.Leaves[0], c.Leaves[0].Revision)
 	}
 	return c, err
 }
 
 // freeChangesOf looks at the named documents alone.
-func (v *sight) freeChangesOf(db *freeDatabase, f Feed) (page []DocChange, more bool, err error) {
+func freeChangesOf(v *sight, db *freeDatabase, f Feed) (page []DocChange, more bool, err error) {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(f.IDs))) {
-		c, err := v.freeChange(db, id, false)
+		c, err := freeChange(v, db, id, false)
 		if err != nil {
 			return nil, false, err
 		}
@@ -183,7 +164,7 @@ func (v *sight) freeChangesOf(db *freeDatabase, f Feed) (page []DocChange, more 
 	}
 	for i, size := 0, 0; f.Bodies && i < len(page); i++ {
 		c := &page[i]
-		if c.Winner, err = v.freeRevision(db, c.ID, c.Leaves[0], c.Leaves[0].Revision); err != nil {
+		if c.Winner, err = freeRevision(v, db, c.ID, c.Leaves[0], c.Leaves[0].Revision); err != nil {
 			return nil, false, err
 		}
 		if size += len(c.Winner.Body); size > pageBytes && i+1 < len(page) {
@@ -195,7 +176,7 @@ func (v *sight) freeChangesOf(db *freeDatabase, f Feed) (page []DocChange, more 
 
 // missing tells which revisions of a document the database does not have.
 func (db *freeDatabase) missing(v *sight, asked Revs) (m MissingRevs, err error) {
-	d, err := v.freeDoc(db, asked.ID)
+	d, err := loadFreeDoc(v.View, db, asked.ID)
 	if err != nil {
 		return m, err
 	}

@@ -14,19 +14,19 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // chain are revisions newest first, 3-c 2-b 1-a of "cba".
-func chain(letters string) (path []record.Revision) {
+func chain(letters string) (path []rev.ID) {
 	for i, c := range []byte(letters) {
-		path = append(path, record.Revision{Generation: uint64(len(letters) - i), Hash: [16]byte{c}})
+		path = append(path, rev.ID{Generation: uint64(len(letters) - i), Hash: [16]byte{c}})
 	}
 	return path
 }
 
 // received writes a replicated revision.
-func received(t testing.TB, s *kv.Store, id string, path []record.Revision, deleted bool) {
+func received(t testing.TB, s *kv.Store, id string, path []rev.ID, deleted bool) {
 	t.Helper()
 	if r := writeFree(t, s, kv.DocWrite{ID: id, Path: path, Deleted: deleted}); r.Err != nil || r.Revision != path[0] {
 		t.Fatalf("receive %v = %+v", path, r)
@@ -44,18 +44,18 @@ func TestReadingTheRevisionsOfADocument(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		ask  kv.Ask
-		want []record.Revision
+		want []rev.ID
 	}{
-		{"the winner", kv.Ask{}, []record.Revision{c}},
-		{"all leaves", kv.Ask{Leaves: true}, []record.Revision{c, b, z}},
-		{"some", kv.Ask{Revisions: []record.Revision{b, a, other, b}}, []record.Revision{b, a, other}},
-		{"the latest of a leaf", kv.Ask{Revisions: []record.Revision{b}, Latest: true}, []record.Revision{b}},
-		{"the latest of one with a child", kv.Ask{Revisions: []record.Revision{y, other}, Latest: true}, []record.Revision{z, other}},
-		{"the latest of the root", kv.Ask{Revisions: []record.Revision{a, b}, Latest: true}, []record.Revision{c, b, z}},
-		{"none", kv.Ask{Revisions: []record.Revision{}}, nil},
+		{"the winner", kv.Ask{}, []rev.ID{c}},
+		{"all leaves", kv.Ask{Leaves: true}, []rev.ID{c, b, z}},
+		{"some", kv.Ask{Revisions: []rev.ID{b, a, other, b}}, []rev.ID{b, a, other}},
+		{"the latest of a leaf", kv.Ask{Revisions: []rev.ID{b}, Latest: true}, []rev.ID{b}},
+		{"the latest of one with a child", kv.Ask{Revisions: []rev.ID{y, other}, Latest: true}, []rev.ID{z, other}},
+		{"the latest of the root", kv.Ask{Revisions: []rev.ID{a, b}, Latest: true}, []rev.ID{c, b, z}},
+		{"none", kv.Ask{Revisions: []rev.ID{}}, nil},
 	} {
 		doc, err := of(s).Read("doc", row.ask)
-		got := []record.Revision(nil)
+		got := []rev.ID(nil)
 		for _, r := range doc.Revisions {
 			got = append(got, r.Revision)
 			if held := r.Revision == b || r.Revision == c || r.Revision == z; held != (r.Body != nil) || r.Deleted != (r.Revision == z) {

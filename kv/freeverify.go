@@ -9,40 +9,40 @@ import (
 	"fmt"
 	"slices"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // verifyFree checks a row of the free databases against those that must agree with it. Rows of a deleted database are on their
 // way out.
-func (v *sight) verifyFree(b bucket, key, value []byte) error {
+func verifyFree(v *sight, b bucket, key, value []byte) error {
 	if b == freeBucket {
-		return v.verifyDatabase(key, value)
+		return verifyDatabase(v, key, value)
 	}
 	c := cutter{rest: key}
 	db := &freeDatabase{id: c.uvarint()}
 	if c.short {
 		return ErrCorrupt
 	}
-	if dead, err := v.get(freeBucket, deadKey(db.id)); err != nil || dead != nil {
+	if dead, err := v.Get(freeBucket, deadKey(db.id)); err != nil || dead != nil {
 		return err
 	}
 	switch b {
 	case freeDocBucket:
-		return v.verifyFreeDoc(db, string(c.rest), value)
+		return verifyFreeDoc(v, db, string(c.rest), value)
 	case freeBodyBucket:
-		return v.verifyBody(db, c.rest, value)
+		return verifyBody(v, db, c.rest, value)
 	case freeLogBucket:
-		return v.verifyFreeLog(db, c.uint64(), string(value))
+		return verifyFreeLog(v, db, c.uint64(), string(value))
 	case freeBlobBucket:
-		return v.verifyBlob(db, c.rest)
+		return verifyBlob(v, db, c.rest)
 	case freeRefBucket:
-		return v.verifyRef(db, c.rest)
+		return verifyRef(v, db, c.rest)
 	}
 	return nil
 }
 
 // verifyDatabase checks that a database's counts are those of its documents.
-func (v *sight) verifyDatabase(key, row []byte) error {
+func verifyDatabase(v *sight, key, row []byte) error {
 	if len(key) > 0 && key[0] == 0 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (v *sight) verifyDatabase(key, row []byte) error {
 		return err
 	}
 	counted := freeDatabase{}
-	err = v.scan(freeDocBucket, db.key(), nil, func(_, row []byte) (bool, error) {
+	err = v.Scan(freeDocBucket, db.key(), nil, func(_, row []byte) (bool, error) {
 		if len(row) < freeDocHead {
 			return false, ErrCorrupt
 		}
@@ -66,7 +66,7 @@ func (v *sight) verifyDatabase(key, row []byte) error {
 }
 
 // verifyFreeDoc checks a document's tree, its row in the log, and that the bodies which its tree says are held are there.
-func (v *sight) verifyFreeDoc(db *freeDatabase, id string, row []byte) error {
+func verifyFreeDoc(v *sight, db *freeDatabase, id string, row []byte) error {
 	d, err := parseFreeDoc(row)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (v *sight) verifyFreeDoc(db *freeDatabase, id string, row []byte) error {
 	if d.tree.Len() == 0 || d.tree.Winner().Deleted != d.deleted {
 		return fmt.Errorf("document at %d is not what its tree says", d.seq)
 	}
-	logged, err := v.get(freeLogBucket, db.seqKey(d.seq))
+	logged, err := v.Get(freeLogBucket, db.seqKey(d.seq))
 	if err != nil || string(logged) != id {
 		return errors.Join(err, fmt.Errorf("document at %d has no row in the log", d.seq))
 	}
@@ -85,7 +85,7 @@ func (v *sight) verifyFreeDoc(db *freeDatabase, id string, row []byte) error {
 		}
 	}
 	for _, n := range needed {
-		body, err := v.get(freeBodyBucket, db.bodyKey(id, n.Revision))
+		body, err := v.Get(freeBodyBucket, db.bodyKey(id, n.Revision))
 		if err != nil || body == nil {
 			return errors.Join(err, fmt.Errorf("document at %d lacks the body of %s", d.seq, shownRevision(n.Revision)))
 		}
@@ -94,7 +94,7 @@ func (v *sight) verifyFreeDoc(db *freeDatabase, id string, row []byte) error {
 }
 
 // shownRevision is a revision as a report says it: a hash that is a text may say anything, and is left out.
-func shownRevision(rev record.Revision) string {
+func shownRevision(rev rev.ID) string {
 	if rev.Text == "" {
 		return rev.String()
 	}
@@ -102,7 +102,7 @@ func shownRevision(rev record.Revision) string {
 }
 
 // cutRevision takes a key apart into a document's id, which has no zero byte, and a revision.
-func cutRevision(key []byte) (id string, rev record.Revision, err error) {
+func cutRevision(key []byte) (id string, rev rev.ID, err error) {
 	name, rest, _ := bytes.Cut(key, []byte{0})
 	if len(rest) < 8 {
 		return "", rev, ErrCorrupt
@@ -115,7 +115,7 @@ func cutRevision(key []byte) (id string, rev record.Revision, err error) {
 }
 
 // verifyBody checks that a body is canonical, that its document's tree holds it, and that its attachments are there.
-func (v *sight) verifyBody(db *freeDatabase, key, row []byte) error {
+func verifyBody(v *sight, db *freeDatabase, key, row []byte) error {
 	id, rev, err := cutRevision(key)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (v *sight) verifyBody(db *freeDatabase, key, row []byte) error {
 	if err != nil {
 		return err
 	}
-	d, err := v.freeDoc(db, id)
+	d, err := loadFreeDoc(v.View, db, id)
 	if err != nil || d == nil || !d.tree.Find(rev).Held {
 		return errors.Join(err, fmt.Errorf("body of %s is no document's", shownRevision(rev)))
 	}
@@ -132,11 +132,11 @@ func (v *sight) verifyBody(db *freeDatabase, key, row []byte) error {
 		return fmt.Errorf("body of %s is not canonical", shownRevision(rev))
 	}
 	for i, a := range attachments {
-		b, err := v.blob(db, a.SHA256)
+		b, err := blob(v.View, db, a.SHA256)
 		if err != nil || b == nil || b.Blob != a.Blob {
 			return errors.Join(err, fmt.Errorf("body of %s: attachment %d has no blob", shownRevision(rev), i+1))
 		}
-		if row, err := v.get(freeRefBucket, db.refKey(a.SHA256, id, rev)); err != nil || row == nil {
+		if row, err := v.Get(freeRefBucket, db.refKey(a.SHA256, id, rev)); err != nil || row == nil {
 			return errors.Join(err, fmt.Errorf("body of %s: attachment %d is not noted", shownRevision(rev), i+1))
 		}
 	}
@@ -144,8 +144,8 @@ func (v *sight) verifyBody(db *freeDatabase, key, row []byte) error {
 }
 
 // verifyFreeLog checks that a row of the log is its document's latest change.
-func (v *sight) verifyFreeLog(db *freeDatabase, seq uint64, id string) error {
-	d, err := v.freeDoc(db, id)
+func verifyFreeLog(v *sight, db *freeDatabase, seq uint64, id string) error {
+	d, err := loadFreeDoc(v.View, db, id)
 	if err != nil || d == nil || d.seq != seq {
 		return errors.Join(err, fmt.Errorf("row %d is not its document's latest change", seq))
 	}
@@ -153,16 +153,16 @@ func (v *sight) verifyFreeLog(db *freeDatabase, seq uint64, id string) error {
 }
 
 // verifyBlob checks that a blob's chunks are what its row says.
-func (v *sight) verifyBlob(db *freeDatabase, key []byte) error {
+func verifyBlob(v *sight, db *freeDatabase, key []byte) error {
 	if len(key) != sha256.Size {
 		return ErrCorrupt
 	}
-	b, err := v.blob(db, [32]byte(key))
+	b, err := blob(v.View, db, [32]byte(key))
 	if err != nil || b == nil {
 		return orCorrupt(err)
 	}
 	sha, md, length := sha256.New(), md5.New(), int64(0)
-	err = v.scan(freeChunkBucket, db.chunksOf(b.upload), nil, func(_, chunk []byte) (bool, error) {
+	err = v.Scan(freeChunkBucket, db.chunksOf(b.upload), nil, func(_, chunk []byte) (bool, error) {
 		sha.Write(chunk)
 		md.Write(chunk)
 		length += int64(len(chunk))
@@ -175,7 +175,7 @@ func (v *sight) verifyBlob(db *freeDatabase, key []byte) error {
 }
 
 // verifyRef checks that the revision which a row says needs a blob does.
-func (v *sight) verifyRef(db *freeDatabase, key []byte) error {
+func verifyRef(v *sight, db *freeDatabase, key []byte) error {
 	if len(key) < sha256.Size {
 		return ErrCorrupt
 	}
@@ -184,7 +184,7 @@ func (v *sight) verifyRef(db *freeDatabase, key []byte) error {
 	if err != nil {
 		return err
 	}
-	row, err := v.get(freeBodyBucket, db.bodyKey(id, rev))
+	row, err := v.Get(freeBodyBucket, db.bodyKey(id, rev))
 	if err != nil {
 		return err
 	}

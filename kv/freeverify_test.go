@@ -8,7 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // The numbers of the buckets (kv/bucket.go), which are in every checksum.
@@ -93,7 +93,7 @@ func TestVerifyNamesWhatIsWrongWithAFreeDatabase(t *testing.T) {
 			if r := writeFree(t, s, kv.DocWrite{ID: "LULU", Deleted: true}); r.Err != nil {
 				t.Fatal(r.Err)
 			}
-			named := kv.DocWrite{ID: "zLULU", Path: []record.Revision{{Generation: 1, Text: "of Ana"}}, Body: []byte(`{"who":"Ana"}`), Attachments: []kv.Attachment{{Name: "Ana", Blob: blob}}}
+			named := kv.DocWrite{ID: "zLULU", Path: []rev.ID{{Generation: 1, Text: "of Ana"}}, Body: []byte(`{"who":"Ana"}`), Attachments: []kv.Attachment{{Name: "Ana", Blob: blob}}}
 			if r := writeFree(t, s, named); r.Err != nil {
 				t.Fatal(r.Err)
 			}

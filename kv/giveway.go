@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // GiveWay takes back what this store's centre has refused, and keeps for its staff: each record's revisions that the centre lacks, the
@@ -15,12 +16,12 @@ func (s *Store) GiveWay(p Principal, lacking []Revs) error {
 	}
 	steps := make([]step, len(lacking))
 	for i, r := range lacking {
-		steps[i].run = func(o *op) error { return o.giveWay(r) }
+		steps[i].run = func(o *op) error { return giveWay(o, r) }
 	}
 	return s.doEach(steps)
 }
 
-func (o *op) giveWay(r Revs) error {
+func giveWay(o *op, r Revs) error {
 	k, id, ok := record.ParseDocID(r.ID)
 	if !ok || len(r.Revisions) == 0 {
 		return nil
@@ -30,10 +31,10 @@ func (o *op) giveWay(r Revs) error {
 		return err
 	}
 	a := &arrival{kind: k, id: id, via: before.scopes[0], before: before}
-	if a.tree, err = o.tree(k, before); err != nil {
+	if a.tree, err = loadTree(o.sight, k, before); err != nil {
 		return err
 	}
-	forgotten := a.tree.Prune(r.Revisions[0], func(n record.TreeNode) bool { return !slices.Contains(r.Revisions, n.Revision) })
+	forgotten := a.tree.Prune(r.Revisions[0], func(n rev.Node) bool { return !slices.Contains(r.Revisions, n.Revision) })
 	if w := a.tree.Winner(); len(forgotten) == 0 || !w.Held && !w.Deleted {
 		return nil // nothing is left that could be shown
 	}
@@ -46,5 +47,5 @@ func (o *op) giveWay(r Revs) error {
 	for _, rev := range forgotten {
 		o.delete(bodyBucket, bodyKey(k, id, rev))
 	}
-	return o.carryOut(ad)
+	return carryOut(o, ad)
 }

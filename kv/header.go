@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/scopes"
 )
 
 // headerFormat is the first byte of every record row.
@@ -17,11 +19,11 @@ type header struct {
 	deleted   bool
 	branched  bool            // the tree has further leaves
 	foreign   bool            // the revision is not made of this body: other servers make theirs as they like
-	scopes    [2]record.Scope // the zero Scope is none
+	scopes    [2]scopes.Scope // the zero Scope is none
 	updatedAt int64           // microseconds since 1970
 	updatedBy int64           // api key, 0 = none
 	seq       uint64          // of its row in the log
-	revision  record.Revision
+	revision  rev.ID
 	parent    [16]byte // hash of the revision before
 }
 
@@ -31,9 +33,9 @@ func (h *header) updated() time.Time { return time.UnixMicro(h.updatedAt).UTC() 
 func (h *header) home(k *record.Kind) int64 {
 	for _, s := range h.scopes {
 		switch s.Sort {
-		case record.ScopeChurch, record.ScopeChurchFinance:
+		case scopes.Church, scopes.ChurchFinance:
 			return s.ID
-		case record.ScopeEvent, record.ScopeEventNames, record.ScopeEventHolders:
+		case scopes.Event, scopes.EventNames, scopes.EventHolders:
 			if k.Class == record.Events {
 				return s.ID
 			}
@@ -76,11 +78,11 @@ func flags(set ...bool) (b byte) {
 }
 
 // before is the revision that the record's was made of; zero: it is the first, or nobody said.
-func (h *header) before() record.Revision {
+func (h *header) before() rev.ID {
 	if h.revision.Generation <= 1 || h.parent == [16]byte{} {
-		return record.Revision{}
+		return rev.ID{}
 	}
-	return record.Revision{Generation: h.revision.Generation - 1, Hash: h.parent}
+	return rev.ID{Generation: h.revision.Generation - 1, Hash: h.parent}
 }
 
 // parse reads a record row; the body shares its memory.
@@ -93,7 +95,7 @@ func (st *stored) parse(row []byte) error {
 	set := c.byte()
 	st.deleted, st.branched, st.foreign = set&1 != 0, set&2 != 0, set&4 != 0
 	for i := range st.scopes {
-		st.scopes[i] = record.Scope{Sort: record.ScopeSort(c.byte()), ID: int64(c.uvarint())}
+		st.scopes[i] = scopes.Scope{Sort: scopes.Sort(c.byte()), ID: int64(c.uvarint())}
 	}
 	st.updatedAt = int64(c.uint64())
 	st.updatedBy, st.seq = int64(c.uvarint()), c.uvarint()

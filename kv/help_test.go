@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -146,7 +147,7 @@ func exported(t testing.TB, s *kv.Store) (lines []string) {
 
 // kindOf names what a method answered.
 func kindOf(err error) string {
-	var faults record.Faults
+	var faults fault.ByField
 	switch {
 	case err == nil:
 		return "ok"

@@ -7,6 +7,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // Past is a revision of a record, or of a part of a ticket, as far as it is known.
@@ -47,7 +48,7 @@ func (s *Store) History(p Principal, t Target, bodies bool) (all []Past, err err
 			if st == nil {
 				continue // this node does not have that part
 			}
-			past, err := v.history(k, st, bodies)
+			past, err := history(v, k, st, bodies)
 			if err != nil {
 				return err
 			}
@@ -58,8 +59,8 @@ func (s *Store) History(p Principal, t Target, bodies bool) (all []Past, err err
 	return all, err
 }
 
-func (v *sight) history(k *record.Kind, st *stored, bodies bool) (all []Past, err error) {
-	t, err := v.tree(k, st)
+func history(v *sight, k *record.Kind, st *stored, bodies bool) (all []Past, err error) {
+	t, err := loadTree(v, k, st)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (v *sight) history(k *record.Kind, st *stored, bodies bool) (all []Past, er
 			past.Node = n.Node.String()
 		}
 		if bodies && past.Held {
-			if past.Body, err = v.bodyThen(k, st, n); err != nil {
+			if past.Body, err = bodyThen(v, k, st, n); err != nil {
 				return nil, err
 			}
 		}
@@ -83,10 +84,10 @@ func (v *sight) history(k *record.Kind, st *stored, bodies bool) (all []Past, er
 }
 
 // bodyThen shows a record as it was.
-func (v *sight) bodyThen(k *record.Kind, st *stored, n record.TreeNode) ([]byte, error) {
+func bodyThen(v *sight, k *record.Kind, st *stored, n rev.Node) ([]byte, error) {
 	then := *st
 	if n.Revision != st.revision {
-		kept, err := v.keptBody(k, st.id, n.Revision)
+		kept, err := keptBody(v, k, st.id, n.Revision)
 		if err != nil || kept == nil {
 			return nil, orCorrupt(err)
 		}
@@ -97,5 +98,5 @@ func (v *sight) bodyThen(k *record.Kind, st *stored, n record.TreeNode) ([]byte,
 		then.body = d.Encode()
 	}
 	then.updatedAt, then.updatedBy = n.At, n.Key
-	return v.showAs(nil, record.Admin, k, &then), nil
+	return showAs(v, nil, record.Admin, k, &then), nil
 }

@@ -8,6 +8,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // A record's history tells who changed what, when and where, newest first.
@@ -34,7 +35,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("History = %+v, want one winner, and both nodes", all)
 	}
 	first := all[len(all)-1]
-	if record.Unquote([]byte(member(first.Body, "full_name"))) != "Ana" {
+	if value.Unquote([]byte(member(first.Body, "full_name"))) != "Ana" {
 		t.Errorf("the first revision is %s, want Ana's", first.Body)
 	}
 	stranger := kvtest.Login(t, c.centre, "church:2", "admin:*")

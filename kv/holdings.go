@@ -4,7 +4,10 @@ import (
 	"errors"
 	"slices"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
+	"doorward/kv/value"
 )
 
 // HoldsMore is a folder that holds databases which its code does not give, as one that replicate has filled: no erasure, no end of an
@@ -12,23 +15,23 @@ import (
 type HoldsMore struct{ Databases []string }
 
 func (h *HoldsMore) Error() string {
-	return "the folder holds more than its code gives (" + record.Listed(h.Databases) + "): join with a new folder, or by a code that gives these too"
+	return "the folder holds more than its code gives (" + fault.Listed(h.Databases) + "): join with a new folder, or by a code that gives these too"
 }
 
 // givesAll answers a *HoldsMore for a laptop that brings databases of churches and events which are none of its own. What is not known
 // here, or deleted, is nobody's: a centre that was restored may be brought it by the laptop.
-func (o *op) givesAll(p Principal, holds []string) error {
-	e, err := o.venueOf(p)
+func givesAll(o *op, p Principal, holds []string) error {
+	e, err := laptopOf(o.sight, p)
 	if err != nil {
 		return err
 	}
-	given := o.exchanged(&e)
+	given := exchanged(o.sight, &e)
 	var more []string
 	for _, name := range holds {
 		if slices.ContainsFunc(given, func(db Exchanged) bool { return db.Name == name || db.Name == mirror }) {
 			continue
 		}
-		foreign, err := o.isForeign(p, name)
+		foreign, err := isForeign(o, p, name)
 		if err != nil {
 			return err
 		}
@@ -43,9 +46,9 @@ func (o *op) givesAll(p Principal, holds []string) error {
 }
 
 // isForeign tells a database of a church or an event that is there, but for one of an event that the laptop had and drops.
-func (o *op) isForeign(p Principal, name string) (bool, error) {
+func isForeign(o *op, p Principal, name string) (bool, error) {
 	k := record.Church
-	scope, _ := record.ParseScope(name)
+	scope, _ := scopes.Parse(name)
 	if scope.Sort.OfEvent() {
 		k = record.Event
 	}
@@ -53,21 +56,21 @@ func (o *op) isForeign(p Principal, name string) (bool, error) {
 	if err != nil || st == nil || k == record.Church {
 		return st != nil, err
 	}
-	had, err := o.hadEvent(p, scope.ID)
+	had, err := hadEvent(o.sight, p, scope.ID)
 	return !had, err
 }
 
 // anyEnrolment calls fn with the enrolment of a laptop's key, and with those before that ended as the next began, until it answers true:
 // what the laptop made for them it may hand over still. One that staff has revoked ended for good.
-func (v *sight) anyEnrolment(p Principal, fn func(*Enrolled) (bool, error)) (bool, error) {
+func anyEnrolment(v *sight, p Principal, fn func(*Enrolled) (bool, error)) (bool, error) {
 	if !p.isNode() {
 		return false, nil
 	}
-	e, err := v.venueOf(p)
+	e, err := laptopOf(v, p)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	for at := &e; err == nil && at != nil; at, err = v.enrolledBefore(at) {
+	for at := &e; err == nil && at != nil; at, err = enrolledBefore(v, at) {
 		if is, err := fn(at); err != nil || is {
 			return is, err
 		}
@@ -76,16 +79,16 @@ func (v *sight) anyEnrolment(p Principal, fn func(*Enrolled) (bool, error)) (boo
 }
 
 // enrolledBefore is the enrolment that ended as one of the same laptop began; nil: there is none.
-func (v *sight) enrolledBefore(e *Enrolled) (*Enrolled, error) {
-	for _, id := range v.idsOf(record.Node) {
+func enrolledBefore(v *sight, e *Enrolled) (*Enrolled, error) {
+	for _, id := range idsOf(v, record.Node) {
 		st, err := v.load(record.Node, id)
 		if err != nil || st == nil {
 			return nil, err
 		}
 		began, _ := timeOf(st.body.Member("joined_at")) // null: not at all
 		ended, ok := timeOf(st.body.Member("revoked_at"))
-		if ok && ended.Equal(e.Joined) && began.Before(ended) && record.Unquote(st.body.Member("node")) == e.Venue.Node {
-			was, err := v.enrolled(id)
+		if ok && ended.Equal(e.Joined) && began.Before(ended) && value.Unquote(st.body.Member("node")) == e.Venue.Node {
+			was, err := enrolled(v, id)
 			return &was, err
 		}
 	}

@@ -19,8 +19,8 @@ func (h scope) within(all bool, homes []int64) bool {
 }
 
 // scope is what p sees of a kind, narrowed by a condition on the field that says whose a record is.
-func (v *sight) scope(p Principal, q Query) (h scope, err error) {
-	if h.homes, h.all, err = v.homes(p, q.Kind); err != nil {
+func scopeOf(v *sight, p Principal, q Query) (h scope, err error) {
+	if h.homes, h.all, err = homes(v, p, q.Kind); err != nil {
 		return h, err
 	}
 	for _, w := range q.Where {
@@ -39,8 +39,8 @@ func (v *sight) scope(p Principal, q Query) (h scope, err error) {
 }
 
 // matchHome sets the lists that hold what p sees of a kind.
-func (v *sight) matchHome(p Principal, q Query, m *matches) (scope, error) {
-	h, err := v.scope(p, q)
+func matchHome(v *sight, p Principal, q Query, m *matches) (scope, error) {
+	h, err := scopeOf(v, p, q)
 	if err != nil {
 		return h, err
 	}
@@ -49,7 +49,7 @@ func (v *sight) matchHome(p Principal, q Query, m *matches) (scope, error) {
 	case h.all:
 		m.lists = []*idList{lists.all}
 	case q.Kind == record.Event && p.level.Name == EventOf:
-		m.ids, m.exact = v.ownEvents(p, q), true
+		m.ids, m.exact = ownEvents(v, p, q), true
 	case lists.doubtful:
 		return h, errDoubtful(q.Kind)
 	default:
@@ -83,7 +83,7 @@ func homesNamed(w Where) []int64 {
 }
 
 // homes are the churches or events whose records of a kind p sees, 0 for those of none; all tells that it sees all.
-func (v *sight) homes(p Principal, k *record.Kind) (homes []int64, all bool, err error) {
+func homes(v *sight, p Principal, k *record.Kind) (homes []int64, all bool, err error) {
 	event := p.level.Name == EventOf
 	switch {
 	case p.whole() || k.Class == record.Everyones || k.Class == record.Finances && !event:
@@ -93,7 +93,7 @@ func (v *sight) homes(p Principal, k *record.Kind) (homes []int64, all bool, err
 	case event || k.Class == record.System || k.Class == record.Finances:
 		return nil, false, nil
 	}
-	churches, err := v.churches(p)
+	churches, err := churches(v, p)
 	if err != nil {
 		return nil, false, err
 	}
@@ -113,7 +113,7 @@ func (v *sight) homes(p Principal, k *record.Kind) (homes []int64, all bool, err
 }
 
 // ownEvents are the events that an event key names, as far as they are there and in the churches asked for.
-func (v *sight) ownEvents(p Principal, q Query) []record.ID {
+func ownEvents(v *sight, p Principal, q Query) []record.ID {
 	lists := v.lists.kind(record.Event)
 	var ids []record.ID
 	for _, n := range p.level.IDs {

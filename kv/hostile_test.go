@@ -10,6 +10,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // hostileFact is a fact of an event as a laptop makes it that means no good.
@@ -62,7 +63,7 @@ func TestNoRevisionIsTheLast(t *testing.T) {
 	person := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
 	db := opens(t, s, kvtest.Login(t, s, "church:1", "*:*"), "church-1")
 	w := onTop(t, db, record.Person.DocID(record.Int(person)), `"Ana"`, `"Eva"`)
-	w.Path = []record.Revision{{Generation: 1<<64 - 1, Hash: [16]byte{1}}, {Generation: 1<<64 - 2, Hash: [16]byte{1}}}
+	w.Path = []rev.ID{{Generation: 1<<64 - 1, Hash: [16]byte{1}}, {Generation: 1<<64 - 2, Hash: [16]byte{1}}}
 	if err := push(t, db, w); err == nil {
 		t.Error("a revision was taken that none can follow")
 	}
@@ -74,15 +75,15 @@ func TestARevisionLeavesRoomForThoseThatFollow(t *testing.T) {
 	s := twoChurches(t)
 	person := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
 	db := opens(t, s, enrolled(t, s, "church:1", kv.Venue{}), "church-1")
-	for _, generation := range []uint64{record.MaxGeneration, record.MaxGeneration - 1, record.MaxGeneration/2 + 1} {
+	for _, generation := range []uint64{rev.MaxGeneration, rev.MaxGeneration - 1, rev.MaxGeneration/2 + 1} {
 		for _, id := range []string{record.Person.DocID(record.Int(person)), drawnDoc(record.Person, 1)} {
-			w := kv.DocWrite{ID: id, Path: []record.Revision{{Generation: generation, Hash: [16]byte{1}}}, Body: []byte(`{"full_name":"Eva","church_id":1}`)}
+			w := kv.DocWrite{ID: id, Path: []rev.ID{{Generation: generation, Hash: [16]byte{1}}}, Body: []byte(`{"full_name":"Eva","church_id":1}`)}
 			if err := push(t, db, w); kindOf(err) != "forbidden" {
 				t.Errorf("%s at generation %d = %v, want forbidden", id, generation, err)
 			}
 		}
 	}
-	w := kv.DocWrite{ID: record.Person.DocID(record.Int(person)), Path: []record.Revision{{Generation: record.MaxGeneration / 2, Hash: [16]byte{1}}}, Body: []byte(`{"full_name":"Eva","church_id":1}`)}
+	w := kv.DocWrite{ID: record.Person.DocID(record.Int(person)), Path: []rev.ID{{Generation: rev.MaxGeneration / 2, Hash: [16]byte{1}}}, Body: []byte(`{"full_name":"Eva","church_id":1}`)}
 	if err := push(t, db, w); err != nil {
 		t.Errorf("the last that is brought = %v", err)
 	}
@@ -95,7 +96,7 @@ func TestARevisionHasAHash(t *testing.T) {
 	s := twoChurches(t)
 	person := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
 	db := opens(t, s, enrolled(t, s, "church:1", kv.Venue{}), "church-1")
-	for _, path := range [][]record.Revision{{{Generation: 2}}, {{Generation: 3, Hash: [16]byte{1}}, {Generation: 2}}} {
+	for _, path := range [][]rev.ID{{{Generation: 2}}, {{Generation: 3, Hash: [16]byte{1}}, {Generation: 2}}} {
 		w := kv.DocWrite{ID: record.Person.DocID(record.Int(person)), Path: path, Body: []byte(`{"full_name":"Eva","church_id":1}`)}
 		if err := push(t, db, w); kindOf(err) != "forbidden" {
 			t.Errorf("%v = %v, want forbidden", path, err)

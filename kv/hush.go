@@ -4,23 +4,24 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // hushAnswers takes out of the kept answers what they show of the records of a scope that go out of the file. That the create has
 // happened stays, so that a client which asks again makes no second one: it is shown what is left (Create).
-func (s *Store) hushAnswers(scope record.Scope, goes func(*record.Kind, *stored) bool) error {
+func (s *Store) hushAnswers(scope scopes.Scope, goes func(*record.Kind, *stored) bool) error {
 	var from []byte
 	for more := true; more; {
 		var found [][]byte
 		n := 0
 		more = false
 		err := s.view(func(v *sight) error {
-			return v.scan(onceBucket, nil, from, func(key, row []byte) (bool, error) {
+			return v.Scan(onceBucket, nil, from, func(key, row []byte) (bool, error) {
 				if n++; n > erasePage {
 					from, more = slices.Clone(key), true
 					return false, nil
 				}
-				shows, err := v.answers(row, scope, goes)
+				shows, err := answers(v, row, scope, goes)
 				if shows {
 					found = append(found, slices.Clone(key))
 				}
@@ -28,7 +29,7 @@ func (s *Store) hushAnswers(scope record.Scope, goes func(*record.Kind, *stored)
 			})
 		})
 		if err == nil && len(found) > 0 {
-			err = s.do(false, func(o *op) error { return o.hush(found) })
+			err = s.do(false, func(o *op) error { return hush(o, found) })
 		}
 		if err != nil {
 			return err
@@ -38,12 +39,12 @@ func (s *Store) hushAnswers(scope record.Scope, goes func(*record.Kind, *stored)
 }
 
 // answers tells whether a kept answer shows a record that goes.
-func (v *sight) answers(row []byte, scope record.Scope, goes func(*record.Kind, *stored) bool) (bool, error) {
+func answers(v *sight, row []byte, scope scopes.Scope, goes func(*record.Kind, *stored) bool) (bool, error) {
 	r, _, _, err := parseOnce(row)
 	if err != nil || len(r.JSON) == 0 {
 		return false, err
 	}
-	for _, k := range scope.Sort.Kinds() {
+	for _, k := range record.KindsIn(scope.Sort) {
 		if !showsKind(k, r.JSON) {
 			continue
 		}
@@ -63,9 +64,9 @@ func showsKind(k *record.Kind, reply []byte) bool {
 }
 
 // hush empties kept answers.
-func (o *op) hush(keys [][]byte) error {
+func hush(o *op, keys [][]byte) error {
 	for _, key := range keys {
-		row, err := o.get(onceBucket, key)
+		row, err := o.Get(onceBucket, key)
 		if err != nil {
 			return err
 		}
@@ -79,5 +80,5 @@ func (o *op) hush(keys [][]byte) error {
 		r.JSON = nil
 		o.put(onceBucket, key, appendOnce(nil, r, body, expires))
 	}
-	return o.noteReleased()
+	return noteReleased(o)
 }

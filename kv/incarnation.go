@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"doorward/kv/engine"
+
 	"github.com/oklog/ulid/v2"
 )
 
@@ -34,9 +36,9 @@ const (
 	keptEpochs = 100 // one that is older counts as unknown: its cursors start over
 )
 
-func readEpochs(r rows, present string) (*epochs, error) {
+func readEpochs(r *engine.View, present string) (*epochs, error) {
 	e := &epochs{present: present}
-	row, err := r.get(metaBucket, epochsKey)
+	row, err := r.Get(metaBucket, epochsKey)
 	if err != nil {
 		return e, err
 	}
@@ -66,7 +68,7 @@ func (e *epochs) encode() (row []byte) {
 // BeginEpoch begins a new incarnation of the running store, as when a peer has met another copy of it: its leases are burned.
 func (s *Store) BeginEpoch(why string) error {
 	before := s.Epoch()
-	if err := s.do(false, (*op).beginEpoch); err != nil {
+	if err := s.do(false, beginEpoch); err != nil {
 		return fmt.Errorf("begin an epoch: %w", err)
 	}
 	s.log.Warn("a new epoch begins", slog.String("because", why), slog.String("before", before), slog.String("epoch", s.Epoch()))
@@ -75,19 +77,19 @@ func (s *Store) BeginEpoch(why string) error {
 
 // beginEpoch begins a new incarnation. Both sequences, the records' and the free databases', go on from the larger one, so that
 // one number tells for either where the old epoch ended.
-func (o *op) beginEpoch() error {
-	free, last, err := o.freeCounters()
+func beginEpoch(o *op) error {
+	free, last, err := freeCounters(o.View)
 	if err != nil {
 		return identified(freeKey, err)
 	}
 	o.state.seq = max(o.state.seq, free)
-	o.putFreeCounters(o.state.seq, last)
+	putFreeCounters(o.tx, o.state.seq, last)
 	next := o.store.epochs.Load().next(o.state.seq)
 	o.put(metaBucket, epochKey, []byte(next.present))
 	o.put(metaBucket, epochsKey, next.encode())
 	o.delete(metaBucket, sessionKey) // the next one has no predecessor in the old epoch
-	o.burnLeases()
-	o.after = append(o.after, func() {
+	burnLeases(o)
+	o.after(func() {
 		o.store.epochs.Store(next)
 		o.store.session.Store(nil)
 	})
@@ -128,11 +130,11 @@ func (s *Store) Since(text string) (uint64, error) {
 // end is the latest sequence of both logs, the records' and the free databases'.
 func (s *Store) end() (end uint64, err error) {
 	err = s.view(func(v *sight) error {
-		free, _, err := v.freeCounters()
+		free, _, err := freeCounters(v.View)
 		if err != nil {
 			return err
 		}
-		end, err = v.sequence()
+		end, err = sequence(v)
 		end = max(end, free)
 		return err
 	})

@@ -26,11 +26,11 @@ func (j Joiner) prove(code string, hash [sha256.Size]byte) []byte {
 }
 
 // retire ends what a laptop was enrolled for before, if it is that laptop: it has one key. This store's own name is no laptop's.
-func (o *op) retire(code string, j Joiner) error {
+func retire(o *op, code string, j Joiner) error {
 	if j.Node == o.store.Node() {
 		return ErrEnrolled
 	}
-	for _, id := range o.idsOf(record.Node) {
+	for _, id := range idsOf(o.sight, record.Node) {
 		st, err := o.load(record.Node, id)
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (o *op) retire(code string, j Joiner) error {
 		if _, revoked := timeOf(d.Value("revoked_at")); d.Text("node") != j.Node || revoked {
 			continue
 		}
-		if err := errorsOr(o.isProven(d, code, j), func() error { return o.endVenue(Operator(), st, d) }); err != nil {
+		if err := errorsOr(isProven(o, d, code, j), func() error { return endVenue(o, Operator(), st, d) }); err != nil {
 			return err
 		}
 	}
@@ -50,7 +50,7 @@ func (o *op) retire(code string, j Joiner) error {
 }
 
 // isProven answers nil where a laptop that was enrolled before has shown that it has its key.
-func (o *op) isProven(d *record.Doc, code string, j Joiner) error {
+func isProven(o *op, d *record.Doc, code string, j Joiner) error {
 	key, err := o.load(record.APIKey, record.Int(d.Int("key_id")))
 	if err != nil || key == nil {
 		return err

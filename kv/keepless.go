@@ -6,16 +6,17 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // keepLess takes away what a laptop or a copy does not keep, for only the root merges and gives back what was deleted: of a record that
 // was deleted elsewhere all that the deletion stands on, for whoever it was about may have been erased there, and of a ticket all that it
 // was, for nobody tells who had it once. The leaves stay: nobody else may have those that were made here.
-func (o *op) keepLess(ad *adoption) error {
+func keepLess(o *op, ad *adoption) error {
 	if !o.store.isLeaf() {
 		return nil
 	}
-	var ended []record.Revision
+	var ended []rev.ID
 	if len(ad.path) > 0 { // a record that gives way has none
 		if n := ad.tree.Find(ad.path[0]); n.Deleted && (n.At == 0 || n.Node != (ulid.ULID{})) {
 			ended = ad.tree.Path(n.Revision)
@@ -28,7 +29,7 @@ func (o *op) keepLess(ad *adoption) error {
 	leaves := ad.tree.Leaves()
 	released := false
 	for _, n := range ad.tree.Nodes() {
-		isLeaf := slices.ContainsFunc(leaves, func(l record.TreeNode) bool { return l.Revision == n.Revision })
+		isLeaf := slices.ContainsFunc(leaves, func(l rev.Node) bool { return l.Revision == n.Revision })
 		isOver := slices.Contains(ended, n.Revision)
 		if !n.Held || n.Deleted || isLeaf || ad.fresh[n.Revision] != nil || !isOver && !ofTicket {
 			continue
@@ -40,7 +41,7 @@ func (o *op) keepLess(ad *adoption) error {
 	if !released || len(ended) == 0 && !ad.losesNames() {
 		return nil
 	}
-	return o.noteReleased()
+	return noteReleased(o)
 }
 
 // losesNames tells that the record named somebody and names nobody any more.

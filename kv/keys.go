@@ -11,7 +11,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/codes"
+	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // KeySpec is a key to make.
@@ -43,7 +46,7 @@ func (k *Key) Works(now time.Time) bool {
 }
 
 // eachKey calls fn with every key, in order of the ids; with none that is damaged, which lets nobody in and harms no other.
-func (v *sight) eachKey(fn func(k Key, hash [sha256.Size]byte)) error {
+func eachKey(v *sight, fn func(k Key, hash [sha256.Size]byte)) error {
 	all := v.lists.kind(record.APIKey).all
 	for _, id := range all.page(nil, 0, all.len()) {
 		st, err := v.load(record.APIKey, id)
@@ -101,12 +104,12 @@ func texts(v jsontext.Value) (all []string) {
 	}
 }
 
-// AddKey makes a key and tells its secret, once. *Forbidden where the key would be larger than p; record.Faults.
+// AddKey makes a key and tells its secret, once. *Forbidden where the key would be larger than p; fault.ByField.
 func (s *Store) AddKey(p Principal, spec KeySpec) (k Key, secret string, err error) {
 	if err := p.Check("admin", "POST"); err != nil {
 		return Key{}, "", err
 	}
-	k = Key{Key: "dw_" + record.MakeCode(draw10()) + record.MakeCode(draw10())[:4], Name: strings.TrimSpace(spec.Name),
+	k = Key{Key: "dw_" + codes.Make(draw10()) + codes.Make(draw10())[:4], Name: strings.TrimSpace(spec.Name),
 		Level: spec.Level, Permissions: spec.Permissions, Expires: spec.Expires, Rate: spec.Rate, Node: spec.Node}
 	random := make([]byte, 32)
 	rand.Read(random)
@@ -121,16 +124,15 @@ func (s *Store) AddKey(p Principal, spec KeySpec) (k Key, secret string, err err
 		return Key{}, "", err
 	}
 	err = s.do(false, func(o *op) error {
-		if err := o.within(p, k); err != nil {
+		if err := within(o, p, k); err != nil {
 			return err
 		}
-		id, _, err := o.vacant(record.APIKey, record.ID{})
+		id, _, err := vacant(o, record.APIKey, record.ID{})
 		if err != nil {
 			return err
 		}
 		k.ID = id.Int()
-		o.after = append(o.after, s.reloadLogins)
-		_, err = o.add(p, record.APIKey, newRecord{id: id, made: finish(p, k.doc(sha256.Sum256([]byte(secret))), o.moment())})
+		_, err = add(o, p, record.APIKey, newRecord{id: id, made: finish(p, k.doc(sha256.Sum256([]byte(secret))), moment(o))})
 		return err
 	})
 	if err != nil {
@@ -144,18 +146,18 @@ func draw10() (b [10]byte) {
 	return b
 }
 
-func (k *Key) faults() (f record.Faults) {
+func (k *Key) faults() (f fault.ByField) {
 	if k.Name == "" {
-		f.Add("name", record.TextBlank)
+		f.Add("name", fault.Blank)
 	}
 	if len([]rune(k.Name)) > 255 {
-		f.Add("name", record.TooLong(255))
+		f.Add("name", fault.TooLong(255))
 	}
 	if k.Level.Name.rank() < 0 || (k.Level.Name == Denomination) != (len(k.Level.IDs) == 0) {
-		f.Add("level", record.InvalidChoice(string(k.Level.Name)))
+		f.Add("level", fault.InvalidChoice(string(k.Level.Name)))
 	}
 	if k.Rate < 0 {
-		f.Add("rate_limit", record.TextNotInteger)
+		f.Add("rate_limit", fault.NotInteger)
 	}
 	return f
 }
@@ -163,24 +165,24 @@ func (k *Key) faults() (f record.Faults) {
 // doc is the key as a record.
 func (k *Key) doc(hash [sha256.Size]byte) *record.Doc {
 	d := record.APIKey.NewDoc()
-	d.Set("name", record.Quote(k.Name))
-	d.Set("level", record.Quote(k.Level.String()))
+	d.Set("name", value.Quote(k.Name))
+	d.Set("level", value.Quote(k.Level.String()))
 	list := []byte{'['}
 	for i, g := range k.Permissions {
 		if i > 0 {
 			list = append(list, ',')
 		}
-		list = append(list, record.Quote(g.String())...)
+		list = append(list, value.Quote(g.String())...)
 	}
 	d.Set("permissions", append(list, ']'))
 	if !k.Expires.IsZero() {
-		d.Set("expires_at", record.Time(k.Expires))
+		d.Set("expires_at", value.Time(k.Expires))
 	}
 	if k.Rate > 0 {
-		d.Set("rate_limit", record.Number(int64(k.Rate)))
+		d.Set("rate_limit", value.Number(int64(k.Rate)))
 	}
 	k.Node.set(d)
-	d.Set("key", record.Quote(k.Key))
+	d.Set("key", value.Quote(k.Key))
 	d.Set("secret_hash", hexText(hash[:]))
 	return d
 }
@@ -192,8 +194,8 @@ func (s *Store) Keys(p Principal) (keys []Key, err error) {
 	}
 	err = s.view(func(v *sight) error {
 		var levels error
-		err := v.eachKey(func(k Key, _ [sha256.Size]byte) {
-			ok, err := v.levelWithin(p, k.Level)
+		err := eachKey(v, func(k Key, _ [sha256.Size]byte) {
+			ok, err := levelWithin(v, p, k.Level)
 			if err != nil {
 				levels = err
 			}
@@ -226,17 +228,16 @@ func (s *Store) RevokeKey(p Principal, id int64) error {
 		if err != nil {
 			return err
 		}
-		if ok, err := o.levelWithin(p, k.Level); err != nil || !ok {
+		if ok, err := levelWithin(o.sight, p, k.Level); err != nil || !ok {
 			return orNotFound(err)
 		}
 		if !k.Revoked.IsZero() {
 			return ErrNotFound
 		}
-		if err := o.within(p, k); err != nil {
+		if err := within(o, p, k); err != nil {
 			return err
 		}
-		o.after = append(o.after, s.reloadLogins)
-		_, err = o.amend(p, record.APIKey, st, func(d *record.Doc) { d.Set("revoked_at", record.Time(o.now)) })
+		_, err = amend(o, p, record.APIKey, st, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.now)) })
 		return err
 	})
 }

@@ -6,12 +6,14 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/scopes"
 )
 
 // mayLeave answers a *Forbidden for a change that this store's centre would not take from it (sync.md §1): it would stay here for good,
 // and nobody elsewhere would ever see it, so whoever makes it is told at once. As long as the centre has not said what it takes,
 // nothing is refused.
-func (o *op) mayLeave(k *record.Kind, before *stored, next [2]record.Scope) error {
+func mayLeave(o *op, k *record.Kind, before *stored, next [2]scopes.Scope) error {
 	if !o.store.isLeaf() {
 		return nil
 	}
@@ -27,7 +29,7 @@ func (o *op) mayLeave(k *record.Kind, before *stored, next [2]record.Scope) erro
 		return nil
 	case !written:
 		return refused("this kind of record is changed at the centre alone")
-	case next == ([2]record.Scope{}):
+	case next == ([2]scopes.Scope{}):
 		return refused("the centre takes no record from this laptop that is of no church and of no event")
 	}
 	scopes := next[:]
@@ -35,26 +37,26 @@ func (o *op) mayLeave(k *record.Kind, before *stored, next [2]record.Scope) erro
 		scopes = append(scopes, before.scopes[:]...)
 	}
 	for _, s := range scopes {
-		if err := o.isTaken(u, k, s); err != nil {
+		if err := isTaken(o, u, k, s); err != nil {
 			return err
 		}
 	}
 	if before == nil || !slices.ContainsFunc(scopes, u.isGuestIn) {
 		return nil
 	}
-	return o.isOursToChange(k, before)
+	return isOursToChange(o, k, before)
 }
 
 var errNotTaken = refused("the centre takes no such record from this laptop: it is to be changed there")
 
 // mayDecide answers a *Forbidden for a fact that would never leave a mirror: nobody else would learn who was let in there. What is of an
 // event that it was enrolled for besides is taken from it.
-func (o *op) mayDecide(event int64) error {
+func mayDecide(o *op, event int64) error {
 	if !o.store.isLeaf() {
 		return nil
 	}
 	u := o.store.joined.Load()
-	if !slices.Contains(u.Pulls, mirror) || slices.Contains(u.Pushes, record.Scope{Sort: record.ScopeEvent, ID: event}.String()) {
+	if !slices.Contains(u.Pulls, mirror) || slices.Contains(u.Pushes, scopes.Scope{Sort: scopes.Event, ID: event}.String()) {
 		return nil
 	}
 	return refused("this laptop is a mirror, which is only read: check in at the centre, or at a laptop that is enrolled for the event")
@@ -63,7 +65,7 @@ func (o *op) mayDecide(event int64) error {
 // isTaken answers a *Forbidden where the centre takes no records of a kind in a scope from this laptop. It takes them in the databases
 // that it has named, and in those of an event of the laptop's churches that was made since, if the laptop takes all of them along: what
 // is of no such event is never brought. An event itself goes with its church.
-func (o *op) isTaken(u *Upstream, k *record.Kind, s record.Scope) error {
+func isTaken(o *op, u *Upstream, k *record.Kind, s scopes.Scope) error {
 	switch {
 	case s.Sort == 0, slices.Contains(u.Pushes, s.String()), s.Sort.OfEvent() && k == record.Event:
 		return nil
@@ -76,7 +78,7 @@ func (o *op) isTaken(u *Upstream, k *record.Kind, s record.Scope) error {
 	if err != nil {
 		return err
 	}
-	if event == nil || !slices.Contains(u.Pushes, record.Scope{Sort: record.ScopeChurch, ID: event.home(record.Event)}.String()) {
+	if event == nil || !slices.Contains(u.Pushes, scopes.Scope{Sort: scopes.Church, ID: event.home(record.Event)}.String()) {
 		return errNotTaken
 	}
 	if u.Chosen {
@@ -86,19 +88,19 @@ func (o *op) isTaken(u *Upstream, k *record.Kind, s record.Scope) error {
 }
 
 // isGuestIn tells a scope of which the centre takes only what this laptop has made.
-func (u *Upstream) isGuestIn(s record.Scope) bool { return slices.Contains(u.Guest, s.String()) }
+func (u *Upstream) isGuestIn(s scopes.Scope) bool { return slices.Contains(u.Guest, s.String()) }
 
 // isOursToChange answers a *Forbidden for what somebody else has made or changed.
-func (o *op) isOursToChange(k *record.Kind, st *stored) error {
-	tree, err := o.tree(k, st)
-	if err == nil && slices.ContainsFunc(tree.Nodes(), o.isTheirs) {
+func isOursToChange(o *op, k *record.Kind, st *stored) error {
+	tree, err := loadTree(o.sight, k, st)
+	if err == nil && slices.ContainsFunc(tree.Nodes(), func(n rev.Node) bool { return isTheirs(o, n) }) {
 		err = refused("somebody else has made or changed this, and of the event the centre takes only what this laptop has made: it is to be changed there")
 	}
 	return err
 }
 
 // isTheirs tells a revision that another store has made, of which more is known than its name.
-func (o *op) isTheirs(n record.TreeNode) bool {
+func isTheirs(o *op, n rev.Node) bool {
 	own := n.Node == (ulid.ULID{}) || n.Node.String() == o.store.Node()
 	return !own && (n.Held || n.Deleted || n.At != 0)
 }

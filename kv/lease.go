@@ -54,14 +54,14 @@ func (s *Store) Lease(p Principal, k *record.Kind, count int64, epoch string) (l
 	}
 	l.Kind = k
 	err = s.do(false, func(o *op) error {
-		ok, _, err := o.spend(p.key, s.limits.leases, 0)
+		ok, _, err := spend(o, p.key, s.limits.leases, 0)
 		if err == nil && !ok {
 			err = refused("the key has asked for too many ranges of ids")
 		}
 		if err != nil {
 			return err
 		}
-		if l.From, err = o.cut(k, count); err != nil {
+		if l.From, err = cut(o, k, count); err != nil {
 			return err
 		}
 		l.To = l.From + count - 1
@@ -91,7 +91,7 @@ func mayLease(p Principal, k *record.Kind) error {
 }
 
 // cut takes ids off what the store has to give, and answers the first.
-func (o *op) cut(k *record.Kind, count int64) (from int64, err error) {
+func cut(o *op, k *record.Kind, count int64) (from int64, err error) {
 	if !o.store.isLeaf() {
 		from = o.state.minted[k.Number] + 1
 		if from+count > record.FirstDrawn {
@@ -100,7 +100,7 @@ func (o *op) cut(k *record.Kind, count int64) (from int64, err error) {
 		o.state.minted[k.Number] += count
 		return from, nil
 	}
-	from, err = o.fromLease(k, count)
+	from, err = fromLease(o, k, count)
 	if err == nil && from == 0 {
 		err = &Conflict{Reason: "no such range of ids is left until the centre gives one"}
 	}
@@ -112,9 +112,9 @@ func leaseKey(side byte, k *record.Kind, from int64) []byte {
 }
 
 // fromLease takes ids off a range that this store was leased; 0 where none holds so many.
-func (o *op) fromLease(k *record.Kind, count int64) (from int64, err error) {
+func fromLease(o *op, k *record.Kind, count int64) (from int64, err error) {
 	var key, row []byte
-	err = o.scan(leaseBucket, []byte{leaseTaken, k.Number}, nil, func(at, value []byte) (bool, error) {
+	err = o.Scan(leaseBucket, []byte{leaseTaken, k.Number}, nil, func(at, value []byte) (bool, error) {
 		to, next, err := parseTaken(value)
 		if err == nil && to-next+1 >= count {
 			from = next
@@ -156,7 +156,7 @@ func (s *Store) TakeLease(p Principal, l Lease) error {
 		return fmt.Errorf("%w: a lease from %d to %d", ErrNotFound, l.From, l.To)
 	}
 	return s.do(false, func(o *op) error {
-		last, err := o.get(leaseBucket, []byte{leaseLast, l.Kind.Number})
+		last, err := o.Get(leaseBucket, []byte{leaseLast, l.Kind.Number})
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (s *Store) LeasesWanted(p Principal) (kinds []*record.Kind, err error) {
 	err = s.view(func(v *sight) error {
 		for _, k := range record.Kinds() {
 			left := int64(0)
-			err := v.scan(leaseBucket, []byte{leaseTaken, k.Number}, nil, func(_, row []byte) (bool, error) {
+			err := v.Scan(leaseBucket, []byte{leaseTaken, k.Number}, nil, func(_, row []byte) (bool, error) {
 				to, next, err := parseTaken(row)
 				left += to - next + 1
 				return true, err
@@ -195,26 +195,26 @@ func (s *Store) LeasesWanted(p Principal) (kinds []*record.Kind, err error) {
 }
 
 // mintID is the next id for a record made here.
-func (o *op) mintID(k *record.Kind) (record.ID, error) {
+func mintID(o *op, k *record.Kind) (record.ID, error) {
 	if !o.store.isLeaf() {
 		return o.state.mint(k), nil
 	}
-	n, err := o.fromLease(k, 1)
+	n, err := fromLease(o, k, 1)
 	if err != nil || n != 0 {
 		return record.Int(n), err
 	}
-	o.after = append(o.after, func() {
+	o.after(func() {
 		o.store.log.Warn("no leased ids are left: one is drawn at random", slog.String("kind", k.Name))
 	})
 	return record.Int(record.FirstDrawn + rand.Int64N(record.MaxID+1-record.FirstDrawn)), nil
 }
 
 // mayGive answers a *Conflict for an id that nobody may give a record: one that is leased, and at a store that has a centre any.
-func (o *op) mayGive(k *record.Kind, id record.ID) error {
+func mayGive(o *op, k *record.Kind, id record.ID) error {
 	if o.store.isLeaf() {
 		return &Conflict{Reason: "ids are given at the centre alone", Field: "id"}
 	}
-	_, given, err := o.leaseOf(k, id.Int())
+	_, given, err := leaseOf(o.sight, k, id.Int())
 	if err == nil && given {
 		err = &Conflict{Reason: "the id is leased to a laptop", Field: "id"}
 	}
@@ -222,7 +222,7 @@ func (o *op) mayGive(k *record.Kind, id record.ID) error {
 }
 
 // leaseOf finds the key that an id is leased to; given is false where it is in no range.
-func (v *sight) leaseOf(k *record.Kind, id int64) (key int64, given bool, err error) {
+func leaseOf(v *sight, k *record.Kind, id int64) (key int64, given bool, err error) {
 	if k == record.HolderName || k == record.Holder {
 		k = record.Ticket
 	}
@@ -240,12 +240,12 @@ func (v *sight) leaseOf(k *record.Kind, id int64) (key int64, given bool, err er
 }
 
 // burnLeases gives up every range of ids that this store has leased: another copy of it may mint from the same ones.
-func (o *op) burnLeases() {
-	keys, err := o.firstKeys(leaseBucket, []byte{leaseTaken}, maxKept)
+func burnLeases(o *op) {
+	keys, err := firstKeys(o.View, leaseBucket, []byte{leaseTaken}, maxKept)
 	o.store.noteCorrupt(err)
 	if errors.Is(err, ErrCorrupt) { // the ranges beyond a damaged row are given up too, and that one
 		all := func(key []byte) { keys = append(keys, bytes.Clone(key)) }
-		o.sound(leaseBucket, []byte{leaseTaken}, func(key, _ []byte) { all(key) }, all)
+		sound(o.View, leaseBucket, []byte{leaseTaken}, func(key, _ []byte) { all(key) }, all)
 	}
 	for _, key := range keys {
 		o.delete(leaseBucket, key)

@@ -10,7 +10,7 @@ import (
 )
 
 // verifyLease checks a range of ids: of a kind that is leased, in order, and apart from the range before it.
-func (v *sight) verifyLease(key, value []byte) error {
+func verifyLease(v *sight, key, value []byte) error {
 	if len(key) < 2 || len(value) < 8 {
 		return ErrCorrupt
 	}
@@ -32,20 +32,20 @@ func (v *sight) verifyLease(key, value []byte) error {
 	var err error
 	switch key[0] {
 	case leaseGiven:
-		err = v.verifyGiven(k, to, value[8:])
+		err = verifyGiven(v, k, to, value[8:])
 	case leaseTaken:
-		err = v.verifyTaken(k, from, to, value)
+		err = verifyTaken(v, k, from, to, value)
 	default:
 		err = ErrCorrupt
 	}
 	if err == nil {
-		err = v.verifyApart(key, from)
+		err = verifyApart(v, key, from)
 	}
 	return err
 }
 
 // verifyGiven checks that nobody mints from a range that was given, and whose it is.
-func (v *sight) verifyGiven(k *record.Kind, to int64, holder []byte) error {
+func verifyGiven(v *sight, k *record.Kind, to int64, holder []byte) error {
 	c := cutter{rest: holder}
 	c.uvarint()
 	if _, err := ulid.ParseStrict(string(c.rest)); c.short || err != nil && len(c.rest) > 0 {
@@ -54,7 +54,7 @@ func (v *sight) verifyGiven(k *record.Kind, to int64, holder []byte) error {
 	if v.store.isLeaf() {
 		return nil // it was cut off a range that this store was leased
 	}
-	row, err := v.get(metaBucket, stateKey)
+	row, err := v.Get(metaBucket, stateKey)
 	if err != nil {
 		return err
 	}
@@ -66,12 +66,12 @@ func (v *sight) verifyGiven(k *record.Kind, to int64, holder []byte) error {
 }
 
 // verifyTaken checks what is left of a range, and that none is taken from beyond it again.
-func (v *sight) verifyTaken(k *record.Kind, from, to int64, value []byte) error {
+func verifyTaken(v *sight, k *record.Kind, from, to int64, value []byte) error {
 	_, next, err := parseTaken(value)
 	if err != nil || len(value) != 16 || next < from || next > to {
 		return fmt.Errorf("of a lease of %s ids nothing is left: %w", k.Name, ErrCorrupt)
 	}
-	last, err := v.get(leaseBucket, []byte{leaseLast, k.Number})
+	last, err := v.Get(leaseBucket, []byte{leaseLast, k.Number})
 	if err != nil || len(last) != 8 || int64(binary.BigEndian.Uint64(last)) < to {
 		return fmt.Errorf("a lease of %s ids ends beyond the last that was taken: %w", k.Name, orCorrupt(err))
 	}
@@ -79,7 +79,7 @@ func (v *sight) verifyTaken(k *record.Kind, from, to int64, value []byte) error 
 }
 
 // verifyApart checks that the range before one ends before it begins.
-func (v *sight) verifyApart(key []byte, from int64) error {
+func verifyApart(v *sight, key []byte, from int64) error {
 	return v.walk(leaseBucket, true, key[:2], binary.BigEndian.AppendUint64(append([]byte(nil), key[:2]...), uint64(from-1)), func(_, row []byte) (bool, error) {
 		if len(row) < 8 || int64(binary.BigEndian.Uint64(row)) >= from {
 			return false, fmt.Errorf("two leases of ids of kind %d overlap at %d", key[1], from)

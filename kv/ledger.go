@@ -13,7 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"doorward/kv/disk"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // ledgerName is the file that says what was erased. It lies beside the store, is only ever appended to, and no restore replaces
@@ -52,7 +54,7 @@ func (l *ledgerLine) parseFirst(text string) bool {
 	for word := range strings.SplitSeq(text, ",") {
 		name, text, _ := strings.Cut(word, ":")
 		k, known := record.ByName(name)
-		rev, ok := record.ParseRevision(text)
+		rev, ok := rev.Parse(text)
 		if !known || !ok {
 			return false
 		}
@@ -194,5 +196,5 @@ func (led *ledger) append(lines []ledgerLine) (err error) {
 	if _, err := f.Write(text); err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), syncDir(led.dir))
+	return errors.Join(f.Sync(), disk.SyncDir(led.dir))
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A ticket that was passed on says of who had it before what nobody has changed since. That goes with that person: of the private half
@@ -12,7 +13,7 @@ import (
 
 // edit is one of those that have made a part of a ticket what it is.
 type edit struct {
-	revision record.Revision
+	revision rev.ID
 	at       int64
 	fields   []string // that it has changed
 	oldest   bool     // that is known: whatever none after it has changed counts as changed by it
@@ -22,7 +23,7 @@ func (e edit) changed(field string) bool { return e.oldest || slices.Contains(e.
 
 // edits are those of a part, newest first, as far back as it is known what they have changed. Where a node does not tell that, as of
 // several that a laptop made one after the other, the kept bodies do.
-func (o *op) edits(k *record.Kind, st *stored, t *record.Tree) (all []edit, err error) {
+func edits(o *op, k *record.Kind, st *stored, t *rev.Tree) (all []edit, err error) {
 	path := t.Path(st.revision)
 	for i := 0; i < len(path) && t.Find(path[i]).At != 0; {
 		n, before := t.Find(path[i]), i+1
@@ -31,7 +32,7 @@ func (o *op) edits(k *record.Kind, st *stored, t *record.Tree) (all []edit, err 
 		}
 		e := edit{revision: path[i], at: n.At, fields: n.Fields, oldest: before == len(path)}
 		if !e.oldest && (before > i+1 || len(n.Fields) == 0) {
-			if e.fields, err = o.differing(k, st, path[i], path[before]); err != nil {
+			if e.fields, err = differing(o, k, st, path[i], path[before]); err != nil {
 				return nil, err
 			}
 			e.oldest = e.fields == nil
@@ -46,11 +47,11 @@ func (o *op) edits(k *record.Kind, st *stored, t *record.Tree) (all []edit, err 
 }
 
 // differing are the fields in which two revisions of a part differ; nil where there are none, or one's body is not held.
-func (o *op) differing(k *record.Kind, st *stored, revs ...record.Revision) ([]string, error) {
+func differing(o *op, k *record.Kind, st *stored, revs ...rev.ID) ([]string, error) {
 	var docs [2]*record.Doc
 	for i, rev := range revs {
 		var err error
-		if docs[i], err = o.docOf(k, st, rev); err != nil || docs[i] == nil {
+		if docs[i], err = docOf(o.sight, k, st, rev); err != nil || docs[i] == nil {
 			return nil, err
 		}
 	}
@@ -129,8 +130,8 @@ func (l *leftover) without(was *record.Doc, all []edit) *record.Doc {
 }
 
 // empty notes of a part what was made of it since the ticket was passed on, and empties what is left of who had it before.
-func (o *op) empty(l *leftover, k *record.Kind, st *stored) error {
-	t, err := o.tree(k, st)
+func emptyLeftover(o *op, l *leftover, k *record.Kind, st *stored) error {
+	t, err := loadTree(o.sight, k, st)
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (o *op) empty(l *leftover, k *record.Kind, st *stored) error {
 	if st.deleted || l.none {
 		return nil
 	}
-	all, err := o.edits(k, st, &t)
+	all, err := edits(o, k, st, &t)
 	if err != nil {
 		return err
 	}

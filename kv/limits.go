@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // limits are what no honest client meets, and what keeps a hostile one from filling the disk or making others wait. Beyond each the
@@ -44,8 +45,8 @@ var honest = limits{
 func (a allowance) spentBy(key int64) []byte { return []byte(a.of + "/" + strconv.FormatInt(key, 10)) }
 
 // spend takes something off a key's allowance. Where there is none left it is counted; first tells that it is the first such.
-func (o *op) spend(key int64, a allowance, size int) (ok, first bool, err error) {
-	row, err := o.get(metaBucket, a.spentBy(key))
+func spend(o *op, key int64, a allowance, size int) (ok, first bool, err error) {
+	row, err := o.Get(metaBucket, a.spentBy(key))
 	if err != nil {
 		return false, false, err
 	}
@@ -65,11 +66,11 @@ func (o *op) spend(key int64, a allowance, size int) (ok, first bool, err error)
 }
 
 // maxBrought is the largest generation that others bring: as many again follow, our own among them, before there is none left.
-const maxBrought = record.MaxGeneration / 2
+const maxBrought = rev.MaxGeneration / 2
 
 // mayBranch answers a *Forbidden for a path that would give a tree a leaf too many, or one after which none could follow. One that
 // goes on from a leaf gives it none.
-func (l *limits) mayBranch(t *record.Tree, path []record.Revision) error {
+func (l *limits) mayBranch(t *rev.Tree, path []rev.ID) error {
 	if len(path) > 0 && path[0].Generation > maxBrought {
 		return refused("no revision could follow this one")
 	}
@@ -92,7 +93,7 @@ func (l *limits) mayBranch(t *record.Tree, path []record.Revision) error {
 }
 
 // textsOf is how many bytes the hashes take that are texts, in a tree and in what it may keep of a path.
-func textsOf(t *record.Tree, path []record.Revision) (size int) {
+func textsOf(t *rev.Tree, path []rev.ID) (size int) {
 	for i := range t.Nodes() {
 		size += len(t.Nodes()[i].Revision.Text)
 	}
@@ -103,9 +104,9 @@ func textsOf(t *record.Tree, path []record.Revision) (size int) {
 }
 
 // fewer answers a *Forbidden where a bucket has as many rows with a prefix as there may be.
-func (v *sight) fewer(b bucket, prefix []byte, limit int, reason string) error {
+func fewer(v *sight, b bucket, prefix []byte, limit int, reason string) error {
 	n := 0
-	err := v.scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
+	err := v.Scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
 		n++
 		return n < limit && bytes.HasPrefix(key, prefix), nil
 	})
@@ -116,7 +117,7 @@ func (v *sight) fewer(b bucket, prefix []byte, limit int, reason string) error {
 }
 
 // mayBringCheckin answers a *Forbidden where a code has as many check-ins as laptops may bring.
-func (o *op) mayBringCheckin(d *record.Doc) error {
+func mayBringCheckin(o *op, d *record.Doc) error {
 	of := codeAdmissions(nil, d.Int("event_id"), hashOf(d.Value("code_hash")), d.Text("list"))
-	return o.fewer(admissionBucket, of, o.store.limits.checkins, "the code has been checked in too often")
+	return fewer(o.sight, admissionBucket, of, o.store.limits.checkins, "the code has been checked in too often")
 }

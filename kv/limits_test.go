@@ -11,6 +11,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // TestWhatIsRefusedFillsNoDisk: the oldest are kept, the first beyond is said, the others are counted; another key keeps its own.
@@ -75,7 +76,7 @@ func TestNobodyMakesOthersWait(t *testing.T) {
 	at := func(id string, gen, n int) kv.DocWrite {
 		w := kv.DocWrite{ID: id, Body: []byte(`{"full_name":"Ana","church_id":1}`)}
 		for g := gen; g > 0; g-- {
-			w.Path = append(w.Path, record.Revision{Generation: uint64(g), Hash: [16]byte{byte(n), byte(min(g, 2))}})
+			w.Path = append(w.Path, rev.ID{Generation: uint64(g), Hash: [16]byte{byte(n), byte(min(g, 2))}})
 		}
 		return w
 	}
@@ -138,7 +139,7 @@ func TestAFreeDocumentsHashesAreBounded(t *testing.T) {
 	at := func(branch string) (w kv.DocWrite) {
 		w.ID = "a"
 		for g := range uint64(kv.RevsLimit) {
-			w.Path = append(w.Path, record.Revision{Generation: kv.RevsLimit - g, Text: branch + strings.Repeat("x", record.MaxHashText-1)})
+			w.Path = append(w.Path, rev.ID{Generation: kv.RevsLimit - g, Text: branch + strings.Repeat("x", rev.MaxHashText-1)})
 		}
 		return w
 	}
@@ -157,7 +158,7 @@ func TestAFreeDocumentBranchesNotForEver(t *testing.T) {
 	at := func(gen uint64, n byte) kv.DocWrite {
 		w := kv.DocWrite{ID: "a"}
 		for ; gen > 0; gen-- {
-			w.Path = append(w.Path, record.Revision{Generation: gen, Hash: [16]byte{n, byte(gen)}})
+			w.Path = append(w.Path, rev.ID{Generation: gen, Hash: [16]byte{n, byte(gen)}})
 		}
 		return w
 	}

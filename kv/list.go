@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // Query is a page of a kind. Results stand in id order, those of a ranked search the best first and then by id.
@@ -13,8 +14,8 @@ type Query struct {
 	Surface       record.Surface
 	Kind          *record.Kind
 	Where         []Where // all must hold; each field is Indexed, or "updated_at"
-	Search        *record.Search
-	Ranked        *record.Ranked // instead of Search; the best thousand are found, and counted
+	Search        *search.Terms
+	Ranked        *search.Ranked // instead of Search; the best thousand are found, and counted
 	Finder        Finder         // is asked where to look; nil = everywhere
 	Offset, Limit int
 	Head          func(dst []byte, count int) []byte // writes what stands before the results; nil = nothing
@@ -29,7 +30,7 @@ type Page struct {
 }
 
 // List reads a page. A church, regional or other referred record that the principal cannot see counts as unknown:
-// record.Faults with "Select a valid choice…" under the field's name. ErrIndexing while a search's Finder is not ready and there
+// fault.ByField with "Select a valid choice…" under the field's name. ErrIndexing while a search's Finder is not ready and there
 // is too much to look at without it.
 func (s *Store) List(p Principal, q Query) (page Page, err error) {
 	if err := p.checkKind(q.Surface, q.Kind, "GET"); err != nil {
@@ -41,6 +42,9 @@ func (s *Store) List(p Principal, q Query) (page Page, err error) {
 			return Page{}, err
 		}
 		page, err = s.list(p, q, a)
+		if errors.Is(err, errIndexAhead) {
+			s.doubt(err)
+		}
 		if !errors.Is(err, errAskAgain) {
 			s.noteReads(p, q.Kind, len(page.IDs))
 			return page, err
@@ -51,10 +55,10 @@ func (s *Store) List(p Principal, q Query) (page Page, err error) {
 func (s *Store) list(p Principal, q Query, a *asked) (page Page, err error) {
 	err = s.view(func(v *sight) error {
 		v.reader = p
-		if err := v.checkChoices(p, q); err != nil {
+		if err := checkChoices(v, p, q); err != nil {
 			return err
 		}
-		matches, err := v.match(p, q, a)
+		matches, err := match(v, p, q, a)
 		if err != nil {
 			return err
 		}
@@ -63,7 +67,7 @@ func (s *Store) list(p Principal, q Query, a *asked) (page Page, err error) {
 		if q.Head != nil {
 			dst = q.Head(dst, page.Count)
 		}
-		page.Results, err = v.showAll(dst, q, page.IDs)
+		page.Results, err = showAll(v, dst, q, page.IDs)
 		return err
 	})
 	return page, err
@@ -72,14 +76,14 @@ func (s *Store) list(p Principal, q Query, a *asked) (page Page, err error) {
 // pageRow is about what a record takes in a page.
 const pageRow = 1536
 
-func (v *sight) showAll(dst []byte, q Query, ids []record.ID) ([]byte, error) {
+func showAll(v *sight, dst []byte, q Query, ids []record.ID) ([]byte, error) {
 	v.page = q.Kind.NewPage()
 	dst = append(dst, '[')
 	err := v.each(q.Kind, ids, func(st *stored) (err error) {
 		if st.id != ids[0] {
 			dst = append(dst, ',')
 		}
-		dst, err = v.show(dst, q.Surface, q.Kind, st)
+		dst, err = show(v, dst, q.Surface, q.Kind, st)
 		return err
 	})
 	return append(dst, ']'), err
@@ -158,29 +162,29 @@ func (m *matches) everything() []record.ID {
 }
 
 // match finds what a query asks for among what p sees.
-func (v *sight) match(p Principal, q Query, a *asked) (*matches, error) {
-	m, err := v.matchWhere(p, q, a)
+func match(v *sight, p Principal, q Query, a *asked) (*matches, error) {
+	m, err := matchWhere(v, p, q, a)
 	if err != nil {
 		return nil, err
 	}
 	if q.Ranked != nil {
-		return m, v.rank(q, m, a)
+		return m, rank(v, q, m, a)
 	}
-	return m, v.sift(p, q, m)
+	return m, sift(v, p, q, m)
 }
 
 // matchWhere finds what fulfils a query's conditions, as far as its Finder has named it.
-func (v *sight) matchWhere(p Principal, q Query, a *asked) (*matches, error) {
+func matchWhere(v *sight, p Principal, q Query, a *asked) (*matches, error) {
 	m := &matches{kind: q.Kind}
-	h, err := v.matchHome(p, q, m)
+	h, err := matchHome(v, p, q, m)
 	if err != nil {
 		return nil, err
 	}
-	if err := v.narrow(a, h, m); err != nil {
+	if err := narrow(v, a, h, m); err != nil {
 		return nil, err
 	}
 	for _, w := range h.rest {
-		ids, err := v.where(q.Kind, w, m)
+		ids, err := where(v, q.Kind, w, m)
 		if err != nil {
 			return nil, err
 		}

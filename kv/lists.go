@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 )
 
@@ -14,7 +15,7 @@ import (
 type lists struct {
 	tx    int // the transaction whose state they show
 	refs  *refCache
-	kinds [numBuckets]*kindLists
+	kinds [engine.NumBuckets]*kindLists
 	count scopeCounts
 
 	doubtful bool // some records' scopes are not known
@@ -137,14 +138,14 @@ func (h homeLists) edit(edit uint64, home int64, fn func(*idList)) homeLists {
 	return h
 }
 
-// buildLists reads every kind's records into lists, as transaction tx shows them, and tells what of them is damaged. The lists of a kind
+// buildLists reads every kind's records into lists, as the View shows them, and tells what of them is damaged. The lists of a kind
 // with a damaged row are made of all that is sound (relist.go), from the start: what was read of it before the damage is in the counts.
-func buildLists(tx int, r rows, found *damages) (*lists, error) {
+func buildLists(r *engine.View, found *damages) (*lists, error) {
 	damaged := map[*record.Kind]bool{}
 	for {
 		l, these, k, err := listAll(r, damaged)
 		if err == nil {
-			l.tx = tx
+			l.tx = r.Version()
 			found.join(these)
 			l.countOpaque(r, found)
 			return l, nil
@@ -157,7 +158,7 @@ func buildLists(tx int, r rows, found *damages) (*lists, error) {
 }
 
 // listAll reads every kind, and names the one that it fails to read.
-func listAll(r rows, damaged map[*record.Kind]bool) (*lists, damages, *record.Kind, error) {
+func listAll(r *engine.View, damaged map[*record.Kind]bool) (*lists, damages, *record.Kind, error) {
 	l := &lists{refs: newRefCache()}
 	var found damages
 	for _, k := range record.Kinds() {
@@ -189,19 +190,18 @@ func listAll(r rows, damaged map[*record.Kind]bool) (*lists, damages, *record.Ki
 }
 
 // eachHeader calls fn with each record of a kind, and with whether it counts as issued. The record is fn's only until it answers.
-func eachHeader(r rows, k *record.Kind, fn func(st *stored, counts bool)) error {
-	b := kindBucket(k)
-	c := r.in(b).Cursor()
+func eachHeader(r *engine.View, k *record.Kind, fn func(st *stored, counts bool)) error {
+	c := r.Cursor(kindBucket(k))
 	var st stored
-	for key, sealed := c.First(); key != nil; key, sealed = c.Next() {
-		row, err := unseal(b, key, sealed)
+	for at := c.Seek(nil); at.Key != nil; at = c.Next() {
+		row, err := at.Value()
 		if err != nil {
 			return err
 		}
 		if err := st.parse(row); err != nil {
 			return err
 		}
-		id, ok := k.KeyID(key)
+		id, ok := k.KeyID(at.Key)
 		if !ok {
 			return fmt.Errorf("%w: key of kind %s", ErrCorrupt, k.Name)
 		}
@@ -212,10 +212,10 @@ func eachHeader(r rows, k *record.Kind, fn func(st *stored, counts bool)) error 
 }
 
 // countOpaque counts the documents of unknown kinds in their scopes. Where one of their rows is damaged, the logs of the scopes count.
-func (l *lists) countOpaque(r rows, found *damages) {
+func (l *lists) countOpaque(r *engine.View, found *damages) {
 	var marks []scopeMark
 	before := found.count
-	r.sound(opaqueBucket, nil, func(key, row []byte) {
+	sound(r, opaqueBucket, nil, func(key, row []byte) {
 		if s, _, err := cutScope(key); err == nil && len(row) > 8 {
 			d := opaque{seq: 1, deleted: row[8] == rowDeleted}
 			marks = append(marks, d.mark(s))
@@ -232,8 +232,8 @@ func (l *lists) countOpaque(r rows, found *damages) {
 }
 
 // loggedOpaque are the documents of unknown kinds that the logs of the scopes tell of; lost tells that these may tell of more.
-func loggedOpaque(r rows) (marks []scopeMark, lost bool) {
-	r.sound(scopeLogBucket, nil, func(key, row []byte) {
+func loggedOpaque(r *engine.View) (marks []scopeMark, lost bool) {
+	sound(r, scopeLogBucket, nil, func(key, row []byte) {
 		s, _, err := cutScope(key)
 		if err != nil || row[0] != opaqueKind {
 			return

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // Change is one row of the change log: the latest change of one record.
@@ -14,7 +15,7 @@ type Change struct {
 	Seq      uint64
 	Kind     *record.Kind
 	ID       record.ID
-	Revision record.Revision
+	Revision rev.ID
 	Deleted  bool
 	Branched bool // its tree has further leaves
 }
@@ -29,7 +30,7 @@ func (s *Store) Changes(p Principal, since uint64, limit int) (changes []Change,
 		return nil, err
 	}
 	err = s.view(func(v *sight) error {
-		return v.scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
+		return v.Scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
 			if len(changes) >= limit {
 				return false, nil
 			}
@@ -165,7 +166,7 @@ func (e *exportPages) lost(v *sight, id record.ID) string {
 	if st, err := v.load(e.kind, id); err == nil && st != nil {
 		return name + " for another record of it"
 	}
-	return fmt.Sprintf("%s of bucket %s", name, bucketNames[kindBucket(e.kind)])
+	return fmt.Sprintf("%s of bucket %s", name, schema[kindBucket(e.kind)].Name)
 }
 
 func (e *exportPages) record(v *sight, id record.ID) ([]byte, error) {
@@ -176,6 +177,6 @@ func (e *exportPages) record(v *sight, id record.ID) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := v.reply(record.Admin, e.kind, st)
+	r, err := reply(v, record.Admin, e.kind, st)
 	return r.JSON, err
 }

@@ -4,7 +4,10 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"slices"
 	"time"
+
+	"doorward/kv/record"
 )
 
 // login is what Login compares with and answers.
@@ -75,7 +78,7 @@ func (s *Store) stand(l login) (Principal, error) {
 func (s *Store) loadLogins() error {
 	logins := make(map[string]login)
 	err := s.view(func(v *sight) error {
-		return v.eachKey(func(k Key, hash [sha256.Size]byte) {
+		return eachKey(v, func(k Key, hash [sha256.Size]byte) {
 			logins[k.Key] = login{hash: hash, expires: k.Expires, revoked: !k.Revoked.IsZero(), principal: Principal{
 				key: k.ID, public: k.Key, name: k.Name, level: k.Level, permissions: k.Permissions, rate: k.Rate, expires: k.Expires, node: k.Node}}
 		})
@@ -84,6 +87,13 @@ func (s *Store) loadLogins() error {
 		s.logins.Store(&logins)
 	}
 	return err
+}
+
+// followKeys reloads the keys after a commit that has changed one.
+func (s *Store) followKeys(changes []listChange) {
+	if slices.ContainsFunc(changes, func(c listChange) bool { return c.kind == record.APIKey }) {
+		s.reloadLogins()
+	}
 }
 
 // reloadLogins makes a committed change of the keys count from the next request on.

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // A lookup row says that a record holds a value in an Indexed field: kind, field name, 0, value, id. Values are written so
@@ -49,7 +50,7 @@ func appendValue(dst []byte, v any) []byte {
 // indexed are the values by which a stored member is looked up: of a list each of its elements.
 func indexed(v jsontext.Value) iter.Seq[jsontext.Value] {
 	if v.Kind() == '[' {
-		return record.Elements(v)
+		return value.Elements(v)
 	}
 	return func(yield func(jsontext.Value) bool) { yield(v) }
 }
@@ -64,7 +65,7 @@ func appendIndexed(dst []byte, f *record.Field, v jsontext.Value) (row []byte, o
 		return append(dst, flag(v.Kind() == 't')), true
 	case '"':
 		if _, timed := f.Type.(record.DateTime); timed {
-			t, ok := record.ParseDateTime(record.Unquote(v), time.UTC)
+			t, ok := value.ParseDateTime(value.Unquote(v), time.UTC)
 			return appendNumber(dst, t.UnixMicro()), ok
 		}
 		dst, err := jsontext.AppendUnquote(dst, v)
@@ -120,14 +121,14 @@ func (r readyLookups) under(k *record.Kind, stamp int64) [][]byte {
 func (v *sight) lookup(k *record.Kind, field string, value any) ([]record.ID, error) {
 	var buf [64]byte
 	prefix := appendValue(lookupPrefix(buf[:0], k, field), value)
-	return v.lookupRange(k, prefix, nil, nil)
+	return lookupRange(v, k, prefix, nil, nil)
 }
 
 // lookupRange answers the ids of all rows from a key to another, both of them included, under a prefix; nil = open.
-func (v *sight) lookupRange(k *record.Kind, prefix, from, to []byte) ([]record.ID, error) {
+func lookupRange(v *sight, k *record.Kind, prefix, from, to []byte) ([]record.ID, error) {
 	var ids []record.ID
 	sorted := true
-	err := v.scan(lookupBucket, prefix, from, func(key, _ []byte) (bool, error) {
+	err := v.Scan(lookupBucket, prefix, from, func(key, _ []byte) (bool, error) {
 		end := len(key) - k.IDSize()
 		if to != nil && bytes.Compare(key[:end], to) > 0 {
 			return false, nil

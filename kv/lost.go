@@ -6,6 +6,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // Who deletes a record at a laptop while an edit has lost there ends that edit's branch too, and the centre may never have seen it:
@@ -14,11 +15,11 @@ import (
 const lostMember = "lost"
 
 // lostBody is the body of a tombstone that was made here, of a record with several: what was there before it.
-func (v *sight) lostBody(k *record.Kind, st *stored, n record.TreeNode) ([]byte, error) {
+func lostBody(v *sight, k *record.Kind, st *stored, n rev.Node) ([]byte, error) {
 	if !st.deleted || !st.branched || n.Node != (ulid.ULID{}) || !v.store.isLeaf() {
 		return []byte("{}"), nil
 	}
-	d, err := v.keptDoc(k, st.id, n.Parent)
+	d, err := keptDoc(v, k, st.id, n.Parent)
 	if err != nil || d == nil {
 		return []byte("{}"), err
 	}
@@ -38,9 +39,9 @@ func (a *arrival) readLost(tombstone []byte) (err error) {
 }
 
 // listBrought lists what a tombstone has brought along, unless its revision is here.
-func (o *op) listBrought(a *arrival) error {
+func listBrought(o *op, a *arrival) error {
 	if a.lost == nil || len(a.path) < 2 || a.tree.Find(a.path[1]).Held {
 		return nil
 	}
-	return o.listConflict(a.kind, a.id, record.Clash{Other: a.lost.Canonical()}, a.node.Node)
+	return listConflict(o, a.kind, a.id, record.Clash{Other: a.lost.Canonical()}, a.node.Node)
 }

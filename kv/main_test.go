@@ -1,10 +1,11 @@
 package kv_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"testing"
+
+	"doorward/kv/kvtest/proof"
 )
 
 // TestMain draws fewer cases than rapid does by itself: each has a store, on a disk, of its own. Called by flip_test.go the program
@@ -17,8 +18,6 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if err := flag.Set("rapid.checks", "20"); err != nil {
-		panic(err)
-	}
+	proof.Draws(5, 20)
 	os.Exit(m.Run())
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"doorward/kv/disk"
 	"doorward/kv/record"
 )
 
@@ -42,12 +43,12 @@ func (m *marker) differs(was *marker) bool {
 }
 
 // marked is what the store was marked with; nil: it is not.
-func (o *op) marked() (*marker, error) {
-	row, err := o.get(metaBucket, markerKey)
+func marked(o *op) (*marker, error) {
+	row, err := o.Get(metaBucket, markerKey)
 	if err != nil || row == nil {
 		return nil, err
 	}
-	times, err := o.get(metaBucket, markerTimesKey)
+	times, err := o.Get(metaBucket, markerTimesKey)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (o *op) marked() (*marker, error) {
 	return m, nil
 }
 
-func (o *op) putMarker(m *marker) {
+func putMarker(o *op, m *marker) {
 	o.put(metaBucket, markerKey, append(binary.BigEndian.AppendUint64(nil, m.inode), m.machine...))
 	o.put(metaBucket, markerTimesKey, binary.BigEndian.AppendUint64(seqKey(uint64(m.born)), uint64(m.written)))
 }
@@ -73,7 +74,7 @@ func mark(c Config) (*marker, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		// The store's own name is on the disk first: the sidecar alone would say that the store is gone.
-		err = errors.Join(syncDir(c.Dir), os.WriteFile(path, []byte(markerText), 0o600), syncDir(c.Dir))
+		err = errors.Join(disk.SyncDir(c.Dir), os.WriteFile(path, []byte(markerText), 0o600), disk.SyncDir(c.Dir))
 		if err == nil {
 			info, err = os.Stat(path)
 		}
@@ -94,7 +95,7 @@ func mark(c Config) (*marker, error) {
 // arrive begins a new epoch where the file has come here from elsewhere: out of a backup, or with a copy of the folder.
 func (s *Store) arrive(c Config) error {
 	if c.Restored {
-		return s.do(false, (*op).restore)
+		return s.do(false, restore)
 	}
 	if c.Aside || c.ReadOnly {
 		return nil
@@ -106,20 +107,20 @@ func (s *Store) arrive(c Config) error {
 	}
 	before := s.Epoch()
 	err = s.do(false, func(o *op) error {
-		was, err := o.marked()
+		was, err := marked(o)
 		if errors.Is(err, ErrCorrupt) { // it may be a copy, so it is taken for one: it gives no id and no sequence again
 			s.noteCorrupt(err)
-			o.putMarker(m)
-			return o.beginElsewhere()
+			putMarker(o, m)
+			return beginElsewhere(o)
 		}
 		if err != nil || was != nil && *was == *m {
 			return err
 		}
-		o.putMarker(m)
+		putMarker(o, m)
 		if was == nil || !m.differs(was) {
 			return nil
 		}
-		return o.beginElsewhere()
+		return beginElsewhere(o)
 	})
 	if err == nil && s.Epoch() != before {
 		s.log.Warn("this folder is a copy of another, or may be: a new epoch begins", slog.String("before", before), slog.String("epoch", s.Epoch()))
@@ -134,22 +135,22 @@ const (
 )
 
 // restore makes of what a backup held a store that goes on; Replace knows more of what was given out.
-func (o *op) restore() error {
+func restore(o *op) error {
 	for _, k := range record.Kinds() {
 		if k.ULID {
 			continue
 		}
-		o.passOver(&o.state, k, max(restoreGap, restoreLeases*LeaseSize(k)), !o.store.isLeaf())
+		passOver(o.tx, &o.state, k, max(restoreGap, restoreLeases*LeaseSize(k)), !o.store.isLeaf())
 	}
-	o.beginRecovery()
+	beginRecovery(o)
 	o.delete(metaBucket, markerKey) // it will be marked where it is put
 	o.delete(metaBucket, markerTimesKey)
-	return o.beginElsewhere()
+	return beginElsewhere(o)
 }
 
 // beginElsewhere begins a new epoch, on a machine of whose clock nothing is known.
-func (o *op) beginElsewhere() error {
+func beginElsewhere(o *op) error {
 	o.delete(metaBucket, clockKey)
-	o.after = append(o.after, func() { o.store.wall.standing.Store(&standing{}) })
-	return o.beginEpoch()
+	o.after(func() { o.store.wall.standing.Store(&standing{}) })
+	return beginEpoch(o)
 }

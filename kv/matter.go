@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // MatterQuery is a page of what staff have to look at: conflicts or refusals (record.Conflict, record.Refusal).
@@ -28,7 +29,7 @@ func (s *Store) Matters(p Principal, q MatterQuery) (page MatterPage, err error)
 	err = s.view(func(v *sight) error {
 		ids := v.lists.kind(q.Kind).all
 		for _, id := range ids.page(nil, 0, ids.len()) {
-			st, d, err := v.matter(p, q.Kind, id)
+			st, d, err := matter(v, p, q.Kind, id)
 			if err != nil {
 				return err
 			}
@@ -38,7 +39,7 @@ func (s *Store) Matters(p Principal, q MatterQuery) (page MatterPage, err error)
 			if page.Count++; page.Count <= q.Offset || len(page.Replies) >= q.Limit {
 				continue
 			}
-			r, err := v.reply(record.Admin, q.Kind, st)
+			r, err := reply(v, record.Admin, q.Kind, st)
 			if err != nil {
 				return err
 			}
@@ -55,11 +56,11 @@ func (s *Store) Matter(p Principal, k *record.Kind, id record.ID) (r Reply, err 
 		return r, err
 	}
 	err = s.view(func(v *sight) error {
-		st, _, err := v.matter(p, k, id)
+		st, _, err := matter(v, p, k, id)
 		if err != nil || st == nil {
 			return orNotFound(err)
 		}
-		r, err = v.reply(record.Admin, k, st)
+		r, err = reply(v, record.Admin, k, st)
 		return err
 	})
 	return r, err
@@ -76,7 +77,7 @@ func fulfils(d *record.Doc, where []Where) bool {
 }
 
 // matter loads a conflict or a refusal; nil where p does not see it.
-func (v *sight) matter(p Principal, k *record.Kind, id record.ID) (*stored, *record.Doc, error) {
+func matter(v *sight, p Principal, k *record.Kind, id record.ID) (*stored, *record.Doc, error) {
 	st, err := v.load(k, id)
 	if err != nil || st == nil {
 		return nil, nil, err
@@ -85,9 +86,9 @@ func (v *sight) matter(p Principal, k *record.Kind, id record.ID) (*stored, *rec
 	if err != nil {
 		return nil, nil, err
 	}
-	sees := v.seesConflict
+	sees := func(p Principal, d *record.Doc) (bool, error) { return seesConflict(v, p, d) }
 	if k == record.Refusal {
-		sees = v.seesRefusal
+		sees = func(p Principal, d *record.Doc) (bool, error) { return seesRefusal(v, p, d) }
 	}
 	if ok, err := sees(p, d); err != nil || !ok {
 		return nil, nil, err
@@ -96,7 +97,7 @@ func (v *sight) matter(p Principal, k *record.Kind, id record.ID) (*stored, *rec
 }
 
 // seesConflict tells whether p sees the record that a conflict is about; one that is deleted is seen where it was.
-func (v *sight) seesConflict(p Principal, d *record.Doc) (bool, error) {
+func seesConflict(v *sight, p Principal, d *record.Doc) (bool, error) {
 	if p.whole() {
 		return true, nil
 	}
@@ -109,24 +110,24 @@ func (v *sight) seesConflict(p Principal, d *record.Doc) (bool, error) {
 		return false, err
 	}
 	if k == record.Membership {
-		return v.holdsChurch(p, st.home(k)) // one that is deleted names no group
+		return holdsChurch(v, p, st.home(k)) // one that is deleted names no group
 	}
-	return v.sees(p, k, st)
+	return sees(v, p, k, st)
 }
 
 // seesRefusal tells whether a document was refused in a database of p's.
-func (v *sight) seesRefusal(p Principal, d *record.Doc) (bool, error) {
+func seesRefusal(v *sight, p Principal, d *record.Doc) (bool, error) {
 	if p.whole() {
 		return true, nil
 	}
-	scope, ok := record.ParseScope(d.Text("db"))
+	scope, ok := scopes.Parse(d.Text("db"))
 	switch {
 	case !ok:
 		return false, nil
-	case scope.Sort == record.ScopeChurch, scope.Sort == record.ScopeChurchFinance:
-		return v.holdsChurch(p, scope.ID)
+	case scope.Sort == scopes.Church, scope.Sort == scopes.ChurchFinance:
+		return holdsChurch(v, p, scope.ID)
 	case scope.ID != 0:
-		return v.seesEvent(p, scope.ID)
+		return seesEvent(v, p, scope.ID)
 	}
 	return false, nil
 }
@@ -138,7 +139,7 @@ func (s *Store) SeesMatter(p Principal, k *record.Kind, id record.ID) error {
 		return err
 	}
 	return s.view(func(v *sight) error {
-		st, _, err := v.matter(p, k, id)
+		st, _, err := matter(v, p, k, id)
 		if err == nil && st == nil {
 			err = ErrNotFound
 		}

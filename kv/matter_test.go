@@ -11,6 +11,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // torn has the centre and the laptop give one person two names; the centre's is asked for.
@@ -46,7 +47,7 @@ func nameOf(t testing.TB, s *kv.Store, id int64) string {
 	if err != nil {
 		return kindOf(err)
 	}
-	return record.Unquote([]byte(member(r.JSON, "full_name")))
+	return value.Unquote([]byte(member(r.JSON, "full_name")))
 }
 
 // Staff keep what stands, take the other, or give a third value; laptops learn of it as of any edit.
@@ -68,7 +69,7 @@ func TestResolveAConflict(t *testing.T) {
 			}
 			want := test.want
 			if v := member(r.JSON, want); v != "" {
-				want = record.Unquote([]byte(v))
+				want = value.Unquote([]byte(v))
 			}
 			if err := c.centre.ResolveConflict(kv.Operator(), conflict, test.choice); err != nil {
 				t.Fatal(err)

@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // mayPut answers nil where p's class puts records of a kind into a scope: the one answer to whose it is to change (sync.md §1), the
 // same as /v1 and /admin give. What p may do to a record that is there, and by which methods, is asked besides.
-func (v *sight) mayPut(p Principal, k *record.Kind, s record.Scope) error {
+func mayPut(v *sight, p Principal, k *record.Kind, s scopes.Scope) error {
 	rule, eventLevel := writeRules[k], p.level.Name == EventOf
 	var ok bool
 	var err error
@@ -22,10 +23,10 @@ func (v *sight) mayPut(p Principal, k *record.Kind, s record.Scope) error {
 		return refused("a laptop of this level does not write this kind")
 	}
 	switch {
-	case s.Sort == record.ScopeChurch, s.Sort == record.ScopeChurchFinance:
-		ok, err = v.holdsChurch(p, s.ID)
+	case s.Sort == scopes.Church, s.Sort == scopes.ChurchFinance:
+		ok, err = holdsChurch(v, p, s.ID)
 	case s.Sort.OfEvent():
-		ok, err = v.mayPutInEvent(p, k, s.ID)
+		ok, err = mayPutInEvent(v, p, k, s.ID)
 	}
 	return allowed(ok, err, "the key may not write where the record would belong")
 }
@@ -33,52 +34,52 @@ func (v *sight) mayPut(p Principal, k *record.Kind, s record.Scope) error {
 // mayPutInEvent is mayPut for the scopes of an event. What an event without a church has is for the denomination to change; facts
 // are brought by whoever sees the event, and by a laptop that had it, for it may have let in before it heard that the event is another's.
 // A laptop of a church that has the event along sells tickets there as one of the event does.
-func (v *sight) mayPutInEvent(p Principal, k *record.Kind, event int64) (bool, error) {
+func mayPutInEvent(v *sight, p Principal, k *record.Kind, event int64) (bool, error) {
 	if k.Fact {
-		if ok, err := v.seesEvent(p, event); err != nil || ok {
+		if ok, err := seesEvent(v, p, event); err != nil || ok {
 			return ok, err
 		}
-		return v.hadEvent(p, event)
+		return hadEvent(v, p, event)
 	}
-	ok, err := v.changesEvent(p, event)
+	ok, err := changesEvent(v, p, event)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return k == record.Event && p.level.Name != EventOf, nil // a new one: the church that it is of says whose it is
 	case err != nil || ok:
 		return ok, err
 	}
-	return v.hasAlong(p, k, event)
+	return hasAlong(v, p, k, event)
 }
 
 // hasAlong tells a kind that laptops write at an event, and a laptop that was enrolled for that one besides its church, or before.
-func (v *sight) hasAlong(p Principal, k *record.Kind, event int64) (bool, error) {
+func hasAlong(v *sight, p Principal, k *record.Kind, event int64) (bool, error) {
 	if !writeRules[k].event {
 		return false, nil
 	}
-	return v.anyEnrolment(p, func(e *Enrolled) (bool, error) {
+	return anyEnrolment(v, p, func(e *Enrolled) (bool, error) {
 		return slices.Contains(e.Events, event) || e.Level.Name == EventOf && slices.Contains(e.Level.IDs, event), nil
 	})
 }
 
 // hadEvent tells an event that is or was of one of a laptop's churches, or which it was enrolled for: moved and deleted ones too.
-func (v *sight) hadEvent(p Principal, event int64) (bool, error) {
-	had, err := v.anyEnrolment(p, func(e *Enrolled) (bool, error) { return v.wasOf(e.Level, event) })
+func hadEvent(v *sight, p Principal, event int64) (bool, error) {
+	had, err := anyEnrolment(v, p, func(e *Enrolled) (bool, error) { return wasOf(v, e.Level, event) })
 	if err != nil || had {
 		return had, err
 	}
-	return v.hasAlong(p, record.Ticket, event)
+	return hasAlong(v, p, record.Ticket, event)
 }
 
 // wasOf tells an event that is or was of one of a level's churches.
-func (v *sight) wasOf(l Level, event int64) (bool, error) {
+func wasOf(v *sight, l Level, event int64) (bool, error) {
 	id := record.Int(event)
 	st, err := v.loadAny(record.Event, id)
 	if err != nil || st == nil || l.Name != ChurchOf {
 		return false, err
 	}
 	for _, church := range l.IDs {
-		s := record.Scope{Sort: record.ScopeChurch, ID: church}
-		left, err := v.get(leftBucket, leftKey(record.Event, id, s))
+		s := scopes.Scope{Sort: scopes.Church, ID: church}
+		left, err := v.Get(leftBucket, leftKey(record.Event, id, s))
 		if err != nil || left != nil || st.in(s) {
 			return err == nil, err
 		}
@@ -87,13 +88,13 @@ func (v *sight) wasOf(l Level, event int64) (bool, error) {
 }
 
 // isGuest tells that p writes an arrival as a laptop of an event does: only what it has made itself. That is so where the record is, too.
-func (v *sight) isGuest(p Principal, a *arrival) (bool, error) {
-	scopes := []record.Scope{a.via}
+func isGuest(v *sight, p Principal, a *arrival) (bool, error) {
+	scopes := []scopes.Scope{a.via}
 	if a.before != nil {
 		scopes = append(scopes, a.before.scopes[:]...)
 	}
 	for _, s := range scopes {
-		if guest, err := v.isGuestIn(p, s); err != nil || guest {
+		if guest, err := isGuestIn(v, p, s); err != nil || guest {
 			return guest, err
 		}
 	}
@@ -101,7 +102,7 @@ func (v *sight) isGuest(p Principal, a *arrival) (bool, error) {
 }
 
 // isGuestIn tells a laptop of an event, and one that has an event along which is none of its churches'. One that is gone is nobody's.
-func (v *sight) isGuestIn(p Principal, s record.Scope) (bool, error) {
+func isGuestIn(v *sight, p Principal, s scopes.Scope) (bool, error) {
 	switch {
 	case !p.isNode():
 		return false, nil
@@ -110,7 +111,7 @@ func (v *sight) isGuestIn(p Principal, s record.Scope) (bool, error) {
 	case !s.Sort.OfEvent():
 		return false, nil
 	}
-	ok, err := v.changesEvent(p, s.ID)
+	ok, err := changesEvent(v, p, s.ID)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
@@ -118,20 +119,20 @@ func (v *sight) isGuestIn(p Principal, s record.Scope) (bool, error) {
 }
 
 // changesEvent tells whether an event is p's to see and to change: ErrNotFound where it is not there.
-func (v *sight) changesEvent(p Principal, event int64) (bool, error) {
-	if err := v.mayChangeEvent(p, event); err != nil {
+func changesEvent(v *sight, p Principal, event int64) (bool, error) {
+	if err := mayChangeEvent(v, p, event); err != nil {
 		return false, onlyFailure(err)
 	}
-	return v.seesEvent(p, event)
+	return seesEvent(v, p, event)
 }
 
 // puts tells whether p's class puts records of some kind into the database.
 func (db *scopeDocs) puts(p Principal, such func(*record.Kind) bool) (bool, error) {
-	for _, k := range db.scope.Sort.Kinds() {
+	for _, k := range record.KindsIn(db.scope.Sort) {
 		if !such(k) {
 			continue
 		}
-		if err := db.v.mayPut(p, k, db.scope); !errors.Is(err, ErrForbidden) {
+		if err := mayPut(db.v, p, k, db.scope); !errors.Is(err, ErrForbidden) {
 			return err == nil, err
 		}
 	}
@@ -140,22 +141,22 @@ func (db *scopeDocs) puts(p Principal, such func(*record.Kind) bool) (bool, erro
 
 // judgeScopes wants a revision to be of the database that it came through, and all that it touches to be for p.
 func (db *scopeDocs) judgeScopes(o *op, p Principal, a *arrival) error {
-	next, err := o.scopesOfArrival(a)
+	next, err := scopesOfArrival(o, a)
 	if err != nil {
 		return err
 	}
 	if a.before != nil {
-		ok, err := o.mayPutAll(p, a.kind, a.before.scopes)
+		ok, err := mayPutAll(o.sight, p, a.kind, a.before.scopes)
 		if err := allowed(ok, err, "the record has moved to where the key may not write"); err != nil {
 			return err
 		}
 	}
-	ok, err := o.mayPutAll(p, a.kind, next)
+	ok, err := mayPutAll(o.sight, p, a.kind, next)
 	if err := allowed(ok, err, "the key may not write where the record would belong"); err != nil {
 		return err
 	}
 	if !p.isNode() {
-		if err := o.mayLeave(a.kind, a.before, next); err != nil {
+		if err := mayLeave(o, a.kind, a.before, next); err != nil {
 			return err
 		}
 	}
@@ -166,16 +167,16 @@ func (db *scopeDocs) judgeScopes(o *op, p Principal, a *arrival) error {
 }
 
 // mayPutAll is mayPut for a record's scopes. What is in none is nobody's.
-func (v *sight) mayPutAll(p Principal, k *record.Kind, scopes [2]record.Scope) (bool, error) {
-	for _, s := range scopes {
+func mayPutAll(v *sight, p Principal, k *record.Kind, all [2]scopes.Scope) (bool, error) {
+	for _, s := range all {
 		if s.Sort == 0 {
 			continue
 		}
-		if err := v.mayPut(p, k, s); err != nil {
+		if err := mayPut(v, p, k, s); err != nil {
 			return false, onlyFailure(err)
 		}
 	}
-	return scopes != [2]record.Scope{}, nil
+	return all != [2]scopes.Scope{}, nil
 }
 
 // allowed is a failure of the store itself, or a refusal of what is not ok.

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/oklog/ulid/v2"
+
+	"doorward/kv"
+	"doorward/kv/fault"
+	"doorward/kv/record"
 )
 
 // TestALaptopOfAChurchSellsAtTheEventItHasAlong: at an event of nobody's church it writes what a laptop of that event does, and once
@@ -68,14 +69,14 @@ func TestNoLaptopIsEnrolledForAnEventThatItsChurchDoesNotSee(t *testing.T) {
 		{"regional:1", []int64{2}, "Event 2 is of a church that the laptop is not enrolled for."},
 		{"regional:2", []int64{2, 3}, ""},
 		{"denomination", []int64{1, 2}, ""},
-		{"church:1", []int64{9}, record.InvalidID(9)},
+		{"church:1", []int64{9}, fault.InvalidID(9)},
 	} {
 		l, err := kv.ParseLevel(c.level)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, _, _, err = s.Enrol(kv.Operator(), kv.Enrolment{Name: "north " + c.level + fmt.Sprint(c.events), Level: l, Events: c.events})
-		var faults record.Faults
+		var faults fault.ByField
 		if errors.As(err, &faults); (err != nil) != (c.want != "") || strings.Join(faults["event"], " ") != c.want {
 			t.Errorf("Enrol(%s with %v) = %v %v, want %q", c.level, c.events, err, faults, c.want)
 		}

@@ -2,7 +2,6 @@ package kv
 
 import (
 	"math"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -13,45 +12,29 @@ import (
 type metrics struct {
 	registerer prometheus.Registerer
 	collectors []prometheus.Collector
-	writable   prometheus.Gauge
 	checkins   *prometheus.CounterVec
-	commits    prometheus.Histogram
-	group      prometheus.Histogram
-	corrupt    prometheus.Counter
 	fallbacks  prometheus.Counter
 }
 
 func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		registerer: reg,
-		writable:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "doorward_store_writable", Help: "1 while the store takes writes, 0 once it has stopped."}),
 		checkins:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "doorward_checkins_total", Help: "Check-in decisions by outcome, on every surface."}, []string{"outcome"}),
-		commits:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_commit_seconds", Help: "Time to make one group durable.", Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12)}),
-		group:      prometheus.NewHistogram(prometheus.HistogramOpts{Name: "doorward_store_group_jobs", Help: "Operations committed together.", Buckets: prometheus.ExponentialBuckets(1, 2, 10)}),
 		fallbacks:  prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_search_fallbacks_total", Help: "Times a search did without the index, which was not ready or failed."}),
-		corrupt:    prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_store_corrupt_reads_total", Help: "Reads that met a value whose checksum fails."}),
 	}
 	for _, o := range Outcomes() {
 		m.checkins.WithLabelValues(string(o))
 	}
-	m.writable.Set(1)
-	m.collectors = []prometheus.Collector{m.writable, m.checkins, m.commits, m.group, m.corrupt, m.fallbacks, sizeGauge(s), damagedGauge(s), seqGauge(s), doublesGauge(s), erasuresGauge(s), unfinishedGauge(s), newMattersGauge(s), newUpkeepGauge(s)}
+	m.collectors = []prometheus.Collector{m.checkins, s.corrupt, m.fallbacks, damagedGauge(s), seqGauge(s), doublesGauge(s), erasuresGauge(s), unfinishedGauge(s), newMattersGauge(s), newUpkeepGauge(s)}
 	for _, k := range record.Kinds() {
 		m.collectors = append(m.collectors, recordsGauge(s, k))
 	}
 	m.collectors = append(m.collectors, clockGauges(s)...)
 	m.collectors = append(m.collectors, reviewGauges(s)...)
-	m.collectors = append(m.collectors, s.disk.gauges()...)
 	if reg != nil {
 		reg.MustRegister(m.collectors...)
 	}
 	return m
-}
-
-func sizeGauge(s *Store) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_file_bytes", Help: "Size of the store's file."}, func() float64 {
-		return float64(s.FileBytes())
-	})
 }
 
 func damagedGauge(s *Store) prometheus.Collector {
@@ -59,9 +42,6 @@ func damagedGauge(s *Store) prometheus.Collector {
 		return float64(s.damaged)
 	})
 }
-
-// FileBytes is the size of the store's file.
-func (s *Store) FileBytes() int64 { return sizeOf(Path(s.dir)) }
 
 func seqGauge(s *Store) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_sequence", Help: "Sequence of the latest change."}, func() float64 {
@@ -71,7 +51,7 @@ func seqGauge(s *Store) prometheus.Collector {
 
 func doublesGauge(s *Store) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_double_entries", Help: "Check-ins listed as double entries, of all events."}, func() float64 {
-		return float64(s.boards.doubles.Load())
+		return float64(s.doubles.Load())
 	})
 }
 
@@ -109,11 +89,6 @@ func clockGauges(s *Store) []prometheus.Collector {
 			return math.NaN()
 		}),
 	}
-}
-
-func (m *metrics) committed(jobs int, took time.Duration) {
-	m.commits.Observe(took.Seconds())
-	m.group.Observe(float64(jobs))
 }
 
 // decided counts a decision; the same answer again is none.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // ErrMirrorAtCentre is a laptop that shall be the mirror of another server.
@@ -25,7 +26,7 @@ type Mirror struct {
 // pulled is what a store keeps of a record that it has pulled: the revision that the pull left, and a hash of what was pulled. The
 // hash is zero once the record is deleted here.
 type pulled struct {
-	revision record.Revision
+	revision rev.ID
 	sum      [16]byte
 }
 
@@ -40,7 +41,7 @@ func (s *Store) Mirror(p Principal) (m Mirror, ok bool, err error) {
 		return Mirror{}, false, err
 	}
 	err = s.view(func(v *sight) error {
-		row, err := v.get(mirrorBucket, mirrorKey)
+		row, err := v.Get(mirrorBucket, mirrorKey)
 		if err == nil && row != nil && json.Unmarshal(row, &m) != nil {
 			err = fmt.Errorf("%w: mirror", ErrCorrupt)
 		}
@@ -99,7 +100,7 @@ func (s *Store) Pull(p Principal, rows []Row, dryRun bool) ([]RowResult, error) 
 	author.key = 0 // as with imports
 	return s.eachAlone(rows, dryRun, func(row Row) func(*op) (RowResult, error) {
 		sum := sumOf(row.Patch)
-		return func(o *op) (RowResult, error) { return o.pull(author, row, sum) }
+		return func(o *op) (RowResult, error) { return pull(o, author, row, sum) }
 	})
 }
 
@@ -117,7 +118,7 @@ func sumOf(p *record.Patch) (sum [16]byte) {
 }
 
 // pull makes or changes the record of one row, unless it is to be kept.
-func (o *op) pull(p Principal, row Row, sum [16]byte) (RowResult, error) {
+func pull(o *op, p Principal, row Row, sum [16]byte) (RowResult, error) {
 	k := row.Kind
 	if k.ULID || k == record.Ticket || row.ID.IsZero() {
 		return RowResult{}, ErrNotFound
@@ -125,7 +126,7 @@ func (o *op) pull(p Principal, row Row, sum [16]byte) (RowResult, error) {
 	if err := mayCreate(p, k); err != nil {
 		return RowResult{}, err
 	}
-	mark, err := o.pulled(k, row.ID)
+	mark, err := loadPulled(o.sight, k, row.ID)
 	if err != nil {
 		return RowResult{}, err
 	}
@@ -134,9 +135,9 @@ func (o *op) pull(p Principal, row Row, sum [16]byte) (RowResult, error) {
 	case err != nil:
 		return RowResult{}, err
 	case before == nil:
-		return o.pullNew(p, row, pulledAs{mark, sum})
+		return pullNew(o, p, row, pulledAs{mark, sum})
 	case mark == nil || mark.revision != before.revision:
-		return o.pullOver(row, before, sum)
+		return pullOver(o, row, before, sum)
 	case mark.sum == sum:
 		return RowResult{Fate: Unchanged, ID: row.ID}, nil
 	}
@@ -144,11 +145,11 @@ func (o *op) pull(p Principal, row Row, sum [16]byte) (RowResult, error) {
 	in := o.store.prepare(row.Patch)
 	st := before
 	for range 2 { // a kind's rules date the change by our day: the second time the source's date is laid over that
-		if st, err = o.update(p, k, st, in); err != nil {
+		if st, err = update(o, p, k, st, in); err != nil {
 			return RowResult{}, err
 		}
 	}
-	o.notePulled(k, st, sum)
+	notePulled(o, k, st, sum)
 	if o.state.seq == seq {
 		return RowResult{Fate: Unchanged, ID: row.ID}, nil
 	}
@@ -162,24 +163,24 @@ type pulledAs struct {
 }
 
 // pullNew makes a record, unless one that was pulled, or any that was erased, is gone here.
-func (o *op) pullNew(p Principal, row Row, as pulledAs) (RowResult, error) {
-	erased, err := o.isErased(row.Kind, row.ID)
+func pullNew(o *op, p Principal, row Row, as pulledAs) (RowResult, error) {
+	erased, err := isErased(o.sight, row.Kind, row.ID)
 	if err != nil {
 		return RowResult{}, err
 	}
 	if erased || as.before != nil {
 		return RowResult{Fate: Kept, ID: row.ID}, nil
 	}
-	st, err := o.create(p, row.Kind, row.ID, o.store.prepareNew(p, row.Patch))
+	st, err := create(o, p, row.Kind, row.ID, o.store.prepareNew(p, row.Patch))
 	if err != nil {
 		return RowResult{}, err
 	}
-	o.notePulled(row.Kind, st, as.sum)
+	notePulled(o, row.Kind, st, as.sum)
 	return RowResult{Fate: Created, ID: row.ID}, nil
 }
 
 // pullOver leaves a record that is not as a pull has left it as it is. One that says the same counts as pulled from then on.
-func (o *op) pullOver(row Row, before *stored, sum [16]byte) (RowResult, error) {
+func pullOver(o *op, row Row, before *stored, sum [16]byte) (RowResult, error) {
 	is, err := before.decode(row.Kind)
 	if err != nil {
 		return RowResult{}, err
@@ -188,11 +189,11 @@ func (o *op) pullOver(row Row, before *stored, sum [16]byte) (RowResult, error) 
 	if !sameBody(is.Encode(), before.body) {
 		return RowResult{Fate: Kept, ID: row.ID}, nil
 	}
-	o.notePulled(row.Kind, before, sum)
+	notePulled(o, row.Kind, before, sum)
 	return RowResult{Fate: Unchanged, ID: row.ID}, nil
 }
 
-func (o *op) notePulled(k *record.Kind, st *stored, sum [16]byte) {
+func notePulled(o *op, k *record.Kind, st *stored, sum [16]byte) {
 	o.put(mirrorBucket, pulledKey(k, st.id), appendPulled(&pulled{st.revision, sum}))
 }
 
@@ -202,8 +203,8 @@ func appendPulled(p *pulled) []byte {
 }
 
 // pulled answers what is kept of a record that was pulled; nil where it was not.
-func (v *sight) pulled(k *record.Kind, id record.ID) (*pulled, error) {
-	row, err := v.get(mirrorBucket, pulledKey(k, id))
+func loadPulled(v *sight, k *record.Kind, id record.ID) (*pulled, error) {
+	row, err := v.Get(mirrorBucket, pulledKey(k, id))
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -212,7 +213,7 @@ func (v *sight) pulled(k *record.Kind, id record.ID) (*pulled, error) {
 
 func parsePulled(row []byte) (*pulled, error) {
 	c := cutter{rest: row}
-	p := &pulled{revision: record.Revision{Generation: c.uvarint()}}
+	p := &pulled{revision: rev.ID{Generation: c.uvarint()}}
 	copy(p.revision.Hash[:], c.bytes(16))
 	copy(p.sum[:], c.bytes(16))
 	if c.short || len(c.rest) > 0 {
@@ -222,8 +223,8 @@ func parsePulled(row []byte) (*pulled, error) {
 }
 
 // forgetPulled takes away what is known of the content of a record that is deleted. That it was pulled stays known.
-func (o *op) forgetPulled(k *record.Kind, id record.ID) {
-	if row, err := o.get(mirrorBucket, pulledKey(k, id)); err == nil && row == nil {
+func forgetPulled(o *op, k *record.Kind, id record.ID) {
+	if row, err := o.Get(mirrorBucket, pulledKey(k, id)); err == nil && row == nil {
 		return // what cannot be read is forgotten too
 	}
 	o.put(mirrorBucket, pulledKey(k, id), appendPulled(&pulled{}))

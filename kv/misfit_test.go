@@ -14,6 +14,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // strange are values of which each is of some type, and none of all.
@@ -234,7 +235,7 @@ func TestNothingStrangeIsBroughtToBeRestored(t *testing.T) {
 	db := opens(t, s, enrolled(t, s, "church:1", kv.Venue{}), "church-1")
 	w := onTop(t, db, record.Person.DocID(record.Int(id)), `"Ana"`, `5`)
 	lost := w.Path[0]
-	w.Path = append([]record.Revision{{Generation: lost.Generation + 1, Hash: lost.Hash}}, w.Path...)
+	w.Path = append([]rev.ID{{Generation: lost.Generation + 1, Hash: lost.Hash}}, w.Path...)
 	w.Deleted, w.Body = true, []byte(`{"lost":`+string(w.Body)+`}`)
 	if err := push(t, db, w); kindOf(err) != "forbidden" {
 		t.Errorf("a tombstone that brings a strange edit = %v, want forbidden", err)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"doorward/kv/disk"
 )
 
 // keptBackups is how many backups a store remembers to have been made of it.
@@ -91,7 +93,7 @@ func (s *Store) NoteBackup(p Principal, path string) error {
 		return err
 	}
 	return s.do(false, func(o *op) error {
-		all, err := o.backups()
+		all, err := backups(o.sight)
 		if err != nil {
 			return err
 		}
@@ -100,8 +102,8 @@ func (s *Store) NoteBackup(p Principal, path string) error {
 	})
 }
 
-func (v *sight) backups() (all []backup, err error) {
-	row, err := v.get(metaBucket, backupsKey)
+func backups(v *sight) (all []backup, err error) {
+	row, err := v.Get(metaBucket, backupsKey)
 	for line := range strings.Lines(string(row)) {
 		b, ok := parseBackup(line)
 		if !ok {
@@ -124,10 +126,10 @@ func (s *Store) OlderFiles(p Principal, before time.Time) (files []string, err e
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, slices.DeleteFunc(found, isAtWork)...)
+		files = append(files, slices.DeleteFunc(found, disk.IsAtWork)...)
 	}
 	err = s.view(func(v *sight) error {
-		made, err := v.backups()
+		made, err := backups(v)
 		for _, b := range made {
 			if info, err := os.Stat(b.path); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
 				files = append(files, b.path)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 )
 
@@ -21,11 +22,11 @@ const (
 
 // once runs fn, unless its answer is kept already. Since the writer runs one operation after another, a second request
 // waits for the first by itself. fn must not write where it answers an error.
-func (o *op) once(once *Once, fn func() (Reply, error)) (Reply, error) {
+func once(o *op, once *Once, fn func() (Reply, error)) (Reply, error) {
 	if once == nil {
 		return fn()
 	}
-	row, err := o.get(onceBucket, once.Key[:])
+	row, err := o.Get(onceBucket, once.Key[:])
 	if err != nil {
 		return Reply{}, err
 	}
@@ -39,7 +40,7 @@ func (o *op) once(once *Once, fn func() (Reply, error)) (Reply, error) {
 				return Reply{}, ErrKeyReused
 			}
 			kept.Replayed = true
-			if o.store.erasures.concealed.Load() != nil {
+			if o.store.recalls.concealed.Load() != nil {
 				kept.JSON = nil // it may show who is concealed; what is there now does not
 			}
 			return kept, nil
@@ -53,7 +54,7 @@ func (o *op) once(once *Once, fn func() (Reply, error)) (Reply, error) {
 	expires := o.now.Add(onceKept).Truncate(time.Microsecond)
 	o.put(onceBucket, once.Key[:], appendOnce(nil, r, once.Body, expires))
 	o.put(onceExpiryBucket, onceExpiryKey(expires, once.Key[:]), nil)
-	return r, o.purgeOnce()
+	return r, purgeOnce(o)
 }
 
 func onceExpiryKey(expires time.Time, key []byte) []byte {
@@ -61,8 +62,8 @@ func onceExpiryKey(expires time.Time, key []byte) []byte {
 }
 
 // purgeOnce deletes some of the answers whose time is over.
-func (o *op) purgeOnce() error {
-	expired, err := o.before(onceExpiryBucket, appendNumber(nil, o.now.UnixMicro()), oncePurge)
+func purgeOnce(o *op) error {
+	expired, err := keysBefore(o.View, onceExpiryBucket, appendNumber(nil, o.now.UnixMicro()), oncePurge)
 	for _, key := range expired {
 		o.delete(onceExpiryBucket, key)
 		o.delete(onceBucket, key[8:])
@@ -93,4 +94,16 @@ func parseOnce(row []byte) (r Reply, body [32]byte, expires time.Time, err error
 		err = ErrCorrupt
 	}
 	return r, body, expires, err
+}
+
+// keysBefore are the first keys of a bucket that lie before a key, at most so many; where a row is damaged, those before it.
+func keysBefore(r *engine.View, b bucket, end []byte, most int) (keys [][]byte, err error) {
+	err = r.Scan(b, nil, nil, func(key, _ []byte) (bool, error) {
+		if len(keys) == most || bytes.Compare(key, end) >= 0 {
+			return false, nil
+		}
+		keys = append(keys, bytes.Clone(key))
+		return true, nil
+	})
+	return keys, err
 }

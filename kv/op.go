@@ -7,13 +7,17 @@ import (
 	"fmt"
 
 	"doorward/kv/crash"
+	"doorward/kv/engine"
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/scopes"
 )
 
 // op is one operation inside the write transaction: it sees the committed state, what the group has written before it, and
 // its own writes. Nothing of it remains if it answers an error.
 type op struct {
-	sight
+	*sight
+	tx      *engine.Tx
 	state   state
 	stamp   int64 // the commit's time, microseconds
 	doubted bool  // the wall clock is not believed
@@ -21,9 +25,15 @@ type op struct {
 	group   *group // as the operations before this one have left it
 	changed []listChange
 	rung    []feedName // the feeds that have grown
-	after   []func()
-	scratch []byte // for a row that is put together
+	scratch []byte     // for a row that is put together
 }
+
+func (o *op) put(b bucket, key, value []byte) { o.tx.Put(b, key, value) }
+
+func (o *op) delete(b bucket, key []byte) { o.tx.Delete(b, key) }
+
+// after has fn run when the operation is durable, before its caller has the answer.
+func (o *op) after(fn func()) { o.tx.OnCommitted(fn) }
 
 // change is one record as it was and as it shall be.
 type change struct {
@@ -40,7 +50,7 @@ type change struct {
 
 // write stores a change: record, revision, lookups and log rows. It answers the record as it is stored now.
 func (o *op) write(c change) (*stored, error) {
-	home, err := o.homeOf(c.kind, c.is)
+	home, err := homeOf(o, c.kind, c.is)
 	if err != nil {
 		return nil, err
 	}
@@ -51,18 +61,18 @@ func (o *op) write(c change) (*stored, error) {
 	} else {
 		copy(next.scopes[:], c.kind.Scopes(c.id, c.is, home))
 	}
-	if err := o.mayLeave(c.kind, c.before, next.scopes); err != nil {
+	if err := mayLeave(o, c.kind, c.before, next.scopes); err != nil {
 		return nil, err
 	}
 	next.fill(c)
-	if err := o.branch(c, next); err != nil {
+	if err := branch(o, c, next); err != nil {
 		return nil, err
 	}
-	if err := o.welcome(c.kind, c.before, next); err != nil {
+	if err := welcome(o, c.kind, c.before, next); err != nil {
 		return nil, err
 	}
-	o.moveLookups(c, next.updatedAt)
-	o.place(c.kind, c.before, next)
+	moveLookups(o, c, next.updatedAt)
+	place(o, c.kind, c.before, next)
 	return next, nil
 }
 
@@ -76,15 +86,15 @@ func (st *stored) fill(c change) {
 	if c.is != nil {
 		st.body, canonical = c.is.Encode(), c.is.Canonical()
 	}
-	var parent record.Revision
+	var parent rev.ID
 	if c.before != nil {
 		parent = c.before.revision
 	}
-	st.revision, st.parent = record.Next(parent, st.deleted, canonical), parent.Hash
+	st.revision, st.parent = rev.Next(parent, st.deleted, canonical), parent.Hash
 }
 
 // place puts a record's row, moves its rows in the logs to the end, and notes what the lists must learn.
-func (o *op) place(k *record.Kind, before, next *stored) {
+func place(o *op, k *record.Kind, before, next *stored) {
 	o.state.seq++
 	next.seq = o.state.seq
 	if before != nil {
@@ -94,7 +104,7 @@ func (o *op) place(k *record.Kind, before, next *stored) {
 	var key [16]byte
 	o.scratch = appendLog(o.scratch[:0], k, next, 0)
 	o.put(logBucket, binary.BigEndian.AppendUint64(key[:0], next.seq), o.scratch)
-	o.moveScopes(k, before, next, o.scratch)
+	moveScopes(o, k, before, next, o.scratch)
 	crash.At(crash.BeforeRecord)
 	o.scratch = appendRow(o.scratch[:0], &next.header, next.body)
 	o.put(kindBucket(k), k.AppendID(key[:0], next.id), o.scratch)
@@ -104,16 +114,16 @@ func (o *op) place(k *record.Kind, before, next *stored) {
 	}
 	if before != nil {
 		c.from = before.mark()
-		o.noteFormer(k, before, next)
+		noteFormer(o, k, before, next)
 	}
 	if next.deleted {
-		o.forgetPulled(k, next.id)
+		forgetPulled(o, k, next.id)
 	}
 	o.changed = append(o.changed, c)
 }
 
 // moveLookups deletes the lookup rows that no longer hold and writes the new ones.
-func (o *op) moveLookups(c change, stamp int64) {
+func moveLookups(o *op, c change, stamp int64) {
 	var old, now [][]byte
 	if c.was != nil {
 		old = lookupKeys(c.kind, c.id, c.was, c.before.updatedAt)
@@ -121,20 +131,20 @@ func (o *op) moveLookups(c change, stamp int64) {
 	if now = c.ready.under(c.kind, stamp); now == nil {
 		now = lookupKeys(c.kind, c.id, c.is, stamp)
 	}
-	moveRows(o.rows, lookupBucket, old, now)
-	moveRows(o.rows, codeBucket, codeKeys(c.kind, c.id, c.was), codeKeys(c.kind, c.id, c.is))
+	moveRows(o.tx, lookupBucket, old, now)
+	moveRows(o.tx, codeBucket, codeKeys(c.kind, c.id, c.was), codeKeys(c.kind, c.id, c.is))
 }
 
 // moveRows replaces one set of valueless rows by another.
-func moveRows(r rows, b bucket, old, now [][]byte) {
+func moveRows(w *engine.Tx, b bucket, old, now [][]byte) {
 	for _, key := range old {
 		if !holds(now, key) {
-			r.delete(b, key)
+			w.Delete(b, key)
 		}
 	}
 	for _, key := range now {
 		if !holds(old, key) {
-			r.put(b, key, nil)
+			w.Put(b, key, nil)
 		}
 	}
 }
@@ -149,7 +159,7 @@ func holds(keys [][]byte, key []byte) bool {
 }
 
 // homeOf is the church or event that a record belongs to (record.Kind.Home), 0 for none.
-func (o *op) homeOf(k *record.Kind, d *record.Doc) (int64, error) {
+func homeOf(o *op, k *record.Kind, d *record.Doc) (int64, error) {
 	if d == nil || k.Home == "" {
 		return 0, nil
 	}
@@ -165,7 +175,7 @@ func (o *op) homeOf(k *record.Kind, d *record.Doc) (int64, error) {
 }
 
 // rehome rewrites the memberships of a person that has moved to another church: same revision, other scope.
-func (o *op) rehome(person record.ID) error {
+func rehome(o *op, person record.ID) error {
 	ids, err := o.lookup(record.Membership, "person", person.Int())
 	if err != nil {
 		return err
@@ -179,17 +189,17 @@ func (o *op) rehome(person record.ID) error {
 		if err != nil {
 			return err
 		}
-		home, err := o.homeOf(record.Membership, d)
+		home, err := homeOf(o, record.Membership, d)
 		if err != nil {
 			return err
 		}
 		next := *before
-		next.scopes = [2]record.Scope{}
+		next.scopes = [2]scopes.Scope{}
 		copy(next.scopes[:], record.Membership.Scopes(id, d, home))
-		if err := o.welcome(record.Membership, before, &next); err != nil {
+		if err := welcome(o, record.Membership, before, &next); err != nil {
 			return err
 		}
-		o.place(record.Membership, before, &next)
+		place(o, record.Membership, before, &next)
 	}
 	return nil
 }
@@ -238,16 +248,16 @@ func (st *stored) corrupt(k *record.Kind, err error) error {
 }
 
 // noteCorrupt reports a value that failed its checksum, once for each time it was met.
-func (s *Store) noteCorrupt(err error) {
+func (s *tables) noteCorrupt(err error) {
 	if err == nil || !errors.Is(err, ErrCorrupt) {
 		return
 	}
-	s.metrics.corrupt.Inc()
+	s.corrupt.Inc()
 	s.log.Error("a stored value fails its checksum", "cause", err)
 }
 
 // unlessCorrupt is noteCorrupt for who goes on without what is damaged.
-func (s *Store) unlessCorrupt(err error) error {
+func (s *tables) unlessCorrupt(err error) error {
 	if errors.Is(err, ErrCorrupt) {
 		s.noteCorrupt(err)
 		return nil

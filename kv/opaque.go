@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/scopes"
+	"doorward/kv/value"
 )
 
 // A document of a kind that this version does not know is kept as it came, in the database that it came through, and relayed: a
@@ -17,7 +20,7 @@ import (
 type opaque struct {
 	seq     uint64 // 0: new
 	deleted bool
-	tree    record.Tree
+	tree    rev.Tree
 }
 
 // opaqueKind is the first byte of an opaque document's rows in logs: no kind has this number.
@@ -30,15 +33,15 @@ func isOpaque(doc string) bool {
 	return ok && id != "" && name != "" && !known && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_0123456789") == ""
 }
 
-func opaqueKey(s record.Scope, doc string) []byte { return append(appendScope(nil, s), doc...) }
+func opaqueKey(s scopes.Scope, doc string) []byte { return append(appendScope(nil, s), doc...) }
 
-func opaqueBodyKey(s record.Scope, doc string, rev record.Revision) []byte {
+func opaqueBodyKey(s scopes.Scope, doc string, rev rev.ID) []byte {
 	return appendRevision(append(opaqueKey(s, doc), 0), rev)
 }
 
 // opaque reads a document; nil where there is none.
-func (v *sight) opaque(s record.Scope, doc string) (*opaque, error) {
-	row, err := v.get(opaqueBucket, opaqueKey(s, doc))
+func loadOpaque(v *sight, s scopes.Scope, doc string) (*opaque, error) {
+	row, err := v.Get(opaqueBucket, opaqueKey(s, doc))
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -48,17 +51,17 @@ func (v *sight) opaque(s record.Scope, doc string) (*opaque, error) {
 func parseOpaque(row []byte) (d *opaque, err error) {
 	c := cutter{rest: row}
 	d = &opaque{seq: c.uint64(), deleted: c.byte()&rowDeleted != 0}
-	if d.tree, err = record.ParseTree(c.rest); err != nil || c.short {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, record.ErrTree)
+	if d.tree, err = rev.ParseTree(c.rest); err != nil || c.short {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, rev.ErrTree)
 	}
 	return d, nil
 }
 
-func (d *opaque) mark(s record.Scope) scopeMark {
+func (d *opaque) mark(s scopes.Scope) scopeMark {
 	if d.seq == 0 {
 		return scopeMark{}
 	}
-	return scopeMark{scopes: [2]record.Scope{s}, live: !d.deleted, deleted: d.deleted, opaque: true}
+	return scopeMark{scopes: [2]scopes.Scope{s}, live: !d.deleted, deleted: d.deleted, opaque: true}
 }
 
 // appendOpaqueLog writes its row in the log of its scope.
@@ -84,7 +87,7 @@ func parseOpaqueLog(seq uint64, row []byte) (ch scopeChange, err error) {
 }
 
 // writeOpaque stores a replicated revision that a laptop, or this store's own replicator, brings.
-func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev record.Revision, err error) {
+func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev rev.ID, err error) {
 	ours := p.operator
 	if p.isNode() {
 		if ours, err = db.puts(p, func(k *record.Kind) bool { return !k.Fact }); err != nil {
@@ -94,7 +97,7 @@ func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev record.R
 	if !ours || db.scope.Sort == 0 || len(in.Path) == 0 || len(in.canonical) > maxRecordDoc {
 		return rev, refused("no kind of record has this id")
 	}
-	d, err := o.opaque(db.scope, in.ID)
+	d, err := loadOpaque(o.sight, db.scope, in.ID)
 	if err != nil {
 		return rev, err
 	}
@@ -105,7 +108,7 @@ func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev record.R
 		return in.Path[0], nil
 	}
 	if !p.operator {
-		if record.HasLongNumber(in.canonical) {
+		if value.HasLongNumber(in.canonical) {
 			return rev, refused(longNumber("the document"))
 		}
 		if err := o.store.limits.mayBranch(&d.tree, in.Path); err != nil {
@@ -120,12 +123,12 @@ func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev record.R
 		return rev, fmt.Errorf("%w: %w", ErrDocument, err)
 	}
 	o.put(opaqueBodyBucket, opaqueBodyKey(db.scope, in.ID, in.Path[0]), in.canonical)
-	o.placeOpaque(db.scope, in.ID, d)
+	placeOpaque(o, db.scope, in.ID, d)
 	return in.Path[0], nil
 }
 
 // placeOpaque puts a document's row and moves its row in the log to the end.
-func (o *op) placeOpaque(s record.Scope, doc string, d *opaque) {
+func placeOpaque(o *op, s scopes.Scope, doc string, d *opaque) {
 	dropped := d.tree.Stem(RevsLimit)
 	leaves := d.tree.Leaves()
 	for _, rev := range append(dropped, release(&d.tree, leaves)...) {
@@ -144,21 +147,21 @@ func (o *op) placeOpaque(s record.Scope, doc string, d *opaque) {
 }
 
 // opaqueRevision reads a revision's body, if it is there.
-func (v *sight) opaqueRevision(s record.Scope, doc string, n record.TreeNode, rev record.Revision) (DocRevision, error) {
+func opaqueRevision(v *sight, s scopes.Scope, doc string, n rev.Node, rev rev.ID) (DocRevision, error) {
 	r := DocRevision{Revision: rev, Deleted: n.Deleted}
-	row, err := v.get(opaqueBodyBucket, opaqueBodyKey(s, doc, rev))
+	row, err := v.Get(opaqueBodyBucket, opaqueBodyKey(s, doc, rev))
 	r.Body = bytes.Clone(row)
 	return r, err
 }
 
 func (db *scopeDocs) readOpaque(v *sight, id string, ask Ask) (doc Doc, err error) {
-	d, err := v.opaque(db.scope, id)
+	d, err := loadOpaque(v, db.scope, id)
 	if err != nil || d == nil {
 		return doc, orNotFound(err)
 	}
 	doc = Doc{ID: id, Seq: d.seq, Deleted: d.deleted, Tree: d.tree}
 	for _, rev := range ask.of(&d.tree) {
-		r, err := v.opaqueRevision(db.scope, id, d.tree.Find(rev), rev)
+		r, err := opaqueRevision(v, db.scope, id, d.tree.Find(rev), rev)
 		if err != nil {
 			return doc, err
 		}
@@ -191,18 +194,18 @@ func (db *scopeDocs) listOpaque(v *sight, r Range) (page []DocRow, err error) {
 }
 
 // verifyOpaque checks a row of an opaque document against the others.
-func (v *sight) verifyOpaque(b bucket, key, value []byte) error {
+func verifyOpaque(v *sight, b bucket, key, value []byte) error {
 	s, rest, err := cutScope(key)
 	if err != nil {
 		return err
 	}
-	doc, rev := string(rest), record.Revision{}
+	doc, rev := string(rest), rev.ID{}
 	if b == opaqueBodyBucket {
 		if doc, rev, err = cutRevision(rest); err != nil {
 			return err
 		}
 	}
-	d, err := v.opaque(s, doc)
+	d, err := loadOpaque(v, s, doc)
 	if err != nil || d == nil {
 		return errors.Join(err, fmt.Errorf("a row of an opaque document that is not there: %w", orCorrupt(err)))
 	}
@@ -212,12 +215,12 @@ func (v *sight) verifyOpaque(b bucket, key, value []byte) error {
 		}
 		return nil
 	}
-	row, err := v.get(scopeLogBucket, scopeSeqKey(nil, s, d.seq))
+	row, err := v.Get(scopeLogBucket, scopeSeqKey(nil, s, d.seq))
 	if err != nil || !slices.Equal(row, d.appendLog(nil, doc)) || d.tree.Winner().Deleted != d.deleted {
 		return errors.Join(err, fmt.Errorf("opaque document at %d has no row in the log of its scope", d.seq))
 	}
 	for _, n := range d.tree.Nodes() {
-		if row, err := v.get(opaqueBodyBucket, opaqueBodyKey(s, doc, n.Revision)); err != nil || n.Held && row == nil {
+		if row, err := v.Get(opaqueBodyBucket, opaqueBodyKey(s, doc, n.Revision)); err != nil || n.Held && row == nil {
 			return errors.Join(err, fmt.Errorf("opaque document at %d lacks the body of %s", d.seq, n.Revision))
 		}
 	}
@@ -225,12 +228,12 @@ func (v *sight) verifyOpaque(b bucket, key, value []byte) error {
 }
 
 // verifyOpaqueLog checks that a row of a scope's log is its opaque document's latest change.
-func (v *sight) verifyOpaqueLog(s record.Scope, seq uint64, row []byte) error {
+func verifyOpaqueLog(v *sight, s scopes.Scope, seq uint64, row []byte) error {
 	c, err := parseOpaqueLog(seq, row)
 	if err != nil {
 		return err
 	}
-	d, err := v.opaque(s, c.doc)
+	d, err := loadOpaque(v, s, c.doc)
 	if err != nil || d == nil || d.seq != seq {
 		return errors.Join(err, fmt.Errorf("row %d of a scope is not its document's latest change", seq))
 	}

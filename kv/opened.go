@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // opened is what a document of a record says, as far as that is known without the store: it is read before the writer's turn.
@@ -18,7 +19,7 @@ type opened struct {
 
 // openRecord opens the document of a record; one that is none, or that deletes the record, is left as it is.
 func (in *DocWrite) openRecord() error {
-	if in.Parent.Text != "" || slices.ContainsFunc(in.Path, func(r record.Revision) bool { return r.Text != "" }) {
+	if in.Parent.Text != "" || slices.ContainsFunc(in.Path, func(r rev.ID) bool { return r.Text != "" }) {
 		return ErrRevision
 	}
 	k, id, ok := record.ParseDocID(in.ID)
@@ -61,9 +62,9 @@ func (in *DocWrite) isOurs(d *record.Doc) bool {
 	if !d.IsAllOf(in.canonical) {
 		return false
 	}
-	var parent record.Revision
+	var parent rev.ID
 	if len(in.Path) > 1 {
 		parent = in.Path[1]
 	}
-	return len(in.Path) == 0 || record.Next(parent, false, in.canonical) == in.Path[0]
+	return len(in.Path) == 0 || rev.Next(parent, false, in.canonical) == in.Path[0]
 }

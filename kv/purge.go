@@ -4,17 +4,18 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // purge takes a record out of the file as if it had never been in it: no tombstone, nothing that a replica would be told. It is
 // for what another store keeps; what was deleted has been deleted by somebody, and stays as that. Who follows the log looks at Releases.
-func (o *op) purge(k *record.Kind, st *stored) error {
+func purge(o *op, k *record.Kind, st *stored) error {
 	if !st.deleted {
 		was, err := st.decode(k)
 		if err != nil {
 			return err
 		}
-		o.moveLookups(change{kind: k, id: st.id, before: st, was: was}, 0)
+		moveLookups(o, change{kind: k, id: st.id, before: st, was: was}, 0)
 	}
 	for _, key := range admissionKeys(k, st) {
 		o.delete(admissionBucket, key)
@@ -27,7 +28,7 @@ func (o *op) purge(k *record.Kind, st *stored) error {
 	}
 	at := treeKey(k, st.id)
 	o.delete(treeBucket, at)
-	kept, err := o.firstKeys(bodyBucket, at, maxKept)
+	kept, err := firstKeys(o.View, bodyBucket, at, maxKept)
 	if err != nil {
 		return err
 	}
@@ -35,12 +36,12 @@ func (o *op) purge(k *record.Kind, st *stored) error {
 		o.delete(bodyBucket, key)
 	}
 	if k == record.Holder {
-		if err := o.forgetFormer(st.id); err != nil {
+		if err := forgetFormer(o, st.id); err != nil {
 			return err
 		}
 	}
 	o.delete(kindBucket(k), slices.Clone(at[1:]))
-	o.after = append(o.after, func() {
+	o.after(func() {
 		o.store.releases.Add(1)
 		o.store.bell.ring()
 	})
@@ -49,8 +50,8 @@ func (o *op) purge(k *record.Kind, st *stored) error {
 }
 
 // purgeOpaque is purge for a document of a kind that this version does not know.
-func (o *op) purgeOpaque(s record.Scope, doc string) error {
-	d, err := o.opaque(s, doc)
+func purgeOpaque(o *op, s scopes.Scope, doc string) error {
+	d, err := loadOpaque(o.sight, s, doc)
 	if err != nil || d == nil {
 		return orCorrupt(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 )
 
@@ -61,7 +62,7 @@ type reads struct {
 func minuteOf(t time.Time) int64 { return t.Unix() / 60 }
 
 // noteReads counts records that p is shown.
-func (s *Store) noteReads(p Principal, k *record.Kind, n int) {
+func (s *tables) noteReads(p Principal, k *record.Kind, n int) {
 	if p.key == 0 || n == 0 || !k.OfPeople() {
 		return
 	}
@@ -105,10 +106,10 @@ func (r *reads) ended(minute int64) readCounts {
 }
 
 // keepReads writes all counts, in a commit of their own if nothing else is written. What cannot be written is let go.
-func (s *Store) keepReads() {
+func (s *tables) keepReads() {
 	if taken := s.reads.ended(1 << 62); len(taken) > 0 {
 		err := s.do(false, func(o *op) error {
-			taken.write(o.rows, !o.doubted)
+			taken.write(o.tx, !o.doubted)
 			return nil
 		})
 		if err != nil {
@@ -119,23 +120,23 @@ func (s *Store) keepReads() {
 
 // write adds the counts to those in the file, and deletes some that are too old, if the clock can be believed. One that is damaged begins anew: verify reports it, and
 // no operation is to fail of it.
-func (counts readCounts) write(r rows, purge bool) {
+func (counts readCounts) write(w *engine.Tx, purge bool) {
 	latest := int64(0)
 	for of, n := range counts {
 		latest = max(latest, of.minute)
 		key := of.rowKey()
-		row, err := r.get(readsBucket, key)
+		row, err := w.Get(readsBucket, key)
 		if before, failed := parseReads(key, row); row != nil && err == nil && failed == nil {
 			n += before.Records
 		}
-		r.put(readsBucket, key, binary.AppendUvarint(nil, n))
+		w.Put(readsBucket, key, binary.AppendUvarint(nil, n))
 	}
 	if len(counts) == 0 || !purge {
 		return
 	}
-	old, _ := r.before(readsBucket, readsOf{minute: latest - int64(readsKept/time.Minute)}.rowKey(), readsPurged) // as above
+	old, _ := keysBefore(&w.View, readsBucket, readsOf{minute: latest - int64(readsKept/time.Minute)}.rowKey(), readsPurged) // as above
 	for _, key := range old {
-		r.delete(readsBucket, key)
+		w.Delete(readsBucket, key)
 	}
 }
 

@@ -38,7 +38,7 @@ func (s *Store) Retrieve(p Principal, t Target) (r Reply, err error) {
 			return err
 		}
 		s.noteReads(p, t.Kind, 1)
-		r, err = v.reply(t.Surface, t.Kind, st)
+		r, err = reply(v, t.Surface, t.Kind, st)
 		return err
 	})
 	return r, err
@@ -63,11 +63,11 @@ func (s *Store) Permits(p Principal, t Target) error {
 		if err != nil {
 			return err
 		}
-		return v.mayChange(p, t.Kind, st)
+		return mayChange(v, p, t.Kind, st)
 	})
 }
 
-// Create makes a record. The patch's faults, with those that only the store can see added, come back as record.Faults.
+// Create makes a record. The patch's faults, with those that only the store can see added, come back as fault.ByField.
 func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err error) {
 	if err := p.checkKind(t.Surface, t.Kind, "POST"); err != nil {
 		return Reply{}, err
@@ -78,18 +78,18 @@ func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err
 	in := s.prepareNew(p, patch)
 	err = s.do(false, func(o *op) error {
 		o.reader = p
-		r, err = o.once(t.Once, func() (Reply, error) {
-			st, err := o.create(p, t.Kind, record.ID{}, in)
+		r, err = once(o, t.Once, func() (Reply, error) {
+			st, err := create(o, p, t.Kind, record.ID{}, in)
 			if err == nil {
 				err = s.Room(Creates) // what is wrong with it, or was answered before, needs no room
 			}
 			if err != nil {
 				return Reply{}, err
 			}
-			return o.reply(t.Surface, t.Kind, st)
+			return reply(o.sight, t.Surface, t.Kind, st)
 		})
 		if err == nil && r.Replayed && len(r.JSON) == 0 {
-			r, err = o.replyAgain(p, t, r.ID)
+			r, err = replyAgain(o, p, t, r.ID)
 		}
 		return err
 	})
@@ -97,12 +97,12 @@ func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err
 }
 
 // replyAgain answers a create whose kept answer showed what the file no longer holds, with what it holds: ErrNotFound for nothing.
-func (o *op) replyAgain(p Principal, t Target, id record.ID) (Reply, error) {
+func replyAgain(o *op, p Principal, t Target, id record.ID) (Reply, error) {
 	st, err := o.find(p, t.Kind, id)
 	if err != nil {
 		return Reply{}, err
 	}
-	r, err := o.reply(t.Surface, t.Kind, st)
+	r, err := reply(o.sight, t.Surface, t.Kind, st)
 	r.Replayed = true
 	return r, err
 }
@@ -115,18 +115,18 @@ func (s *Store) Update(p Principal, t Target, patch *record.Patch) (r Reply, err
 	in := s.prepare(patch)
 	err = s.do(false, func(o *op) error {
 		o.reader = p
-		before, err := o.findForChange(p, t)
+		before, err := findForChange(o, p, t)
 		if err != nil {
 			return err
 		}
-		st, err := o.update(p, t.Kind, before, in)
+		st, err := update(o, p, t.Kind, before, in)
 		if err == nil && len(o.changed) > 0 {
 			err = s.Room(Creates) // as above
 		}
 		if err != nil {
 			return err
 		}
-		r, err = o.reply(t.Surface, t.Kind, st)
+		r, err = reply(o.sight, t.Surface, t.Kind, st)
 		return err
 	})
 	if err == nil {
@@ -141,15 +141,15 @@ func (s *Store) Delete(p Principal, t Target) error {
 		return err
 	}
 	return s.do(false, func(o *op) error {
-		before, err := o.findForChange(p, t)
+		before, err := findForChange(o, p, t)
 		if err != nil {
 			return err
 		}
-		if err := o.unreferred(p, t.Kind, t.ID); err != nil {
+		if err := unreferred(o, p, t.Kind, t.ID); err != nil {
 			return err
 		}
 		if t.Kind == record.Ticket {
-			return o.deleteTicket(p, before)
+			return deleteTicket(o, p, before)
 		}
 		was, err := before.decode(t.Kind)
 		if err != nil {
@@ -161,7 +161,7 @@ func (s *Store) Delete(p Principal, t Target) error {
 }
 
 // findForChange finds a record that p may change, at the revision that it asks for.
-func (o *op) findForChange(p Principal, t Target) (*stored, error) {
+func findForChange(o *op, p Principal, t Target) (*stored, error) {
 	if t.Kind.Fact || t.Kind.System {
 		return nil, ErrNotFound
 	}
@@ -169,13 +169,13 @@ func (o *op) findForChange(p Principal, t Target) (*stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := o.mayChange(p, t.Kind, st); err != nil {
+	if err := mayChange(o.sight, p, t.Kind, st); err != nil {
 		return nil, err
 	}
 	if t.IfMatch == nil {
 		return st, nil
 	}
-	revision, err := o.revisionOf(t.Surface, t.Kind, st)
+	revision, err := revisionOf(o.sight, t.Surface, t.Kind, st)
 	if err == nil && !slices.Contains(t.IfMatch, revision) {
 		err = ErrStale
 	}
@@ -183,20 +183,20 @@ func (o *op) findForChange(p Principal, t Target) (*stored, error) {
 }
 
 // create makes one record, or a ticket's three, under a given id or the next free one.
-func (o *op) create(p Principal, k *record.Kind, id record.ID, in *input) (*stored, error) {
-	o.giveChurch(p, k, in.Patch)
+func create(o *op, p Principal, k *record.Kind, id record.ID, in *input) (*stored, error) {
+	giveChurch(o, p, k, in.Patch)
 	require(in.Patch)
-	if err := o.checkPatch(p, k, in.Patch); err != nil {
+	if err := checkPatch(o, p, k, in.Patch); err != nil {
 		return nil, err
 	}
-	id, before, err := o.vacant(k, id)
+	id, before, err := vacant(o, k, id)
 	if err != nil {
 		return nil, err
 	}
 	if k == record.Ticket {
-		return o.createTicket(p, id, before != nil, in)
+		return createTicket(o, p, id, before != nil, in)
 	}
-	return o.add(p, k, newRecord{id: id, tombstone: before, made: compose(p, k, in.Patch, o.moment())})
+	return add(o, p, k, newRecord{id: id, tombstone: before, made: compose(p, k, in.Patch, moment(o))})
 }
 
 // newRecord is a record about to be stored; tombstone is what lies under its id, or nil.
@@ -208,9 +208,9 @@ type newRecord struct {
 }
 
 // add checks that a new record is the only one of its sort, and writes it.
-func (o *op) add(p Principal, k *record.Kind, n newRecord) (*stored, error) {
+func add(o *op, p Principal, k *record.Kind, n newRecord) (*stored, error) {
 	if !n.free {
-		if err := o.unique(k, n.id, n.doc); err != nil {
+		if err := unique(o, k, n.id, n.doc); err != nil {
 			return nil, err
 		}
 	}
@@ -218,18 +218,18 @@ func (o *op) add(p Principal, k *record.Kind, n newRecord) (*stored, error) {
 }
 
 // update lays a patch over one record, or over a ticket's three.
-func (o *op) update(p Principal, k *record.Kind, before *stored, in *input) (*stored, error) {
-	if err := o.checkPatch(p, k, in.Patch); err != nil {
+func update(o *op, p Principal, k *record.Kind, before *stored, in *input) (*stored, error) {
+	if err := checkPatch(o, p, k, in.Patch); err != nil {
 		return nil, err
 	}
 	if k == record.Ticket {
-		return o.updateTicket(p, before, in)
+		return updateTicket(o, p, before, in)
 	}
-	return o.amend(p, k, before, func(d *record.Doc) { d.Apply(in.Patch) })
+	return amend(o, p, k, before, func(d *record.Doc) { d.Apply(in.Patch) })
 }
 
 // amend changes one record by a function; where that changes nothing the record stays as it is.
-func (o *op) amend(p Principal, k *record.Kind, before *stored, fn func(*record.Doc)) (*stored, error) {
+func amend(o *op, p Principal, k *record.Kind, before *stored, fn func(*record.Doc)) (*stored, error) {
 	was, err := before.decode(k)
 	if err != nil {
 		return nil, err
@@ -239,43 +239,43 @@ func (o *op) amend(p Principal, k *record.Kind, before *stored, fn func(*record.
 	if sameBody(is.Encode(), before.body) {
 		return before, nil
 	}
-	is.Settle(was, o.moment())
+	is.Settle(was, moment(o))
 	if !sameKeys(was, is) { // what was made twice stays so until the root merges it
-		if err := o.unique(k, before.id, is); err != nil {
+		if err := unique(o, k, before.id, is); err != nil {
 			return nil, err
 		}
 	}
 	next, err := fitting(o.write(change{kind: k, id: before.id, before: before, was: was, is: is, author: p.key}))
 	if err == nil && k == record.Person && next.home(k) != before.home(k) {
-		err = o.rehome(before.id)
+		err = rehome(o, before.id)
 	}
 	return next, err
 }
 
-func (o *op) moment() record.Moment { return record.Moment{Now: o.now, Zone: o.store.zone} }
+func moment(o *op) record.Moment { return record.Moment{Now: o.now, Zone: o.store.zone} }
 
 // vacant answers an id that no live record has: the given one, or the next free one. A tombstone under it comes along.
-func (o *op) vacant(k *record.Kind, id record.ID) (record.ID, *stored, error) {
+func vacant(o *op, k *record.Kind, id record.ID) (record.ID, *stored, error) {
 	if !id.IsZero() {
 		st, err := o.loadAny(k, id)
 		if err == nil && st != nil && !st.deleted {
 			err = &Conflict{Reason: "the id is in use", Field: "id"}
 		}
 		if err == nil {
-			err = o.mayGive(k, id)
+			err = mayGive(o, k, id)
 		}
-		if gone, failed := o.isErased(k, id); err == nil && (gone || failed != nil) {
+		if gone, failed := isErased(o.sight, k, id); err == nil && (gone || failed != nil) {
 			err = orErr(failed, &Conflict{Reason: "the record with this id was erased", Field: "id"})
 		}
 		o.state.use(k, id)
 		return id, st, err
 	}
 	for {
-		id, err := o.mintID(k)
+		id, err := mintID(o, k)
 		if err != nil {
 			return id, nil, fmt.Errorf("mint: %w", err)
 		}
-		used, err := o.isUsed(k, id)
+		used, err := isUsed(o, k, id)
 		if err != nil {
 			return id, nil, fmt.Errorf("mint: %w", err)
 		}
@@ -287,21 +287,21 @@ func (o *op) vacant(k *record.Kind, id record.ID) (record.ID, *stored, error) {
 
 // isUsed tells whether a record has or had an id that was minted now. The mark and the leases by which ids are minted are checked when they
 // are read, and no id is minted twice by them: damage beside the place of the id is no reason to mint none. Damage in that place is.
-func (o *op) isUsed(k *record.Kind, id record.ID) (bool, error) {
+func isUsed(o *op, k *record.Kind, id record.ID) (bool, error) {
 	key := k.AppendID(nil, id)
 	st, err := o.loadAny(k, id)
 	if errors.Is(err, ErrCorrupt) {
 		o.store.noteCorrupt(err)
-		return o.hasRow(kindBucket(k), key), nil
+		return hasRow(o.View, kindBucket(k), key), nil
 	}
 	if err != nil || st != nil {
 		return true, err
 	}
-	gone, err := o.isErased(k, id)
+	gone, err := isErased(o.sight, k, id)
 	if errors.Is(err, ErrCorrupt) {
 		o.store.noteCorrupt(err)
 		hash := o.store.hashErased(k, id)
-		return o.hasRow(erasedBucket, hash[:]), nil
+		return hasRow(o.View, erasedBucket, hash[:]), nil
 	}
 	return gone, err
 }

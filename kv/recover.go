@@ -13,13 +13,13 @@ const recoveryTime = 7 * 24 * time.Hour
 var restoredKey = []byte("restored") // in meta: when the store was restored, microseconds since 1970 8
 
 // beginRecovery notes the moment of a restore.
-func (o *op) beginRecovery() {
+func beginRecovery(o *op) {
 	o.put(metaBucket, restoredKey, binary.BigEndian.AppendUint64(nil, uint64(o.now.UnixMicro())))
 }
 
 // recovers tells whether the store takes from laptops what a backup did not have.
-func (o *op) recovers() (bool, error) {
-	row, err := o.get(metaBucket, restoredKey)
+func recovers(o *op) (bool, error) {
+	row, err := o.Get(metaBucket, restoredKey)
 	if err != nil || len(row) != 8 {
 		return false, err
 	}

@@ -31,7 +31,7 @@ func cached(k *record.Kind) bool {
 
 // loadRef reads a referred record of a View's state; nil where there is none.
 func (v *sight) loadRef(k *record.Kind, id record.ID) (*stored, error) {
-	if v.over != nil || !cached(k) {
+	if v.Writing() || !cached(k) {
 		return v.load(k, id)
 	}
 	c, key := v.lists.refs, refKey{k.Number, id}

@@ -72,16 +72,16 @@ func (m *doorMemory) forget(now time.Time) {
 }
 
 // refuse answers a refusal and, if it is due, writes it.
-func (o *op) refuse(a *attempt, f *fact, d Decision) (Decision, error) {
+func refuse(o *op, a *attempt, f *fact, d Decision) (Decision, error) {
 	if f.about != nil {
-		if err := o.describe(&d, a.p, f.about); err != nil {
+		if err := describe(o.sight, &d, a.p, f.about); err != nil {
 			return d, err
 		}
 	}
 	if !o.doors.note(refusalKey{f.event, f.door, f.codeHash, d.Outcome}, a.p.key, o.now) {
 		return d, nil
 	}
-	o.putFact(record.Scan, a.p, f, func(draft *record.Draft) {
+	putFact(o, record.Scan, a.p, f, func(draft *record.Draft) {
 		draft.Text("outcome", string(d.Outcome))
 		draft.Int("length", int64(utf8.RuneCountInString(a.Code)))
 	})
@@ -89,8 +89,8 @@ func (o *op) refuse(a *attempt, f *fact, d Decision) (Decision, error) {
 }
 
 // refuseUnknown refuses a reading that means no ticket of the event.
-func (o *op) refuseUnknown(a *attempt) (Decision, error) {
-	other, err := o.elsewhere(a)
+func refuseUnknown(o *op, a *attempt) (Decision, error) {
+	other, err := elsewhere(o, a)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -102,5 +102,5 @@ func (o *op) refuseUnknown(a *attempt) (Decision, error) {
 	if len(a.exact) > 0 {
 		f.codeHash = a.exact[0]
 	}
-	return o.refuse(a, f, d)
+	return refuse(o, a, f, d)
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // keepRefused keeps for staff the documents of records that were refused (design.md §5): a client of the protocol skips them for ever.
@@ -23,7 +25,7 @@ func (db *Database) keepRefused(p Principal, writes []DocWrite, results []DocRes
 			if in, err = prepareDoc(writes[i]); err != nil {
 				return err // it was prepared before
 			}
-			if whole = !record.HasLongNumber(in.canonical); !whole { // staff could not read a list that shows it
+			if whole = !value.HasLongNumber(in.canonical); !whole { // staff could not read a list that shows it
 				in = in.named()
 			}
 		case in.Path != nil && (in.Wrong != nil || errors.Is(err, ErrDocument) || errors.Is(err, ErrRevision) || errors.Is(err, ErrTooLarge)):
@@ -32,7 +34,7 @@ func (db *Database) keepRefused(p Principal, writes []DocWrite, results []DocRes
 			continue
 		}
 		steps = append(steps, step{run: func(o *op) error {
-			kept, err := o.keepRefusal(p, db.name, in, f)
+			kept, err := keepRefusal(o, p, db.name, in, f)
 			results[i].Kept = kept && whole
 			return err
 		}})
@@ -52,15 +54,15 @@ func (db *Database) keepRefused(p Principal, writes []DocWrite, results []DocRes
 }
 
 // keepRefusal keeps one. Where more of a key is refused than is kept, that is said once, and kept tells that the document is not there.
-func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) (kept bool, err error) {
-	if o.scopeDocs(db) == nil || f.Reason == wasErased {
+func keepRefusal(o *op, p Principal, db string, in *DocWrite, f *Forbidden) (kept bool, err error) {
+	if recordDatabase(o.sight, db) == nil || f.Reason == wasErased {
 		return false, nil // of a free database its clients alone know what a document is worth
 	}
 	if k, id, ok := record.ParseDocID(in.ID); ok {
-		if gone, err := o.isErased(k, id); err != nil || gone {
+		if gone, err := isErased(o.sight, k, id); err != nil || gone {
 			return false, err
 		}
-		if e, err := o.erased(k, id); err != nil {
+		if e, err := findErased(o.sight, k, id); err != nil {
 			return false, err
 		} else if e != nil && in.canonical != nil {
 			in = in.withoutNames(k)
@@ -73,7 +75,7 @@ func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) (ke
 	if st, err := o.loadAny(record.Refusal, id); err != nil || st != nil {
 		return err == nil, err
 	}
-	ok, first, err := o.spend(p.key, o.store.limits.refusals, len(doc))
+	ok, first, err := spend(o, p.key, o.store.limits.refusals, len(doc))
 	if err != nil || !ok && !first {
 		return false, err
 	}
@@ -82,13 +84,13 @@ func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) (ke
 		f = refused("more of what the key brings is refused than is kept").(*Forbidden)
 	}
 	d := record.Refusal.NewDoc()
-	d.Set("db", record.Quote(db))
+	d.Set("db", value.Quote(db))
 	d.Set("doc", doc)
-	d.Set("reason", record.Quote(f.Error()))
+	d.Set("reason", value.Quote(f.Error()))
 	if p.key != 0 {
-		d.Set("key_id", record.Number(p.key))
+		d.Set("key_id", value.Number(p.key))
 	}
-	d.Set("at", record.Time(o.now))
+	d.Set("at", value.Time(o.now))
 	_, err = o.write(change{kind: record.Refusal, id: id, is: d})
 	return ok && err == nil, err
 }
@@ -96,7 +98,7 @@ func (o *op) keepRefusal(p Principal, db string, in *DocWrite, f *Forbidden) (ke
 // named is a document's name, and nothing of what it says.
 func (in *DocWrite) named() *DocWrite {
 	only := &DocWrite{ID: in.ID[:min(len(in.ID), maxDocID)]}
-	if len(in.Path) > 0 && in.Path[0] != (record.Revision{}) {
+	if len(in.Path) > 0 && in.Path[0] != (rev.ID{}) {
 		only.Path = in.Path[:1]
 	}
 	return only
@@ -104,8 +106,8 @@ func (in *DocWrite) named() *DocWrite {
 
 // nameOf is named of a refused document.
 func nameOf(doc record.Body) *DocWrite {
-	rev, _ := record.ParseRevision(record.Unquote(doc.Member("_rev"))) // zero where it has none
-	return (&DocWrite{ID: record.Unquote(doc.Member("_id")), Path: []record.Revision{rev}}).named()
+	revision, _ := rev.Parse(value.Unquote(doc.Member("_rev"))) // zero where it has none
+	return (&DocWrite{ID: value.Unquote(doc.Member("_id")), Path: []rev.ID{revision}}).named()
 }
 
 // withoutNames is a document of a kind without what is personal in it, as far as it can be read at all.
@@ -120,12 +122,12 @@ func (in *DocWrite) withoutNames(k *record.Kind) *DocWrite {
 
 // wholeDoc is a document with its id and revision: of a new edit the one that it changes.
 func wholeDoc(in *DocWrite) []byte {
-	doc := appendMember([]byte{'{'}, "_id", record.Quote(in.ID))
+	doc := appendMember([]byte{'{'}, "_id", value.Quote(in.ID))
 	switch {
 	case len(in.Path) > 0:
-		doc = appendMember(doc, "_rev", record.Quote(in.Path[0].String()))
-	case in.Parent != record.Revision{}:
-		doc = appendMember(doc, "_rev", record.Quote(in.Parent.String()))
+		doc = appendMember(doc, "_rev", value.Quote(in.Path[0].String()))
+	case in.Parent != rev.ID{}:
+		doc = appendMember(doc, "_rev", value.Quote(in.Parent.String()))
 	}
 	if in.Deleted {
 		doc = appendMember(doc, "_deleted", []byte("true"))
@@ -147,7 +149,7 @@ func (s *Store) ReleaseRefusals(p Principal, name string, kept ...string) error 
 	var ids []record.ID
 	err = s.eachRow(kindBucket(record.Refusal), nil, func(v *sight, key, row []byte) error {
 		id, _ := record.Refusal.KeyID(key) // its length is right
-		goes, err := v.goesWith(h, id, row)
+		goes, err := goesWith(v, h, id, row)
 		if goes {
 			ids = append(ids, id)
 		}
@@ -155,15 +157,15 @@ func (s *Store) ReleaseRefusals(p Principal, name string, kept ...string) error 
 	})
 	for some := range slices.Chunk(ids, MaxRows) {
 		if err == nil {
-			err = s.do(false, func(o *op) error { return o.purgeRefusals(some) })
+			err = s.do(false, func(o *op) error { return purgeRefusals(o, some) })
 		}
 	}
 	return err
 }
 
 // goesWith tells whether a refusal is about what a database held.
-func (v *sight) goesWith(h *handover, id record.ID, row []byte) (bool, error) {
-	st, err := v.listedRow(record.Refusal, id, row)
+func goesWith(v *sight, h *handover, id record.ID, row []byte) (bool, error) {
+	st, err := listedRow(v, record.Refusal, id, row)
 	if err != nil || st == nil {
 		return false, err
 	}
@@ -179,8 +181,8 @@ func (v *sight) goesWith(h *handover, id record.ID, row []byte) (bool, error) {
 	return err == nil && (about == nil || !h.keeps(about)), err
 }
 
-func (o *op) purgeRefusals(ids []record.ID) error {
-	if err := o.noteReleased(); err != nil {
+func purgeRefusals(o *op, ids []record.ID) error {
+	if err := noteReleased(o); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -191,7 +193,7 @@ func (o *op) purgeRefusals(ids []record.ID) error {
 		if st == nil {
 			continue // another visit has been here
 		}
-		if err := o.purge(record.Refusal, st); err != nil {
+		if err := purge(o, record.Refusal, st); err != nil {
 			return err
 		}
 	}

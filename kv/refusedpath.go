@@ -5,13 +5,15 @@ import (
 	"strconv"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // A refused document is kept with its path as the protocol writes it, "_revisions":{"start":3,"ids":["…","…"]}, newest first, so that
 // whoever applies it can tell what it changed from what others have changed since.
 
 // appendPath adds a path to a document that has other members, as far as a tree may know it.
-func appendPath(doc []byte, path []record.Revision) []byte {
+func appendPath(doc []byte, path []rev.ID) []byte {
 	if len(path) < 2 {
 		return doc // it is the first, or a new edit
 	}
@@ -19,16 +21,16 @@ func appendPath(doc []byte, path []record.Revision) []byte {
 	for _, rev := range path[:min(len(path), RevsLimit)] {
 		ids = append(ids, hex.EncodeToString(rev.Hash[:]))
 	}
-	value := appendMember([]byte{'{'}, "start", strconv.AppendUint(nil, path[0].Generation, 10))
-	value = append(appendMember(value, "ids", record.TextList(ids...)), '}')
-	return append(appendMember(doc[:len(doc)-1], "_revisions", value), '}')
+	val := appendMember([]byte{'{'}, "start", strconv.AppendUint(nil, path[0].Generation, 10))
+	val = append(appendMember(val, "ids", value.Texts(ids...)), '}')
+	return append(appendMember(doc[:len(doc)-1], "_revisions", val), '}')
 }
 
 // pathBefore are the revisions that a refused document was made of, the nearest first.
-func pathBefore(doc record.Body) (path []record.Revision) {
+func pathBefore(doc record.Body) (path []rev.ID) {
 	whole := doc.Member("_revisions")
 	if len(whole) < 2 {
-		if rev, ok := record.ParseRevision(record.Unquote(doc.Member("_rev"))); ok {
+		if rev, ok := rev.Parse(value.Unquote(doc.Member("_rev"))); ok {
 			path = append(path, rev) // of a new edit; the name of any other is not known here
 		}
 		return path
@@ -36,7 +38,7 @@ func pathBefore(doc record.Body) (path []record.Revision) {
 	revisions := record.Body{Shown: whole[1 : len(whole)-1]}
 	start := intOf(revisions.Member("start"))
 	for i, hash := range texts(revisions.Member("ids")) {
-		if rev, ok := record.ParseRevision(strconv.FormatInt(start-int64(i), 10) + "-" + hash); ok && i > 0 {
+		if rev, ok := rev.Parse(strconv.FormatInt(start-int64(i), 10) + "-" + hash); ok && i > 0 {
 			path = append(path, rev)
 		}
 	}
@@ -44,12 +46,12 @@ func pathBefore(doc record.Body) (path []record.Revision) {
 }
 
 // baseOfRefused is what a refused document was made of: the nearest of the revisions before it whose body is held; nil: none is.
-func (o *op) baseOfRefused(k *record.Kind, st *stored, doc record.Body) (*record.Doc, error) {
+func baseOfRefused(o *op, k *record.Kind, st *stored, doc record.Body) (*record.Doc, error) {
 	for _, rev := range pathBefore(doc) {
 		if rev == st.revision {
 			return st.decode(k)
 		}
-		if d, err := o.keptDoc(k, st.id, rev); err != nil || d != nil {
+		if d, err := keptDoc(o.sight, k, st.id, rev); err != nil || d != nil {
 			return d, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // Held is the sequence of the latest change in a database of records that Release would take; 0 = there is none. *Forbidden,
@@ -19,7 +20,7 @@ func (s *Store) Held(p Principal, name string, kept ...string) (upto uint64, err
 	err = s.view(func(v *sight) error {
 		last := scopeSeqKey(nil, h.scope, math.MaxUint64)
 		return v.walk(scopeLogBucket, true, h.prefix, last, func(key, row []byte) (bool, error) {
-			r, err := v.releasable(h, key, row)
+			r, err := releasable(v, h, key, row)
 			if r != nil && !r.removed {
 				upto = r.Seq
 			}
@@ -42,7 +43,7 @@ func (s *Store) Release(p Principal, name string, upto uint64, kept ...string) e
 	}
 	for from := uint64(0); ; {
 		steps := []step{{run: func(o *op) (err error) {
-			from, err = o.release(h, from, upto)
+			from, err = releaseSome(o, h, from, upto)
 			return err
 		}}}
 		if err := s.doAll(steps); err != nil {
@@ -60,22 +61,22 @@ func (s *Store) Releases() uint64 { return s.releases.Load() }
 
 // handover says what of a database is taken out of the file.
 type handover struct {
-	scope  record.Scope
+	scope  scopes.Scope
 	prefix []byte // of its rows in the log
-	kept   []record.Scope
+	kept   []scopes.Scope
 }
 
 func newHandover(p Principal, name string, kept []string) (h *handover, err error) {
 	if err := p.CheckWhole(); err != nil {
 		return nil, err
 	}
-	scope, ok := record.ParseScope(name)
+	scope, ok := scopes.Parse(name)
 	if !ok {
 		return nil, ErrNotFound
 	}
 	h = &handover{scope: scope, prefix: appendScope(nil, scope)}
 	for _, name := range kept {
-		if s, ok := record.ParseScope(name); ok {
+		if s, ok := scopes.Parse(name); ok {
 			h.kept = append(h.kept, s)
 		}
 	}
@@ -92,7 +93,7 @@ type released struct {
 }
 
 // releasable reads a row of the database's log; nil for one of a record that stays.
-func (v *sight) releasable(h *handover, key, row []byte) (r *released, err error) {
+func releasable(v *sight, h *handover, key, row []byte) (r *released, err error) {
 	if len(key) != len(h.prefix)+8 {
 		return nil, ErrCorrupt
 	}
@@ -116,7 +117,7 @@ func (s *Store) Leave(p Principal, name string, ids []string, upto uint64) (held
 	if err := p.CheckWhole(); err != nil {
 		return false, err
 	}
-	scope, ok := record.ParseScope(name)
+	scope, ok := scopes.Parse(name)
 	if !ok {
 		return false, nil // of all records none is another's
 	}
@@ -130,7 +131,7 @@ func (s *Store) Leave(p Principal, name string, ids []string, upto uint64) (held
 	for some := range slices.Chunk(ids, MaxRows) {
 		steps := []step{{run: func(o *op) error {
 			for _, id := range some {
-				late, err := o.leave(scope, id, upto)
+				late, err := leave(o, scope, id, upto)
 				if err != nil {
 					return err
 				}
@@ -148,7 +149,7 @@ func (s *Store) Leave(p Principal, name string, ids []string, upto uint64) (held
 	return held, nil
 }
 
-func (o *op) leave(scope record.Scope, text string, upto uint64) (late bool, err error) {
+func leave(o *op, scope scopes.Scope, text string, upto uint64) (late bool, err error) {
 	k, id, ok := record.ParseDocID(text)
 	if !ok {
 		return false, nil // of a kind that this version does not know
@@ -160,19 +161,19 @@ func (o *op) leave(scope record.Scope, text string, upto uint64) (late bool, err
 	if st.seq > upto {
 		return true, nil
 	}
-	if err := o.noteReleased(); err != nil {
+	if err := noteReleased(o); err != nil {
 		return false, err
 	}
-	return false, o.purge(k, st)
+	return false, purge(o, k, st)
 }
 
 // release purges some of what a database holds, from one sequence to another, forgets what has left it, and answers where to go on;
 // 0 = there is no more.
-func (o *op) release(h *handover, from, upto uint64) (next uint64, err error) {
+func releaseSome(o *op, h *handover, from, upto uint64) (next uint64, err error) {
 	var all []*released
 	seen := 0
-	err = o.scan(scopeLogBucket, h.prefix, scopeSeqKey(nil, h.scope, from), func(key, row []byte) (bool, error) {
-		r, err := o.releasable(h, key, row)
+	err = o.Scan(scopeLogBucket, h.prefix, scopeSeqKey(nil, h.scope, from), func(key, row []byte) (bool, error) {
+		r, err := releasable(o.sight, h, key, row)
 		if r != nil && r.Seq <= upto {
 			all = append(all, r)
 		}
@@ -186,11 +187,11 @@ func (o *op) release(h *handover, from, upto uint64) (next uint64, err error) {
 	if err != nil || len(all) == 0 {
 		return next, err
 	}
-	if err := o.noteReleased(); err != nil {
+	if err := noteReleased(o); err != nil {
 		return 0, err
 	}
 	for _, r := range all {
-		if err := o.releaseOne(h.scope, r); err != nil {
+		if err := releaseOne(o, h.scope, r); err != nil {
 			return 0, err
 		}
 	}
@@ -198,37 +199,37 @@ func (o *op) release(h *handover, from, upto uint64) (next uint64, err error) {
 }
 
 // releaseOne takes out of the file what a row of a scope's log is about, and the row.
-func (o *op) releaseOne(scope record.Scope, r *released) error {
+func releaseOne(o *op, scope scopes.Scope, r *released) error {
 	switch {
 	case r.doc != "":
-		return o.purgeOpaque(scope, r.doc)
+		return purgeOpaque(o, scope, r.doc)
 	case r.removed:
 		o.delete(scopeLogBucket, scopeSeqKey(nil, scope, r.Seq))
 		o.delete(leftBucket, leftKey(r.Kind, r.ID, scope))
 		return nil
 	}
-	return o.purge(r.Kind, r.st)
+	return purge(o, r.Kind, r.st)
 }
 
 var releasedKey = []byte("released") // in meta: when the file first held bytes of what it has released, microseconds 8
 
 // noteReleased notes that free pages of the file hold from now on what it no longer shall.
-func (o *op) noteReleased() error {
-	since, err := o.releasedSince()
-	if err == nil && (since == 0 || o.store.writer.touched != nil) { // a file that is being written anew holds them too
+func noteReleased(o *op) error {
+	since, err := releasedSince(o.sight)
+	if err == nil && (since == 0 || o.tx.Rewriting()) { // a file that is being written anew holds them too
 		o.put(metaBucket, releasedKey, seqKey(uint64(o.stamp)))
 	}
 	return err
 }
 
 // releasedSince is since when there are such bytes; 0 where the file was written anew meanwhile.
-func (v *sight) releasedSince() (int64, error) {
-	row, err := v.get(metaBucket, releasedKey)
+func releasedSince(v *sight) (int64, error) {
+	row, err := v.Get(metaBucket, releasedKey)
 	if err != nil || len(row) != 8 {
 		return 0, err
 	}
 	since := int64(binary.BigEndian.Uint64(row))
-	if compacted, err := v.compactedAt(); err != nil || since <= compacted {
+	if compacted, err := compactedAt(v); err != nil || since <= compacted {
 		return 0, err
 	}
 	return since, nil
@@ -236,7 +237,7 @@ func (v *sight) releasedSince() (int64, error) {
 
 func (s *Store) releasedSince() (since time.Time, err error) {
 	err = s.view(func(v *sight) error {
-		n, err := v.releasedSince()
+		n, err := releasedSince(v)
 		if n != 0 {
 			since = time.UnixMicro(n)
 		}

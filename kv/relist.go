@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // What a damaged row says of itself is not believed: neither its id, nor whose it is, nor that it is deleted. The logs say all
@@ -19,7 +21,7 @@ import (
 
 // relisting collects the records of a kind of which a row is damaged.
 type relisting struct {
-	rows
+	*engine.View
 	kind     *record.Kind
 	all      map[record.ID]*stored // seq 0: only the logs tell of it
 	lost     map[string]bool       // sequences of damaged rows in the log of which no sound row tells the record
@@ -31,8 +33,8 @@ type relisting struct {
 }
 
 // relist collects a kind's records in order of their ids.
-func relist(r rows, k *record.Kind) *relisting {
-	l := &relisting{rows: r, kind: k, all: map[record.ID]*stored{}, lost: map[string]bool{}, scopes: map[string]bool{}}
+func relist(r *engine.View, k *record.Kind) *relisting {
+	l := &relisting{View: r, kind: k, all: map[record.ID]*stored{}, lost: map[string]bool{}, scopes: map[string]bool{}}
 	l.readScopeLog()
 	l.readLog()
 	l.readRows()
@@ -66,7 +68,7 @@ func (l *relisting) told(c Change) *stored {
 
 // readScopeLog notes the scopes that records are in.
 func (l *relisting) readScopeLog() {
-	l.sound(scopeLogBucket, nil, func(key, row []byte) {
+	sound(l.View, scopeLogBucket, nil, func(key, row []byte) {
 		s, seq, err := cutScope(key)
 		if err != nil || len(seq) != 8 || row[0] == opaqueKind {
 			return
@@ -85,7 +87,7 @@ func (l *relisting) readScopeLog() {
 
 // readLog notes which records the log tells of, and whether they are deleted.
 func (l *relisting) readLog() {
-	l.sound(logBucket, nil, func(key, row []byte) {
+	sound(l.View, logBucket, nil, func(key, row []byte) {
 		switch c, err := parseLog(key, row); {
 		case err == nil && c.Kind == l.kind:
 			l.told(c)
@@ -97,7 +99,7 @@ func (l *relisting) readLog() {
 
 // readRows notes what sound records say themselves, and the ids of damaged ones that no log tells of.
 func (l *relisting) readRows() {
-	l.sound(kindBucket(l.kind), nil, func(key, row []byte) {
+	sound(l.View, kindBucket(l.kind), nil, func(key, row []byte) {
 		st := &stored{}
 		if id, ok := l.kind.KeyID(key); ok && st.parse(row) == nil {
 			st.id = id
@@ -121,7 +123,7 @@ func (l *relisting) known(seq uint64) {
 // readOthers notes whose the lost rows are that other kinds' sound records have.
 func (l *relisting) readOthers() {
 	for _, k := range record.Kinds() {
-		l.sound(kindBucket(k), nil, func(_, row []byte) {
+		sound(l.View, kindBucket(k), nil, func(_, row []byte) {
 			var st stored
 			if st.parse(row) == nil {
 				l.known(st.seq)
@@ -129,7 +131,7 @@ func (l *relisting) readOthers() {
 		}, nil)
 	}
 	// A row of the log that is lost, and one of a scope's that is not, tell of the same record.
-	l.sound(scopeLogBucket, nil, func(key, row []byte) {
+	sound(l.View, scopeLogBucket, nil, func(key, row []byte) {
 		if _, seq, err := cutScope(key); err == nil && len(row) > 1 && row[1]&rowRemoved == 0 {
 			delete(l.lost, string(seq))
 		}
@@ -146,8 +148,8 @@ func (l *relisting) each(fn func(st *stored, counts bool)) {
 }
 
 // join adds a scope.
-func (h *header) join(s record.Scope) {
-	if i := slices.Index(h.scopes[:], record.Scope{}); i >= 0 {
+func (h *header) join(s scopes.Scope) {
+	if i := slices.Index(h.scopes[:], scopes.Scope{}); i >= 0 {
 		h.scopes[i] = s
 	}
 }

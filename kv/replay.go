@@ -31,11 +31,11 @@ func (s *Store) Replay(p Principal, since uint64, limit int, kinds ...*record.Ki
 		n := min(limit, replayPage)
 		seen := 0
 		err = s.view(func(v *sight) (err error) {
-			page, seen, upto, err = v.replay(page, upto, n, kinds)
+			page, seen, upto, err = appendReplay(v, page, upto, n, kinds)
 			if err != nil || seen == n {
 				return err
 			}
-			end, err := v.sequence()
+			end, err := sequence(v)
 			upto = max(upto, end)
 			return err
 		})
@@ -48,15 +48,15 @@ func (s *Store) Replay(p Principal, since uint64, limit int, kinds ...*record.Ki
 }
 
 // replay appends what up to n rows of the log after since say of some kinds.
-func (v *sight) replay(page []Replayed, since uint64, n int, kinds []*record.Kind) (_ []Replayed, seen int, upto uint64, err error) {
+func appendReplay(v *sight, page []Replayed, since uint64, n int, kinds []*record.Kind) (_ []Replayed, seen int, upto uint64, err error) {
 	upto = since
-	err = v.scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
+	err = v.Scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
 		c, err := parseLog(key, row)
 		if err != nil {
 			return false, err
 		}
 		if slices.Contains(kinds, c.Kind) {
-			r, err := v.replayed(c)
+			r, err := replayed(v, c)
 			if err != nil {
 				return false, err
 			}
@@ -69,7 +69,7 @@ func (v *sight) replay(page []Replayed, since uint64, n int, kinds []*record.Kin
 }
 
 // replayed loads what a change made. What fails its checksum is served to nobody, so a follower goes on without it.
-func (v *sight) replayed(c Change) (Replayed, error) {
+func replayed(v *sight, c Change) (Replayed, error) {
 	r := Replayed{Change: c}
 	if c.Deleted {
 		return r, nil

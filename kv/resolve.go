@@ -6,34 +6,36 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // resolve carries out what record.Resolve makes of a conflict, in the operation that has brought it. Only the root merges; who has
 // a centre shows the winner and waits.
-func (o *op) resolve(ad *adoption) error {
+func resolve(o *op, ad *adoption) error {
 	if o.store.isLeaf() || ad.kind.Fact {
 		return nil
 	}
-	r, err := record.Resolve(ad.kind, &ad.tree, func(rev record.Revision) (*record.Doc, error) { return o.bodyOf(ad, rev) })
+	r, err := record.Resolve(ad.kind, &ad.tree, func(rev rev.ID) (*record.Doc, error) { return bodyOf(o, ad, rev) })
 	if err != nil || r == nil {
 		return err
 	}
 	ad.mixed = true
 	for _, c := range r.Clashes {
-		if err := o.listClash(ad, c); err != nil {
+		if err := listClash(o, ad, c); err != nil {
 			return err
 		}
 	}
 	if r.Revision != r.Parent {
-		node := record.TreeNode{Held: true, At: o.stamp, Fields: r.Fields}
+		node := rev.Node{Held: true, At: o.stamp, Fields: r.Fields}
 		if err := ad.graft(r.Revision, r.Parent, node); err != nil {
 			return err
 		}
 		ad.fresh[r.Revision] = &fresh{doc: r.Doc, body: r.Doc.Encode()}
 	}
 	for _, leaf := range r.Ended {
-		node := record.TreeNode{Deleted: true, Ended: true, Held: true, At: o.stamp}
-		if err := ad.graft(record.Ending(leaf), leaf, node); err != nil {
+		node := rev.Node{Deleted: true, Ended: true, Held: true, At: o.stamp}
+		if err := ad.graft(rev.Ending(leaf), leaf, node); err != nil {
 			return err
 		}
 	}
@@ -41,41 +43,41 @@ func (o *op) resolve(ad *adoption) error {
 }
 
 // graft adds a revision upon one that the tree has.
-func (ad *adoption) graft(rev, parent record.Revision, node record.TreeNode) error {
-	_, err := ad.tree.Graft(append([]record.Revision{rev}, ad.tree.Path(parent)...), node)
+func (ad *adoption) graft(revision, parent rev.ID, node rev.Node) error {
+	_, err := ad.tree.Graft(append([]rev.ID{revision}, ad.tree.Path(parent)...), node)
 	return err
 }
 
 // bodyOf is the body of a revision that has just come, is the record's, or is kept; nil where it is not held.
-func (o *op) bodyOf(ad *adoption, rev record.Revision) (*record.Doc, error) {
+func bodyOf(o *op, ad *adoption, rev rev.ID) (*record.Doc, error) {
 	if f := ad.fresh[rev]; f != nil {
 		return f.doc, nil
 	}
 	if ad.before != nil && ad.before.revision == rev {
 		return ad.was, nil
 	}
-	return o.keptDoc(ad.kind, ad.id, rev)
+	return keptDoc(o.sight, ad.kind, ad.id, rev)
 }
 
 // listClash writes for staff what a merge did not take.
-func (o *op) listClash(ad *adoption, c record.Clash) error {
-	return o.listConflict(ad.kind, ad.id, c, ad.tree.Find(c.Leaf).Node)
+func listClash(o *op, ad *adoption, c record.Clash) error {
+	return listConflict(o, ad.kind, ad.id, c, ad.tree.Find(c.Leaf).Node)
 }
 
 // listConflict writes for staff what does not stand, and which node wrote it; the zero node: this one.
-func (o *op) listConflict(k *record.Kind, id record.ID, c record.Clash, by ulid.ULID) error {
+func listConflict(o *op, k *record.Kind, id record.ID, c record.Clash, by ulid.ULID) error {
 	d := record.Conflict.NewDoc()
-	d.Set("kind", record.Quote(k.Name))
-	d.Set("record_id", record.Quote(k.FormatID(id)))
-	d.Set("field", record.Quote(c.Field))
+	d.Set("kind", value.Quote(k.Name))
+	d.Set("record_id", value.Quote(k.FormatID(id)))
+	d.Set("field", value.Quote(c.Field))
 	if c.Winner != nil {
 		d.Set("winner", slices.Clone(c.Winner))
 	}
 	if c.Other != nil {
 		d.Set("other", slices.Clone(c.Other))
 	}
-	d.Set("at", record.Time(o.now))
-	d.Set("node", record.Quote(o.nodeText(by)))
+	d.Set("at", value.Time(o.now))
+	d.Set("node", value.Quote(nodeText(o, by)))
 	_, err := o.write(change{kind: record.Conflict, id: newFactID(o.now), is: d})
 	return err
 }

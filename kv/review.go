@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.etcd.io/bbolt"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // The flags of facts that staff have to review.
@@ -53,7 +54,7 @@ type ReviewPage struct {
 	Facts []Review
 }
 
-// Reviews lists the facts of p's events that staff have to review. *Forbidden; record.Faults where a condition names an event that p
+// Reviews lists the facts of p's events that staff have to review. *Forbidden; fault.ByField where a condition names an event that p
 // does not see, or no such flag.
 func (s *Store) Reviews(p Principal, q ReviewQuery) (page ReviewPage, err error) {
 	if err := p.checkKind(record.Admin, record.Checkin, "GET"); err != nil {
@@ -64,14 +65,14 @@ func (s *Store) Reviews(p Principal, q ReviewQuery) (page ReviewPage, err error)
 		return page, err
 	}
 	err = s.view(func(v *sight) error {
-		all, err := v.factsWhere(p, where)
+		all, err := factsWhere(v, p, where)
 		if err != nil {
 			return err
 		}
 		page.Count = len(all)
 		from := min(q.Offset, len(all))
 		for _, f := range all[from:min(from+q.Limit, len(all))] {
-			r, err := v.review(f)
+			r, err := review(v, f)
 			if err != nil {
 				return err
 			}
@@ -82,9 +83,9 @@ func (s *Store) Reviews(p Principal, q ReviewQuery) (page ReviewPage, err error)
 	return page, err
 }
 
-// withFlags adds the condition that a fact has any flag of those to review, where none names a flag: record.Faults for another flag.
+// withFlags adds the condition that a fact has any flag of those to review, where none names a flag: fault.ByField for another flag.
 func withFlags(where []Where) ([]Where, error) {
-	var faults record.Faults
+	var faults fault.ByField
 	named := false
 	for _, w := range where {
 		if w.Field != "flags" {
@@ -93,7 +94,7 @@ func withFlags(where []Where) ([]Where, error) {
 		named = true
 		for _, flag := range w.In {
 			if text, _ := flag.(string); !slices.Contains(reviewFlags, text) {
-				faults.Add("flag", record.InvalidChoice(text))
+				faults.Add("flag", fault.InvalidChoice(text))
 			}
 		}
 	}
@@ -113,13 +114,13 @@ type factID struct {
 }
 
 // factsWhere are the facts of all kinds that p sees and that fulfil some conditions, in order of their ids.
-func (v *sight) factsWhere(p Principal, where []Where) (all []factID, err error) {
+func factsWhere(v *sight, p Principal, where []Where) (all []factID, err error) {
 	for _, k := range factKinds {
 		q := Query{Kind: k, Where: where}
-		if err := v.checkChoices(p, q); err != nil {
+		if err := checkChoices(v, p, q); err != nil {
 			return nil, err
 		}
-		found, err := v.matchWhere(p, q, nil)
+		found, err := matchWhere(v, p, q, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -132,12 +133,12 @@ func (v *sight) factsWhere(p Principal, where []Where) (all []factID, err error)
 }
 
 // review reads one fact and what a door may know of its ticket.
-func (v *sight) review(f factID) (r Review, err error) {
+func review(v *sight, f factID) (r Review, err error) {
 	st, err := v.load(f.kind, f.id)
 	if err != nil || st == nil {
 		return r, orNotFound(err)
 	}
-	text := func(member string) string { return record.Unquote(st.body.Member(member)) }
+	text := func(member string) string { return value.Unquote(st.body.Member(member)) }
 	r = Review{Kind: f.kind, ID: f.id, Event: intOf(st.body.Member("event_id")), Ticket: intOf(st.body.Member("ticket_id")),
 		Door: text("door"), Flags: texts(st.body.Member("flags")), Outcome: text("outcome"), Checkin: text("checkin_id"),
 		Node: text("node"), Key: intOf(st.body.Member("key_id"))}
@@ -151,7 +152,7 @@ func (v *sight) review(f factID) (r Review, err error) {
 		return r, err
 	}
 	var of Decision
-	err = v.describe(&of, Principal{}, ticket)
+	err = describe(v, &of, Principal{}, ticket)
 	r.Label, r.Type, r.Order = of.Label, of.Type, of.Order
 	return r, err
 }
@@ -181,27 +182,4 @@ func (s *Store) countFlagged(k *record.Kind, flag string) float64 {
 		return math.NaN()
 	}
 	return float64(n)
-}
-
-// findFlags writes the lookups of the flags of facts into a file of format 3, which had none.
-func findFlags(tx *bbolt.Tx) error {
-	r := rows{tx: tx, buckets: &bucketCache{}, over: &overlay{arena: &arena{}}}
-	for _, k := range factKinds {
-		field, _ := k.Field("flags")
-		c := r.in(kindBucket(k)).Cursor()
-		for key, sealed := c.First(); key != nil; key, sealed = c.Next() {
-			row, err := unseal(kindBucket(k), key, sealed)
-			id, ok := k.KeyID(key)
-			st := stored{id: id}
-			if err != nil || !ok || st.parse(row) != nil {
-				continue // damaged: whoever reads it is told
-			}
-			for v := range indexed(st.body.Member(field.Name)) {
-				if key, ok := appendIndexed(lookupPrefix(nil, k, field.Name), field, v); ok {
-					r.put(lookupBucket, k.AppendID(key, id), nil)
-				}
-			}
-		}
-	}
-	return r.flush()
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.etcd.io/bbolt"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
@@ -124,7 +124,7 @@ func TestReviewsShowEachKeyItsOwnEvents(t *testing.T) {
 		}
 	}
 	for name, where := range map[string]kv.Where{"an event out of sight": of(r.events[0]), "no such flag": with("late")} {
-		var faults record.Faults
+		var faults fault.ByField
 		if _, err := r.Reviews(its(1), kv.ReviewQuery{Where: []kv.Where{where}}); !errors.As(err, &faults) {
 			t.Errorf("%s: %v, want faults", name, err)
 		}
@@ -132,29 +132,4 @@ func TestReviewsShowEachKeyItsOwnEvents(t *testing.T) {
 	if _, err := r.Reviews(door(t, r.Store, r.events[0]), kv.ReviewQuery{}); !errors.Is(err, kv.ErrForbidden) {
 		t.Errorf("a door's key = %v, want ErrForbidden", err)
 	}
-}
-
-// TestFlagsAreFoundInAnOlderFile: a file of format 3 has no lookups of flags; they are made when it is opened.
-func TestFlagsAreFoundInAnOlderFile(t *testing.T) {
-	dir := folder(t)
-	r := newReviewed(t, dir)
-	closed(t, r.Store)
-	tampered(t, dir, func(tx *bbolt.Tx) error {
-		lookups := tx.Bucket([]byte("lookup"))
-		for _, k := range []*record.Kind{record.Checkin, record.Scan, record.Undo} {
-			prefix := string(append([]byte{k.Number}, "flags\x00"...))
-			c := lookups.Cursor()
-			for key, _ := c.Seek([]byte(prefix)); len(key) >= len(prefix) && string(key[:len(prefix)]) == prefix; key, _ = c.Next() {
-				if err := c.Delete(); err != nil {
-					return err
-				}
-			}
-		}
-		return putFormat(tx, 3)
-	})
-	r.Store = kvtest.OpenConfig(t, kv.Config{Dir: dir, Clock: r.clock.Now})
-	if got := r.listed(t, kv.Operator()); !slices.Equal(got, r.facts) {
-		t.Errorf("to review are %v, want %v", got, r.facts)
-	}
-	healthy(t, r.Store)
 }

@@ -37,7 +37,7 @@ func (s *Store) checkInSome(p Principal, attempts []Attempt, judged []Judged) er
 		s.Yield()
 		at := s.ready(p, attempts[i])
 		steps[i].run = func(o *op) (err error) {
-			judged[i].Decision, err = o.checkIn(at)
+			judged[i].Decision, err = checkIn(o, at)
 			return err
 		}
 	}

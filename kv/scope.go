@@ -4,34 +4,33 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"go.etcd.io/bbolt"
-
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // Each scope has a log of its own, so that a feed costs the changes of its scope: a row for each record that is in it, at the
 // record's latest sequence, and one for each that has left, at the sequence of the change by which it did.
 
 // appendScope writes a scope's part of a key: sort 1, id uv.
-func appendScope(dst []byte, s record.Scope) []byte {
+func appendScope(dst []byte, s scopes.Scope) []byte {
 	return binary.AppendUvarint(append(dst, byte(s.Sort)), uint64(s.ID))
 }
 
 // scopeSeqKey names a row of a scope's log.
-func scopeSeqKey(dst []byte, s record.Scope, seq uint64) []byte {
+func scopeSeqKey(dst []byte, s scopes.Scope, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(appendScope(dst, s), seq)
 }
 
 // leftKey names what is kept of a record that has left a scope.
-func leftKey(k *record.Kind, id record.ID, s record.Scope) []byte {
+func leftKey(k *record.Kind, id record.ID, s scopes.Scope) []byte {
 	return appendScope(k.AppendID([]byte{k.Number}, id), s)
 }
 
 // in tells whether the record is in a scope.
-func (h *header) in(s record.Scope) bool { return slices.Contains(h.scopes[:], s) }
+func (h *header) in(s scopes.Scope) bool { return slices.Contains(h.scopes[:], s) }
 
 // moveScopes moves a record's rows in the logs of its scopes to their ends. row is its row in the log of all.
-func (o *op) moveScopes(k *record.Kind, before, next *stored, row []byte) {
+func moveScopes(o *op, k *record.Kind, before, next *stored, row []byte) {
 	var key [24]byte
 	if before != nil {
 		for _, s := range before.scopes {
@@ -53,7 +52,7 @@ func (o *op) moveScopes(k *record.Kind, before, next *stored, row []byte) {
 }
 
 // welcome takes away what says that a record has left the scopes which it comes back to.
-func (o *op) welcome(k *record.Kind, before, next *stored) error {
+func welcome(o *op, k *record.Kind, before, next *stored) error {
 	if before == nil {
 		return nil // what was never here has left nothing
 	}
@@ -62,41 +61,13 @@ func (o *op) welcome(k *record.Kind, before, next *stored) error {
 			continue
 		}
 		key := leftKey(k, next.id, s)
-		row, err := o.get(leftBucket, key)
+		row, err := o.Get(leftBucket, key)
 		if err != nil {
 			return err
 		}
 		if len(row) == 8 {
 			o.delete(scopeLogBucket, scopeSeqKey(nil, s, binary.BigEndian.Uint64(row)))
 			o.delete(leftBucket, key)
-		}
-	}
-	return nil
-}
-
-// logScopes writes the logs of all scopes into a file of format 1, which had none.
-func logScopes(tx *bbolt.Tx) error {
-	r := rows{tx: tx, buckets: &bucketCache{}}
-	for _, k := range record.Kinds() {
-		c := r.in(kindBucket(k)).Cursor()
-		for key, sealed := c.First(); key != nil; key, sealed = c.Next() {
-			row, err := unseal(kindBucket(k), key, sealed)
-			id, ok := k.KeyID(key)
-			st := stored{id: id}
-			if err != nil || !ok || st.parse(row) != nil {
-				continue // damaged: whoever reads it is told
-			}
-			log := appendLog(nil, k, &st, 0)
-			for _, s := range st.scopes {
-				if s.Sort == 0 {
-					continue
-				}
-				key := scopeSeqKey(nil, s, st.seq)
-				value := binary.BigEndian.AppendUint32(slices.Clip(log), checksum(scopeLogBucket, key, log))
-				if err := r.in(scopeLogBucket).Put(key, value); err != nil {
-					return err
-				}
-			}
 		}
 	}
 	return nil

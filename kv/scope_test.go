@@ -4,11 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"go.etcd.io/bbolt"
 	"pgregory.net/rapid"
 
 	"doorward/kv"
-	"doorward/kv/kvtest"
 	"doorward/kv/record"
 )
 
@@ -42,33 +40,6 @@ func TestScopesShowWhatIsTheirs(t *testing.T) {
 		}
 		closed(t, s)
 	})
-}
-
-// A file of the format before has no logs of scopes; they are made when it is opened.
-func TestLogsOfScopesAreMadeForAnOlderFile(t *testing.T) {
-	dir := folder(t)
-	s := reopenable(t, kv.Config{Dir: dir})
-	kvtest.Create(t, s, record.Church, `{"name":"A"}`)
-	kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
-	newTicket(t, s, newEvent(t, s, ""), "CODE", "")
-	closed(t, s)
-	tampered(t, dir, func(tx *bbolt.Tx) error {
-		for _, bucket := range []string{"scope_log", "left", "tree", "body"} {
-			if err := tx.DeleteBucket([]byte(bucket)); err != nil {
-				return err
-			}
-		}
-		return putFormat(tx, 1)
-	})
-	s = kvtest.OpenConfig(t, kv.Config{Dir: dir})
-	healthy(t, s)
-	db, err := s.Database(kv.Operator(), "church-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if page, _, err := db.Changes(kv.Feed{Limit: 9}); err != nil || len(page) != 1 {
-		t.Errorf("Changes = %+v, %v, want the person", page, err)
-	}
 }
 
 func (m *scopesModel) change(t *rapid.T, s *kv.Store, person, church int64, body string) {

@@ -11,6 +11,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // twoChurches is a store of two churches in two regionals, with an event of each and one of nobody.
@@ -180,7 +181,7 @@ func TestARecordIsADocument(t *testing.T) {
 			t.Errorf("Read(%q) = %v, want not found", other, err)
 		}
 	}
-	m, err := db.Missing([]kv.Revs{{ID: "person:0000000000000001", Revisions: append(path, record.Next(path[0], false, nil))}})
+	m, err := db.Missing([]kv.Revs{{ID: "person:0000000000000001", Revisions: append(path, rev.Next(path[0], false, nil))}})
 	if err != nil || len(m[0].Missing) != 1 || !slices.Equal(m[0].PossibleAncestors, path[:1]) {
 		t.Errorf("Missing = %+v, %v", m, err)
 	}

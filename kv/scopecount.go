@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // countChunks is how many parts the counts of all scopes have: a commit copies those that it changes.
@@ -21,13 +21,13 @@ type countChunk struct {
 }
 
 type scopeCount struct {
-	scope         record.Scope
+	scope         scopes.Scope
 	live, deleted int
 }
 
 // scopeMark is what a record counts as; the zero scopeMark does not count.
 type scopeMark struct {
-	scopes        [2]record.Scope
+	scopes        [2]scopes.Scope
 	live, deleted bool
 	opaque        bool // none of all records
 }
@@ -36,21 +36,21 @@ func (h *header) mark() scopeMark {
 	return scopeMark{scopes: h.scopes, live: !h.deleted, deleted: h.deleted}
 }
 
-func compareScopes(a, b record.Scope) int {
+func compareScopes(a, b scopes.Scope) int {
 	if a.Sort != b.Sort {
 		return cmp.Compare(a.Sort, b.Sort)
 	}
 	return cmp.Compare(a.ID, b.ID)
 }
 
-func chunkOf(s record.Scope) int { return int((uint64(s.ID)*7 + uint64(s.Sort)) % countChunks) }
+func chunkOf(s scopes.Scope) int { return int((uint64(s.ID)*7 + uint64(s.Sort)) % countChunks) }
 
-func (c *countChunk) place(s record.Scope) (int, bool) {
-	return slices.BinarySearchFunc(c.counts, s, func(c scopeCount, s record.Scope) int { return compareScopes(c.scope, s) })
+func (c *countChunk) place(s scopes.Scope) (int, bool) {
+	return slices.BinarySearchFunc(c.counts, s, func(c scopeCount, s scopes.Scope) int { return compareScopes(c.scope, s) })
 }
 
 // of is the count of one scope.
-func (c *scopeCounts) of(s record.Scope) scopeCount {
+func (c *scopeCounts) of(s scopes.Scope) scopeCount {
 	if chunk := c[chunkOf(s)]; chunk != nil {
 		if i, ok := chunk.place(s); ok {
 			return chunk.counts[i]
@@ -65,7 +65,7 @@ func (c *scopeCounts) note(edit uint64, m *scopeMark, n int) {
 		return
 	}
 	if !m.opaque {
-		c.add(edit, record.Scope{}, m, n)
+		c.add(edit, scopes.Scope{}, m, n)
 	}
 	for _, s := range m.scopes {
 		if s.Sort != 0 {
@@ -74,7 +74,7 @@ func (c *scopeCounts) note(edit uint64, m *scopeMark, n int) {
 	}
 }
 
-func (c *scopeCounts) add(edit uint64, s record.Scope, m *scopeMark, n int) {
+func (c *scopeCounts) add(edit uint64, s scopes.Scope, m *scopeMark, n int) {
 	at := &c[chunkOf(s)]
 	if *at == nil {
 		*at = &countChunk{edit: edit}

@@ -9,6 +9,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // mirror is the name of the database of all records.
@@ -18,14 +19,14 @@ const mirror = "records"
 type scopeDocs struct {
 	v      *sight
 	name   string
-	scope  record.Scope
+	scope  scopes.Scope
 	reader Principal // whom maySee has judged
 }
 
 // scopeDocs finds a database of records by its name; nil for any other name. Those of the operator's alone need not hold
 // anything yet.
-func (v *sight) scopeDocs(name string) *scopeDocs {
-	scope, ok := record.ParseScope(name)
+func recordDatabase(v *sight, name string) *scopeDocs {
+	scope, ok := scopes.Parse(name)
 	if !ok && name != mirror {
 		return nil
 	}
@@ -34,14 +35,14 @@ func (v *sight) scopeDocs(name string) *scopeDocs {
 
 // ofRecords tells the name of a database of records.
 func ofRecords(name string) bool {
-	_, ok := record.ParseScope(name)
+	_, ok := scopes.Parse(name)
 	return ok || name == mirror
 }
 
 // reserved tells whether a database of records has a name.
 func (s *Store) reserved(name string) (there bool, err error) {
 	err = s.view(func(v *sight) error {
-		if db := v.scopeDocs(name); db != nil {
+		if db := recordDatabase(v, name); db != nil {
 			err := db.there()
 			there = err == nil
 			if !errors.Is(err, ErrNotFound) {
@@ -111,22 +112,22 @@ func (db *scopeDocs) mayHold(p Principal) error {
 	switch db.scope.Sort {
 	case 0:
 		ok = p.node.Mirror
-	case record.ScopeReference:
+	case scopes.Reference:
 		ok = true
-	case record.ScopeReferenceFinance:
+	case scopes.ReferenceFinance:
 		ok = p.level.Name != EventOf
-	case record.ScopeChurch:
-		ok, err = db.v.holdsChurch(p, db.scope.ID)
-	case record.ScopeChurchFinance:
-		ok, err = db.v.holdsChurch(p, db.scope.ID)
+	case scopes.Church:
+		ok, err = holdsChurch(db.v, p, db.scope.ID)
+	case scopes.ChurchFinance:
+		ok, err = holdsChurch(db.v, p, db.scope.ID)
 		ok = ok && (!p.isNode() || p.node.Finance || p.node.Mirror)
-	case record.ScopeEvent:
-		ok, err = db.v.seesEvent(p, db.scope.ID)
-	case record.ScopeEventNames:
-		ok, err = db.v.seesEvent(p, db.scope.ID)
+	case scopes.Event:
+		ok, err = seesEvent(db.v, p, db.scope.ID)
+	case scopes.EventNames:
+		ok, err = seesEvent(db.v, p, db.scope.ID)
 		ok = ok && (p.node.Names || p.node.Mirror)
-	case record.ScopeEventHolders:
-		ok, err = db.v.seesEvent(p, db.scope.ID)
+	case scopes.EventHolders:
+		ok, err = seesEvent(db.v, p, db.scope.ID)
 		ok = ok && p.isNode() && p.level.Name != EventOf
 	}
 	if err == nil && !ok {
@@ -139,9 +140,9 @@ func (db *scopeDocs) mayHold(p Principal) error {
 func (db *scopeDocs) there() error {
 	k := record.Event
 	switch db.scope.Sort {
-	case 0, record.ScopeReference, record.ScopeReferenceFinance:
+	case 0, scopes.Reference, scopes.ReferenceFinance:
 		return nil
-	case record.ScopeChurch, record.ScopeChurchFinance:
+	case scopes.Church, scopes.ChurchFinance:
 		k = record.Church
 	}
 	st, err := db.v.loadAny(k, record.Int(db.scope.ID))
@@ -153,7 +154,7 @@ func (db *scopeDocs) there() error {
 
 // kinds are the kinds of the records that the reader finds in the database, by name.
 func (db *scopeDocs) kinds() []*record.Kind {
-	all := db.scope.Sort.Kinds()
+	all := record.KindsIn(db.scope.Sort)
 	if db.scope.Sort == 0 {
 		all = slices.Clone(record.Kinds())
 	}
@@ -169,7 +170,7 @@ func (db *scopeDocs) kinds() []*record.Kind {
 
 // shows tells whether the reader sees records of a kind here: at event level nothing of the reference but what everybody sees.
 func (db *scopeDocs) shows(k *record.Kind) bool {
-	return db.scope.Sort != record.ScopeReference || db.reader.level.Name != EventOf || k.Class == record.Everyones
+	return db.scope.Sort != scopes.Reference || db.reader.level.Name != EventOf || k.Class == record.Everyones
 }
 
 // holds tells whether a record is in the database and the reader sees it there.
@@ -199,7 +200,7 @@ func (db *scopeDocs) rows(f Feed, fn func(scopeChange) (bool, error)) error {
 		switch {
 		case err != nil:
 			return false, err
-		case c.doc != "" && db.reader.level.Name == EventOf && db.scope.Sort == record.ScopeReference, c.doc == "" && !db.shows(c.Kind):
+		case c.doc != "" && db.reader.level.Name == EventOf && db.scope.Sort == scopes.Reference, c.doc == "" && !db.shows(c.Kind):
 			return true, nil
 		}
 		return fn(c)
@@ -247,24 +248,24 @@ func (b *bells) ringScopes(changes []listChange) {
 }
 
 // scopesOf lists the databases of records that p may read.
-func (v *sight) scopesOf(p Principal) (all []DatabaseInfo, err error) {
+func scopesOf(v *sight, p Principal) (all []DatabaseInfo, err error) {
 	names := []string{mirror}
-	add := func(s record.Scope) { names = append(names, s.String()) }
-	add(record.Scope{Sort: record.ScopeReference})
-	add(record.Scope{Sort: record.ScopeReferenceFinance})
-	for k, sorts := range map[*record.Kind][]record.ScopeSort{
-		record.Church: {record.ScopeChurch, record.ScopeChurchFinance},
-		record.Event:  {record.ScopeEvent, record.ScopeEventNames, record.ScopeEventHolders},
+	add := func(s scopes.Scope) { names = append(names, s.String()) }
+	add(scopes.Scope{Sort: scopes.Reference})
+	add(scopes.Scope{Sort: scopes.ReferenceFinance})
+	for k, sorts := range map[*record.Kind][]scopes.Sort{
+		record.Church: {scopes.Church, scopes.ChurchFinance},
+		record.Event:  {scopes.Event, scopes.EventNames, scopes.EventHolders},
 	} {
 		ids := v.lists.kind(k).all
 		for _, id := range ids.page(nil, 0, ids.len()) {
 			for _, sort := range sorts {
-				add(record.Scope{Sort: sort, ID: id.Int()})
+				add(scopes.Scope{Sort: sort, ID: id.Int()})
 			}
 		}
 	}
 	for _, name := range names {
-		db := v.scopeDocs(name)
+		db := recordDatabase(v, name)
 		switch err := db.maySee(p); {
 		case errors.Is(err, ErrCorrupt):
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // list lists the live documents.
@@ -48,7 +49,7 @@ func (db *scopeDocs) list(v *sight, r Range) (page []DocRow, err error) {
 func (db *scopeDocs) live(v *sight, k *record.Kind) *idList {
 	lists := v.lists.kind(k)
 	switch {
-	case db.scope.ID != 0 && k == record.Event && db.scope.Sort == record.ScopeEvent:
+	case db.scope.ID != 0 && k == record.Event && db.scope.Sort == scopes.Event:
 		id := record.Int(db.scope.ID)
 		if !lists.all.contains(id) {
 			return nil
@@ -58,7 +59,7 @@ func (db *scopeDocs) live(v *sight, k *record.Kind) *idList {
 		return one
 	case db.scope.ID != 0:
 		return lists.home.of(db.scope.ID)
-	case db.scope.Sort == record.ScopeReference && k.Class == record.Shared:
+	case db.scope.Sort == scopes.Reference && k.Class == record.Shared:
 		return lists.home.of(0)
 	}
 	return lists.all

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // read reads a record as a document: ErrNotFound for one that is not in the database.
@@ -18,10 +19,10 @@ func (db *scopeDocs) read(v *sight, id string, ask Ask) (doc Doc, err error) {
 	}
 	v.store.noteReads(db.reader, k, 1)
 	doc = Doc{ID: id, Seq: st.seq, Deleted: st.deleted}
-	if doc.Tree, err = v.tree(k, st); err != nil {
+	if doc.Tree, err = loadTree(v, k, st); err != nil {
 		return doc, err
 	}
-	gone, err := v.isErased(k, st.id)
+	gone, err := isErased(v, k, st.id)
 	if err != nil {
 		return doc, err
 	}
@@ -29,7 +30,7 @@ func (db *scopeDocs) read(v *sight, id string, ask Ask) (doc Doc, err error) {
 		ask = ask.ofErased(&doc.Tree)
 	}
 	for _, rev := range ask.of(&doc.Tree) {
-		r, err := v.revision(k, st, doc.Tree.Find(rev), rev)
+		r, err := revision(v, k, st, doc.Tree.Find(rev), rev)
 		if err != nil {
 			return doc, err
 		}
@@ -39,7 +40,7 @@ func (db *scopeDocs) read(v *sight, id string, ask Ask) (doc Doc, err error) {
 }
 
 // ofErased asks for the empty tombstones instead of whatever they stand for, so that a client's own copy ends under one.
-func (a Ask) ofErased(tree *record.Tree) Ask {
+func (a Ask) ofErased(tree *rev.Tree) Ask {
 	a.Latest = true
 	for _, rev := range a.Revisions {
 		if !tree.Has(rev) {
@@ -63,11 +64,11 @@ func (db *scopeDocs) find(v *sight, doc string) (*record.Kind, *stored, error) {
 	return k, st, nil
 }
 
-// endedBody is the body of a revision that ends a losing branch (record.Ending).
+// endedBody is the body of a revision that ends a losing branch (rev.Ending).
 const endedBody = `{"ended":true}`
 
 // revision is a record's revision as a document's.
-func (v *sight) revision(k *record.Kind, st *stored, n record.TreeNode, rev record.Revision) (r DocRevision, err error) {
+func revision(v *sight, k *record.Kind, st *stored, n rev.Node, rev rev.ID) (r DocRevision, err error) {
 	r = DocRevision{Revision: rev, Deleted: n.Deleted}
 	switch {
 	case n.Ended:
@@ -77,12 +78,12 @@ func (v *sight) revision(k *record.Kind, st *stored, n record.TreeNode, rev reco
 		r.Body = []byte(record.Tombstone(k, n.Into))
 		return r, nil
 	case n.Deleted:
-		r.Body, err = v.lostBody(k, st, n)
+		r.Body, err = lostBody(v, k, st, n)
 		return r, err
 	case !n.Held:
 		return r, nil
 	case rev != st.revision:
-		if st, err = v.keptBody(k, st.id, rev); err != nil || st == nil {
+		if st, err = keptBody(v, k, st.id, rev); err != nil || st == nil {
 			return r, err
 		}
 	}
@@ -121,18 +122,18 @@ func (db *scopeDocs) changes(v *sight, f Feed) (page []DocChange, more bool, err
 func (db *scopeDocs) change(v *sight, c scopeChange, body bool) (d DocChange, err error) {
 	d = DocChange{Seq: c.Seq, ID: c.doc, Deleted: c.Deleted, Removed: c.removed}
 	if c.Kind == nil {
-		found, err := v.opaque(db.scope, c.doc)
+		found, err := loadOpaque(v, db.scope, c.doc)
 		if err != nil || found == nil {
 			return d, orCorrupt(err)
 		}
 		if d.Leaves = found.tree.Leaves(); body {
 			d.Tree = found.tree
-			d.Winner, err = v.opaqueRevision(db.scope, c.doc, d.Leaves[0], d.Leaves[0].Revision)
+			d.Winner, err = opaqueRevision(v, db.scope, c.doc, d.Leaves[0], d.Leaves[0].Revision)
 		}
 		return d, err
 	}
 	d.ID = c.Kind.DocID(c.ID)
-	d.Leaves = []record.TreeNode{{Revision: c.Revision, Deleted: c.Deleted}}
+	d.Leaves = []rev.Node{{Revision: c.Revision, Deleted: c.Deleted}}
 	if c.removed || !c.Branched && !body {
 		return d, nil
 	}
@@ -140,7 +141,7 @@ func (db *scopeDocs) change(v *sight, c scopeChange, body bool) (d DocChange, er
 	if err != nil || st == nil {
 		return d, orCorrupt(err)
 	}
-	t, err := v.tree(c.Kind, st)
+	t, err := loadTree(v, c.Kind, st)
 	if err != nil {
 		return d, err
 	}
@@ -148,7 +149,7 @@ func (db *scopeDocs) change(v *sight, c scopeChange, body bool) (d DocChange, er
 	if body {
 		v.store.noteReads(db.reader, c.Kind, 1)
 		d.Tree = t
-		d.Winner, err = v.revision(c.Kind, st, d.Leaves[0], d.Leaves[0].Revision)
+		d.Winner, err = revision(v, c.Kind, st, d.Leaves[0], d.Leaves[0].Revision)
 	}
 	return d, err
 }
@@ -189,7 +190,7 @@ func (db *scopeDocs) changesOf(v *sight, f Feed) (page []DocChange, more bool, e
 // changeOf is a document's row in the database's log; its Seq is 0 where there is none.
 func (db *scopeDocs) changeOf(v *sight, doc string) (c scopeChange, err error) {
 	if isOpaque(doc) {
-		d, err := v.opaque(db.scope, doc)
+		d, err := loadOpaque(v, db.scope, doc)
 		if err != nil || d == nil {
 			return c, err
 		}
@@ -207,12 +208,12 @@ func (db *scopeDocs) changeOf(v *sight, doc string) (c scopeChange, err error) {
 		c.Change = Change{Seq: st.seq, Kind: k, ID: id, Revision: st.revision, Deleted: st.deleted, Branched: st.branched}
 		return c, nil
 	}
-	left, err := v.get(leftBucket, leftKey(k, id, db.scope))
+	left, err := v.Get(leftBucket, leftKey(k, id, db.scope))
 	if err != nil || len(left) != 8 {
 		return c, err
 	}
 	seq := binary.BigEndian.Uint64(left)
-	row, err := v.get(scopeLogBucket, scopeSeqKey(nil, db.scope, seq))
+	row, err := v.Get(scopeLogBucket, scopeSeqKey(nil, db.scope, seq))
 	if err != nil || row == nil {
 		return c, orCorrupt(err)
 	}
@@ -247,12 +248,12 @@ func (db *scopeDocs) pending(_ *sight, since uint64) (n int, err error) {
 func (db *scopeDocs) missing(v *sight, asked Revs) (m MissingRevs, err error) {
 	m.ID = asked.ID
 	if k, id, ok := record.ParseDocID(asked.ID); ok {
-		if gone, err := v.isErased(k, id); err != nil || gone {
+		if gone, err := isErased(v, k, id); err != nil || gone {
 			return m, err // whatever somebody has of it is not wanted
 		}
 	}
 	if isOpaque(asked.ID) {
-		d, err := v.opaque(db.scope, asked.ID)
+		d, err := loadOpaque(v, db.scope, asked.ID)
 		if err == nil && d == nil {
 			d = &opaque{}
 		}
@@ -265,9 +266,9 @@ func (db *scopeDocs) missing(v *sight, asked Revs) (m MissingRevs, err error) {
 	if err != nil {
 		return m, err
 	}
-	var t record.Tree
+	var t rev.Tree
 	if st != nil {
-		if t, err = v.tree(k, st); err != nil {
+		if t, err = loadTree(v, k, st); err != nil {
 			return m, err
 		}
 	}

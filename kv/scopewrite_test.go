@@ -11,6 +11,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // opens opens a database that must be there.
@@ -51,7 +52,7 @@ func broughtOver(t testing.TB, from *kv.Database, node string, to *kv.Database, 
 		t.Fatalf("read %s: %v", id, err)
 	}
 	for _, r := range doc.Revisions {
-		missing, err := to.Missing([]kv.Revs{{ID: id, Revisions: []record.Revision{r.Revision}}})
+		missing, err := to.Missing([]kv.Revs{{ID: id, Revisions: []rev.ID{r.Revision}}})
 		if err != nil {
 			t.Fatal(err)
 		}

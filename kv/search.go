@@ -3,12 +3,14 @@ package kv
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
 	"sync"
 
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // A search asks its Finder outside of any View, for what p saw in a short one, and decides in another View: by the bodies of
@@ -23,6 +25,9 @@ const (
 
 // errAskAgain says that a Finder's answer is not enough.
 var errAskAgain = errors.New("what the index was asked is no longer what is wanted")
+
+// errIndexAhead is the errAskAgain of an index that does not fit the store.
+var errIndexAhead = fmt.Errorf("%w: the index says that it is ahead of the store", errAskAgain)
 
 // searching is what a store needs to search.
 type searching struct {
@@ -58,7 +63,7 @@ func (s *Store) ask(p Principal, q Query, try int) (*asked, error) {
 		a.want.Search = q.Search
 	}
 	err := s.view(func(v *sight) error {
-		h, err := v.scope(p, q)
+		h, err := scopeOf(v, p, q)
 		if err != nil {
 			return err
 		}
@@ -66,12 +71,12 @@ func (s *Store) ask(p Principal, q Query, try int) (*asked, error) {
 		if q.Ranked == nil || len(h.rest) == 0 {
 			return nil
 		}
-		m, err := v.matchWhere(p, q, nil)
+		m, err := matchWhere(v, p, q, nil)
 		if err != nil {
 			return err
 		}
 		a.want.Keep = m.contains
-		a.since, err = v.sequence()
+		a.since, err = sequence(v)
 		return err
 	})
 	if err == nil {
@@ -114,8 +119,8 @@ func (s *Store) doubt(err error) {
 }
 
 // sequence is that of the latest change which a sight shows.
-func (v *sight) sequence() (uint64, error) {
-	row, err := v.get(metaBucket, stateKey)
+func sequence(v *sight) (uint64, error) {
+	row, err := v.Get(metaBucket, stateKey)
 	if err != nil {
 		return 0, err
 	}
@@ -124,14 +129,14 @@ func (v *sight) sequence() (uint64, error) {
 }
 
 // narrow leaves of the matches those that a Finder has named and those that have changed since it looked.
-func (v *sight) narrow(a *asked, h scope, m *matches) error {
+func narrow(v *sight, a *asked, h scope, m *matches) error {
 	if a == nil || a.found == nil {
 		return nil
 	}
 	if !h.within(a.want.All, a.want.Homes) {
 		return errAskAgain
 	}
-	ids, err := v.candidates(a)
+	ids, err := candidates(v, a)
 	if err != nil {
 		return err
 	}
@@ -140,16 +145,15 @@ func (v *sight) narrow(a *asked, h scope, m *matches) error {
 }
 
 // candidates are what a Finder has named and what has changed since it looked, ascending.
-func (v *sight) candidates(a *asked) ([]record.ID, error) {
-	seq, err := v.sequence()
+func candidates(v *sight, a *asked) ([]record.ID, error) {
+	seq, err := sequence(v)
 	if err != nil {
 		return nil, err
 	}
 	if a.found.Upto > seq {
-		v.store.doubt(errors.New("the index says that it is ahead of the store"))
-		return nil, errAskAgain
+		return nil, errIndexAhead
 	}
-	tail, err := v.changed(a.want.Kind, min(a.found.Upto, a.since))
+	tail, err := changed(v, a.want.Kind, min(a.found.Upto, a.since))
 	if err != nil {
 		return nil, err
 	}
@@ -163,8 +167,8 @@ func (v *sight) candidates(a *asked) ([]record.ID, error) {
 }
 
 // changed are the records of a kind that the log tells of after a sequence, ascending.
-func (v *sight) changed(k *record.Kind, since uint64) (ids []record.ID, err error) {
-	err = v.scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
+func changed(v *sight, k *record.Kind, since uint64) (ids []record.ID, err error) {
+	err = v.Scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
 		c, err := parseLog(key, row)
 		if err == nil && c.Kind == k && !c.Deleted {
 			ids = append(ids, c.ID)
@@ -176,7 +180,7 @@ func (v *sight) changed(k *record.Kind, since uint64) (ids []record.ID, err erro
 }
 
 // sift keeps the matches that only their bodies can tell: of a search, and memberships by their group.
-func (v *sight) sift(p Principal, q Query, m *matches) error {
+func sift(v *sight, p Principal, q Query, m *matches) error {
 	searches := q.searches()
 	if !searches && (q.Kind != record.Membership || p.whole()) {
 		return nil
@@ -188,7 +192,7 @@ func (v *sight) sift(p Principal, q Query, m *matches) error {
 			return nil
 		}
 		if q.Kind == record.Membership {
-			if ok, err := v.sees(p, q.Kind, st); err != nil || !ok {
+			if ok, err := sees(v, p, q.Kind, st); err != nil || !ok {
 				return err
 			}
 		}
@@ -211,8 +215,8 @@ func (h hit) compare(other hit) int {
 }
 
 // rank keeps the best matches of a ranked search, the best first.
-func (v *sight) rank(q Query, m *matches, a *asked) error {
-	hits, err := v.hits(q.Kind, m.everything(), q.Ranked, a)
+func rank(v *sight, q Query, m *matches, a *asked) error {
+	hits, err := hits(v, q.Kind, m.everything(), q.Ranked, a)
 	if err != nil {
 		return err
 	}
@@ -226,7 +230,7 @@ func (v *sight) rank(q Query, m *matches, a *asked) error {
 
 // hits are those of some records that a ranked search finds, or at least the maxRanked best of them. errAskAgain where others
 // than what a Finder has named may be better.
-func (v *sight) hits(k *record.Kind, ids []record.ID, r *record.Ranked, a *asked) (hits []hit, err error) {
+func hits(v *sight, k *record.Kind, ids []record.ID, r *search.Ranked, a *asked) (hits []hit, err error) {
 	if r.Empty() {
 		return nil, nil
 	}

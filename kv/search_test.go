@@ -13,6 +13,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // TestSearchWithAnIndexEqualsTheScan draws a congregation that changes before, while and after an index looks, and compares
@@ -133,11 +134,11 @@ func (c *congregation) checkSearch(r *rapid.T, f *follower) {
 	text := drawnText(r)
 	switch rapid.IntRange(0, 3).Draw(r, "mode") {
 	case 0:
-		q.Search = record.ParseSearch(text).Fuzzy()
+		q.Search = search.Parse(text).Fuzzy()
 	case 1:
-		q.Search = record.ParseSearch(text)
+		q.Search = search.Parse(text)
 	default:
-		q.Ranked = record.ParseRanked(text)
+		q.Ranked = search.ParseRanked(text)
 	}
 	if q.Kind == record.Person && rapid.Bool().Draw(r, "leaders") {
 		q.Where = append(q.Where, kv.Where{Field: "is_leader", In: []any{rapid.Bool().Draw(r, "is_leader")}})
@@ -157,7 +158,7 @@ func (c *congregation) checkSearch(r *rapid.T, f *follower) {
 
 // checkTickets compares a door's search with the index and without it.
 func (c *congregation) checkTickets(r *rapid.T, f *follower) {
-	typed := record.ParseRanked(drawnText(r))
+	typed := search.ParseRanked(drawnText(r))
 	event := rapid.Int64Range(1, 4).Draw(r, "event")
 	p := rapid.SampledFrom(c.keys).Draw(r, "key")
 	got, err := c.s.FindTickets(p, event, typed, f)
@@ -206,7 +207,7 @@ func TestRankedSearchIsRightPastItsLimits(t *testing.T) {
 		} else {
 			change()
 		}
-		q := kv.Query{Surface: record.Admin, Kind: record.Person, Ranked: record.ParseRanked("ana souza"), Limit: 2000, Finder: f}
+		q := kv.Query{Surface: record.Admin, Kind: record.Person, Ranked: search.ParseRanked("ana souza"), Limit: 2000, Finder: f}
 		got, err := s.List(kv.Operator(), q)
 		q.Finder = nil
 		want, wanted := s.List(kv.Operator(), q)
@@ -252,8 +253,8 @@ func TestSearchesWhileAWriterWrites(t *testing.T) {
 					running = false
 				default:
 				}
-				if q.Search, q.Ranked = record.ParseSearch("souza"), nil; i%2 == 0 {
-					q.Search, q.Ranked = nil, record.ParseRanked("souza")
+				if q.Search, q.Ranked = search.Parse("souza"), nil; i%2 == 0 {
+					q.Search, q.Ranked = nil, search.ParseRanked("souza")
 				}
 				page, err := s.List(c.keys[key], q)
 				if none := n == 0 && page.Count == 0; err != nil || page.Count != len(page.IDs) || page.Count != 20 && !none {

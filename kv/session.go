@@ -38,7 +38,7 @@ func (s *Store) Session() (id string, before []string, err error) {
 			id, before = now.id, now.before
 			return nil
 		}
-		if before, err = o.sessions(); err != nil {
+		if before, err = sessions(o); err != nil {
 			return err
 		}
 		if before == nil {
@@ -46,7 +46,7 @@ func (s *Store) Session() (id string, before []string, err error) {
 		}
 		next := &session{id: ulid.Make().String(), before: before}
 		o.put(metaBucket, sessionKey, []byte(next.id+strings.Join(before, "")))
-		o.after = append(o.after, func() { s.session.Store(next) })
+		o.after(func() { s.session.Store(next) })
 		id = next.id
 		return nil
 	})
@@ -54,8 +54,8 @@ func (s *Store) Session() (id string, before []string, err error) {
 }
 
 // sessions are those that the next one is to name.
-func (o *op) sessions() (chain []string, err error) {
-	row, err := o.get(metaBucket, sessionKey)
+func sessions(o *op) (chain []string, err error) {
+	row, err := o.Get(metaBucket, sessionKey)
 	if err != nil || len(row)%ulidLength != 0 {
 		return nil, orCorrupt(err)
 	}
@@ -77,7 +77,7 @@ func (s *Store) SessionMet(id string) error {
 	return s.do(false, func(o *op) error {
 		if s.session.Load() == now {
 			o.put(metaBucket, sessionKey, []byte(id))
-			o.after = append(o.after, func() { now.met.Store(true) })
+			o.after(func() { now.met.Store(true) })
 		}
 		return nil
 	})
@@ -111,7 +111,7 @@ func (s *Store) SeenSession(node, id string, before []string) (clone bool, err e
 		return false, err
 	}
 	err = s.do(false, func(o *op) error {
-		row, err := o.get(metaBucket, key)
+		row, err := o.Get(metaBucket, key)
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (s *Store) SeenSession(node, id string, before []string) (clone bool, err e
 func (s *Store) settleReturned(node string, key []byte, root string) error {
 	var returned bool
 	err := s.do(false, func(o *op) error { // a store that is stopped says so
-		row, err := o.get(metaBucket, key)
+		row, err := o.Get(metaBucket, key)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ type Choice struct {
 }
 
 // ResolveConflict writes a choice as p's own edit, and takes the conflict off the list. Of a record that was deleted while somebody
-// changed it the other is the change: the record is restored with it. ErrNotFound, *Forbidden, *Conflict, record.Faults.
+// changed it the other is the change: the record is restored with it. ErrNotFound, *Forbidden, *Conflict, fault.ByField.
 func (s *Store) ResolveConflict(p Principal, id record.ID, c Choice) error {
 	return s.resolveMatter(p, record.Conflict, id, func(o *op, d *record.Doc) error {
 		k, of, _ := listedRecord(record.Conflict, d)
@@ -21,13 +21,13 @@ func (s *Store) ResolveConflict(p Principal, id record.ID, c Choice) error {
 		case k == nil:
 			return onlyUnless(c, &Conflict{Reason: "this version does not know the kind of the record"})
 		case c.Value == nil && !c.Other:
-			return o.maySettle(p, k, of)
+			return maySettle(o, p, k, of)
 		case d.Text("field") != "":
-			return o.chooseField(p, k, of, d, c)
+			return chooseField(o, p, k, of, d, c)
 		case c.Value != nil:
 			return faultOf("value", "The whole record is in conflict: keep one of the two.")
 		}
-		return o.restoreEdit(p, k, of, d)
+		return restoreEdit(o, p, k, of, d)
 	})
 }
 
@@ -40,13 +40,13 @@ func onlyUnless(c Choice, err error) error {
 }
 
 // ResolveRefusal applies what was refused as p's own edit, or dismisses it, and takes it off the list. ErrNotFound, *Forbidden,
-// *Conflict, record.Faults.
+// *Conflict, fault.ByField.
 func (s *Store) ResolveRefusal(p Principal, id record.ID, apply bool) error {
 	return s.resolveMatter(p, record.Refusal, id, func(o *op, d *record.Doc) error {
 		if !apply {
 			return nil
 		}
-		return o.applyRefused(p, d)
+		return applyRefused(o, p, d)
 	})
 }
 
@@ -60,7 +60,7 @@ func (s *Store) resolveMatter(p Principal, k *record.Kind, id record.ID, fn func
 	}
 	return s.do(false, func(o *op) error {
 		o.reader = p
-		st, d, err := o.matter(p, k, id)
+		st, d, err := matter(o.sight, p, k, id)
 		if err != nil || st == nil {
 			return orNotFound(err)
 		}
@@ -73,7 +73,7 @@ func (s *Store) resolveMatter(p Principal, k *record.Kind, id record.ID, fn func
 }
 
 // maySettle answers nil where p may decide about a record.
-func (o *op) maySettle(p Principal, k *record.Kind, id record.ID) error {
+func maySettle(o *op, p Principal, k *record.Kind, id record.ID) error {
 	if p.whole() {
 		return nil
 	}
@@ -81,11 +81,11 @@ func (o *op) maySettle(p Principal, k *record.Kind, id record.ID) error {
 	if err != nil || st == nil {
 		return orNotFound(err)
 	}
-	return o.mayChange(p, k, st)
+	return mayChange(o.sight, p, k, st)
 }
 
 // chooseField gives a field what was chosen.
-func (o *op) chooseField(p Principal, k *record.Kind, id record.ID, d *record.Doc, c Choice) error {
+func chooseField(o *op, p Principal, k *record.Kind, id record.ID, d *record.Doc, c Choice) error {
 	f, known := k.Field(d.Text("field"))
 	if !known || !f.Stored() {
 		return &Conflict{Reason: "this version does not know the field"}
@@ -103,15 +103,15 @@ func (o *op) chooseField(p Principal, k *record.Kind, id record.ID, d *record.Do
 	}
 	form, name := staffForm(k), record.FormName(k, f.Name)
 	if g, ok := form.Field(name); ok && g.Settable(record.Admin) && !f.Flags.Has(record.Frozen) {
-		return o.editAs(p, erasedAs(k), id, form, appendMember([]byte{'{'}, name, value))
+		return editAs(o, p, erasedAs(k), id, form, appendMember([]byte{'{'}, name, value))
 	}
 	if c.Value != nil {
 		return faultOf("value", "The field is not one that staff set: keep one of the two.")
 	}
-	if err := o.mayChange(p, k, st); err != nil {
+	if err := mayChange(o.sight, p, k, st); err != nil {
 		return err
 	}
-	_, err = o.amend(p, k, st, func(is *record.Doc) { is.Set(f.Name, value) })
+	_, err = amend(o, p, k, st, func(is *record.Doc) { is.Set(f.Name, value) })
 	return err
 }
 
@@ -124,11 +124,11 @@ func staffForm(k *record.Kind) *record.Kind {
 }
 
 // editAs changes a record as p's request to /admin/v1 would. members is an object without its last brace.
-func (o *op) editAs(p Principal, k *record.Kind, id record.ID, form *record.Kind, members []byte) error {
+func editAs(o *op, p Principal, k *record.Kind, id record.ID, form *record.Kind, members []byte) error {
 	if err := p.checkKind(record.Admin, k, "PATCH"); err != nil {
 		return err
 	}
-	before, err := o.findForChange(p, Target{Surface: record.Admin, Kind: k, ID: id})
+	before, err := findForChange(o, p, Target{Surface: record.Admin, Kind: k, ID: id})
 	if err != nil {
 		return err
 	}
@@ -136,6 +136,6 @@ func (o *op) editAs(p Principal, k *record.Kind, id record.ID, form *record.Kind
 	if err != nil {
 		return err
 	}
-	_, err = o.update(p, k, before, o.store.prepare(patch))
+	_, err = update(o, p, k, before, o.store.prepare(patch))
 	return err
 }

@@ -9,18 +9,18 @@ import (
 
 // applyRefused does what a refused document would have done, as far as staff may: of an edit the fields that it changed, and no more.
 // What others have changed since stays. Where nothing is held of what it was made of, these are all that differ.
-func (o *op) applyRefused(p Principal, d *record.Doc) error {
+func applyRefused(o *op, p Principal, d *record.Doc) error {
 	k, id, doc := listedRecord(record.Refusal, d)
 	if k == nil || doc == nil || k.Fact || k.System && erasedAs(k) != record.Ticket {
 		return &Conflict{Reason: "staff do not write such records"}
 	}
-	if gone, err := o.isErased(k, id); err != nil || gone {
+	if gone, err := isErased(o.sight, k, id); err != nil || gone {
 		return orNotFound(err)
 	}
 	whole := d.Value("doc")
 	body := record.Body{Shown: whole[1 : len(whole)-1]}
 	if string(body.Member("_deleted")) == "true" {
-		return o.deleteAs(p, erasedAs(k), id)
+		return deleteAs(o, p, erasedAs(k), id)
 	}
 	if bytes.Equal(whole, wholeDoc(nameOf(body))) {
 		return &Conflict{Reason: "the refusal names the document, and holds nothing of what it said"}
@@ -31,18 +31,18 @@ func (o *op) applyRefused(p Principal, d *record.Doc) error {
 	}
 	switch {
 	case st == nil:
-		return o.createAs(p, k, doc)
+		return createAs(o, p, k, doc)
 	case st.deleted:
 		return &Conflict{Reason: "the record was deleted"}
 	}
-	base, err := o.baseOfRefused(k, st, body)
+	base, err := baseOfRefused(o, k, st, body)
 	if err == nil && base == nil {
 		base, err = st.decode(k)
 	}
 	if err != nil {
 		return err
 	}
-	return o.editAs(p, erasedAs(k), id, staffForm(k), membersOf(doc, doc.Differs(base)))
+	return editAs(o, p, erasedAs(k), id, staffForm(k), membersOf(doc, doc.Differs(base)))
 }
 
 // membersOf are those of a document's fields that staff may set, as an object without its last brace.
@@ -61,19 +61,19 @@ func membersOf(doc *record.Doc, fields []string) []byte {
 }
 
 // deleteAs deletes a record as p's request to /admin/v1 would.
-func (o *op) deleteAs(p Principal, k *record.Kind, id record.ID) error {
+func deleteAs(o *op, p Principal, k *record.Kind, id record.ID) error {
 	if err := p.checkKind(record.Admin, k, "DELETE"); err != nil {
 		return err
 	}
-	before, err := o.findForChange(p, Target{Surface: record.Admin, Kind: k, ID: id})
+	before, err := findForChange(o, p, Target{Surface: record.Admin, Kind: k, ID: id})
 	if err != nil {
 		return err
 	}
-	if err := o.unreferred(p, k, id); err != nil {
+	if err := unreferred(o, p, k, id); err != nil {
 		return err
 	}
 	if k == record.Ticket {
-		return o.deleteTicket(p, before)
+		return deleteTicket(o, p, before)
 	}
 	was, err := before.decode(k)
 	if err == nil {
@@ -83,7 +83,7 @@ func (o *op) deleteAs(p Principal, k *record.Kind, id record.ID) error {
 }
 
 // createAs makes a record as p's request to /admin/v1 would, under an id of its own.
-func (o *op) createAs(p Principal, k *record.Kind, doc *record.Doc) error {
+func createAs(o *op, p Principal, k *record.Kind, doc *record.Doc) error {
 	if erasedAs(k) == record.Ticket {
 		return &Conflict{Reason: "a ticket is made as a whole, and this is a part of one"}
 	}
@@ -97,6 +97,6 @@ func (o *op) createAs(p Principal, k *record.Kind, doc *record.Doc) error {
 	if err != nil {
 		return err
 	}
-	_, err = o.create(p, k, record.ID{}, o.store.prepareNew(p, patch))
+	_, err = create(o, p, k, record.ID{}, o.store.prepareNew(p, patch))
 	return err
 }

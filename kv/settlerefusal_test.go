@@ -7,10 +7,11 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // parted has a person whom the centre and a laptop know.
-func parted(t testing.TB) (c joined, id int64, seen record.Revision) {
+func parted(t testing.TB) (c joined, id int64, seen rev.ID) {
 	t.Helper()
 	c = newPair(t)
 	id = kvtest.Create(t, c.centre, record.Person, `{"full_name":"Ana","church_id":1,"nationality":"Portuguese"}`)
@@ -28,14 +29,14 @@ func (c joined) moves(t testing.TB, id int64) {
 
 // What is applied of a refused edit is the edit: what the centre has changed since it was made stays.
 func TestApplyARefusalKeepsWhatTheCentreChanged(t *testing.T) {
-	for name, edit := range map[string]func(joined, int64, record.Revision){
-		"edits of a laptop": func(c joined, id int64, _ record.Revision) {
+	for name, edit := range map[string]func(joined, int64, rev.ID){
+		"edits of a laptop": func(c joined, id int64, _ rev.ID) {
 			patched(t, c.venue, record.Person, id, `{"occupation":"nurse"}`)
 			patched(t, c.venue, record.Person, id, `{"email":"ana@example.org"}`)
 			c.moves(t, id)
 			c.sync(t)
 		},
-		"a new edit of a page, refused before": func(c joined, id int64, seen record.Revision) {
+		"a new edit of a page, refused before": func(c joined, id int64, seen rev.ID) {
 			key := kvtest.Login(t, c.centre, "church:1", "sync:*", "people:GET", "group:GET", "memberships:GET", "event:GET")
 			w := kv.DocWrite{ID: record.Person.DocID(record.Int(id)), Parent: seen, Body: []byte(`{"full_name":"Ana",
 				"church_id":1,"nationality":"Portuguese","occupation":"nurse","email":"ana@example.org"}`)}
@@ -73,7 +74,7 @@ func TestARefusalIsKeptOnceWhateverItsPath(t *testing.T) {
 	c, id, seen := parted(t)
 	c.moves(t, id)
 	body := []byte(`{"full_name":"Ana","church_id":1}`)
-	for _, path := range [][]record.Revision{{record.Next(seen, false, body), seen}, {record.Next(seen, false, body)}} {
+	for _, path := range [][]rev.ID{{rev.Next(seen, false, body), seen}, {rev.Next(seen, false, body)}} {
 		w := kv.DocWrite{ID: record.Person.DocID(record.Int(id)), Path: path, Body: body}
 		if _, err := opens(t, c.centre, c.p, "church-1").Write([]kv.DocWrite{w}); err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 )
 
 // restoreEdit makes a deleted record again, as the edit has it.
-func (o *op) restoreEdit(p Principal, k *record.Kind, id record.ID, d *record.Doc) error {
+func restoreEdit(o *op, p Principal, k *record.Kind, id record.ID, d *record.Doc) error {
 	st, err := o.loadAny(k, id)
 	if err != nil {
 		return err
@@ -28,13 +28,13 @@ func (o *op) restoreEdit(p Principal, k *record.Kind, id record.ID, d *record.Do
 		return &Conflict{Reason: "the conflict does not hold the record"}
 	}
 	if erasedAs(k) == record.Ticket {
-		return o.restoreTicket(p, id, d, is)
+		return restoreTicket(o, p, id, d, is)
 	}
-	if err := o.makeAgain(p, st, is); err != nil {
+	if err := makeAgain(o, p, st, is); err != nil {
 		return err
 	}
 	if k == record.Person {
-		return o.rehome(id)
+		return rehome(o, id)
 	}
 	return nil
 }
@@ -49,8 +49,8 @@ func listedEdit(k *record.Kind, d *record.Doc) (*record.Doc, error) {
 }
 
 // makeAgain makes a deleted record again.
-func (o *op) makeAgain(p Principal, st *stored, is *record.Doc) error {
-	if err := o.mayStand(p, is.Kind, st.id, is); err != nil {
+func makeAgain(o *op, p Principal, st *stored, is *record.Doc) error {
+	if err := mayStand(o, p, is.Kind, st.id, is); err != nil {
 		return err
 	}
 	_, err := o.write(change{kind: is.Kind, id: st.id, before: st, is: is, author: p.key})
@@ -59,7 +59,7 @@ func (o *op) makeAgain(p Principal, st *stored, is *record.Doc) error {
 
 // restoreTicket makes a ticket again of which an edit of one part is listed: a ticket is made as a whole. Its other parts are what the
 // same laptop has made of them, if that is listed too, or what they were when they were deleted.
-func (o *op) restoreTicket(p Principal, id record.ID, d, is *record.Doc) error {
+func restoreTicket(o *op, p Principal, id record.ID, d, is *record.Doc) error {
 	for _, k := range ticketParts {
 		st, err := o.loadAny(k, id)
 		if err != nil {
@@ -70,32 +70,32 @@ func (o *op) restoreTicket(p Principal, id record.ID, d, is *record.Doc) error {
 		}
 		part := is
 		if k != is.Kind {
-			if part, err = o.lastPart(p, k, id, d); err != nil {
+			if part, err = lastPart(o, p, k, id, d); err != nil {
 				return err
 			}
 		}
 		if st == nil || part == nil {
 			return &Conflict{Reason: "a ticket is made as a whole, and a part of this one is not held any more"}
 		}
-		if err := o.makeAgain(p, st, part); err != nil {
+		if err := makeAgain(o, p, st, part); err != nil {
 			return err
 		}
 	}
-	if err := o.followAll(id); err != nil {
+	if err := followAll(o, id); err != nil {
 		return err
 	}
-	return o.settleTicket(id)
+	return settleTicket(o, id)
 }
 
 // lastPart is what a deleted part of a ticket is restored as, beside the edit of another part that a conflict lists. What is listed of
 // it comes off the list. nil: nothing is held.
-func (o *op) lastPart(p Principal, k *record.Kind, id record.ID, beside *record.Doc) (*record.Doc, error) {
+func lastPart(o *op, p Principal, k *record.Kind, id record.ID, beside *record.Doc) (*record.Doc, error) {
 	ids, err := o.lookup(record.Conflict, "record_id", k.FormatID(id))
 	if err != nil {
 		return nil, err
 	}
 	for _, listed := range ids {
-		st, d, err := o.matter(p, record.Conflict, listed)
+		st, d, err := matter(o.sight, p, record.Conflict, listed)
 		if err != nil {
 			return nil, err
 		}
@@ -111,22 +111,22 @@ func (o *op) lastPart(p Principal, k *record.Kind, id record.ID, beside *record.
 			return is, err
 		}
 	}
-	return o.beforeDeletion(k, id)
+	return beforeDeletion(o, k, id)
 }
 
 // beforeDeletion is what a deleted record was; nil where that is not held.
-func (o *op) beforeDeletion(k *record.Kind, id record.ID) (*record.Doc, error) {
+func beforeDeletion(o *op, k *record.Kind, id record.ID) (*record.Doc, error) {
 	st, err := o.loadAny(k, id)
 	if err != nil || st == nil {
 		return nil, err
 	}
-	t, err := o.tree(k, st)
+	t, err := loadTree(o.sight, k, st)
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range slices.Backward(t.Nodes()) {
 		if n.Deleted && !n.Ended && !t.Find(n.Parent).Deleted { // what ended is a branch, and not the record
-			return o.keptDoc(k, id, n.Parent)
+			return keptDoc(o.sight, k, id, n.Parent)
 		}
 	}
 	return nil, nil
@@ -134,7 +134,7 @@ func (o *op) beforeDeletion(k *record.Kind, id record.ID) (*record.Doc, error) {
 
 // mayStand answers nil where a record may be made as it is: what it refers to is there and p's, and nothing else has what it is known
 // by.
-func (o *op) mayStand(p Principal, k *record.Kind, id record.ID, is *record.Doc) error {
+func mayStand(o *op, p Principal, k *record.Kind, id record.ID, is *record.Doc) error {
 	if ownedByChurch(k) && is.IsNull("church_id") {
 		if err := p.CheckWhole(); err != nil {
 			return err
@@ -150,7 +150,7 @@ func (o *op) mayStand(p Principal, k *record.Kind, id record.ID, is *record.Doc)
 			if n == 0 {
 				continue
 			}
-			ok, err := o.mayPoint(p, erasedAs(k), record.Pointer{Field: f.Name, Kind: to, ID: record.Int(n)})
+			ok, err := mayPoint(o, p, erasedAs(k), record.Pointer{Field: f.Name, Kind: to, ID: record.Int(n)})
 			if err != nil {
 				return err
 			}
@@ -159,5 +159,5 @@ func (o *op) mayStand(p Principal, k *record.Kind, id record.ID, is *record.Doc)
 			}
 		}
 	}
-	return o.unique(k, id, is)
+	return unique(o, k, id, is)
 }

@@ -6,15 +6,14 @@ import (
 	"slices"
 	"time"
 
-	"go.etcd.io/bbolt"
-
+	"doorward/kv/engine"
 	"doorward/kv/record"
 )
 
 // sight is one consistent state of the store: of a View, or of the write transaction with an operation's own writes.
 type sight struct {
-	rows
-	store  *Store
+	*engine.View
+	store  *tables
 	now    time.Time
 	lists  *lists
 	page   *record.Page // what the replies of a page share; nil = each is shown by itself
@@ -31,28 +30,23 @@ type stored struct {
 }
 
 // view runs fn on the latest committed state, and reports what is damaged.
-func (s *Store) view(fn func(*sight) error) error {
+func (s *tables) view(fn func(*sight) error) error {
 	err := s.glance(fn)
 	s.noteCorrupt(err)
 	return err
 }
 
 // glance is view for those whose reading is done again where it fails.
-func (s *Store) glance(fn func(*sight) error) error {
-	cache := s.caches.Get().(*bucketCache)
-	defer func() {
-		*cache = bucketCache{}
-		s.caches.Put(cache)
-	}()
+func (s *tables) glance(fn func(*sight) error) error {
 	for {
 		again := false
-		err := s.read(func(tx *bbolt.Tx, number int) error {
-			l := s.listsOf(number)
+		err := s.engine.View(func(v *engine.View) error {
+			l := s.listsOf(v.Version())
 			if l == nil {
 				again = true // several commits have passed since the View was opened
 				return nil
 			}
-			return fn(&sight{rows: rows{tx: tx, buckets: cache}, store: s, now: s.clock(), lists: l})
+			return fn(&sight{View: v, store: s, now: s.clock(), lists: l})
 		})
 		if !again {
 			return err
@@ -73,7 +67,7 @@ func (v *sight) load(k *record.Kind, id record.ID) (*stored, error) {
 // kind's table comes as this version writes it.
 func (v *sight) loadAny(k *record.Kind, id record.ID) (*stored, error) {
 	var buf [16]byte
-	row, err := v.get(kindBucket(k), k.AppendID(buf[:0], id))
+	row, err := v.Get(kindBucket(k), k.AppendID(buf[:0], id))
 	if err != nil || row == nil {
 		return nil, err
 	}
@@ -81,8 +75,8 @@ func (v *sight) loadAny(k *record.Kind, id record.ID) (*stored, error) {
 	if err := st.read(k, row); err != nil {
 		return nil, err
 	}
-	if v.over == nil { // what an operation works on is what there is
-		err = v.unshown(k, st)
+	if !v.Writing() { // what an operation works on is what there is
+		err = unshown(v, k, st)
 	}
 	return st, err
 }
@@ -107,22 +101,20 @@ func (st *stored) read(k *record.Kind, row []byte) error {
 func (v *sight) each(k *record.Kind, ids []record.ID, fn func(*stored) error) error {
 	var st stored
 	var buf [16]byte
-	b := kindBucket(k)
-	c := v.lend(b)
-	defer func() { v.buckets[b].cursor = c }()
-	var key, sealed []byte
+	c := v.Cursor(kindBucket(k))
+	var at engine.Row
 	for _, id := range ids {
 		want := k.AppendID(buf[:0], id)
-		if key != nil {
-			key, sealed = c.Next()
+		if at.Key != nil {
+			at = c.Next()
 		}
-		if !bytes.Equal(key, want) {
-			key, sealed = c.Seek(want)
+		if !bytes.Equal(at.Key, want) {
+			at = c.Seek(want)
 		}
-		if !bytes.Equal(key, want) {
+		if !bytes.Equal(at.Key, want) {
 			return fmt.Errorf("%w: kind %s lacks a listed record", ErrCorrupt, k.Name)
 		}
-		row, err := unseal(b, key, sealed)
+		row, err := at.Value()
 		if err != nil {
 			return err
 		}
@@ -130,7 +122,7 @@ func (v *sight) each(k *record.Kind, ids []record.ID, fn func(*stored) error) er
 		if err := st.read(k, row); err != nil {
 			return err
 		}
-		if err := v.unshown(k, &st); err != nil {
+		if err := unshown(v, k, &st); err != nil {
 			return err
 		}
 		if err := fn(&st); err != nil {
@@ -141,14 +133,14 @@ func (v *sight) each(k *record.Kind, ids []record.ID, fn func(*stored) error) er
 }
 
 // ref answers a referred record's body for a reply; one that the reader does not see is as if it were gone.
-func (v *sight) ref(k *record.Kind, id record.ID) (record.Body, bool) {
+func ref(v *sight, k *record.Kind, id record.ID) (record.Body, bool) {
 	seen := false
 	st, err := v.loadRef(k, id)
 	if st != nil {
-		seen, err = v.sees(v.reader, k, st)
+		seen, err = sees(v, v.reader, k, st)
 	}
-	if seen && v.over != nil {
-		err = v.unshown(k, st)
+	if seen && v.Writing() {
+		err = unshown(v, k, st)
 	}
 	v.store.noteCorrupt(err)
 	if !seen {
@@ -158,17 +150,17 @@ func (v *sight) ref(k *record.Kind, id record.ID) (record.Body, bool) {
 }
 
 // show appends a record's reply.
-func (v *sight) show(dst []byte, s record.Surface, k *record.Kind, st *stored) ([]byte, error) {
+func show(v *sight, dst []byte, s record.Surface, k *record.Kind, st *stored) ([]byte, error) {
 	if k == record.Ticket && s == record.Admin {
-		return v.showTicket(dst, st)
+		return showTicket(v, dst, st)
 	}
-	return v.showAs(dst, s, k, st), nil
+	return showAs(v, dst, s, k, st), nil
 }
 
-func (v *sight) showAs(dst []byte, s record.Surface, k *record.Kind, st *stored) []byte {
+func showAs(v *sight, dst []byte, s record.Surface, k *record.Kind, st *stored) []byte {
 	rv := &v.shown
 	if rv.Ref == nil {
-		*rv = record.View{Now: v.now, Zone: v.store.zone, Ref: v.ref, Page: v.page}
+		*rv = record.View{Now: v.now, Zone: v.store.zone, Ref: func(k *record.Kind, id record.ID) (record.Body, bool) { return ref(v, k, id) }, Page: v.page}
 	}
 	rv.ID, rv.Body, rv.UpdatedAt, rv.UpdatedBy = st.id, st.body, st.updated(), st.updatedBy
 	if k == record.Event {
@@ -178,35 +170,35 @@ func (v *sight) showAs(dst []byte, s record.Surface, k *record.Kind, st *stored)
 }
 
 // reply is a record as a surface shows it, on memory of its own.
-func (v *sight) reply(s record.Surface, k *record.Kind, st *stored) (Reply, error) {
-	revision, err := v.revisionOf(s, k, st)
+func reply(v *sight, s record.Surface, k *record.Kind, st *stored) (Reply, error) {
+	revision, err := revisionOf(v, s, k, st)
 	if err != nil {
 		return Reply{}, err
 	}
 	shown := *st
-	if err := v.unshown(k, &shown); err != nil {
+	if err := unshown(v, k, &shown); err != nil {
 		return Reply{}, err
 	}
-	json, err := v.show(nil, s, k, &shown)
+	json, err := show(v, nil, s, k, &shown)
 	return Reply{ID: st.id, JSON: json, Revision: revision}, err
 }
 
 // revisionOf names the state of what a surface shows as one record.
-func (v *sight) revisionOf(s record.Surface, k *record.Kind, st *stored) (string, error) {
+func revisionOf(v *sight, s record.Surface, k *record.Kind, st *stored) (string, error) {
 	if k == record.Ticket && s == record.Admin {
-		return v.ticketRevision(st)
+		return ticketRevision(v, st)
 	}
 	return st.revision.String(), nil
 }
 
 // eachRow calls fn with all rows of a bucket that begin with a prefix, a page of them in one View.
-func (s *Store) eachRow(b bucket, prefix []byte, fn func(v *sight, key, row []byte) error) error {
+func (s *tables) eachRow(b bucket, prefix []byte, fn func(v *sight, key, row []byte) error) error {
 	from := prefix
 	for more := true; more; {
 		more = false
 		n := 0
 		err := s.view(func(v *sight) error {
-			return v.scan(b, prefix, from, func(key, row []byte) (bool, error) {
+			return v.Scan(b, prefix, from, func(key, row []byte) (bool, error) {
 				if n++; n > erasePage {
 					from, more = slices.Clone(key), true
 					return false, nil

@@ -13,12 +13,13 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // updatedAt is when this store says that a record was last changed.
 func updatedAt(t testing.TB, r kv.Reply) time.Time {
 	t.Helper()
-	at, ok := record.ParseDateTime(strings.Trim(member(r.JSON, "updated_at"), `"`), time.UTC)
+	at, ok := value.ParseDateTime(strings.Trim(member(r.JSON, "updated_at"), `"`), time.UTC)
 	if !ok {
 		t.Fatalf("no updated_at in %s", r.JSON)
 	}

@@ -4,15 +4,16 @@ import (
 	"encoding/binary"
 	"time"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
 )
 
 // state is what the writer counts. An operation works on a copy; the group's last one is written with its commit.
 type state struct {
-	seq    uint64            // of the latest change
-	hlc    uint64            // hybrid logical clock: 48 bits of milliseconds, 16 bits of counter
-	stamp  int64             // the latest commit's time, microseconds
-	minted [numBuckets]int64 // by kind: the largest integer id ever used
+	seq    uint64                   // of the latest change
+	hlc    uint64                   // hybrid logical clock: 48 bits of milliseconds, 16 bits of counter
+	stamp  int64                    // the latest commit's time, microseconds
+	minted [engine.NumBuckets]int64 // by kind: the largest integer id ever used
 }
 
 var stateKey = []byte("state")
@@ -31,8 +32,8 @@ func (s *state) encode() []byte {
 }
 
 // readState is what the last commit has left.
-func readState(r rows) (state, error) {
-	row, err := r.get(metaBucket, stateKey)
+func readState(r *engine.View) (state, error) {
+	row, err := r.Get(metaBucket, stateKey)
 	if err != nil {
 		return state{}, err
 	}

@@ -1,20 +1,17 @@
 package kv
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
+
+	"doorward/kv/engine"
 )
 
 // Config says where a store lies and what it lives among. Only Dir is needed.
@@ -36,39 +33,13 @@ type Config struct {
 
 // Store is one congregation's records in one file.
 type Store struct {
-	dir        string
-	file       atomic.Pointer[boltFile]
-	clock      func() time.Time
-	zone       *time.Location
-	log        *slog.Logger
-	built      time.Time
-	identity   identity
-	epochs     atomic.Pointer[epochs]
-	session    atomic.Pointer[session] // nil: no peer was told of it yet
-	wall       wall
-	disk       *disk
-	turn       turn // at the disk
-	limits     limits
-	metrics    *metrics
-	writer     *writer
-	ended      chan struct{} // closed when the writer has
-	versions   atomic.Pointer[[]*lists]
-	logins     atomic.Pointer[map[string]login]
-	rekeyed    bell // rung when logins has changed, and when somebody was erased
-	seq        atomic.Uint64
-	centre     atomic.Pointer[string] // what merges for this store; "" or nil = it is the root
-	joined     atomic.Pointer[Upstream]
-	releases   atomic.Uint64 // see Releases
-	bell       bell          // rung when seq has grown
-	bells      bells         // of the single databases
-	caches     sync.Pool     // of *bucketCache, for Views
-	search     searching
-	boards     boards
-	reads      reads
-	erasures   erasures
-	compacting compacting
-	damaged    int // values, as was met when it was opened
-	readOnly   bool
+	*tables
+	metrics  *metrics
+	logins   atomic.Pointer[map[string]login]
+	rekeyed  bell // rung when logins has changed, and when a person was erased
+	search   searching
+	boards   boards
+	erasures erasures
 }
 
 // Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
@@ -98,23 +69,22 @@ func Open(c Config) (*Store, error) {
 func open(c Config) (s *Store, err error) {
 	defer func() {
 		if found := recover(); found != nil {
-			s, err = nil, brokenBy(found)
+			s, err = nil, engine.Broken(found)
 		}
 	}()
-	file, err := openFile(c)
-	if err != nil {
+	s = &Store{tables: newTables(c), search: searching{limit: c.ScanLimit}}
+	s.followed = s.followKeys
+	if err := makeFolderFor(c); err != nil {
 		return nil, err
 	}
-	s = &Store{dir: filepath.Clean(c.Dir), disk: newDisk(c), turn: newTurn(), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, search: searching{limit: c.ScanLimit}, limits: honest, ended: make(chan struct{})}
-	s.file.Store(file)
-	s.compacting.closing, s.compacting.close = context.WithCancel(context.Background())
-	s.caches.New = func() any { return new(bucketCache) }
+	ec := c.engine()
+	s.room = ec.Room
+	if s.engine, err = engine.Open(ec); err != nil {
+		return nil, err
+	}
 	if err := s.start(c); err != nil {
-		_ = file.Close() // the first error is the one to tell
+		_ = s.engine.Close() // the first error is the one to tell
 		return nil, err
-	}
-	if !c.ReadOnly {
-		_ = os.Remove(filepath.Join(c.Dir, compactName)) // of a compaction that did not end: nobody else has the store open
 	}
 	if err := s.arrive(c); err != nil {
 		_ = s.Close() // the first error is the one to tell
@@ -130,18 +100,8 @@ func open(c Config) (s *Store, err error) {
 
 // start brings up everything that is derived from the file, then the writer.
 func (s *Store) start(c Config) error {
-	err := migrate(s.file.Load().DB, migrations)
-	if errors.Is(err, bolterrors.ErrDatabaseReadOnly) {
-		err = errMigrates
-	}
-	if err != nil {
-		return err
-	}
-	s.writer = &writer{store: s, queue: newQueue()}
-	err = s.read(func(tx *bbolt.Tx, number int) error {
-		r := rows{tx: tx, buckets: &bucketCache{}}
-		var err error
-		if s.writer.state, err = readState(r); err != nil {
+	err := s.engine.View(func(r *engine.View) (err error) {
+		if s.commits.state, err = readState(r); err != nil {
 			return identified(stateKey, err)
 		}
 		if s.identity, err = s.readIdentity(r); err != nil {
@@ -160,11 +120,11 @@ func (s *Store) start(c Config) error {
 		if err := s.readCentre(r); err != nil {
 			return err
 		}
-		l, err := buildLists(number, r, &found)
+		l, err := buildLists(r, &found)
 		if err != nil {
 			return err
 		}
-		s.boards.count(r, &found)
+		s.countDoubles(r, &found)
 		s.publish(l)
 		s.tellDamage(found)
 		return nil
@@ -172,55 +132,42 @@ func (s *Store) start(c Config) error {
 	if err != nil {
 		return err
 	}
-	if s.readOnly = c.ReadOnly; s.readOnly {
-		s.writer.stopped.Store(&stopCause{fmt.Errorf("%w: %w", ErrStopped, ErrReadOnly)})
-	}
-	s.seq.Store(s.writer.state.seq)
+	s.readOnly = c.ReadOnly
+	s.seq.Store(s.commits.state.seq)
 	s.metrics = newMetrics(s, c.Registerer)
-	s.metrics.corrupt.Add(float64(s.damaged))
+	s.corrupt.Add(float64(s.damaged))
 	if err := s.loadLogins(); err != nil {
 		return err
 	}
-	go func() {
-		defer close(s.ended)
-		s.writer.loop()
-	}()
+	s.engine.Start(s.hooks())
 	return nil
 }
 
 // Close ends the writer after what it has begun and closes the file.
 func (s *Store) Close() error {
 	s.erasures.end()
-	s.compacting.end()
 	s.reads.keeping.Wait()
 	s.keepReads()
-	s.writer.queue.close()
-	<-s.ended
+	err := s.engine.Close()
 	s.metrics.unregister()
-	return s.file.Load().Close()
+	return err
 }
 
 // Zone is the congregation's timezone.
-func (s *Store) Zone() *time.Location { return s.zone }
+func (s *tables) Zone() *time.Location { return s.zone }
 
 // Now is the store's clock.
-func (s *Store) Now() time.Time { return s.clock() }
+func (s *tables) Now() time.Time { return s.clock() }
 
 // Realm is the congregation's ULID.
-func (s *Store) Realm() string { return s.identity.family.Load().realm }
+func (s *tables) Realm() string { return s.identity.family.Load().realm }
 
 // Node is this store's ULID.
-func (s *Store) Node() string { return s.identity.node }
+func (s *tables) Node() string { return s.identity.node }
 
 // Writable answers nil while the store takes check-ins, otherwise what stopped it for good, or will at the next, or a *DiskFull.
 func (s *Store) Writable() error {
-	if cause := s.writer.stopped.Load(); cause != nil {
-		return cause.err
-	}
-	if err := s.file.Load().stands(Path(s.dir)); err != nil {
-		return err
-	}
-	return s.disk.room(Checkins)
+	return s.engine.Writable()
 }
 
 // Path is the store's file in a folder.
@@ -229,7 +176,7 @@ func Path(dir string) string { return filepath.Join(dir, "doorward.db") }
 // keptVersions is how many published lists are kept: a reader that has just opened its View needs the one of that View.
 const keptVersions = 8
 
-func (s *Store) publish(l *lists) {
+func (s *tables) publish(l *lists) {
 	var kept []*lists
 	if old := s.versions.Load(); old != nil {
 		kept = *old
@@ -240,10 +187,10 @@ func (s *Store) publish(l *lists) {
 }
 
 // current is the lists of the latest commit.
-func (s *Store) current() *lists { return (*s.versions.Load())[0] }
+func (s *tables) current() *lists { return (*s.versions.Load())[0] }
 
 // listsOf finds the lists of a View by its number; nil if too many commits have passed since it was opened.
-func (s *Store) listsOf(tx int) *lists {
+func (s *tables) listsOf(tx int) *lists {
 	for _, l := range *s.versions.Load() {
 		if l.tx == tx {
 			return l

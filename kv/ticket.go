@@ -8,7 +8,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/codes"
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // A ticket is one thing to its writer and three records in the store, under one id: what doors need, what name search
@@ -20,7 +23,7 @@ var ticketParts = [3]*record.Kind{record.Ticket, record.HolderName, record.Holde
 const codeHashSize = 16
 
 // hashCode is a code's hash under the realm's key.
-func (s *Store) hashCode(code string) (h [codeHashSize]byte) {
+func (s *tables) hashCode(code string) (h [codeHashSize]byte) {
 	mac := hmac.New(sha256.New, s.identity.family.Load().codeKey)
 	mac.Write([]byte(code))
 	copy(h[:], mac.Sum(nil))
@@ -43,11 +46,11 @@ type input struct {
 type made struct {
 	doc      *record.Doc
 	body     record.Body
-	revision record.Revision
+	revision rev.ID
 }
 
 // prepare does what a patch needs and the writer need not do.
-func (s *Store) prepare(patch *record.Patch) *input {
+func (s *tables) prepare(patch *record.Patch) *input {
 	in := &input{Patch: patch}
 	if patch.Kind == record.TicketForm {
 		s.split(in)
@@ -56,7 +59,7 @@ func (s *Store) prepare(patch *record.Patch) *input {
 }
 
 // prepareNew is prepare for a patch that may make a record.
-func (s *Store) prepareNew(p Principal, patch *record.Patch) *input {
+func (s *tables) prepareNew(p Principal, patch *record.Patch) *input {
 	in := s.prepare(patch)
 	if patch.Kind != record.TicketForm || len(patch.Faults) > 0 {
 		return in
@@ -64,7 +67,7 @@ func (s *Store) prepareNew(p Principal, patch *record.Patch) *input {
 	whole := in
 	if !in.coded { // what is there keeps its code, what is new gets one
 		whole = &input{Patch: patch.Project(record.TicketForm, nil)}
-		whole.Set("code", record.Quote(record.MakeCode(draw10())))
+		whole.Set("code", value.Quote(codes.Make(draw10())))
 		s.split(whole)
 	}
 	now := record.Moment{Now: s.clock(), Zone: s.zone}
@@ -84,14 +87,14 @@ func compose(p Principal, k *record.Kind, patch *record.Patch, now record.Moment
 // finish gives a new record its origin, and what follows from its fields.
 func finish(p Principal, d *record.Doc, now record.Moment) made {
 	if p.key != 0 {
-		d.Set("created_by", record.Number(p.key))
+		d.Set("created_by", value.Number(p.key))
 	}
 	d.Settle(nil, now)
-	return made{doc: d, body: d.Encode(), revision: record.Next(record.Revision{}, false, d.Canonical())}
+	return made{doc: d, body: d.Encode(), revision: rev.Next(rev.ID{}, false, d.Canonical())}
 }
 
 // split takes a ticket's form apart and hashes its code.
-func (s *Store) split(in *input) {
+func (s *tables) split(in *input) {
 	code, _ := formText(in.Patch, "code")
 	if in.coded = code != ""; !in.coded {
 		in.Drop("code") // null leaves it alone
@@ -100,7 +103,7 @@ func (s *Store) split(in *input) {
 	if in.coded {
 		in.exact = s.hashCode(code)
 		normal := in.exact
-		if form := record.NormalCode(code); form != code {
+		if form := codes.Normal(code); form != code {
 			normal = s.hashCode(form)
 		}
 		ticket.Set("code_hash", hexText(in.exact[:]))
@@ -120,7 +123,7 @@ func formText(form *record.Patch, name string) (string, bool) {
 }
 
 // createTicket makes a ticket's three records; used tells that tombstones may lie under the id.
-func (o *op) createTicket(p Principal, id record.ID, used bool, in *input) (*stored, error) {
+func createTicket(o *op, p Principal, id record.ID, used bool, in *input) (*stored, error) {
 	var ticket *stored
 	for i, k := range ticketParts {
 		n := newRecord{id: id, made: in.made[i], free: in.free}
@@ -130,7 +133,7 @@ func (o *op) createTicket(p Principal, id record.ID, used bool, in *input) (*sto
 				return nil, err
 			}
 		}
-		st, err := o.add(p, k, n)
+		st, err := add(o, p, k, n)
 		if err != nil {
 			return nil, err
 		}
@@ -142,12 +145,12 @@ func (o *op) createTicket(p Principal, id record.ID, used bool, in *input) (*sto
 }
 
 // updateTicket changes a ticket's records. One that was used stays at the event where it was.
-func (o *op) updateTicket(p Principal, ticket *stored, in *input) (*stored, error) {
-	if err := o.holdsAllOf(ticket, in); err != nil {
+func updateTicket(o *op, p Principal, ticket *stored, in *input) (*stored, error) {
+	if err := holdsAllOf(o, ticket, in); err != nil {
 		return nil, err
 	}
 	if v, ok := in.Value("event_id"); ok && intOf(v) != ticket.home(record.Ticket) {
-		if err := o.unreferred(p, record.Ticket, ticket.id); err != nil {
+		if err := unreferred(o, p, record.Ticket, ticket.id); err != nil {
 			return nil, err
 		}
 	}
@@ -157,12 +160,12 @@ func (o *op) updateTicket(p Principal, ticket *stored, in *input) (*stored, erro
 			return nil, err
 		}
 		if before == nil {
-			if err := o.supply(p, k, ticket, in.parts[i]); err != nil {
+			if err := supply(o, p, k, ticket, in.parts[i]); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		next, err := o.amend(p, k, before, func(d *record.Doc) { d.Apply(in.parts[i]) })
+		next, err := amend(o, p, k, before, func(d *record.Doc) { d.Apply(in.parts[i]) })
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +174,7 @@ func (o *op) updateTicket(p Principal, ticket *stored, in *input) (*stored, erro
 		}
 		was := ticket.body.Member("state")
 		if ticket = next; !bytes.Equal(was, next.body.Member("state")) {
-			if err := o.settleTicket(ticket.id); err != nil {
+			if err := settleTicket(o, ticket.id); err != nil {
 				return nil, err
 			}
 		}
@@ -179,7 +182,7 @@ func (o *op) updateTicket(p Principal, ticket *stored, in *input) (*stored, erro
 	return ticket, nil
 }
 
-func (o *op) deleteTicket(p Principal, ticket *stored) error {
+func deleteTicket(o *op, p Principal, ticket *stored) error {
 	for _, k := range ticketParts {
 		before, err := o.load(k, ticket.id)
 		if err != nil {
@@ -199,11 +202,11 @@ func (o *op) deleteTicket(p Principal, ticket *stored) error {
 			return err
 		}
 	}
-	return o.settleTicket(ticket.id) // tickets that were merged with it may have been used
+	return settleTicket(o, ticket.id) // tickets that were merged with it may have been used
 }
 
 // showTicket puts a ticket's parts together as the writer's form.
-func (v *sight) showTicket(dst []byte, ticket *stored) ([]byte, error) {
+func showTicket(v *sight, dst []byte, ticket *stored) ([]byte, error) {
 	var bodies [3]record.Body
 	latest := *ticket
 	for i, k := range ticketParts {
@@ -214,7 +217,7 @@ func (v *sight) showTicket(dst []byte, ticket *stored) ([]byte, error) {
 		if part == nil {
 			continue
 		}
-		if err := v.unshown(k, part); err != nil {
+		if err := unshown(v, k, part); err != nil {
 			return nil, err
 		}
 		bodies[i] = part.body
@@ -223,12 +226,12 @@ func (v *sight) showTicket(dst []byte, ticket *stored) ([]byte, error) {
 		}
 	}
 	latest.body = record.JoinTicket(bodies[0], bodies[1], bodies[2]).Encode()
-	return v.showAs(dst, record.Admin, record.TicketForm, &latest), nil
+	return showAs(v, dst, record.Admin, record.TicketForm, &latest), nil
 }
 
 // ticketRevision names the state of a ticket's parts together: a change of any makes another.
-func (v *sight) ticketRevision(ticket *stored) (string, error) {
-	all := record.Revision{}
+func ticketRevision(v *sight, ticket *stored) (string, error) {
+	all := rev.ID{}
 	h := sha256.New()
 	for _, k := range ticketParts {
 		part, err := v.load(k, ticket.id)

@@ -6,6 +6,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // A ticket's three records are merged each by itself, so the label could be that of one side's name beside the name of the other. The
@@ -17,12 +18,12 @@ type following struct{ part, of *record.Kind }
 var partsFollowing = [...]following{{record.Ticket, record.HolderName}, {record.HolderName, record.Holder}}
 
 // followParts settles what follows from a part of a ticket that has come, where no other revision will bring it.
-func (o *op) followParts(ad *adoption) error {
+func followParts(o *op, ad *adoption) error {
 	if o.store.isLeaf() {
 		return nil
 	}
 	if ad.kind == record.Holder || ad.kind == record.HolderName && ad.mixed {
-		if err := o.agreeOnHolder(ad.id); err != nil {
+		if err := agreeOnHolder(o, ad.id); err != nil {
 			return err
 		}
 	}
@@ -30,9 +31,9 @@ func (o *op) followParts(ad *adoption) error {
 		if ad.kind != f.part && ad.kind != f.of {
 			continue
 		}
-		due, err := o.isDue(ad, f)
+		due, err := isDue(o, ad, f)
 		if err == nil && due {
-			err = o.followPart(f, ad.id)
+			err = followPart(o, f, ad.id)
 		}
 		if err != nil {
 			return err
@@ -45,29 +46,29 @@ func (o *op) followParts(ad *adoption) error {
 // was merged before, or comes as the same revision. A label waits for its name, which mostly comes next, unless that was here and has
 // lost. A guest brings either itself, as long as it may. A store that was restored waits for nothing: what has come may be made upon
 // what it has lost, and nobody have the rest of that.
-func (o *op) isDue(ad *adoption, f following) (bool, error) {
+func isDue(o *op, ad *adoption, f following) (bool, error) {
 	switch {
 	case ad.mixed:
 		return true, nil
 	case ad.guest != ulid.ULID{}:
-		return o.isPartly(ad, f)
+		return isPartly(o, ad, f)
 	case ad.kind == f.of:
 		return true, nil
 	}
-	if recovers, err := o.recovers(); err != nil || recovers {
+	if recovers, err := recovers(o); err != nil || recovers {
 		return recovers, err
 	}
-	return o.isPast(f, ad.id)
+	return isPast(o, f, ad.id)
 }
 
 // isPartly tells that others than the guest have made something of one of two parts: that one is refused to the guest.
-func (o *op) isPartly(ad *adoption, f following) (bool, error) {
+func isPartly(o *op, ad *adoption, f following) (bool, error) {
 	for _, k := range [...]*record.Kind{f.part, f.of} {
 		st, err := o.load(k, ad.id)
 		if err != nil || st == nil {
 			return false, err
 		}
-		t, err := o.tree(k, st)
+		t, err := loadTree(o.sight, k, st)
 		if err != nil {
 			return false, err
 		}
@@ -80,12 +81,12 @@ func (o *op) isPartly(ad *adoption, f following) (bool, error) {
 
 // isPast tells that a part says what follows from the other as that was, or as somebody had it who has lost: nothing will come any more
 // that agrees with it.
-func (o *op) isPast(f following, id record.ID) (bool, error) {
-	p, err := o.loadParts(f, id)
+func isPast(o *op, f following, id record.ID) (bool, error) {
+	p, err := loadParts(o, f, id)
 	if err != nil || p == nil || p.agrees(p.of) {
 		return false, err
 	}
-	t, err := o.tree(f.of, p.other)
+	t, err := loadTree(o.sight, f.of, p.other)
 	if err != nil {
 		return false, err
 	}
@@ -93,7 +94,7 @@ func (o *op) isPast(f following, id record.ID) (bool, error) {
 		if !n.Held || n.Revision == p.other.revision {
 			continue
 		}
-		was, err := o.keptDoc(f.of, id, n.Revision)
+		was, err := keptDoc(o.sight, f.of, id, n.Revision)
 		if err != nil {
 			return false, err
 		}
@@ -116,9 +117,9 @@ func (s *Store) followAllOf(node ulid.ULID) error {
 			if err != nil {
 				return s.unlessCorrupt(err)
 			}
-			t, err := v.tree(f.part, &stored{id: id})
-			if slices.ContainsFunc(t.Nodes(), func(n record.TreeNode) bool { return n.Node == node }) {
-				steps = append(steps, step{run: func(o *op) error { return s.unlessCorrupt(o.followPart(f, id)) }})
+			t, err := loadTree(v, f.part, &stored{id: id})
+			if slices.ContainsFunc(t.Nodes(), func(n rev.Node) bool { return n.Node == node }) {
+				steps = append(steps, step{run: func(o *op) error { return s.unlessCorrupt(followPart(o, f, id)) }})
 			}
 			return s.unlessCorrupt(err)
 		})
@@ -130,9 +131,9 @@ func (s *Store) followAllOf(node ulid.ULID) error {
 }
 
 // followAll gives a ticket's parts what follows from the others.
-func (o *op) followAll(ticket record.ID) error {
+func followAll(o *op, ticket record.ID) error {
 	for _, f := range partsFollowing {
-		if err := o.followPart(f, ticket); err != nil {
+		if err := followPart(o, f, ticket); err != nil {
 			return err
 		}
 	}
@@ -140,8 +141,8 @@ func (o *op) followAll(ticket record.ID) error {
 }
 
 // followPart gives a part what follows from another, if both are here.
-func (o *op) followPart(f following, id record.ID) error {
-	p, err := o.loadParts(f, id)
+func followPart(o *op, f following, id record.ID) error {
+	p, err := loadParts(o, f, id)
 	if err != nil || p == nil || p.agrees(p.of) {
 		return err
 	}
@@ -156,7 +157,7 @@ type twoParts struct {
 }
 
 // loadParts answers nil where not both parts are here.
-func (o *op) loadParts(f following, id record.ID) (*twoParts, error) {
+func loadParts(o *op, f following, id record.ID) (*twoParts, error) {
 	p := &twoParts{}
 	var err error
 	if p.before, err = o.load(f.part, id); err != nil || p.before == nil {

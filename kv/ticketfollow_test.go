@@ -9,7 +9,9 @@ import (
 
 	"doorward/kv"
 	"doorward/kv/kvtest"
+	"doorward/kv/names"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // agrees wants a ticket's label and its phone's tail to be those of the name and the phone that stand beside them.
@@ -17,13 +19,13 @@ func agrees(t testing.TB, s *kv.Store, id int64) (name, phone string) {
 	t.Helper()
 	read := func(db string, k *record.Kind, field string) string {
 		body := bodyOf(t, opens(t, s, kv.Operator(), db), k.DocID(record.Int(id)))
-		return record.Unquote([]byte(member([]byte(body[strings.Index(body, "{"):]), field)))
+		return value.Unquote([]byte(member([]byte(body[strings.Index(body, "{"):]), field)))
 	}
 	name, phone = read("event-1-names", record.HolderName, "full_name"), read("event-1-holders", record.Holder, "phone")
-	if got := read("event-1", record.Ticket, "label"); got != record.Label(name) {
+	if got := read("event-1", record.Ticket, "label"); got != names.Label(name) {
 		t.Errorf("the label of %s is %s", name, got)
 	}
-	if got := read("event-1-names", record.HolderName, "phone_tail"); got != record.PhoneTail(phone) {
+	if got := read("event-1-names", record.HolderName, "phone_tail"); got != names.PhoneTail(phone) {
 		t.Errorf("the tail of %s is %s", phone, got)
 	}
 	return name, phone

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/search"
+	"doorward/kv/value"
 )
 
 // maxTicketHits is how many tickets a door is shown.
@@ -28,7 +30,7 @@ type TicketHit struct {
 // FindTickets searches an event's tickets by label and, where the node has them, by their holders' names and last phone digits:
 // the best twenty, the best first, then by id. f is asked where to look; nil = everywhere. *Forbidden, ErrNotFound where the
 // event is not the principal's, ErrIndexing.
-func (s *Store) FindTickets(p Principal, event int64, r *record.Ranked, f Finder) (hits []TicketHit, err error) {
+func (s *Store) FindTickets(p Principal, event int64, r *search.Ranked, f Finder) (hits []TicketHit, err error) {
 	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
 		return nil, err
 	}
@@ -44,9 +46,12 @@ func (s *Store) FindTickets(p Principal, event int64, r *record.Ranked, f Finder
 		}
 		err = s.view(func(v *sight) error {
 			v.reader = p
-			hits, err = v.findTickets(p, event, parts)
+			hits, err = findTickets(v, p, event, parts)
 			return err
 		})
+		if errors.Is(err, errIndexAhead) {
+			s.doubt(err)
+		}
 		if !errors.Is(err, errAskAgain) {
 			s.noteReads(p, record.Ticket, len(hits))
 			return hits, err
@@ -58,14 +63,14 @@ func (s *Store) FindTickets(p Principal, event int64, r *record.Ranked, f Finder
 var searchedParts = [...]*record.Kind{record.HolderName, record.Ticket}
 
 // findTickets finds an event's tickets among what a Finder has named of each part: a ticket is as good as its better one.
-func (v *sight) findTickets(p Principal, event int64, parts []*asked) ([]TicketHit, error) {
+func findTickets(v *sight, p Principal, event int64, parts []*asked) ([]TicketHit, error) {
 	ev, err := v.find(p, record.Event, record.Int(event))
 	if err != nil {
 		return nil, err
 	}
 	var all []hit
 	for _, a := range parts {
-		hits, err := v.ticketHits(event, a)
+		hits, err := ticketHits(v, event, a)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +80,7 @@ func (v *sight) findTickets(p Principal, event int64, parts []*asked) ([]TicketH
 	all = best(slices.CompactFunc(all, func(a, b hit) bool { return a.id == b.id }), maxTicketHits)
 	out := make([]TicketHit, 0, len(all))
 	for _, h := range all {
-		t, err := v.ticketHit(ev, h.id)
+		t, err := ticketHit(v, ev, h.id)
 		if err != nil {
 			return nil, err
 		}
@@ -85,10 +90,10 @@ func (v *sight) findTickets(p Principal, event int64, parts []*asked) ([]TicketH
 }
 
 // ticketHits are the best tickets by one of their parts.
-func (v *sight) ticketHits(event int64, a *asked) ([]hit, error) {
+func ticketHits(v *sight, event int64, a *asked) ([]hit, error) {
 	k := a.want.Kind
 	m := &matches{kind: k, lists: []*idList{v.lists.kind(k).home.of(event)}}
-	if err := v.narrow(a, scope{homes: a.want.Homes}, m); err != nil {
+	if err := narrow(v, a, scope{homes: a.want.Homes}, m); err != nil {
 		return nil, err
 	}
 	if a.tooMany(m.count()) {
@@ -96,25 +101,25 @@ func (v *sight) ticketHits(event int64, a *asked) ([]hit, error) {
 	}
 	tickets := v.lists.kind(record.Ticket).home.of(event)
 	ids := slices.DeleteFunc(m.everything(), func(id record.ID) bool { return !tickets.contains(id) })
-	return v.hits(k, ids, a.want.Ranked, a)
+	return hits(v, k, ids, a.want.Ranked, a)
 }
 
 // ticketHit describes a ticket to a door.
-func (v *sight) ticketHit(event *stored, id record.ID) (TicketHit, error) {
+func ticketHit(v *sight, event *stored, id record.ID) (TicketHit, error) {
 	ticket, err := v.load(record.Ticket, id)
 	if err != nil {
 		return TicketHit{}, err
 	}
-	t := TicketHit{Ticket: id, Label: record.Unquote(ticket.body.Member("label")), Type: record.Unquote(ticket.body.Member("type")),
-		Order: record.Unquote(ticket.body.Member("order")), State: record.Unquote(ticket.body.Member("state"))}
+	t := TicketHit{Ticket: id, Label: value.Unquote(ticket.body.Member("label")), Type: value.Unquote(ticket.body.Member("type")),
+		Order: value.Unquote(ticket.body.Member("order")), State: value.Unquote(ticket.body.Member("state"))}
 	name, err := v.load(record.HolderName, id)
 	if err != nil {
 		return TicketHit{}, err
 	}
 	if name != nil {
-		t.PhoneTail = record.Unquote(name.body.Member("phone_tail"))
+		t.PhoneTail = value.Unquote(name.body.Member("phone_tail"))
 	}
-	first, err := v.firstAdmission(event.id.Int(), hashOf(ticket.body.Member("code_hash")), id.Int(), v.listOf(event))
+	first, err := firstAdmission(v, event.id.Int(), hashOf(ticket.body.Member("code_hash")), id.Int(), listOf(v, event))
 	if err == nil && first != nil {
 		t.AdmittedAt, _ = timeOf(first.body.Member("at")) // written by admit
 		t.CheckinID = record.Checkin.FormatID(first.id)

@@ -10,12 +10,13 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // found searches an event's tickets and answers what is shown of them, one after the other.
 func found(t testing.TB, s *kv.Store, p kv.Principal, event int64, typed string) []kv.TicketHit {
 	t.Helper()
-	hits, err := s.FindTickets(p, event, record.ParseRanked(typed), nil)
+	hits, err := s.FindTickets(p, event, search.ParseRanked(typed), nil)
 	if err != nil {
 		t.Fatalf("tickets for %q: %v", typed, err)
 	}
@@ -95,7 +96,7 @@ func TestDoorsFindOnlyTheirOwn(t *testing.T) {
 		"denomination": nil, "church:1,2": nil, "church:1": kv.ErrNotFound, fmt.Sprintf("event:%d", mine): kv.ErrNotFound, "regional:1": kv.ErrNotFound,
 	} {
 		p := kvtest.Login(t, s, level, "checkin:*")
-		hits, err := s.FindTickets(p, other, record.ParseRanked("marker"), nil)
+		hits, err := s.FindTickets(p, other, search.ParseRanked("marker"), nil)
 		if !errors.Is(err, wants) || len(hits) != map[bool]int{true: 1}[wants == nil] {
 			t.Errorf("%s finds %d tickets of the other event, %v, want %v", level, len(hits), err, wants)
 		}
@@ -105,11 +106,11 @@ func TestDoorsFindOnlyTheirOwn(t *testing.T) {
 	}
 	for permission, wants := range map[string]error{"checkin:GET": nil, "checkin:POST": kv.ErrForbidden, "event:*": kv.ErrForbidden} {
 		p := kvtest.Login(t, s, fmt.Sprintf("event:%d", mine), permission)
-		if _, err := s.FindTickets(p, mine, record.ParseRanked("marker"), nil); !errors.Is(err, wants) {
+		if _, err := s.FindTickets(p, mine, search.ParseRanked("marker"), nil); !errors.Is(err, wants) {
 			t.Errorf("with %s tickets are found: %v, want %v", permission, err, wants)
 		}
 	}
-	if _, err := s.FindTickets(kv.Operator(), 99, record.ParseRanked("marker"), nil); !errors.Is(err, kv.ErrNotFound) {
+	if _, err := s.FindTickets(kv.Operator(), 99, search.ParseRanked("marker"), nil); !errors.Is(err, kv.ErrNotFound) {
 		t.Errorf("tickets of no event = %v, want ErrNotFound", err)
 	}
 }

@@ -14,7 +14,7 @@ var errElsewhere = refused("this laptop does not hold all of the ticket that thi
 
 // holdsAllOf answers a *Forbidden on a laptop that lacks what a patch would change of a ticket: written in part, the rest would be
 // lost without a word.
-func (o *op) holdsAllOf(ticket *stored, in *input) error {
+func holdsAllOf(o *op, ticket *stored, in *input) error {
 	if !o.store.isLeaf() {
 		return nil
 	}
@@ -43,7 +43,7 @@ func isTold(ticket *stored, in *input, part int) bool {
 }
 
 // supply makes a part that a ticket lacks at the centre, of what a patch says of it; nothing where it says nothing, nor on a laptop.
-func (o *op) supply(p Principal, k *record.Kind, ticket *stored, patch *record.Patch) error {
+func supply(o *op, p Principal, k *record.Kind, ticket *stored, patch *record.Patch) error {
 	if o.store.isLeaf() {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (o *op) supply(p Principal, k *record.Kind, ticket *stored, patch *record.P
 	}
 	tombstone, err := o.loadAny(k, ticket.id)
 	if err == nil {
-		_, err = o.add(p, k, newRecord{id: ticket.id, tombstone: tombstone, made: finish(p, is, o.moment())})
+		_, err = add(o, p, k, newRecord{id: ticket.id, tombstone: tombstone, made: finish(p, is, moment(o))})
 	}
 	return err
 }

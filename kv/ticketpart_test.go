@@ -9,16 +9,17 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/scopes"
 )
 
 // shorn is a store that holds a ticket without some of its records, as if they had been handed over: code "a", holder "Ana Souza".
-func shorn(t *testing.T, parts ...record.ScopeSort) (s *kv.Store, event, ticket int64) {
+func shorn(t *testing.T, parts ...scopes.Sort) (s *kv.Store, event, ticket int64) {
 	t.Helper()
 	s = kvtest.Open(t)
 	event = newEvent(t, s, "")
 	ticket = newTicket(t, s, event, "a", `,"holder_name":"Ana Souza","email":"a@example.org"`)
 	for _, sort := range parts {
-		name := record.Scope{Sort: sort, ID: event}.String()
+		name := scopes.Scope{Sort: sort, ID: event}.String()
 		upto, err := s.Held(kv.Operator(), name)
 		if err == nil {
 			err = s.Release(kv.Operator(), name, upto)
@@ -43,21 +44,21 @@ func shown(t *testing.T, s *kv.Store, ticket int64) string {
 // TestALaptopTakesNothingForWhatItLacks: what belongs to a part of a ticket that only the centre has is refused, whole, and names the
 // centre; all else changes as ever.
 func TestALaptopTakesNothingForWhatItLacks(t *testing.T) {
-	holders, names := record.ScopeEventHolders, record.ScopeEventNames
+	holders, names := scopes.EventHolders, scopes.EventNames
 	for _, c := range []struct {
-		lacks []record.ScopeSort
+		lacks []scopes.Sort
 		patch string
 		want  string
 	}{
-		{[]record.ScopeSort{holders}, `{"email":"b@example.org"}`, "forbidden"},
-		{[]record.ScopeSort{holders}, `{"type":"Adult","phone":"11 944442222"}`, "forbidden"},
-		{[]record.ScopeSort{holders}, `{"person_id":null}`, "forbidden"},
-		{[]record.ScopeSort{holders}, `{"code":"b"}`, "forbidden"},
-		{[]record.ScopeSort{holders}, `{"event_id":2}`, "forbidden"},
-		{[]record.ScopeSort{holders}, `{"type":"Adult","state":"blocked","event_id":1,"code":"a"}`, "ok"},
-		{[]record.ScopeSort{holders}, `{"holder_name":"Eva Lima"}`, "ok"},
-		{[]record.ScopeSort{holders, names}, `{"holder_name":"Eva Lima"}`, "forbidden"},
-		{[]record.ScopeSort{holders, names}, `{"type":"Adult"}`, "ok"},
+		{[]scopes.Sort{holders}, `{"email":"b@example.org"}`, "forbidden"},
+		{[]scopes.Sort{holders}, `{"type":"Adult","phone":"11 944442222"}`, "forbidden"},
+		{[]scopes.Sort{holders}, `{"person_id":null}`, "forbidden"},
+		{[]scopes.Sort{holders}, `{"code":"b"}`, "forbidden"},
+		{[]scopes.Sort{holders}, `{"event_id":2}`, "forbidden"},
+		{[]scopes.Sort{holders}, `{"type":"Adult","state":"blocked","event_id":1,"code":"a"}`, "ok"},
+		{[]scopes.Sort{holders}, `{"holder_name":"Eva Lima"}`, "ok"},
+		{[]scopes.Sort{holders, names}, `{"holder_name":"Eva Lima"}`, "forbidden"},
+		{[]scopes.Sort{holders, names}, `{"type":"Adult"}`, "ok"},
 		{nil, `{"holder_name":"Eva Lima","email":"b@example.org","phone":"11 944442222","code":"b"}`, "ok"},
 	} {
 		t.Run(fmt.Sprintf("%d %s", len(c.lacks), c.patch), func(t *testing.T) {
@@ -81,7 +82,7 @@ func TestALaptopTakesNothingForWhatItLacks(t *testing.T) {
 
 // TestALaptopRejectsRowsOfWhatItLacks: a row says why; one that says nothing of what is not here is no change.
 func TestALaptopRejectsRowsOfWhatItLacks(t *testing.T) {
-	s, event, _ := shorn(t, record.ScopeEventHolders)
+	s, event, _ := shorn(t, scopes.EventHolders)
 	if err := kv.SetLeaf(s); err != nil {
 		t.Fatal(err)
 	}
@@ -98,12 +99,12 @@ func TestALaptopRejectsRowsOfWhatItLacks(t *testing.T) {
 func TestALaptopDeletesNoTicketInPart(t *testing.T) {
 	for _, c := range []struct {
 		leaf  bool
-		lacks []record.ScopeSort
+		lacks []scopes.Sort
 		want  string
 	}{
-		{true, []record.ScopeSort{record.ScopeEventHolders}, "forbidden"},
+		{true, []scopes.Sort{scopes.EventHolders}, "forbidden"},
 		{true, nil, "ok"},
-		{false, []record.ScopeSort{record.ScopeEventHolders}, "ok"},
+		{false, []scopes.Sort{scopes.EventHolders}, "ok"},
 	} {
 		s, _, ticket := shorn(t, c.lacks...)
 		if c.leaf {
@@ -120,7 +121,7 @@ func TestALaptopDeletesNoTicketInPart(t *testing.T) {
 
 // TestTheCentreCompletesATicket: what a laptop has never brought of it staff write themselves, and nothing of it is lost.
 func TestTheCentreCompletesATicket(t *testing.T) {
-	s, event, ticket := shorn(t, record.ScopeEventHolders, record.ScopeEventNames)
+	s, event, ticket := shorn(t, scopes.EventHolders, scopes.EventNames)
 	before := shown(t, s, ticket)
 	patched(t, s, record.Ticket, ticket, `{"person_id":null,"email":null,"holder_name":null}`)
 	if after := shown(t, s, ticket); member([]byte(after), "email") != "null" || member([]byte(before), "code") != "null" {

@@ -7,6 +7,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // A ticket's private half and its name are merged each by itself, and each field by itself. Where two sides have given a ticket to
@@ -27,10 +28,12 @@ type holderClash struct {
 func (c *holderClash) field() string { return c.doc.Text("field") }
 
 // isBy tells that a node has written what does not stand.
-func (c *holderClash) isBy(o *op, node ulid.ULID) bool { return c.doc.Text("node") == o.nodeText(node) }
+func (c *holderClash) isBy(o *op, node ulid.ULID) bool {
+	return c.doc.Text("node") == nodeText(o, node)
+}
 
 // part is a part of a ticket as it is; nil where it is not here.
-func (o *op) part(k *record.Kind, ticket record.ID) (st *stored, is *record.Doc, err error) {
+func part(o *op, k *record.Kind, ticket record.ID) (st *stored, is *record.Doc, err error) {
 	if st, err = o.load(k, ticket); err != nil || st == nil {
 		return nil, nil, err
 	}
@@ -39,7 +42,7 @@ func (o *op) part(k *record.Kind, ticket record.ID) (st *stored, is *record.Doc,
 }
 
 // nodeText is a node of a tree as conflicts name it.
-func (o *op) nodeText(node ulid.ULID) string {
+func nodeText(o *op, node ulid.ULID) string {
 	if node == (ulid.ULID{}) {
 		return o.store.identity.node
 	}
@@ -47,7 +50,7 @@ func (o *op) nodeText(node ulid.ULID) string {
 }
 
 // holderClashes are the conflicts about a ticket's holder, the oldest first.
-func (o *op) holderClashes(ticket record.ID) (all []holderClash, err error) {
+func holderClashes(o *op, ticket record.ID) (all []holderClash, err error) {
 	ids, err := o.lookup(record.Conflict, "record_id", record.Holder.FormatID(ticket))
 	for i := 0; i < len(ids) && err == nil; i++ {
 		c := holderClash{id: ids[i]}
@@ -68,8 +71,8 @@ func (o *op) holderClashes(ticket record.ID) (all []holderClash, err error) {
 }
 
 // writerOf is the node that gave a field the value that it has, be it in a branch that was merged; known is false where the tree does not tell.
-func (o *op) writerOf(k *record.Kind, st *stored, is *record.Doc, field string) (by ulid.ULID, known bool, err error) {
-	t, err := o.tree(k, st)
+func writerOf(o *op, k *record.Kind, st *stored, is *record.Doc, field string) (by ulid.ULID, known bool, err error) {
+	t, err := loadTree(o.sight, k, st)
 	if err != nil {
 		return by, false, err
 	}
@@ -79,7 +82,7 @@ func (o *op) writerOf(k *record.Kind, st *stored, is *record.Doc, field string) 
 		}
 		was := is
 		if n.Revision != st.revision {
-			if was, err = o.keptDoc(k, st.id, n.Revision); err != nil {
+			if was, err = keptDoc(o.sight, k, st.id, n.Revision); err != nil {
 				return by, false, err
 			}
 		}
@@ -91,20 +94,20 @@ func (o *op) writerOf(k *record.Kind, st *stored, is *record.Doc, field string) 
 }
 
 // agreeOnHolder gives a ticket the name and the contacts of the side that gave it to whoever has it.
-func (o *op) agreeOnHolder(ticket record.ID) error {
-	clashes, err := o.holderClashes(ticket)
+func agreeOnHolder(o *op, ticket record.ID) error {
+	clashes, err := holderClashes(o, ticket)
 	if err != nil || len(clashes) == 0 {
 		return err
 	}
-	st, is, err := o.part(record.Holder, ticket)
+	st, is, err := part(o, record.Holder, ticket)
 	if err != nil || st == nil {
 		return err
 	}
-	giver, known, err := o.writerOf(record.Holder, st, is, "person_id")
+	giver, known, err := writerOf(o, record.Holder, st, is, "person_id")
 	if err != nil || !known {
 		return err
 	}
-	if e, err := o.erased(record.Holder, ticket); err != nil || e != nil && giver == (ulid.ULID{}) {
+	if e, err := findErased(o.sight, record.Holder, ticket); err != nil || e != nil && giver == (ulid.ULID{}) {
 		return err // nobody has it of the centre since its holder was erased
 	}
 	lost := slices.DeleteFunc(clashes, func(c holderClash) bool { return c.field() == "person_id" || !c.isBy(o, giver) })
@@ -112,16 +115,16 @@ func (o *op) agreeOnHolder(ticket record.ID) error {
 		return nil
 	}
 	for _, k := range sidedParts {
-		if err := o.swap(k, ticket, lost); err != nil {
+		if err := swap(o, k, ticket, lost); err != nil {
 			return err
 		}
 	}
-	return o.followAll(ticket)
+	return followAll(o, ticket)
 }
 
 // swap has a part say what the clashes about it list, and these list what it said.
-func (o *op) swap(k *record.Kind, ticket record.ID, clashes []holderClash) error {
-	st, was, err := o.part(k, ticket)
+func swap(o *op, k *record.Kind, ticket record.ID, clashes []holderClash) error {
+	st, was, err := part(o, k, ticket)
 	if err != nil || st == nil {
 		return err
 	}
@@ -130,14 +133,14 @@ func (o *op) swap(k *record.Kind, ticket record.ID, clashes []holderClash) error
 		if c.of != k {
 			continue
 		}
-		by, _, err := o.writerOf(k, st, was, c.field())
+		by, _, err := writerOf(o, k, st, was, c.field())
 		if err != nil {
 			return err
 		}
 		next := c.doc.Clone()
 		next.Set("winner", c.doc.Value("other").Clone())
 		next.Set("other", was.Value(c.field()).Clone())
-		next.Set("node", record.Quote(o.nodeText(by)))
+		next.Set("node", value.Quote(nodeText(o, by)))
 		is.Set(c.field(), c.doc.Value("other").Clone())
 		if _, err := o.write(change{kind: record.Conflict, id: c.id, before: c.st, was: c.doc, is: next}); err != nil {
 			return err
@@ -152,8 +155,8 @@ func (o *op) swap(k *record.Kind, ticket record.ID, clashes []holderClash) error
 
 // giveToOther gives a ticket of somebody who is to be erased to whom another side gave it, if a conflict lists such a person; given tells
 // that there was one. The ticket says then what that side said of its holder, and nothing else.
-func (o *op) giveToOther(ticket record.ID, erased []record.ID) (given bool, err error) {
-	clashes, err := o.holderClashes(ticket)
+func giveToOther(o *op, ticket record.ID, erased []record.ID) (given bool, err error) {
+	clashes, err := holderClashes(o, ticket)
 	if err != nil {
 		return false, err
 	}
@@ -167,7 +170,7 @@ func (o *op) giveToOther(ticket record.ID, erased []record.ID) (given bool, err 
 	by := clashes[to].doc.Text("node")
 	clashes = slices.DeleteFunc(clashes, func(c holderClash) bool { return c.doc.Text("node") != by })
 	for _, k := range sidedParts {
-		if err := o.takeSide(k, ticket, by, clashes); err != nil {
+		if err := takeSide(o, k, ticket, by, clashes); err != nil {
 			return false, err
 		}
 	}
@@ -176,12 +179,12 @@ func (o *op) giveToOther(ticket record.ID, erased []record.ID) (given bool, err 
 			return false, err
 		}
 	}
-	return true, o.followAll(ticket)
+	return true, followAll(o, ticket)
 }
 
 // takeSide has a part say of the holder what one side said: what the clashes list of it, and what stands if that side wrote it.
-func (o *op) takeSide(k *record.Kind, ticket record.ID, by string, clashes []holderClash) error {
-	st, was, err := o.part(k, ticket)
+func takeSide(o *op, k *record.Kind, ticket record.ID, by string, clashes []holderClash) error {
+	st, was, err := part(o, k, ticket)
 	if err != nil || st == nil {
 		return err
 	}
@@ -196,11 +199,11 @@ func (o *op) takeSide(k *record.Kind, ticket record.ID, by string, clashes []hol
 			is.Set(f.Name, clashes[at].doc.Value("other").Clone())
 			continue
 		}
-		writer, known, err := o.writerOf(k, st, was, f.Name)
+		writer, known, err := writerOf(o, k, st, was, f.Name)
 		if err != nil {
 			return err
 		}
-		if known && o.nodeText(writer) == by {
+		if known && nodeText(o, writer) == by {
 			is.Set(f.Name, was.Value(f.Name))
 		}
 	}

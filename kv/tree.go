@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // keptBodies is how many of a tree's last revisions keep their bodies; those of all leaves are kept besides. The winner's body is
@@ -16,15 +17,15 @@ func treeKey(k *record.Kind, id record.ID) []byte { return k.AppendID([]byte{k.N
 
 // tree is all that is known of a record's revisions. One that has only ever had this revision, made here, has no row: its header
 // says it all.
-func (v *sight) tree(k *record.Kind, st *stored) (record.Tree, error) {
-	row, err := v.get(treeBucket, treeKey(k, st.id))
+func loadTree(v *sight, k *record.Kind, st *stored) (rev.Tree, error) {
+	row, err := v.Get(treeBucket, treeKey(k, st.id))
 	if err != nil {
-		return record.Tree{}, err
+		return rev.Tree{}, err
 	}
 	if row == nil {
 		return st.derived(), nil
 	}
-	t, err := record.ParseTree(row)
+	t, err := rev.ParseTree(row)
 	if err != nil {
 		return t, fmt.Errorf("%w: %s: %w", ErrCorrupt, k.Name, err)
 	}
@@ -32,59 +33,59 @@ func (v *sight) tree(k *record.Kind, st *stored) (record.Tree, error) {
 }
 
 // derived is the tree of a record that has no row for one.
-func (h *header) derived() (t record.Tree) {
-	path := []record.Revision{h.revision}
+func (h *header) derived() (t rev.Tree) {
+	path := []rev.ID{h.revision}
 	if h.revision.Generation > 1 {
 		path = append(path, h.before())
 	}
-	_, _ = t.Graft(path, record.TreeNode{Deleted: h.deleted, Held: true, At: h.updatedAt, Key: h.updatedBy}) // it is a path
+	_, _ = t.Graft(path, rev.Node{Deleted: h.deleted, Held: true, At: h.updatedAt, Key: h.updatedBy}) // it is a path
 	return t
 }
 
 // branch adds a change made here to its record's tree and keeps the body that it replaces. Who deletes a record deletes all that
 // replicas have made of it.
-func (o *op) branch(c change, next *stored) error {
+func branch(o *op, c change, next *stored) error {
 	if c.before == nil {
 		return nil
 	}
-	t, err := o.tree(c.kind, c.before)
+	t, err := loadTree(o.sight, c.kind, c.before)
 	if err != nil {
 		return err
 	}
-	node := record.TreeNode{Deleted: next.deleted, Held: true, At: o.stamp, Key: c.author, Into: c.into}
+	node := rev.Node{Deleted: next.deleted, Held: true, At: o.stamp, Key: c.author, Into: c.into}
 	if c.is != nil && c.was != nil {
 		node.Fields = c.is.Differs(c.was)
 	}
-	if _, err := t.Graft(append([]record.Revision{next.revision}, t.Path(c.before.revision)...), node); err != nil {
+	if _, err := t.Graft(append([]rev.ID{next.revision}, t.Path(c.before.revision)...), node); err != nil {
 		return err
 	}
 	if next.deleted {
 		node.Into = 0
-		if err := o.listLost(c, &t); err != nil {
+		if err := listLost(o, c, &t); err != nil {
 			return err
 		}
 		if err := endAll(&t, node); err != nil {
 			return err
 		}
-		o.noteMerged(c.kind, c.id, &t)
+		noteMerged(o, c.kind, c.id, &t)
 	}
-	o.keepBody(c.kind, c.before)
-	o.settleTree(c.kind, next, &t)
+	keepBody(o, c.kind, c.before)
+	settleTree(o, c.kind, next, &t)
 	return nil
 }
 
 // listLost lists for staff the edits that end with a record which is deleted here while they had lost: whoever deletes it has not
 // seen them.
-func (o *op) listLost(c change, t *record.Tree) error {
+func listLost(o *op, c change, t *rev.Tree) error {
 	for _, leaf := range t.Leaves() {
 		if leaf.Deleted || leaf.Revision == c.before.revision {
 			continue
 		}
-		lost, err := o.keptDoc(c.kind, c.id, leaf.Revision)
+		lost, err := keptDoc(o.sight, c.kind, c.id, leaf.Revision)
 		if err != nil || lost == nil {
 			return orCorrupt(err)
 		}
-		if err := o.listConflict(c.kind, c.id, record.Clash{Other: lost.Canonical()}, leaf.Node); err != nil {
+		if err := listConflict(o, c.kind, c.id, record.Clash{Other: lost.Canonical()}, leaf.Node); err != nil {
 			return err
 		}
 	}
@@ -92,8 +93,8 @@ func (o *op) listLost(c change, t *record.Tree) error {
 }
 
 // keptDoc is a kept body; nil where there is none.
-func (v *sight) keptDoc(k *record.Kind, id record.ID, rev record.Revision) (*record.Doc, error) {
-	kept, err := v.keptBody(k, id, rev)
+func keptDoc(v *sight, k *record.Kind, id record.ID, rev rev.ID) (*record.Doc, error) {
+	kept, err := keptBody(v, k, id, rev)
 	if err != nil || kept == nil {
 		return nil, err
 	}
@@ -101,9 +102,9 @@ func (v *sight) keptDoc(k *record.Kind, id record.ID, rev record.Revision) (*rec
 }
 
 // docOf is a record as one of its revisions; nil where the body of that is not held.
-func (v *sight) docOf(k *record.Kind, st *stored, rev record.Revision) (*record.Doc, error) {
+func docOf(v *sight, k *record.Kind, st *stored, rev rev.ID) (*record.Doc, error) {
 	if rev != st.revision {
-		return v.keptDoc(k, st.id, rev)
+		return keptDoc(v, k, st.id, rev)
 	}
 	if st.deleted {
 		return nil, nil
@@ -112,7 +113,7 @@ func (v *sight) docOf(k *record.Kind, st *stored, rev record.Revision) (*record.
 }
 
 // endAll deletes every leaf that is left alive.
-func endAll(t *record.Tree, node record.TreeNode) error {
+func endAll(t *rev.Tree, node rev.Node) error {
 	for _, leaf := range t.Conflicts() {
 		if err := endLeaf(t, leaf.Revision, node); err != nil {
 			return err
@@ -124,13 +125,13 @@ func endAll(t *record.Tree, node record.TreeNode) error {
 	return nil
 }
 
-func endLeaf(t *record.Tree, leaf record.Revision, node record.TreeNode) error {
-	_, err := t.Graft(append([]record.Revision{record.Next(leaf, true, nil)}, t.Path(leaf)...), node)
+func endLeaf(t *rev.Tree, leaf rev.ID, node rev.Node) error {
+	_, err := t.Graft(append([]rev.ID{rev.Next(leaf, true, nil)}, t.Path(leaf)...), node)
 	return err
 }
 
 // settleTree forgets what need not be kept, tells the header what the tree says, and writes the tree.
-func (o *op) settleTree(k *record.Kind, next *stored, t *record.Tree) {
+func settleTree(o *op, k *record.Kind, next *stored, t *rev.Tree) {
 	for _, rev := range shape(next, t) {
 		o.delete(bodyBucket, bodyKey(k, next.id, rev))
 	}
@@ -138,7 +139,7 @@ func (o *op) settleTree(k *record.Kind, next *stored, t *record.Tree) {
 }
 
 // shape forgets what a tree need not keep, tells the header what the tree says, and answers the revisions whose bodies go.
-func shape(next *stored, t *record.Tree) (dropped []record.Revision) {
+func shape(next *stored, t *rev.Tree) (dropped []rev.ID) {
 	dropped = t.Stem(RevsLimit)
 	leaves := t.Leaves()
 	dropped = append(dropped, release(t, leaves)...)
@@ -148,10 +149,10 @@ func shape(next *stored, t *record.Tree) (dropped []record.Revision) {
 }
 
 // release notes which bodies a tree no longer holds, and answers their revisions.
-func release(t *record.Tree, leaves []record.TreeNode) (dropped []record.Revision) {
+func release(t *rev.Tree, leaves []rev.Node) (dropped []rev.ID) {
 	nodes := t.Nodes()
 	for _, n := range nodes[:max(0, len(nodes)-keptBodies)] {
-		isLeaf := func(l record.TreeNode) bool { return l.Revision == n.Revision }
+		isLeaf := func(l rev.Node) bool { return l.Revision == n.Revision }
 		if n.Held && !slices.ContainsFunc(leaves, isLeaf) {
 			t.Hold(n.Revision, false)
 			dropped = append(dropped, n.Revision)

@@ -6,12 +6,14 @@ import (
 	"fmt"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/scopes"
 )
 
 // verifyReplica checks a row that belongs to a record's history against the record.
-func (v *sight) verifyReplica(b bucket, key, value []byte) error {
+func verifyReplica(v *sight, b bucket, key, value []byte) error {
 	if b == scopeLogBucket {
-		return v.verifyScopeRow(key, value)
+		return verifyScopeRow(v, key, value)
 	}
 	k, id, rest, err := cutRecord(key)
 	if err != nil {
@@ -28,21 +30,21 @@ func (v *sight) verifyReplica(b bucket, key, value []byte) error {
 	case treeBucket:
 		return nil // the record has looked at it
 	case leftBucket:
-		return v.verifyLeft(k, st, rest, value)
+		return verifyLeft(v, k, st, rest, value)
 	}
-	return v.verifyKept(k, st, rest)
+	return verifyKept(v, k, st, rest)
 }
 
 // verifyTree checks that a record is what its tree says, and that the bodies which the tree holds are there.
-func (v *sight) verifyTree(k *record.Kind, st *stored) error {
-	row, err := v.get(treeBucket, treeKey(k, st.id))
+func verifyTree(v *sight, k *record.Kind, st *stored) error {
+	row, err := v.Get(treeBucket, treeKey(k, st.id))
 	if err != nil {
 		return err
 	}
 	if row == nil && !st.branched {
 		return nil // its tree is what the record says itself
 	}
-	t, err := v.tree(k, st)
+	t, err := loadTree(v, k, st)
 	if err != nil {
 		return err
 	}
@@ -57,7 +59,7 @@ func (v *sight) verifyTree(k *record.Kind, st *stored) error {
 		if !n.Held || n.Deleted || n.Revision == st.revision {
 			continue
 		}
-		body, err := v.keptBody(k, st.id, n.Revision)
+		body, err := keptBody(v, k, st.id, n.Revision)
 		if err != nil || body == nil {
 			return errors.Join(err, fmt.Errorf("record %s lacks the body of %s", name, n.Revision))
 		}
@@ -65,8 +67,8 @@ func (v *sight) verifyTree(k *record.Kind, st *stored) error {
 		if err != nil {
 			return err
 		}
-		ours := body.version == k.Version && !body.foreign && (n.Revision.Generation == 1 || n.Parent != record.Revision{})
-		if ours && record.Next(n.Parent, false, d.Canonical()) != n.Revision {
+		ours := body.version == k.Version && !body.foreign && (n.Revision.Generation == 1 || n.Parent != rev.ID{})
+		if ours && rev.Next(n.Parent, false, d.Canonical()) != n.Revision {
 			return fmt.Errorf("record %s: a kept body does not hash to %s", name, n.Revision)
 		}
 	}
@@ -74,12 +76,12 @@ func (v *sight) verifyTree(k *record.Kind, st *stored) error {
 }
 
 // verifyKept checks that a kept body is one that its record's tree holds.
-func (v *sight) verifyKept(k *record.Kind, st *stored, rest []byte) error {
+func verifyKept(v *sight, k *record.Kind, st *stored, rest []byte) error {
 	if len(rest) != 8+16 {
 		return ErrCorrupt
 	}
-	rev := record.Revision{Generation: binary.BigEndian.Uint64(rest), Hash: [16]byte(rest[8:])}
-	t, err := v.tree(k, st)
+	rev := rev.ID{Generation: binary.BigEndian.Uint64(rest), Hash: [16]byte(rest[8:])}
+	t, err := loadTree(v, k, st)
 	if err != nil {
 		return err
 	}
@@ -90,8 +92,8 @@ func (v *sight) verifyKept(k *record.Kind, st *stored, rest []byte) error {
 }
 
 // verifyLogs checks that a record has its row in the log, and in that of each of its scopes.
-func (v *sight) verifyLogs(k *record.Kind, st *stored) error {
-	row, err := v.get(logBucket, seqKey(st.seq))
+func verifyLogs(v *sight, k *record.Kind, st *stored) error {
+	row, err := v.Get(logBucket, seqKey(st.seq))
 	if err != nil || row == nil {
 		return errors.Join(err, fmt.Errorf("record %s has no row in the log", k.FormatID(st.id)))
 	}
@@ -99,7 +101,7 @@ func (v *sight) verifyLogs(k *record.Kind, st *stored) error {
 		if s.Sort == 0 {
 			continue
 		}
-		row, err := v.get(scopeLogBucket, scopeSeqKey(nil, s, st.seq))
+		row, err := v.Get(scopeLogBucket, scopeSeqKey(nil, s, st.seq))
 		if err != nil || row == nil {
 			return errors.Join(err, fmt.Errorf("record %s has no row in the log of a scope", k.FormatID(st.id)))
 		}
@@ -108,9 +110,9 @@ func (v *sight) verifyLogs(k *record.Kind, st *stored) error {
 }
 
 // cutScope takes a scope off the front of a key.
-func cutScope(key []byte) (s record.Scope, rest []byte, err error) {
+func cutScope(key []byte) (s scopes.Scope, rest []byte, err error) {
 	c := cutter{rest: key}
-	s.Sort, s.ID = record.ScopeSort(c.byte()), int64(c.uvarint())
+	s.Sort, s.ID = scopes.Sort(c.byte()), int64(c.uvarint())
 	if c.short || s.Sort == 0 {
 		return s, nil, ErrCorrupt
 	}
@@ -118,13 +120,13 @@ func cutScope(key []byte) (s record.Scope, rest []byte, err error) {
 }
 
 // verifyScopeRow checks that a row of a scope's log is its record's latest change, or that the record has left with it.
-func (v *sight) verifyScopeRow(key, value []byte) error {
+func verifyScopeRow(v *sight, key, value []byte) error {
 	s, rest, err := cutScope(key)
 	if err != nil || len(rest) != 8 {
 		return ErrCorrupt
 	}
 	if len(value) > 0 && value[0] == opaqueKind {
-		return v.verifyOpaqueLog(s, binary.BigEndian.Uint64(rest), value)
+		return verifyOpaqueLog(v, s, binary.BigEndian.Uint64(rest), value)
 	}
 	c, removed, err := parseLogRow(binary.BigEndian.Uint64(rest), value)
 	if err != nil {
@@ -135,7 +137,7 @@ func (v *sight) verifyScopeRow(key, value []byte) error {
 		return err
 	}
 	if removed {
-		left, err := v.get(leftBucket, leftKey(c.Kind, c.ID, s))
+		left, err := v.Get(leftBucket, leftKey(c.Kind, c.ID, s))
 		if err != nil || st == nil || st.in(s) || len(left) != 8 || binary.BigEndian.Uint64(left) != c.Seq {
 			return errors.Join(err, fmt.Errorf("row %d of a scope says wrongly that its record has left", c.Seq))
 		}
@@ -148,12 +150,12 @@ func (v *sight) verifyScopeRow(key, value []byte) error {
 }
 
 // verifyLeft checks that the row is there by which a record has left a scope.
-func (v *sight) verifyLeft(k *record.Kind, st *stored, rest, value []byte) error {
+func verifyLeft(v *sight, k *record.Kind, st *stored, rest, value []byte) error {
 	s, rest, err := cutScope(rest)
 	if err != nil || len(rest) != 0 || len(value) != 8 {
 		return ErrCorrupt
 	}
-	row, err := v.get(scopeLogBucket, scopeSeqKey(nil, s, binary.BigEndian.Uint64(value)))
+	row, err := v.Get(scopeLogBucket, scopeSeqKey(nil, s, binary.BigEndian.Uint64(value)))
 	if err != nil || row == nil || st.in(s) {
 		return errors.Join(err, fmt.Errorf("record %s has left a scope whose log does not say so", k.FormatID(st.id)))
 	}

@@ -27,25 +27,25 @@ func hasTwins(k *record.Kind) bool {
 }
 
 // joinTwins makes one of what was made twice, in the operation by which the second has come.
-func (o *op) joinTwins(ad *adoption) error {
+func joinTwins(o *op, ad *adoption) error {
 	switch {
 	case o.store.isLeaf() || ad.is == nil:
 		return nil
 	case ad.kind == record.HolderName || ad.kind == record.Holder:
-		return o.joinPart(ad)
-	case !hasTwins(ad.kind) || ad.was != nil && sameKeys(ad.was, ad.is) && !o.anyMerged():
+		return joinPart(o, ad)
+	case !hasTwins(ad.kind) || ad.was != nil && sameKeys(ad.was, ad.is) && !anyMerged(o):
 		return nil
 	}
-	st, d, err := o.repoint(ad.kind, ad.next, ad.is)
+	st, d, err := repoint(o, ad.kind, ad.next, ad.is)
 	if err != nil {
 		return err
 	}
-	return o.join(ad.kind, st.id.Int(), d)
+	return join(o, ad.kind, st.id.Int(), d)
 }
 
 // anyMerged tells whether a record was ever merged: before, nobody need look for what such were known by.
-func (o *op) anyMerged() (found bool) {
-	err := o.scan(twinBucket, []byte{twinInto}, nil, func(_, _ []byte) (bool, error) {
+func anyMerged(o *op) (found bool) {
+	err := o.Scan(twinBucket, []byte{twinInto}, nil, func(_, _ []byte) (bool, error) {
 		found = true
 		return false, nil
 	})
@@ -53,8 +53,8 @@ func (o *op) anyMerged() (found bool) {
 }
 
 // join merges a live record with those that share a key with it.
-func (o *op) join(k *record.Kind, id int64, d *record.Doc) error {
-	others, err := o.sharing(k, d)
+func join(o *op, k *record.Kind, id int64, d *record.Doc) error {
+	others, err := sharing(o, k, d)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (o *op) join(k *record.Kind, id int64, d *record.Doc) error {
 		case other < into:
 			into = other
 		case other > id:
-			if err := o.mergeInto(k, other, id); err != nil {
+			if err := mergeInto(o, k, other, id); err != nil {
 				return err
 			}
 		}
@@ -72,11 +72,11 @@ func (o *op) join(k *record.Kind, id int64, d *record.Doc) error {
 	if into == id {
 		return nil
 	}
-	return o.mergeInto(k, id, into)
+	return mergeInto(o, k, id, into)
 }
 
 // sharing are the records that share a key with one, merged ones too, in order.
-func (o *op) sharing(k *record.Kind, d *record.Doc) (all []int64, err error) {
+func sharing(o *op, k *record.Kind, d *record.Doc) (all []int64, err error) {
 	add := func(ids []record.ID, failed error) {
 		for _, id := range ids {
 			all = append(all, id.Int())
@@ -86,27 +86,27 @@ func (o *op) sharing(k *record.Kind, d *record.Doc) (all []int64, err error) {
 		}
 	}
 	if ext := d.Text("external_id"); ext != "" {
-		add(o.allByExternalID(k, d.Int("event_id"), ext))
+		add(allByExternalID(o, k, d.Int("event_id"), ext))
 	}
 	switch k {
 	case record.Ticket:
 		if hash := hashOf(d.Value("code_hash")); hash != (codeHash{}) {
-			add(o.ticketsOf(exactForm, hash[:], d.Int("event_id")))
+			add(ticketsOf(o.sight, exactForm, hash[:], d.Int("event_id")))
 		}
 	case record.Membership:
-		add(o.memberships(d.Int("group_id"), d.Int("person")))
+		add(memberships(o, d.Int("group_id"), d.Int("person")))
 	}
-	if err == nil && o.anyMerged() {
-		add(o.mergedBy(k, d))
+	if err == nil && anyMerged(o) {
+		add(mergedBy(o, k, d))
 	}
 	slices.Sort(all)
 	return slices.Compact(all), err
 }
 
 // mergedBy are the records that were merged and share a key with one.
-func (o *op) mergedBy(k *record.Kind, d *record.Doc) (ids []record.ID, err error) {
-	for _, key := range o.twinKeys(k, d) {
-		err = o.scan(twinBucket, key, nil, func(key, _ []byte) (bool, error) {
+func mergedBy(o *op, k *record.Kind, d *record.Doc) (ids []record.ID, err error) {
+	for _, key := range twinKeys(o, k, d) {
+		err = o.Scan(twinBucket, key, nil, func(key, _ []byte) (bool, error) {
 			id, ok := k.KeyID(key[len(key)-8:])
 			if !ok {
 				return false, ErrCorrupt
@@ -122,7 +122,7 @@ func (o *op) mergedBy(k *record.Kind, d *record.Doc) (ids []record.ID, err error
 }
 
 // twinKeys are the prefixes of the rows that a merged record leaves.
-func (o *op) twinKeys(k *record.Kind, d *record.Doc) (keys [][]byte) {
+func twinKeys(o *op, k *record.Kind, d *record.Doc) (keys [][]byte) {
 	add := func(field string, values ...any) {
 		key := lookupPrefix(nil, k, field)
 		for _, v := range values {
@@ -151,22 +151,22 @@ func sameKeys(a, b *record.Doc) bool {
 }
 
 // allByExternalID finds records by their external_id, within an event for tickets.
-func (o *op) allByExternalID(k *record.Kind, event int64, ext string) ([]record.ID, error) {
+func allByExternalID(o *op, k *record.Kind, event int64, ext string) ([]record.ID, error) {
 	ids, err := o.lookup(k, "external_id", ext)
 	if k.Home != "event_id" {
 		return ids, err
 	}
-	return o.having(k, ids, err, func(st *stored) bool { return st.home(k) == event })
+	return having(o, k, ids, err, func(st *stored) bool { return st.home(k) == event })
 }
 
 // memberships are those of a person in a group.
-func (o *op) memberships(group, person int64) ([]record.ID, error) {
+func memberships(o *op, group, person int64) ([]record.ID, error) {
 	ids, err := o.lookup(record.Membership, "person", person)
-	return o.having(record.Membership, ids, err, func(st *stored) bool { return member(st.body, "group_id").Int() == group })
+	return having(o, record.Membership, ids, err, func(st *stored) bool { return member(st.body, "group_id").Int() == group })
 }
 
 // having keeps of some records those that are live and for which is answers true.
-func (o *op) having(k *record.Kind, ids []record.ID, err error, is func(*stored) bool) (kept []record.ID, _ error) {
+func having(o *op, k *record.Kind, ids []record.ID, err error, is func(*stored) bool) (kept []record.ID, _ error) {
 	for i := 0; err == nil && i < len(ids); i++ {
 		var st *stored
 		if st, err = o.load(k, ids[i]); err == nil && st != nil && is(st) {

@@ -5,36 +5,38 @@ import (
 	"slices"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // listTwin tells staff of a record that was merged: all that it was, and which one stays.
-func (o *op) listTwin(k *record.Kind, st *stored, d *record.Doc, into int64) error {
-	t, err := o.tree(k, st)
+func listTwin(o *op, k *record.Kind, st *stored, d *record.Doc, into int64) error {
+	t, err := loadTree(o.sight, k, st)
 	if err != nil {
 		return err
 	}
-	c := record.Clash{Winner: record.Quote(k.DocID(record.Int(into))), Other: d.Canonical()}
-	return o.listConflict(k, st.id, c, t.Winner().Node)
+	c := record.Clash{Winner: value.Quote(k.DocID(record.Int(into))), Other: d.Canonical()}
+	return listConflict(o, k, st.id, c, t.Winner().Node)
 }
 
 // listDifferences tells staff of what a merged record had and the one that stays has not.
-func (o *op) listDifferences(k *record.Kind, kept, merged *stored, d *record.Doc) error {
+func listDifferences(o *op, k *record.Kind, kept, merged *stored, d *record.Doc) error {
 	stays, err := kept.decode(k)
 	if err != nil {
 		return err
 	}
-	t, err := o.tree(k, merged)
+	t, err := loadTree(o.sight, k, merged)
 	if err != nil {
 		return err
 	}
 	by := t.Winner().Node
 	for _, name := range d.Differs(stays) {
 		f, known := k.Field(name)
-		if d.IsNull(name) || known && f.Rule() != record.RulePick && f.Rule() != record.RuleStrict {
+		if d.IsNull(name) || known && f.Rule() != rev.Pick && f.Rule() != rev.Strict {
 			continue
 		}
 		c := record.Clash{Field: name, Winner: stays.Value(name), Other: d.Value(name)}
-		if err := o.listConflict(k, kept.id, c, by); err != nil {
+		if err := listConflict(o, k, kept.id, c, by); err != nil {
 			return err
 		}
 	}
@@ -42,8 +44,8 @@ func (o *op) listDifferences(k *record.Kind, kept, merged *stored, d *record.Doc
 }
 
 // repoint makes a record name those that stay instead of merged ones, and answers it as it is then.
-func (o *op) repoint(k *record.Kind, st *stored, d *record.Doc) (*stored, *record.Doc, error) {
-	if !o.anyMerged() {
+func repoint(o *op, k *record.Kind, st *stored, d *record.Doc) (*stored, *record.Doc, error) {
+	if !anyMerged(o) {
 		return st, d, nil
 	}
 	is := d.Clone()
@@ -53,7 +55,7 @@ func (o *op) repoint(k *record.Kind, st *stored, d *record.Doc) (*stored, *recor
 		if to == nil || !hasTwins(to) {
 			continue
 		}
-		if err := o.repointField(f, to, is); err != nil {
+		if err := repointField(o, f, to, is); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -65,18 +67,18 @@ func (o *op) repoint(k *record.Kind, st *stored, d *record.Doc) (*stored, *recor
 }
 
 // repointField does it for one field.
-func (o *op) repointField(f *record.Field, to *record.Kind, d *record.Doc) error {
+func repointField(o *op, f *record.Field, to *record.Kind, d *record.Doc) error {
 	if _, many := f.Type.(record.Refs); !many {
-		n, err := o.kept(to, d.Int(f.Name))
+		n, err := kept(o, to, d.Int(f.Name))
 		if err == nil && n != d.Int(f.Name) {
-			d.Set(f.Name, record.Number(n))
+			d.Set(f.Name, value.Number(n))
 		}
 		return err
 	}
 	list := []byte{'['}
 	var seen []int64
 	for _, n := range d.Ints(f.Name) {
-		n, err := o.kept(to, n)
+		n, err := kept(o, to, n)
 		if err != nil {
 			return err
 		}
@@ -86,7 +88,7 @@ func (o *op) repointField(f *record.Field, to *record.Kind, d *record.Doc) error
 		if seen = append(seen, n); len(list) > 1 {
 			list = append(list, ',')
 		}
-		list = append(list, record.Number(n)...)
+		list = append(list, value.Number(n)...)
 	}
 	if list = append(list, ']'); len(seen) > 0 && !slices.Equal(seen, d.Ints(f.Name)) {
 		d.Set(f.Name, list)
@@ -95,19 +97,19 @@ func (o *op) repointField(f *record.Field, to *record.Kind, d *record.Doc) error
 }
 
 // kept is the id of the record that stays where one was merged, or else the same.
-func (o *op) kept(k *record.Kind, id int64) (int64, error) {
+func kept(o *op, k *record.Kind, id int64) (int64, error) {
 	st, err := o.loadAny(k, record.Int(id))
 	if err != nil || st == nil || !st.deleted {
 		return id, err
 	}
-	if st, err = o.standing(k, st.id); err != nil || st == nil {
+	if st, err = survivor(o.sight, k, st.id); err != nil || st == nil {
 		return id, err
 	}
 	return st.id.Int(), nil
 }
 
 // repointAll makes all records name the one that stays which have named a merged one.
-func (o *op) repointAll(to *record.Kind, id record.ID) error {
+func repointAll(o *op, to *record.Kind, id record.ID) error {
 	for _, k := range record.Kinds() {
 		for i := range k.Fields {
 			f := &k.Fields[i]
@@ -116,7 +118,7 @@ func (o *op) repointAll(to *record.Kind, id record.ID) error {
 			}
 			ids, err := o.lookup(k, f.Name, id.Int())
 			for n := 0; err == nil && n < len(ids); n++ {
-				err = o.repointOne(k, ids[n])
+				err = repointOne(o, k, ids[n])
 			}
 			if err != nil {
 				return err
@@ -127,7 +129,7 @@ func (o *op) repointAll(to *record.Kind, id record.ID) error {
 }
 
 // repointOne does it for one record; two memberships may be one then.
-func (o *op) repointOne(k *record.Kind, id record.ID) error {
+func repointOne(o *op, k *record.Kind, id record.ID) error {
 	st, err := o.load(k, id)
 	if err != nil || st == nil {
 		return err
@@ -136,14 +138,14 @@ func (o *op) repointOne(k *record.Kind, id record.ID) error {
 	if err != nil {
 		return err
 	}
-	if _, d, err = o.repoint(k, st, d); err != nil || !hasTwins(k) {
+	if _, d, err = repoint(o, k, st, d); err != nil || !hasTwins(k) {
 		return err
 	}
-	return o.join(k, id.Int(), d)
+	return join(o, k, id.Int(), d)
 }
 
 // verifyTwin checks that a row about a merged record leads to one that is here.
-func (v *sight) verifyTwin(key, value []byte) error {
+func verifyTwin(v *sight, key, value []byte) error {
 	if len(key) < 2 || len(value) != 0 {
 		return ErrCorrupt
 	}

@@ -4,49 +4,50 @@ import (
 	"encoding/binary"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // mergeInto deletes a record that was the same thing as another, and says so. One that was merged before is told of a lower one.
-func (o *op) mergeInto(k *record.Kind, id, into int64) error {
+func mergeInto(o *op, k *record.Kind, id, into int64) error {
 	st, err := o.loadAny(k, record.Int(id))
 	if err != nil || st == nil {
 		return err
 	}
 	if st.deleted {
-		return o.retell(k, id, into)
+		return retell(o, k, id, into)
 	}
 	d, err := st.decode(k)
 	if err != nil {
 		return err
 	}
-	for _, key := range o.twinKeys(k, d) {
+	for _, key := range twinKeys(o, k, d) {
 		o.put(twinBucket, k.AppendID(key, st.id), nil)
 	}
-	if err := o.listTwin(k, st, d, into); err != nil {
+	if err := listTwin(o, k, st, d, into); err != nil {
 		return err
 	}
-	if err := o.bury(k, st, d, into); err != nil {
+	if err := bury(o, k, st, d, into); err != nil {
 		return err
 	}
 	if k != record.Ticket {
-		return o.repointAll(k, st.id)
+		return repointAll(o, k, st.id)
 	}
 	for _, part := range []*record.Kind{record.HolderName, record.Holder} {
-		if err := o.mergePart(part, id, into); err != nil {
+		if err := mergePart(o, part, id, into); err != nil {
 			return err
 		}
 	}
-	return o.settleTicket(st.id)
+	return settleTicket(o, st.id)
 }
 
 // retell says that a record which was merged is the same thing as one with a still lower id.
-func (o *op) retell(k *record.Kind, id, into int64) error {
+func retell(o *op, k *record.Kind, id, into int64) error {
 	kinds := []*record.Kind{k}
 	if k == record.Ticket {
 		kinds = ticketParts[:]
 	}
 	for _, k := range kinds {
-		was, err := o.intoOf(k, record.Int(id))
+		was, err := intoOf(o.sight, k, record.Int(id))
 		if err != nil {
 			return err
 		}
@@ -65,13 +66,13 @@ func (o *op) retell(k *record.Kind, id, into int64) error {
 }
 
 // bury lists where a record differs from the one that stays, and leaves a tombstone.
-func (o *op) bury(k *record.Kind, st *stored, d *record.Doc, into int64) error {
+func bury(o *op, k *record.Kind, st *stored, d *record.Doc, into int64) error {
 	kept, err := o.load(k, record.Int(into))
 	if err != nil {
 		return err
 	}
 	if kept != nil {
-		if err := o.listDifferences(k, kept, st, d); err != nil {
+		if err := listDifferences(o, k, kept, st, d); err != nil {
 			return err
 		}
 	}
@@ -80,7 +81,7 @@ func (o *op) bury(k *record.Kind, st *stored, d *record.Doc, into int64) error {
 }
 
 // mergePart merges one of the private parts of a ticket, if it is here.
-func (o *op) mergePart(k *record.Kind, id, into int64) error {
+func mergePart(o *op, k *record.Kind, id, into int64) error {
 	st, err := o.load(k, record.Int(id))
 	if err != nil || st == nil {
 		return err
@@ -89,40 +90,40 @@ func (o *op) mergePart(k *record.Kind, id, into int64) error {
 	if err != nil {
 		return err
 	}
-	return o.bury(k, st, d, into)
+	return bury(o, k, st, d, into)
 }
 
 // joinPart takes in a part of a ticket that was merged before, or with which others were.
-func (o *op) joinPart(ad *adoption) error {
-	if !o.anyMerged() {
+func joinPart(o *op, ad *adoption) error {
+	if !anyMerged(o) {
 		return nil
 	}
-	if _, _, err := o.repoint(ad.kind, ad.next, ad.is); err != nil {
+	if _, _, err := repoint(o, ad.kind, ad.next, ad.is); err != nil {
 		return err
 	}
-	into, err := o.intoOf(record.Ticket, ad.id)
+	into, err := intoOf(o.sight, record.Ticket, ad.id)
 	switch {
 	case err != nil:
 		return err
 	case into != 0:
-		return o.mergePart(ad.kind, ad.id.Int(), into)
+		return mergePart(o, ad.kind, ad.id.Int(), into)
 	case ad.before != nil:
 		return nil // those that came before were compared with it
 	}
-	merged, err := o.merged(record.Ticket, ad.id)
+	merged, err := merged(o.sight, record.Ticket, ad.id)
 	for i := 0; err == nil && i < len(merged); i++ {
-		err = o.compareBuried(ad, merged[i])
+		err = compareBuried(o, ad, merged[i])
 	}
 	return err
 }
 
 // compareBuried lists where a part that came before the one which stays differed from it.
-func (o *op) compareBuried(ad *adoption, id record.ID) error {
+func compareBuried(o *op, ad *adoption, id record.ID) error {
 	st, err := o.loadAny(ad.kind, id)
 	if err != nil || st == nil || !st.deleted {
 		return err
 	}
-	d, err := o.buried(ad.kind, st)
+	d, err := buried(o, ad.kind, st)
 	if err != nil || d == nil {
 		return err
 	}
@@ -130,12 +131,12 @@ func (o *op) compareBuried(ad *adoption, id record.ID) error {
 	if err != nil || kept == nil {
 		return err
 	}
-	return o.listDifferences(ad.kind, kept, st, d)
+	return listDifferences(o, ad.kind, kept, st, d)
 }
 
 // buried is the last body that a deleted record had, if it is held.
-func (o *op) buried(k *record.Kind, st *stored) (*record.Doc, error) {
-	t, err := o.tree(k, st)
+func buried(o *op, k *record.Kind, st *stored) (*record.Doc, error) {
+	t, err := loadTree(o.sight, k, st)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func (o *op) buried(k *record.Kind, st *stored) (*record.Doc, error) {
 		if t.Find(rev).Deleted {
 			continue
 		}
-		kept, err := o.keptBody(k, st.id, rev)
+		kept, err := keptBody(o.sight, k, st.id, rev)
 		if err != nil || kept == nil {
 			return nil, err
 		}
@@ -153,7 +154,7 @@ func (o *op) buried(k *record.Kind, st *stored) (*record.Doc, error) {
 }
 
 // mergedIn is what a deleted record's tree says that it was merged into; 0: nothing.
-func mergedIn(t *record.Tree) (into int64) {
+func mergedIn(t *rev.Tree) (into int64) {
 	for _, leaf := range t.Leaves() {
 		if leaf.Into != 0 && (into == 0 || leaf.Into < into) {
 			into = leaf.Into
@@ -163,23 +164,23 @@ func mergedIn(t *record.Tree) (into int64) {
 }
 
 // intoOf is the record that one was merged into; 0: none, or it lives.
-func (v *sight) intoOf(k *record.Kind, id record.ID) (int64, error) {
+func intoOf(v *sight, k *record.Kind, id record.ID) (int64, error) {
 	st, err := v.loadAny(k, id)
 	if err != nil || st == nil || !st.deleted {
 		return 0, err
 	}
-	t, err := v.tree(k, st)
+	t, err := loadTree(v, k, st)
 	return mergedIn(&t), err
 }
 
 // standing is the record that an id now means: its own or, where it was merged, the one that stays. nil: it is deleted.
-func (v *sight) standing(k *record.Kind, id record.ID) (*stored, error) {
+func survivor(v *sight, k *record.Kind, id record.ID) (*stored, error) {
 	for {
 		st, err := v.loadAny(k, id)
 		if err != nil || st == nil || !st.deleted {
 			return st, err
 		}
-		t, err := v.tree(k, st)
+		t, err := loadTree(v, k, st)
 		into := mergedIn(&t)
 		if err != nil || into == 0 || into >= id.Int() { // each has a lower id than the one before
 			return nil, err
@@ -194,9 +195,9 @@ func intoKey(k *record.Kind, into, id int64) []byte {
 }
 
 // merged are the records that were merged into one, in order.
-func (v *sight) merged(k *record.Kind, into record.ID) (ids []record.ID, err error) {
+func merged(v *sight, k *record.Kind, into record.ID) (ids []record.ID, err error) {
 	prefix := intoKey(k, into.Int(), 0)[:10]
-	err = v.scan(twinBucket, prefix, nil, func(key, _ []byte) (bool, error) {
+	err = v.Scan(twinBucket, prefix, nil, func(key, _ []byte) (bool, error) {
 		id, ok := k.KeyID(key[len(prefix):])
 		if !ok {
 			return false, ErrCorrupt
@@ -208,7 +209,7 @@ func (v *sight) merged(k *record.Kind, into record.ID) (ids []record.ID, err err
 }
 
 // noteMerged keeps what a tombstone says, at every store.
-func (o *op) noteMerged(k *record.Kind, id record.ID, t *record.Tree) {
+func noteMerged(o *op, k *record.Kind, id record.ID, t *rev.Tree) {
 	if into := mergedIn(t); into != 0 {
 		o.put(twinBucket, intoKey(k, into, id.Int()), nil)
 	}

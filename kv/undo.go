@@ -2,6 +2,7 @@ package kv
 
 import (
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Undoing takes an admission back.
@@ -26,11 +27,11 @@ func (s *Store) Undo(p Principal, u Undoing) (d Decision, err error) {
 		if _, err := o.find(p, record.Event, record.Int(u.Event)); err != nil {
 			return err
 		}
-		r, err := o.once(u.Once, func() (Reply, error) {
+		r, err := once(o, u.Once, func() (Reply, error) {
 			if !ok {
 				return Reply{}, ErrNoCheckin
 			}
-			return Reply{ID: id}, o.undo(p, u, id)
+			return Reply{ID: id}, undo(o, p, u, id)
 		})
 		if err != nil {
 			return err
@@ -39,7 +40,7 @@ func (s *Store) Undo(p Principal, u Undoing) (d Decision, err error) {
 		if err != nil || first == nil {
 			return orNotFound(err)
 		}
-		d = o.decisionOf(Undone, first, u.Door)
+		d = decisionOf(o.sight, Undone, first, u.Door)
 		d.Replayed = r.Replayed
 		return nil
 	})
@@ -50,8 +51,8 @@ func (s *Store) Undo(p Principal, u Undoing) (d Decision, err error) {
 	return d, nil
 }
 
-func (o *op) undo(p Principal, u Undoing, id record.ID) error {
-	if err := o.mayDecide(u.Event); err != nil {
+func undo(o *op, p Principal, u Undoing, id record.ID) error {
+	if err := mayDecide(o, u.Event); err != nil {
 		return err
 	}
 	first, err := o.load(record.Checkin, id)
@@ -61,26 +62,26 @@ func (o *op) undo(p Principal, u Undoing, id record.ID) error {
 	if first == nil || first.home(record.Checkin) != u.Event {
 		return ErrNoCheckin
 	}
-	if gone, err := o.undone(id); err != nil || gone {
+	if gone, err := undone(o.sight, id); err != nil || gone {
 		if err == nil {
 			err = ErrNoCheckin
 		}
 		return err
 	}
-	list := record.Unquote(first.body.Member("list"))
+	list := value.Unquote(first.body.Member("list"))
 	of := codeAdmissions(nil, u.Event, hashOf(first.body.Member("code_hash")), list)
-	if err := o.fewer(admissionBucket, of, o.store.limits.undone, "the code has been checked in and undone too often"); err != nil {
+	if err := fewer(o.sight, admissionBucket, of, o.store.limits.undone, "the code has been checked in and undone too often"); err != nil {
 		return err
 	}
 	f := &fact{
 		event: u.Event, ticket: intOf(first.body.Member("ticket_id")), codeHash: hashOf(first.body.Member("code_hash")),
 		list: list, door: u.Door, at: o.now,
 	}
-	o.putFact(record.Undo, p, f, func(d *record.Draft) {
+	putFact(o, record.Undo, p, f, func(d *record.Draft) {
 		d.Text("checkin_id", record.Checkin.FormatID(id))
 		if u.Reason != "" {
 			d.Text("reason", u.Reason)
 		}
 	})
-	return o.settle(id)
+	return settle(o, id)
 }

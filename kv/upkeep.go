@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"doorward/kv/disk"
 	"doorward/kv/record"
 )
 
@@ -74,7 +75,7 @@ func (s *Store) LastBackup(p Principal) (Backup, error) {
 	}
 	known := backupsBeside(s.dir)
 	err := s.view(func(v *sight) error {
-		own, err := v.backups()
+		own, err := backups(v)
 		known = append(known, own...)
 		return err
 	})
@@ -92,7 +93,7 @@ func (s *Store) LastBackup(p Principal) (Backup, error) {
 
 // replaceSmall puts a file of a few bytes in the place of another: a temporary name, fsync, rename, fsync of the folder.
 func replaceSmall(dir, name string, text []byte) error {
-	f, err := os.CreateTemp(dir, OwnPrefix+"*")
+	f, err := os.CreateTemp(dir, disk.OwnPrefix+"*")
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func replaceSmall(dir, name string, text []byte) error {
 		_ = os.Remove(f.Name()) // the first error is the one to tell
 		return err
 	}
-	return syncDir(dir)
+	return disk.SyncDir(dir)
 }
 
 // KeyExpiry tells of the keys of one class that are not revoked.

@@ -41,15 +41,15 @@ var upstreamKey = []byte("upstream") // in meta: an Upstream as JSON
 // Upstream tells which centre the store has joined; ok is false where it has joined none.
 func (s *Store) Upstream() (u Upstream, ok bool, err error) {
 	err = s.view(func(v *sight) error {
-		u, err = v.upstream()
+		u, err = upstream(v)
 		return err
 	})
 	return u, u.URL != "", err
 }
 
 // upstream is the zero Upstream where the store has joined none.
-func (v *sight) upstream() (u Upstream, err error) {
-	row, err := v.get(metaBucket, upstreamKey)
+func upstream(v *sight) (u Upstream, err error) {
+	row, err := v.Get(metaBucket, upstreamKey)
 	if err == nil && len(row) > 0 && json.Unmarshal(row, &u) != nil {
 		err = fmt.Errorf("%w: meta row upstream", ErrCorrupt)
 	}
@@ -67,7 +67,7 @@ func (s *Store) Join(p Principal, u Upstream, c Credential) error {
 		f := s.identity.family.Load()
 		u.Unkeyed = len(c.CodeKey) == 0 && (c.Realm != f.realm || s.isUnkeyed())
 		if c.Realm != f.realm {
-			if err := o.enterRealm(); err != nil {
+			if err := enterRealm(o); err != nil {
 				return err
 			}
 		}
@@ -75,23 +75,23 @@ func (s *Store) Join(p Principal, u Upstream, c Credential) error {
 			c.CodeKey = f.codeKey
 		}
 		if !bytes.Equal(c.CodeKey, f.codeKey) {
-			if err := o.eraseAnew(); err != nil {
+			if err := eraseAnew(o); err != nil {
 				return err
 			}
 		}
-		o.putFamily(&family{c.Realm, c.CodeKey})
+		putFamily(o, &family{c.Realm, c.CodeKey})
 		o.put(metaBucket, centreKey, []byte(u.Node))
-		o.after = append(o.after, func() { s.centre.Store(&u.Node) })
-		return o.putUpstream(u)
+		o.after(func() { s.centre.Store(&u.Node) })
+		return putUpstream(o, u)
 	})
-	if err == nil && s.erasures.any.Load() {
+	if err == nil && s.recalls.any.Load() {
 		s.eraseBegun() // what fails is logged, hidden, and tried again
 	}
 	return err
 }
 
 // isUnkeyed tells a store that was filled by a file: it does not know whom an erasure is about until it joins.
-func (s *Store) isUnkeyed() bool { return s.joined.Load().Unkeyed }
+func (s *tables) isUnkeyed() bool { return s.joined.Load().Unkeyed }
 
 // CodeKey is the key that the realm hashes codes and what was erased with, for the operator alone: who copies all records to another
 // folder copies it too. *Forbidden.
@@ -110,46 +110,45 @@ func (s *Store) MayJoin(realm string) error {
 	if realm == s.Realm() {
 		return nil
 	}
-	return s.view(func(v *sight) error { return v.isVacant() })
+	return s.view(func(v *sight) error { return isVacant(v) })
 }
 
 // NoteUpstream keeps what was learnt of the centre that the store has joined: ErrNotFound where it has joined another meanwhile.
 func (s *Store) NoteUpstream(u Upstream) error {
 	return s.do(false, func(o *op) error {
-		now, err := o.upstream()
+		now, err := upstream(o.sight)
 		if err == nil && now.Key != u.Key {
 			err = ErrNotFound
 		}
 		if err != nil {
 			return err
 		}
-		return o.putUpstream(u)
+		return putUpstream(o, u)
 	})
 }
 
-func (o *op) putUpstream(u Upstream) error {
+func putUpstream(o *op, u Upstream) error {
 	row, err := json.Marshal(u)
 	if err == nil {
 		o.put(metaBucket, upstreamKey, row)
-		o.after = append(o.after, func() { o.store.joined.Store(&u) })
+		o.after(func() { o.store.joined.Store(&u) })
 	}
 	return err
 }
 
 // enterRealm makes an empty store ready for another realm.
-func (o *op) enterRealm() error {
-	if err := o.isVacant(); err != nil {
+func enterRealm(o *op) error {
+	if err := isVacant(o.sight); err != nil {
 		return err
 	}
-	return o.moveKeys()
+	return moveKeys(o)
 }
 
-func (o *op) putFamily(f *family) {
+func putFamily(o *op, f *family) {
 	o.put(metaBucket, realmKey, []byte(f.realm))
 	o.put(metaBucket, codeKey, f.codeKey)
-	o.after = append(o.after, func() {
+	o.after(func() {
 		o.store.identity.family.Store(f)
-		o.store.reloadLogins()
 	})
 }
 
@@ -160,11 +159,11 @@ func (s *Store) HoldsNothing() (nothing bool, err error) {
 		buckets = append(buckets, kindBucket(k))
 	}
 	err = s.view(func(v *sight) error {
-		u, err := v.upstream()
+		u, err := upstream(v)
 		nothing = u.URL == ""
 		for i := 0; i < len(buckets) && nothing && err == nil; i++ {
 			var keys [][]byte
-			keys, err = v.firstKeys(buckets[i], nil, 1)
+			keys, err = firstKeys(v.View, buckets[i], nil, 1)
 			nothing = len(keys) == 0
 		}
 		return err
@@ -173,12 +172,12 @@ func (s *Store) HoldsNothing() (nothing bool, err error) {
 }
 
 // isVacant answers ErrOtherRealm where there is, or was, a record that is not the server's own.
-func (v *sight) isVacant() error {
+func isVacant(v *sight) error {
 	for _, k := range record.Kinds() {
 		if k.System {
 			continue
 		}
-		keys, err := v.firstKeys(kindBucket(k), nil, 1)
+		keys, err := firstKeys(v.View, kindBucket(k), nil, 1)
 		if err != nil {
 			return err
 		}
@@ -190,8 +189,8 @@ func (v *sight) isVacant() error {
 }
 
 // moveKeys gives the keys that were made here ids which the centre gives to none of its own.
-func (o *op) moveKeys() error {
-	for _, id := range o.idsOf(record.APIKey) {
+func moveKeys(o *op) error {
+	for _, id := range idsOf(o.sight, record.APIKey) {
 		st, err := o.load(record.APIKey, id)
 		if err != nil {
 			return err
@@ -203,7 +202,7 @@ func (o *op) moveKeys() error {
 		if err != nil {
 			return err
 		}
-		if err := o.purge(record.APIKey, st); err != nil {
+		if err := purge(o, record.APIKey, st); err != nil {
 			return err
 		}
 		drawn := record.Int(record.FirstDrawn + rand.Int64N(record.MaxID+1-record.FirstDrawn))

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"slices"
 
+	"doorward/kv/engine"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Venue is what a key of class node is besides its level (sync.md §1): the key of one laptop, made by enrolment, its secret known
@@ -34,8 +36,8 @@ func (n Venue) set(d *record.Doc) {
 	if n.Node == "" {
 		return
 	}
-	d.Set("node", record.Quote(n.Node))
-	d.Set("grants", record.TextList(n.grants()...))
+	d.Set("node", value.Quote(n.Node))
+	d.Set("grants", value.Texts(n.grants()...))
 }
 
 func (n Venue) grants() (grants []string) {
@@ -58,14 +60,14 @@ func (p Principal) Node() string { return p.node.Node }
 
 var centreKey = []byte("centre") // in meta: the node of this store's centre
 
-func (s *Store) readCentre(r rows) error {
-	row, err := r.get(metaBucket, centreKey)
+func (s *Store) readCentre(r *engine.View) error {
+	row, err := r.Get(metaBucket, centreKey)
 	centre := string(row)
 	s.centre.Store(&centre)
 	if err != nil {
 		return identified(centreKey, err)
 	}
-	u, err := (&sight{rows: r}).upstream()
+	u, err := upstream(&sight{View: r})
 	s.joined.Store(&u)
 	if errors.Is(err, ErrCorrupt) {
 		return nil // whoever asks for the centre is told; what it takes is not known
@@ -74,12 +76,12 @@ func (s *Store) readCentre(r rows) error {
 }
 
 // Centre is the node of this store's centre; "" where it is the root.
-func (s *Store) Centre() string { return *s.centre.Load() }
+func (s *tables) Centre() string { return *s.centre.Load() }
 
-func (s *Store) isLeaf() bool { return s.Centre() != "" }
+func (s *tables) isLeaf() bool { return s.Centre() != "" }
 
 // IsRevoked tells a laptop that its centre has revoked: it sells and edits nothing more, and marks its check-ins for review.
-func (s *Store) IsRevoked() bool { return s.isLeaf() && s.joined.Load().Revoked }
+func (s *tables) IsRevoked() bool { return s.isLeaf() && s.joined.Load().Revoked }
 
 // mayEnrol answers a *Conflict where laptops cannot be enrolled: a laptop hands on no facts but its own (sync.md §1), so those of one
 // that had joined it would never come to the centre.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // Contact is what a laptop tells of itself when it meets its centre.
@@ -46,12 +47,12 @@ func (s *Store) Venues(p Principal) (all []Enrolled, err error) {
 		return nil, err
 	}
 	err = s.view(func(v *sight) error {
-		for _, id := range v.idsOf(record.Node) {
-			e, err := v.enrolled(id)
+		for _, id := range idsOf(v, record.Node) {
+			e, err := enrolled(v, id)
 			if err != nil {
 				return err
 			}
-			ok, err := v.levelWithin(p, e.Level)
+			ok, err := levelWithin(v, p, e.Level)
 			if err != nil {
 				return err
 			}
@@ -67,27 +68,27 @@ func (s *Store) Venues(p Principal) (all []Enrolled, err error) {
 // Venue is the laptop whose key this is: ErrNotFound for a key of another class.
 func (s *Store) Venue(p Principal) (e Enrolled, err error) {
 	err = s.view(func(v *sight) error {
-		e, err = v.venueOf(p)
+		e, err = laptopOf(v, p)
 		return err
 	})
 	return e, err
 }
 
-func (v *sight) venueOf(p Principal) (e Enrolled, err error) {
-	for _, id := range v.idsOf(record.Node) {
+func laptopOf(v *sight, p Principal) (e Enrolled, err error) {
+	for _, id := range idsOf(v, record.Node) {
 		st, err := v.load(record.Node, id)
 		if err != nil {
 			return e, err
 		}
 		if intOf(st.body.Member("key_id")) == p.key && p.isNode() {
-			return v.enrolled(id)
+			return enrolled(v, id)
 		}
 	}
 	return e, ErrNotFound
 }
 
 // enrolled reads one laptop.
-func (v *sight) enrolled(id record.ID) (e Enrolled, err error) {
+func enrolled(v *sight, id record.ID) (e Enrolled, err error) {
 	st, err := v.load(record.Node, id)
 	if err != nil || st == nil {
 		return e, orNotFound(err)
@@ -111,10 +112,10 @@ func (v *sight) enrolled(id record.ID) (e Enrolled, err error) {
 		}
 		e.Events = append(e.Events, n)
 	}
-	for _, db := range v.exchanged(&e) {
+	for _, db := range exchanged(v, &e) {
 		e.Scopes = append(e.Scopes, db.Name)
 	}
-	row, err := v.get(metaBucket, contactKey(e.ID))
+	row, err := v.Get(metaBucket, contactKey(e.ID))
 	if err == nil && row != nil && json.Unmarshal(row, &e.Contact) != nil {
 		err = fmt.Errorf("%w: meta row contact", ErrCorrupt)
 	}
@@ -130,21 +131,21 @@ func (s *Store) RevokeVenue(p Principal, id int64) error {
 		if _, revoked := timeOf(d.Value("revoked_at")); revoked {
 			return ErrNotFound
 		}
-		return o.endVenue(p, st, d)
+		return endVenue(o, p, st, d)
 	})
 }
 
 // WipeVenue revokes a laptop and orders it to wipe itself, when it is met next and has handed over its last fact.
 func (s *Store) WipeVenue(p Principal, id int64) error {
 	return s.changeVenue(p, id, func(o *op, st *stored, d *record.Doc) error {
-		if err := o.endVenue(p, st, d); err != nil {
+		if err := endVenue(o, p, st, d); err != nil {
 			return err
 		}
 		st, err := o.load(record.Node, st.id)
 		if err != nil {
 			return err
 		}
-		_, err = o.amend(p, record.Node, st, func(d *record.Doc) { d.Set("wipe_ordered_at", record.Time(o.now)) })
+		_, err = amend(o, p, record.Node, st, func(d *record.Doc) { d.Set("wipe_ordered_at", value.Time(o.now)) })
 		return err
 	})
 }
@@ -167,9 +168,9 @@ func (s *Store) changeVenue(p Principal, id int64, change func(*op, *stored, *re
 }
 
 // endVenue revokes a laptop and its key, as far as they are not.
-func (o *op) endVenue(p Principal, st *stored, d *record.Doc) error {
+func endVenue(o *op, p Principal, st *stored, d *record.Doc) error {
 	if _, revoked := timeOf(d.Value("revoked_at")); !revoked {
-		if _, err := o.amend(p, record.Node, st, func(d *record.Doc) { d.Set("revoked_at", record.Time(o.now)) }); err != nil {
+		if _, err := amend(o, p, record.Node, st, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.now)) }); err != nil {
 			return err
 		}
 	}
@@ -180,15 +181,14 @@ func (o *op) endVenue(p Principal, st *stored, d *record.Doc) error {
 	if _, revoked := timeOf(key.body.Member("revoked_at")); revoked {
 		return nil
 	}
-	o.after = append(o.after, o.store.reloadLogins)
-	_, err = o.amend(p, record.APIKey, key, func(d *record.Doc) { d.Set("revoked_at", record.Time(o.now)) })
+	_, err = amend(o, p, record.APIKey, key, func(d *record.Doc) { d.Set("revoked_at", value.Time(o.now)) })
 	return err
 }
 
 // NoteContact keeps what a laptop has told of itself: ErrNotFound for a key of another class.
 func (s *Store) NoteContact(p Principal, c Contact) error {
 	return s.do(false, func(o *op) error {
-		e, err := o.venueOf(p)
+		e, err := laptopOf(o.sight, p)
 		if err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (s *Store) NoteContact(p Principal, c Contact) error {
 		if err != nil {
 			return err
 		}
-		_, err = o.amend(p, record.Node, st, func(d *record.Doc) { d.Set("wiped_at", record.Time(o.now)) })
+		_, err = amend(o, p, record.Node, st, func(d *record.Doc) { d.Set("wiped_at", value.Time(o.now)) })
 		return err
 	})
 }
@@ -213,13 +213,13 @@ func (s *Store) NoteContact(p Principal, c Contact) error {
 // as the laptop holds it.
 func (s *Store) KeysFor(p Principal) (ids []int64, err error) {
 	err = s.view(func(v *sight) error {
-		e, err := v.venueOf(p)
+		e, err := laptopOf(v, p)
 		if err != nil {
 			return err
 		}
 		var levels error
-		err = v.eachKey(func(k Key, _ [32]byte) {
-			ok, err := v.goesTo(p, e.Contact.Events, &k)
+		err = eachKey(v, func(k Key, _ [32]byte) {
+			ok, err := goesTo(v, p, e.Contact.Events, &k)
 			levels = errors.Join(levels, err)
 			if ok {
 				ids = append(ids, k.ID)
@@ -231,11 +231,11 @@ func (s *Store) KeysFor(p Principal) (ids []int64, err error) {
 }
 
 // goesTo tells whether a key works at the laptop of p too, which holds some events.
-func (v *sight) goesTo(p Principal, held []int64, k *Key) (bool, error) {
+func goesTo(v *sight, p Principal, held []int64, k *Key) (bool, error) {
 	if k.Node.Node != "" || k.Level.Name != EventOf && k.Level.Name != ChurchOf {
 		return false, nil
 	}
-	within, err := v.levelWithin(Principal{level: p.level}, k.Level)
+	within, err := levelWithin(v, Principal{level: p.level}, k.Level)
 	if err != nil || within || k.Level.Name != EventOf {
 		return within, err
 	}
@@ -243,7 +243,7 @@ func (v *sight) goesTo(p Principal, held []int64, k *Key) (bool, error) {
 		if !slices.Contains(held, id) {
 			return false, nil
 		}
-		if had, err := v.hadEvent(p, id); err != nil || !had {
+		if had, err := hadEvent(v, p, id); err != nil || !had {
 			return false, err
 		}
 	}

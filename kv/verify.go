@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // Report is what Verify found.
@@ -60,22 +61,22 @@ func (w *walker) row(v *sight, b bucket, key, value []byte) error {
 		w.balance.met(b, key, value)
 		return nil
 	case b == logBucket:
-		return v.verifyLog(key, value)
+		return verifyLog(v, key, value)
 	case b == admissionBucket && key[0] == byDouble:
-		return v.verifyDouble(key)
+		return verifyDouble(v, key)
 	case b == lookupBucket || b == codeBucket || b == admissionBucket:
-		return v.verifyLookup(b, key)
+		return verifyLookup(v, b, key)
 	case b == erasedBucket:
 		_, err := parseErased(value)
 		return err
 	case b >= freeBucket && b <= freeLooseBucket:
-		return v.verifyFree(b, key, value)
+		return verifyFree(v, b, key, value)
 	case b == opaqueBucket || b == opaqueBodyBucket:
-		return v.verifyOpaque(b, key, value)
+		return verifyOpaque(v, b, key, value)
 	case b == leaseBucket:
-		return v.verifyLease(key, value)
+		return verifyLease(v, key, value)
 	case b == twinBucket:
-		return v.verifyTwin(key, value)
+		return verifyTwin(v, key, value)
 	case b == formerBucket:
 		_, _, err := cutFormer(key)
 		return err
@@ -85,7 +86,7 @@ func (w *walker) row(v *sight, b bucket, key, value []byte) error {
 		_, err := parseReads(key, value)
 		return err
 	case b >= treeBucket && b <= leftBucket:
-		return v.verifyReplica(b, key, value)
+		return verifyReplica(v, b, key, value)
 	case b >= firstKindBucket:
 		k, ok := record.ByNumber(byte(b - firstKindBucket))
 		if !ok {
@@ -101,7 +102,7 @@ func (w *walker) row(v *sight, b bucket, key, value []byte) error {
 }
 
 // verifyLog checks that a log row speaks of its record's latest change.
-func (v *sight) verifyLog(key, value []byte) error {
+func verifyLog(v *sight, key, value []byte) error {
 	c, err := parseLog(key, value)
 	if err != nil {
 		return err
@@ -125,13 +126,13 @@ func (w *walker) verifyRecord(v *sight, k *record.Kind, key, value []byte) (live
 	}
 	if w.balance != nil {
 		w.balance.wantLogs(k, st)
-	} else if err := v.verifyLogs(k, st); err != nil {
+	} else if err := verifyLogs(v, k, st); err != nil {
 		return !st.deleted, err
 	}
 	if listed := v.lists.kind(k).all.contains(id); listed == st.deleted {
 		return !st.deleted, fmt.Errorf("record %s is listed wrongly", k.FormatID(id))
 	}
-	if err := v.verifyTree(k, st); err != nil {
+	if err := verifyTree(v, k, st); err != nil {
 		return !st.deleted, err
 	}
 	if st.deleted {
@@ -141,7 +142,7 @@ func (w *walker) verifyRecord(v *sight, k *record.Kind, key, value []byte) (live
 	if err != nil {
 		return true, err
 	}
-	if st.version == k.Version && !st.foreign && record.Next(st.before(), false, d.Canonical()) != st.revision {
+	if st.version == k.Version && !st.foreign && rev.Next(st.before(), false, d.Canonical()) != st.revision {
 		return true, fmt.Errorf("record %s does not hash to its revision", k.FormatID(id))
 	}
 	for _, want := range ownRows(k, st, d) {
@@ -149,12 +150,12 @@ func (w *walker) verifyRecord(v *sight, k *record.Kind, key, value []byte) (live
 			w.balance.want(want.bucket, want.key, nil)
 			continue
 		}
-		if row, err := v.get(want.bucket, want.key); err != nil || row == nil {
+		if row, err := v.Get(want.bucket, want.key); err != nil || row == nil {
 			return true, fmt.Errorf("record %s lacks a lookup row", k.FormatID(id))
 		}
 	}
 	if k == record.Checkin {
-		return true, v.verifyListed(st)
+		return true, verifyListed(v, st)
 	}
 	return true, nil
 }
@@ -179,7 +180,7 @@ func ownRows(k *record.Kind, st *stored, d *record.Doc) (rows []ownRow) {
 }
 
 // verifyLookup checks that the record which a lookup row leads to leads back to it.
-func (v *sight) verifyLookup(b bucket, key []byte) error {
+func verifyLookup(v *sight, b bucket, key []byte) error {
 	k := record.Ticket
 	switch b {
 	case lookupBucket:

@@ -16,6 +16,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // TestVerifyFindsNothingInAHealthyStore draws what a store goes through.
@@ -210,7 +211,7 @@ func bendWhere(tx *bbolt.Tx, bucket string, number byte, ok func([]byte) bool) e
 // bendTree turns a bit of a tree's last revision.
 func bendTree(tx *bbolt.Tx) error {
 	key, value := at(tx.Bucket([]byte("tree")), false, is(10))
-	t, err := record.ParseTree(value[:len(value)-4])
+	t, err := rev.ParseTree(value[:len(value)-4])
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"hash/maphash"
 	"runtime/debug"
 	"sync"
+
+	"doorward/kv/engine"
 )
 
 // verifyPage is how many rows Verify reads in one View.
@@ -83,9 +85,9 @@ func (w *verifier) newWalker() *walker {
 // countRows answers how many rows the store has.
 func (s *Store) countRows() (total int, err error) {
 	err = s.view(func(v *sight) error {
-		for b := range numBuckets {
-			if bucketNames[b] != nil {
-				total += v.in(bucket(b)).Stats().KeyN
+		for b := range engine.NumBuckets {
+			if schema[b].Name != "" {
+				total += v.Count(bucket(b))
 			}
 		}
 		return nil
@@ -93,24 +95,21 @@ func (s *Store) countRows() (total int, err error) {
 	return total, err
 }
 
-// verifyRow is a row as it lies in the file.
-type verifyRow struct{ key, sealed []byte }
-
 // next answers the rows of the next page, as they are in this View: none at the end.
-func (w *verifier) next(v *sight) (b bucket, page []verifyRow) {
+func (w *verifier) next(v *sight) (b bucket, page []engine.Row) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for ; w.due < bucket(numBuckets) && len(page) == 0; w.due++ {
-		if b = w.due; bucketNames[b] == nil {
+	for ; w.due < engine.NumBuckets && len(page) == 0; w.due++ {
+		if b = w.due; schema[b].Name == "" {
 			continue
 		}
-		c := v.in(b).Cursor()
-		for key, sealed := c.Seek(w.from); key != nil; key, sealed = c.Next() {
+		c := v.Cursor(b)
+		for row := c.Seek(w.from); row.Key != nil; row = c.Next() {
 			if len(page) == verifyPage {
-				w.from = bytes.Clone(key)
+				w.from = bytes.Clone(row.Key)
 				return b, page
 			}
-			page = append(page, verifyRow{key, sealed})
+			page = append(page, row)
 		}
 		w.from = nil
 	}
@@ -131,14 +130,14 @@ func (w *verifier) note(at *walker) {
 }
 
 // check checks a row.
-func (w *walker) check(v *sight, b bucket, row verifyRow) {
+func (w *walker) check(v *sight, b bucket, row engine.Row) {
 	w.report.Rows++
-	value, err := unseal(b, row.key, row.sealed)
+	value, err := row.Value()
 	if err != nil {
-		w.report.damage(damagedRow(b, row.key))
+		w.report.damage(damagedRow(b, row.Key))
 		return
 	}
-	if err := w.row(v, b, row.key, value); err != nil {
-		w.report.damage(Damage{Bucket: string(bucketNames[b]), Row: rowName(b, row.key), Reason: err.Error()})
+	if err := w.row(v, b, row.Key, value); err != nil {
+		w.report.damage(Damage{Bucket: string(schema[b].Name), Row: rowName(b, row.Key), Reason: err.Error()})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
 )
 
@@ -17,8 +18,8 @@ type Where struct {
 }
 
 // checkChoices refuses filters that name a record which p does not see.
-func (v *sight) checkChoices(p Principal, q Query) error {
-	var faults record.Faults
+func checkChoices(v *sight, p Principal, q Query) error {
+	var faults fault.ByField
 	for _, w := range q.Where {
 		f, ok := q.Kind.Field(w.Field)
 		if !ok {
@@ -33,12 +34,12 @@ func (v *sight) checkChoices(p Principal, q Query) error {
 			if !ok {
 				continue
 			}
-			seen, err := v.choosable(p, k, n)
+			seen, err := choosable(v, p, k, n)
 			if err != nil {
 				return err
 			}
 			if !seen {
-				faults.Add(w.Field, record.InvalidChoice(strconv.FormatInt(n, 10)))
+				faults.Add(w.Field, fault.InvalidChoice(strconv.FormatInt(n, 10)))
 			}
 		}
 	}
@@ -49,19 +50,19 @@ func (v *sight) checkChoices(p Principal, q Query) error {
 }
 
 // choosable tells whether a filter may name a record: it is there, and of churches only p's own.
-func (v *sight) choosable(p Principal, k *record.Kind, n int64) (bool, error) {
+func choosable(v *sight, p Principal, k *record.Kind, n int64) (bool, error) {
 	st, err := v.load(k, record.Int(n))
 	if err != nil || st == nil {
 		return false, err
 	}
 	if k == record.Church && p.level.Name != EventOf {
-		return v.holdsChurch(p, n)
+		return holdsChurch(v, p, n)
 	}
-	return v.sees(p, k, st)
+	return sees(v, p, k, st)
 }
 
 // where answers the ids that fulfil one condition, sorted.
-func (v *sight) where(k *record.Kind, w Where, m *matches) ([]record.ID, error) {
+func where(v *sight, k *record.Kind, w Where, m *matches) ([]record.ID, error) {
 	field := lookupPrefix(make([]byte, 0, 64), k, w.Field)
 	if w.In == nil {
 		var from, to []byte
@@ -71,11 +72,11 @@ func (v *sight) where(k *record.Kind, w Where, m *matches) ([]record.ID, error) 
 		if w.To != nil {
 			to = appendValue(bytes.Clone(field), w.To)
 		}
-		return v.lookupRange(k, field, from, to)
+		return lookupRange(v, k, field, from, to)
 	}
 	var ids []record.ID
 	for _, value := range w.In {
-		found, err := v.holding(k, field, value, m)
+		found, err := holding(v, k, field, value, m)
 		if err != nil {
 			return nil, err
 		}
@@ -89,14 +90,14 @@ func (v *sight) where(k *record.Kind, w Where, m *matches) ([]record.ID, error) 
 }
 
 // holding answers the ids that hold one value. What holds none has no row: null is everything but what has one.
-func (v *sight) holding(k *record.Kind, field []byte, value any, m *matches) ([]record.ID, error) {
+func holding(v *sight, k *record.Kind, field []byte, value any, m *matches) ([]record.ID, error) {
 	if text, ok := value.(string); ok && strings.IndexByte(text, 0) >= 0 {
 		return nil, nil // no stored text has one; in a key it would end the value
 	}
 	if value != nil {
-		return v.lookupRange(k, appendValue(bytes.Clone(field), value), nil, nil)
+		return lookupRange(v, k, appendValue(bytes.Clone(field), value), nil, nil)
 	}
-	some, err := v.lookupRange(k, field, nil, nil)
+	some, err := lookupRange(v, k, field, nil, nil)
 	if err != nil {
 		return nil, err
 	}

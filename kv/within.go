@@ -7,11 +7,11 @@ import (
 )
 
 // within refuses a key that could do or see more than p.
-func (o *op) within(p Principal, k Key) error {
+func within(o *op, p Principal, k Key) error {
 	if p.operator {
 		return nil
 	}
-	ok, err := o.levelWithin(p, k.Level)
+	ok, err := levelWithin(o.sight, p, k.Level)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (p Principal) outlast(k Key) error {
 }
 
 // levelWithin tells whether all that a level sees, p sees.
-func (v *sight) levelWithin(p Principal, l Level) (bool, error) {
+func levelWithin(v *sight, p Principal, l Level) (bool, error) {
 	switch {
 	case p.whole():
 		return true, nil
@@ -57,7 +57,7 @@ func (v *sight) levelWithin(p Principal, l Level) (bool, error) {
 		return false, nil
 	}
 	for _, id := range l.IDs {
-		ok, err := v.homeWithin(p, l.Name, id)
+		ok, err := homeWithin(v, p, l.Name, id)
 		if err != nil || !ok {
 			return false, err
 		}
@@ -66,15 +66,15 @@ func (v *sight) levelWithin(p Principal, l Level) (bool, error) {
 }
 
 // homeWithin tells whether a church or an event is p's own. An event without a church is nobody's but the denomination's.
-func (v *sight) homeWithin(p Principal, name LevelName, id int64) (bool, error) {
+func homeWithin(v *sight, p Principal, name LevelName, id int64) (bool, error) {
 	if name == ChurchOf {
-		return v.holdsChurch(p, id)
+		return holdsChurch(v, p, id)
 	}
 	event, err := v.load(record.Event, record.Int(id))
 	if err != nil || event == nil {
 		return false, err
 	}
-	return v.holdsChurch(p, event.home(record.Event))
+	return holdsChurch(v, p, event.home(record.Event))
 }
 
 // Missing are the ids of a level that name nothing: a key for them would see nothing, or whatever takes the number later. Only who sees

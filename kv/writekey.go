@@ -7,7 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // writeAsKey stores a revision that a key which is no laptop's has made, after the same validation as /v1 (sync.md §1). What the
@@ -16,34 +18,34 @@ func (db *scopeDocs) writeAsKey(o *op, p Principal, a *arrival) error {
 	if a.doc == nil {
 		return db.deleteAsKey(o, p, a)
 	}
-	if err := o.mayPut(p, a.kind, db.scope); err != nil {
+	if err := mayPut(o.sight, p, a.kind, db.scope); err != nil {
 		return err
 	}
 	base, err := db.judgeKey(o, p, a)
 	if err != nil {
 		return err
 	}
-	patch, err := o.patchOf(p, a, base)
+	patch, err := patchOf(o, p, a, base)
 	if err != nil {
 		return err
 	}
-	if err := asRefusal(o.unique(a.kind, a.id, a.doc)); err != nil {
+	if err := asRefusal(unique(o, a.kind, a.id, a.doc)); err != nil {
 		return err
 	}
 	if err := db.judgeScopes(o, p, a); err != nil {
 		return err
 	}
 	a.settleBranch(patch)
-	next, err := o.adopt(a)
+	next, err := adopt(o, a)
 	if err != nil || next.revision != a.path[0] {
 		return err // a losing branch: the root will settle what is merged
 	}
 	settled := a.doc.Clone()
 	settled.Apply(patch)
 	if base == nil && p.key != 0 {
-		settled.Set("created_by", record.Number(p.key))
+		settled.Set("created_by", value.Number(p.key))
 	}
-	settled.Settle(base, o.moment())
+	settled.Settle(base, moment(o))
 	if sameBody(settled.Encode(), next.body) {
 		return nil
 	}
@@ -72,7 +74,7 @@ func (db *scopeDocs) judgeKey(o *op, p Principal, a *arrival) (*record.Doc, erro
 		if err := errors.Join(mayUse(p, a.kind, "POST"), asRefusal(mayCreate(p, a.kind))); err != nil {
 			return nil, err
 		}
-		if err := o.ownID(p, a.kind, a.id); err != nil || !a.unseen {
+		if err := ownID(o, p, a.kind, a.id); err != nil || !a.unseen {
 			return nil, err
 		}
 		return nil, errTaken
@@ -82,7 +84,7 @@ func (db *scopeDocs) judgeKey(o *op, p Principal, a *arrival) (*record.Doc, erro
 	if err := db.mayTouch(o, p, a, "PATCH"); err != nil {
 		return nil, err
 	}
-	return o.baseOf(a)
+	return baseOf(o, a)
 }
 
 // mayTouch answers nil where p sees a record and may use a method on it.
@@ -90,10 +92,10 @@ func (db *scopeDocs) mayTouch(o *op, p Principal, a *arrival, method string) err
 	if err := mayUse(p, a.kind, method); err != nil {
 		return err
 	}
-	if ok, err := o.sees(p, a.kind, a.before); err != nil || !ok {
+	if ok, err := sees(o.sight, p, a.kind, a.before); err != nil || !ok {
 		return refusedFor(err, "the record has moved to where the key may not write")
 	}
-	return asRefusal(o.mayChange(p, a.kind, a.before))
+	return asRefusal(mayChange(o.sight, p, a.kind, a.before))
 }
 
 func (db *scopeDocs) deleteAsKey(o *op, p Principal, a *arrival) error {
@@ -107,11 +109,11 @@ func (db *scopeDocs) deleteAsKey(o *op, p Principal, a *arrival) error {
 		return err
 	}
 	if !a.before.deleted {
-		if err := asRefusal(o.unreferred(p, a.kind, a.id)); err != nil {
+		if err := asRefusal(unreferred(o, p, a.kind, a.id)); err != nil {
 			return err
 		}
 	}
-	_, err := o.adopt(a)
+	_, err := adopt(o, a)
 	return err
 }
 
@@ -123,13 +125,13 @@ var (
 )
 
 // ownID answers nil for an id that a key may give a new record: one that was leased to it, or of those that no range ever holds.
-func (o *op) ownID(p Principal, k *record.Kind, id record.ID) error {
+func ownID(o *op, p Principal, k *record.Kind, id record.ID) error {
 	if k.ULID || id.Int() >= record.FirstDrawn {
 		return nil
 	}
-	key, given, err := o.leaseOf(k, id.Int())
+	key, given, err := leaseOf(o.sight, k, id.Int())
 	if err == nil && given && key != p.key && p.isNode() {
-		err = o.sameLaptop(p, key)
+		err = sameLaptop(o, p, key)
 	} else if err == nil && (!given || key != p.key) {
 		err = errNotOwnID
 	}
@@ -137,25 +139,25 @@ func (o *op) ownID(p Principal, k *record.Kind, id record.ID) error {
 }
 
 // sameLaptop answers nil where a key is one that p's laptop had before it joined anew, or the store takes what others have made.
-func (o *op) sameLaptop(p Principal, key int64) error {
+func sameLaptop(o *op, p Principal, key int64) error {
 	if key == forgotten {
 		return nil
 	}
 	st, err := o.loadAny(record.APIKey, record.Int(key))
-	if err != nil || st != nil && record.Unquote(st.body.Member("node")) == p.node.Node {
+	if err != nil || st != nil && value.Unquote(st.body.Member("node")) == p.node.Node {
 		return err
 	}
-	if recovers, err := o.recovers(); err != nil || recovers {
+	if recovers, err := recovers(o); err != nil || recovers {
 		return err
 	}
 	return refused("the id is leased to another key")
 }
 
 // baseOf is the record that a revision was made of: its parent, or where that body is not held the winner.
-func (o *op) baseOf(a *arrival) (*record.Doc, error) {
+func baseOf(o *op, a *arrival) (*record.Doc, error) {
 	st := a.before
 	if len(a.path) > 1 && a.path[1] != st.revision {
-		kept, err := o.keptBody(a.kind, a.id, a.path[1])
+		kept, err := keptBody(o.sight, a.kind, a.id, a.path[1])
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +169,7 @@ func (o *op) baseOf(a *arrival) (*record.Doc, error) {
 }
 
 // patchOf is what a revision changes as a request of /v1 would say it: *Forbidden where /v1 would refuse it.
-func (o *op) patchOf(p Principal, a *arrival, base *record.Doc) (*record.Patch, error) {
+func patchOf(o *op, p Principal, a *arrival, base *record.Doc) (*record.Patch, error) {
 	from := base
 	if from == nil {
 		from = a.kind.NewDoc()
@@ -189,30 +191,30 @@ func (o *op) patchOf(p Principal, a *arrival, base *record.Doc) (*record.Patch, 
 		return nil, refused("the document is not valid")
 	}
 	if base == nil {
-		o.giveChurch(p, a.kind, patch)
+		giveChurch(o, p, a.kind, patch)
 		requireOf(patch, a.doc)
 	}
-	return patch, asRefusal(o.checkPatch(p, a.kind, patch))
+	return patch, asRefusal(checkPatch(o, p, a.kind, patch))
 }
 
 func appendMember(dst []byte, name string, v jsontext.Value) []byte {
 	if len(dst) > 1 {
 		dst = append(dst, ',')
 	}
-	return append(append(append(dst, record.Quote(name)...), ':'), v...)
+	return append(append(append(dst, value.Quote(name)...), ':'), v...)
 }
 
 // requireOf adds a fault for each required field that a new document has not: one whose value is the default's has it.
 func requireOf(patch *record.Patch, d *record.Doc) {
-	for _, name := range d.Missing() {
-		patch.Faults.Add(name, record.TextRequired)
+	for _, name := range record.Missing(d) {
+		patch.Faults.Add(name, fault.Required)
 	}
 }
 
 // asRefusal makes what /v1 would answer to a request a refusal of the document: a client of the protocol must never be told of a
 // conflict. Only fields are named.
 func asRefusal(err error) error {
-	var faults record.Faults
+	var faults fault.ByField
 	var conflict *Conflict
 	switch {
 	case err == nil:

@@ -8,6 +8,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // writeRule says who may write a kind's documents through its databases (sync.md §1).
@@ -46,7 +47,7 @@ func (db *scopeDocs) mayWrite(p Principal) error {
 		p.revoked = false // what it brings besides its facts is refused one by one, so that it comes to its facts
 		puts, err := db.puts(p, func(*record.Kind) bool { return true })
 		if err == nil && !puts && db.scope.Sort.OfEvent() {
-			puts, err = db.v.hadEvent(p, db.scope.ID)
+			puts, err = hadEvent(db.v, p, db.scope.ID)
 		}
 		if err != nil || puts {
 			return errorsOr(err, db.there)
@@ -56,9 +57,9 @@ func (db *scopeDocs) mayWrite(p Principal) error {
 }
 
 // write stores one revision and answers its name. One that is known already changes nothing.
-func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, error) {
+func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (rev.ID, error) {
 	if len(in.Attachments) > 0 {
-		return record.Revision{}, refused("records have no attachments")
+		return rev.ID{}, refused("records have no attachments")
 	}
 	db.reader = p
 	if isOpaque(in.ID) {
@@ -66,31 +67,31 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 	}
 	a, err := db.arrive(o, p, in)
 	if err != nil {
-		return record.Revision{}, err
+		return rev.ID{}, err
 	}
 	if a.isKnown() && !a.unseen {
-		return a.path[0], o.refuseErased(a)
+		return a.path[0], refuseErased(o, a)
 	}
-	if err := o.expunge(a); err != nil {
+	if err := expunge(o, a); err != nil {
 		return a.path[0], err
 	}
 	if !p.operator {
 		if slices.ContainsFunc(a.path, isHashless) {
-			return record.Revision{}, refused("a revision has a hash")
+			return rev.ID{}, refused("a revision has a hash")
 		}
 		if err := o.store.limits.mayBranch(&a.tree, a.path); err != nil {
-			return record.Revision{}, err
+			return rev.ID{}, err
 		}
 	}
 	if a.kind.Fact && (a.before != nil || len(a.path) > 1 || a.path[0].Generation != 1 || a.doc == nil) {
-		return record.Revision{}, refused("a fact has one revision for ever")
+		return rev.ID{}, refused("a fact has one revision for ever")
 	}
 	switch {
 	case p.operator:
-		err = o.receive(a)
+		err = receive(o, a)
 	case p.isNode():
 		if err = db.judgeNode(o, p, a); err == nil {
-			err = o.receive(a)
+			err = receive(o, a)
 		}
 	default:
 		err = db.writeAsKey(o, p, a)
@@ -99,14 +100,14 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (record.Revision, e
 }
 
 // isHashless tells a revision of a hash that no body has: to a record's row it says that there is no such revision.
-func isHashless(rev record.Revision) bool { return rev.Hash == [16]byte{} }
+func isHashless(rev rev.ID) bool { return rev.Hash == [16]byte{} }
 
 // judgeNode answers a *Forbidden where a laptop may not write a revision.
 func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 	if a.unseen {
 		return errTaken
 	}
-	if err := o.mayPut(p, a.kind, db.scope); err != nil {
+	if err := mayPut(o.sight, p, a.kind, db.scope); err != nil {
 		return err
 	}
 	if err := a.hasTypes(); err != nil {
@@ -119,7 +120,7 @@ func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 		return err
 	}
 	if a.kind == record.Checkin {
-		if err := o.mayBringCheckin(a.doc); err != nil {
+		if err := mayBringCheckin(o, a.doc); err != nil {
 			return err
 		}
 	}
@@ -127,10 +128,10 @@ func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 		a.flag(FlagNeedsReview)
 	}
 	if a.before == nil {
-		return o.ownID(p, a.kind, a.id)
+		return ownID(o, p, a.kind, a.id)
 	}
 	if a.doc == nil && !a.before.deleted && !a.closes() {
-		return asRefusal(o.unreferred(p, a.kind, a.id))
+		return asRefusal(unreferred(o, p, a.kind, a.id))
 	}
 	return nil
 }
@@ -148,13 +149,13 @@ func (a *arrival) hasTypes() error {
 		if d == nil {
 			continue
 		}
-		if name := a.anyNew(d, d.Misfits()); name != "" {
+		if name := a.anyNew(d, record.Misfits(d)); name != "" {
 			return refused("the value of " + name + " is not of the field's type")
 		}
-		if name := a.anyNew(d, d.LongNumbers()); name != "" {
+		if name := a.anyNew(d, record.LongNumbers(d)); name != "" {
 			return refused(longNumber(name))
 		}
-		if name := a.anyNew(d, d.Missing()); name != "" {
+		if name := a.anyNew(d, record.Missing(d)); name != "" {
 			return refused("the value of " + name + " is missing")
 		}
 	}
@@ -176,7 +177,7 @@ func (a *arrival) anyNew(d *record.Doc, names []string) string {
 
 // isOwn answers a *Forbidden for what a laptop may not bring because others have made it.
 func (a *arrival) isOwn(o *op, p Principal) error {
-	guest, err := o.isGuest(p, a)
+	guest, err := isGuest(o.sight, p, a)
 	if err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func (a *arrival) isOwn(o *op, p Principal) error {
 	default:
 		return nil
 	}
-	if recovers, err := o.recovers(); err != nil || recovers {
+	if recovers, err := recovers(o); err != nil || recovers {
 		return err
 	}
 	return refused(reason)
@@ -204,8 +205,8 @@ func (a *arrival) isOnlyOf(node string) bool {
 	return err == nil && a.node.Node == own && isOnlyOf(&a.tree, own)
 }
 
-func isOnlyOf(t *record.Tree, own ulid.ULID) bool {
-	return !slices.ContainsFunc(t.Nodes(), func(n record.TreeNode) bool {
+func isOnlyOf(t *rev.Tree, own ulid.ULID) bool {
+	return !slices.ContainsFunc(t.Nodes(), func(n rev.Node) bool {
 		return n.Node != own && (n.Held || n.Deleted || n.At != 0) // else only its name is known
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // drawnDoc is a document under an id that clients draw for themselves.
@@ -31,9 +32,9 @@ func onTop(t testing.TB, db *kv.Database, id, old, is string) kv.DocWrite {
 	if err != nil {
 		t.Fatalf("read %s: %v", id, err)
 	}
-	rev := doc.Revisions[0].Revision
+	revision := doc.Revisions[0].Revision
 	body := replacedOnce(t, string(doc.Revisions[0].Body), old, is)
-	return kv.DocWrite{ID: id, Path: []record.Revision{{Generation: rev.Generation + 1, Hash: [16]byte(ulid.Make())}, rev}, Body: []byte(body)}
+	return kv.DocWrite{ID: id, Path: []rev.ID{{Generation: revision.Generation + 1, Hash: [16]byte(ulid.Make())}, revision}, Body: []byte(body)}
 }
 
 func replacedOnce(t testing.TB, text, old, is string) string {

@@ -6,7 +6,7 @@ import (
 	"doorward/kv"
 )
 
-// listing is what is asked of _all_docs.
+// listing is a request of _all_docs.
 type listing struct {
 	keys             []string // nil: a range
 	start, end       string
@@ -19,7 +19,7 @@ type listing struct {
 }
 
 func allDocs(c *call) error {
-	l, err := c.listing()
+	l, err := readListing(c)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func allDocs(c *call) error {
 	if err != nil {
 		return err
 	}
-	s := c.begin(packed)
+	s := c.begin(compressed)
 	s.text(`{"total_rows":`)
 	s.number(int64(info.Docs))
 	if l.seq {
@@ -52,8 +52,8 @@ func allDocs(c *call) error {
 	return s.end()
 }
 
-// listing reads what is asked for. A key is a range of one document, cut with the range that is given; keys are no range.
-func (c *call) listing() (*listing, error) {
+// readListing reads the request. One key is a range of one document, within the range that is given. A list of keys takes no range.
+func readListing(c *call) (*listing, error) {
 	q, err := c.asked()
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (c *call) listing() (*listing, error) {
 	return l, q.err
 }
 
-// before tells an id that lies before the range.
+// before tells whether an id lies before the range.
 func (l *listing) before(id string) bool { return id != l.start && (id < l.start) != l.descending }
 
 func (l *listing) byRange(s *stream) error {
@@ -111,7 +111,7 @@ func (l *listing) byRange(s *stream) error {
 	}
 }
 
-// beyond tells an id behind the end of the range.
+// beyond tells whether an id lies behind the end of the range.
 func (l *listing) beyond(id string) bool {
 	switch {
 	case !l.ended:
@@ -135,7 +135,7 @@ func (l *listing) byKeys(s *stream) error {
 	return s.err
 }
 
-// row writes a document's row. Of a range one that has just gone is left out; of keys it is named.
+// row writes a document's row. A document that is missing has a row if it was asked for by key.
 func (l *listing) row(s *stream, id string) error {
 	doc, err := s.call.db.Read(id, kv.Ask{})
 	gone := errors.Is(err, kv.ErrNotFound)

@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"doorward/kv/rev"
 	"errors"
 	"net/http"
 	"slices"
@@ -8,11 +9,12 @@ import (
 	"strings"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/sync/input"
+	"doorward/sync/transit"
 )
 
-// attachmentName is the attachment that the path names; its own slashes may come as they are.
-func (c *call) attachmentName() (id, name string, err error) {
+// attachmentOf returns the attachment that the path names. Slashes in its name may be escaped or not.
+func attachmentOf(c *call) (id, name string, err error) {
 	if id, err = c.docID(); err == nil {
 		name, err = c.parameter("*")
 	}
@@ -25,17 +27,17 @@ func (c *call) attachmentName() (id, name string, err error) {
 	return id, name, err
 }
 
-// getAttachment answers an attachment's bytes as what their author said they are, to no page of this server's own.
+// getAttachment answers an attachment's bytes with the type that its author gave. No page of this server may run them.
 func getAttachment(c *call) error {
-	id, name, err := c.attachmentName()
+	id, name, err := attachmentOf(c)
 	if err != nil {
 		return err
 	}
-	rev, err := c.named(queryOf(c.query))
+	rev, err := namedRevision(c, queryOf(c.query))
 	if err != nil {
 		return err
 	}
-	doc, err := c.revision(id, rev, false)
+	doc, err := readRevision(c, id, rev, false)
 	if err != nil {
 		return err
 	}
@@ -54,71 +56,63 @@ func getAttachment(c *call) error {
 		return c.notModified()
 	}
 	c.began = true
-	h.Set("Content-Type", orBinary(a.Type))
+	h.Set("Content-Type", transit.MediaType(a.Type))
 	h.Set("Content-Length", strconv.FormatInt(a.Length, 10))
 	h.Set("Accept-Ranges", "none")
 	c.WriteHeader(http.StatusOK)
 	if c.request.Method == http.MethodHead {
 		return nil
 	}
-	return c.db.Blob(a.SHA256, patientWriter{c})
+	return c.db.Blob(a.SHA256, idleWriter{c})
 }
 
-// orBinary is a content type, or that of bytes that nobody has named.
-func orBinary(media string) string {
-	if media == "" || strings.ContainsAny(media, "\r\n") {
-		return "application/octet-stream"
-	}
-	return media
-}
-
-// putAttachment makes an edit of the document that has these bytes besides what it has.
+// putAttachment edits the document: it has these bytes in addition.
 func putAttachment(c *call) error {
 	r, err := c.body()
 	if err != nil {
 		return err
 	}
-	return c.editAttachment(func(name string, w *kv.DocWrite) error {
+	return editAttachment(c, func(name string, w *kv.DocWrite) error {
 		blob, err := c.db.PutBlob(r)
 		if err != nil {
 			return badBytes(err)
 		}
-		w.Attachments = append(w.Attachments, kv.Attachment{Name: name, Type: orBinary(c.request.Header.Get("Content-Type")), Blob: blob})
+		w.Attachments = append(w.Attachments, kv.Attachment{Name: name, Type: transit.MediaType(c.request.Header.Get("Content-Type")), Blob: blob})
 		return nil
 	})
 }
 
-// badBytes is what is wrong with bytes that could not be stored: how they came, else the store's own error.
+// badBytes returns what a client is told of bytes that could not be stored.
 func badBytes(err error) error {
-	for _, known := range []error{kv.ErrForbidden, kv.ErrNotFound, kv.ErrStopped, kv.ErrBusy, kv.ErrDiskFull, kv.ErrBadLogin, errTooLarge, errRatio} {
+	for _, known := range []error{kv.ErrForbidden, kv.ErrNotFound, kv.ErrStopped, kv.ErrBusy, kv.ErrDiskFull, kv.ErrBadLogin, input.ErrTooLarge, input.ErrRatio} {
 		if errors.Is(err, known) {
 			return err
 		}
 	}
-	return errBroken
+	return input.ErrBroken
 }
 
-// deleteAttachment makes an edit of the document that does without.
+// deleteAttachment edits the document: it has the attachment no longer.
 func deleteAttachment(c *call) error {
-	return c.editAttachment(func(string, *kv.DocWrite) error { return nil })
+	return editAttachment(c, func(string, *kv.DocWrite) error { return nil })
 }
 
-// editAttachment makes an edit of a document without the named attachment, to which add may add.
-func (c *call) editAttachment(add func(name string, w *kv.DocWrite) error) error {
-	id, name, err := c.attachmentName()
+// editAttachment edits a document without the named attachment. add may add another.
+func editAttachment(c *call, add func(name string, w *kv.DocWrite) error) error {
+	id, name, err := attachmentOf(c)
 	if err != nil {
 		return err
 	}
-	rev, err := c.named(queryOf(c.query))
+	revision, err := namedRevision(c, queryOf(c.query))
 	if err != nil {
 		return err
 	}
 	deleting := c.request.Method == http.MethodDelete
-	w := kv.DocWrite{ID: id, Parent: rev}
-	doc, err := c.revision(id, rev, false)
+	w := kv.DocWrite{ID: id, Parent: revision}
+	doc, err := readRevision(c, id, revision, false)
 	switch {
-	case err == nil && rev == (record.Revision{}):
-		return c.refused(&kv.Conflict{Reason: "the document has a revision"})
+	case err == nil && revision == (rev.ID{}):
+		return countRefused(c, &kv.Conflict{Reason: "the document has a revision"})
 	case err == nil:
 		before := doc.Revisions[0]
 		w.Body = before.Body
@@ -128,13 +122,13 @@ func (c *call) editAttachment(add func(name string, w *kv.DocWrite) error) error
 		}
 	case !isMissing(err) || deleting:
 		return err
-	case rev != (record.Revision{}):
-		return c.refused(&kv.Conflict{Reason: "the document has no such revision"})
+	case revision != (rev.ID{}):
+		return countRefused(c, &kv.Conflict{Reason: "the document has no such revision"})
 	}
 	if err := add(name, &w); err != nil {
 		return err
 	}
-	next, err := c.writeOne(w)
+	next, err := writeOne(c, w)
 	if err != nil {
 		return err
 	}
@@ -143,7 +137,7 @@ func (c *call) editAttachment(add func(name string, w *kv.DocWrite) error) error
 		status = http.StatusOK
 	}
 	c.setEtag(next)
-	return c.reply(status, written{true, id, next.String()})
+	return c.reply(status, writtenDoc{true, id, next.String()})
 }
 
 func isMissing(err error) bool {

@@ -10,67 +10,69 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-	"doorward/sync"
+	"doorward/kv/scopes"
+	"doorward/sync/peertest"
+	"doorward/sync/replicate"
 
 	"github.com/klauspost/compress/zstd"
 )
 
 // firstSync is what a first sync must come to, against the same bytes through zstd into bbolt.
-var firstSync = bound{least: 60_000, ratio: 0.5}
+var firstSync = peertest.Bound{Least: 60_000, Ratio: 0.5}
 
 // congregation fills a church with people, and answers the name of its database.
-func (s *site) congregation(people int) string {
+func congregation(s *peertest.Site, people int) string {
 	s.Helper()
-	church := kvtest.Create(s, s.store, record.Church, `{"name":"Igreja Central"}`)
-	kvtest.Fill(s, s.store, record.Person, people, func(i int) string {
+	church := kvtest.Create(s, s.Store, record.Church, `{"name":"Igreja Central"}`)
+	kvtest.Fill(s, s.Store, record.Person, people, func(i int) string {
 		return fmt.Sprintf(`{"full_name":"João Conceição da Silva %06d","gender":"male","church_id":%d,"birthday":"1980-02-%02d","cpf":"%011d",`+
 			`"church_profile":"member","baptized":true,"email":"joao.silva.%06d@example.org","phone":"+55 11 98765-4321","mobile_phone":"11 91234-5678",`+
 			`"membership_number":%d,"occupation":"Engenheiro","marital_status":"married","nationality":"Brasil",`+
 			`"location":{"country":"Brasil","city":"São Paulo","zip_code":"01001-000"}}`, i, church, 1+i%28, i, i, i)
 	})
-	return record.Scope{Sort: record.ScopeChurch, ID: church}.String()
+	return scopes.Scope{Sort: scopes.Church, ID: church}.String()
 }
 
 // benchPeople copies a church of 100,000 people to an empty store.
-func benchPeople(t *testing.T) []benchLine {
-	a := newSite(t)
-	return a.firstSync(t, a.congregation(benchMany), "people")
+func benchPeople(t *testing.T) []peertest.Line {
+	a := peertest.NewSite(t)
+	return pullFirst(a, t, congregation(a, peertest.BenchMany), "people")
 }
 
 // benchDocuments does the same with a free database, and pushes it too.
-func benchDocuments(t *testing.T) []benchLine {
-	a := newSite(t)
-	a.likePeople(benchMany)
-	lines := a.firstSync(t, "notes", "free documents")
-	pushed := rate(t, "free documents pushed", benchRounds, func() int {
-		return replicate(t, a.here(), newSite(t).there(sync.ThereConfig{})).Written
+func benchDocuments(t *testing.T) []peertest.Line {
+	a := peertest.NewSite(t)
+	peertest.LikePeople(a, peertest.BenchMany)
+	lines := pullFirst(a, t, "notes", "free documents")
+	pushed := peertest.Rate(t, "free documents pushed", peertest.BenchRounds, func() int {
+		return peertest.CopyAll(t, a.Local(), peertest.NewSite(t).Remote(replicate.RemoteConfig{})).Written
 	})
-	changes := rate(t, "changes", benchRounds, func() int {
-		a.drained("GET", "/notes/_changes?include_docs=true", "")
-		return benchMany
+	changes := peertest.Rate(t, "changes", peertest.BenchRounds, func() int {
+		drained(a, "GET", "/notes/_changes?include_docs=true", "")
+		return peertest.BenchMany
 	})
 	return append(lines,
-		benchLine{"first sync of free documents, a node pushes, against the same bytes", "/s", pushed, lines[0].base, firstSync},
-		benchLine{"_changes with documents", "/s", changes, 0, bound{least: 80_000}})
+		peertest.Line{Name: "first sync of free documents, a node pushes, against the same bytes", Unit: "/s", Ours: pushed, Base: lines[0].Base, Wanted: firstSync},
+		peertest.Line{Name: "_changes with documents", Unit: "/s", Ours: changes, Wanted: peertest.Bound{Least: 80_000}})
 }
 
-// firstSync pulls a database into an empty store as a node does, and without lines, and copies the bytes of its documents alone.
-func (s *site) firstSync(t *testing.T, name, what string) []benchLine {
-	pull := func(over sync.ThereConfig) func() int {
-		return func() int { return replicate(t, s.thereIs(name, over), s.inRealm().hereIs(name)).Written }
+// pullFirst pulls a database into an empty store as a node does, and without lines, and copies the bytes of its documents alone.
+func pullFirst(s *peertest.Site, t *testing.T, name, what string) []peertest.Line {
+	pull := func(over replicate.RemoteConfig) func() int {
+		return func() int { return peertest.CopyAll(t, s.RemoteOf(name, over), s.InRealm().LocalOf(name)).Written }
 	}
-	bare := rate(t, what+" bare", benchRounds, func() int { return s.bare(t, name) })
-	pulled := rate(t, what+" pulled", benchRounds, pull(sync.ThereConfig{}))
-	plain := rate(t, what+" plain", 1, pull(plainly))
-	return []benchLine{
-		{"first sync of " + what + ", a node pulls, against the same bytes through zstd into bbolt", "/s", pulled, bare, firstSync},
-		{"first sync of " + what + ", a node pulls, against our plain protocol", "/s", pulled, plain, bound{}},
+	bare := peertest.Rate(t, what+" bare", peertest.BenchRounds, func() int { return bareCopy(s, t, name) })
+	pulled := peertest.Rate(t, what+" pulled", peertest.BenchRounds, pull(replicate.RemoteConfig{}))
+	plain := peertest.Rate(t, what+" plain", 1, pull(peertest.Plainly))
+	return []peertest.Line{
+		{Name: "first sync of " + what + ", a node pulls, against the same bytes through zstd into bbolt", Unit: "/s", Ours: pulled, Base: bare, Wanted: firstSync},
+		{Name: "first sync of " + what + ", a node pulls, against our plain protocol", Unit: "/s", Ours: pulled, Base: plain},
 	}
 }
 
 // bare copies the bytes of a database's documents over the same kind of stream into a bare file: the least that could do it.
-func (s *site) bare(t testing.TB, name string) (n int) {
-	db := s.openAs(name)
+func bareCopy(s *peertest.Site, t testing.TB, name string) (n int) {
+	db := s.OpenAs(name)
 	raw := kvtest.OpenRaw(t)
 	r, w := io.Pipe()
 	go func() {
@@ -103,42 +105,4 @@ func (s *site) bare(t testing.TB, name string) (n int) {
 		n += len(some)
 	}
 	return n
-}
-
-// likePeople fills the notes with documents like people.
-func (s *site) likePeople(n int) {
-	s.Helper()
-	text := func(i int) []byte {
-		return fmt.Appendf(nil, `{"birth_date":"19%02d-0%d-1%d","church_id":%d,"created_at":"2026-01-01T00:00:00Z","email":"person%d@example.org",`+
-			`"full_name":"Pessoa %d de Souza Oliveira","gender":"F","is_active":true,"membership_number":"M%07d","phone":"+55119%08d"}`,
-			i%90+10, i%9+1, i%9, i%40+1, i, i*7919%benchMany, i, i*31337%100000000)
-	}
-	db := s.open()
-	done := make(chan error, 16)
-	waiting := 0
-	for from := 0; from < n; from += kv.MaxRows {
-		if waiting++; waiting > cap(done) {
-			s.no(<-done)
-			waiting--
-		}
-		go func() {
-			writes := make([]kv.DocWrite, kv.MaxRows)
-			for i := range writes {
-				writes[i] = kv.DocWrite{ID: fmt.Sprintf("person:%016d", from+i+1), Body: text(from + i)}
-			}
-			_, err := db.Write(writes)
-			done <- err
-		}()
-	}
-	for range waiting {
-		s.no(<-done)
-	}
-}
-
-// no wants no error.
-func (s *site) no(err error) {
-	s.Helper()
-	if err != nil {
-		s.Fatal(err)
-	}
 }

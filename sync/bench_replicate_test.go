@@ -1,73 +1,13 @@
 package sync_test
 
 import (
-	"os"
-	"path/filepath"
-	"runtime/pprof"
-	"strings"
 	"testing"
-	"time"
-)
 
-const (
-	benchMany   = 100_000
-	benchRounds = 3
+	"doorward/sync/peertest"
 )
 
 // TestBench measures replication against the least that could do the same, and fails where a target is missed.
 func TestBench(t *testing.T) {
-	if os.Getenv("DOORWARD_BENCH") != "1" {
-		t.Skip("only with DOORWARD_BENCH=1: make bench")
-	}
-	var table []benchLine
-	for _, part := range []struct {
-		name string
-		run  func(*testing.T) []benchLine
-	}{{"people", benchPeople}, {"documents", benchDocuments}, {"pouch", benchPouch}, {"event", benchEvent}, {"scans", benchScans}, {"venues", benchVenues}} {
-		t.Run(part.name, func(t *testing.T) {
-			lines := part.run(t)
-			t.Logf("\n%s", benchTable(lines))
-			table = append(table, lines...)
-		})
-	}
-	t.Logf("rates are the best of %d rounds\n%s", benchRounds, benchTable(table))
-	for _, l := range table {
-		if l.missed() {
-			t.Errorf("target missed: %s", l.name)
-		}
-	}
-}
-
-// rate is how many documents a second a run copies, the best of some rounds. Where DOORWARD_BENCH_PROFILE names a folder, the CPU
-// profile of all is written into it.
-func rate(t *testing.T, name string, rounds int, run func() int) (most float64) {
-	t.Helper()
-	defer profile(t, name)()
-	for range rounds {
-		began := time.Now()
-		n := run()
-		most = max(most, float64(n)/time.Since(began).Seconds())
-	}
-	return most
-}
-
-func profile(t *testing.T, name string) (end func()) {
-	t.Helper()
-	dir := os.Getenv("DOORWARD_BENCH_PROFILE")
-	if dir == "" {
-		return func() {}
-	}
-	f, err := os.Create(filepath.Join(dir, strings.ReplaceAll(name, " ", "_")+".cpu"))
-	if err == nil {
-		err = pprof.StartCPUProfile(f)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func() {
-		pprof.StopCPUProfile()
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	}
+	peertest.Bench(t, []peertest.Part{{Name: "people", Run: benchPeople}, {Name: "documents", Run: benchDocuments}, {Name: "pouch", Run: benchPouch}})
+	t.Logf("rates are the best of %d rounds", peertest.BenchRounds)
 }

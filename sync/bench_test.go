@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/sync/peertest"
 )
 
 // filled is a site whose notes are n documents of about 250 bytes.
-func filled(b *testing.B, n int) *site {
+func filled(b *testing.B, n int) *peertest.Site {
 	b.Helper()
-	s := newSite(b)
-	db, err := s.store.Database(kv.Operator(), "notes")
+	s := peertest.NewSite(b)
+	db, err := s.Store.Database(kv.Operator(), "notes")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -32,8 +33,8 @@ func filled(b *testing.B, n int) *site {
 }
 
 // drained reads an answer to its end.
-func (s *site) drained(method, path, body string) {
-	r := s.request(method, path, body)
+func drained(s *peertest.Site, method, path, body string) {
+	r := s.Request(method, path, body)
 	r.Header.Set("Accept-Encoding", "identity")
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -53,7 +54,7 @@ func BenchmarkChanges(b *testing.B) {
 	for name, path := range map[string]string{"bare": "/notes/_changes", "docs": "/notes/_changes?include_docs=true", "all_docs": "/notes/_all_docs?include_docs=true"} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				s.drained("GET", path, "")
+				drained(s, "GET", path, "")
 			}
 			b.ReportMetric(float64(b.N*benchDocs)/b.Elapsed().Seconds(), "docs/s")
 		})
@@ -69,15 +70,15 @@ func BenchmarkPull(b *testing.B) {
 	}
 	body := `{"docs":[` + strings.Join(docs, ",") + `]}`
 	for b.Loop() {
-		s.drained("GET", "/notes/_changes?style=all_docs&limit=100&since=0", "")
-		s.drained("POST", "/notes/_bulk_get?revs=true&latest=true", body)
+		drained(s, "GET", "/notes/_changes?style=all_docs&limit=100&since=0", "")
+		drained(s, "POST", "/notes/_bulk_get?revs=true&latest=true", body)
 	}
 	b.ReportMetric(float64(b.N*100)/b.Elapsed().Seconds(), "docs/s")
 }
 
 // BenchmarkPush sends as PouchDB does, 100 documents at a time.
 func BenchmarkPush(b *testing.B) {
-	s := newSite(b)
+	s := peertest.NewSite(b)
 	for n := 0; b.Loop(); n++ {
 		docs, diff := make([]string, 100), make([]string, 100)
 		for i := range docs {
@@ -85,8 +86,8 @@ func BenchmarkPush(b *testing.B) {
 			docs[i] = fmt.Sprintf(`{"_id":"doc%d-%d","_rev":"1-%s","_revisions":{"start":1,"ids":[%q]},"text":"a note"}`, n, i, hash, hash)
 			diff[i] = fmt.Sprintf(`"doc%d-%d":["1-%s"]`, n, i, hash)
 		}
-		s.drained("POST", "/notes/_revs_diff", "{"+strings.Join(diff, ",")+"}")
-		s.drained("POST", "/notes/_bulk_docs", `{"docs":[`+strings.Join(docs, ",")+`],"new_edits":false}`)
+		drained(s, "POST", "/notes/_revs_diff", "{"+strings.Join(diff, ",")+"}")
+		drained(s, "POST", "/notes/_bulk_docs", `{"docs":[`+strings.Join(docs, ",")+`],"new_edits":false}`)
 	}
 	b.ReportMetric(float64(b.N*100)/b.Elapsed().Seconds(), "docs/s")
 }

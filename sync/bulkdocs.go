@@ -5,14 +5,15 @@ import (
 	"net/http"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/sync/input"
+	"doorward/sync/transit"
 )
 
-// bulkDocs stores documents, each on its own. Whether they are new edits stands behind them in what most clients send, so they are
-// gathered first; attachments are in the store by then. In a free database one document that is malformed refuses them all, as
-// CouchDB has it.
+// bulkDocs stores documents, each by itself. Most clients send new_edits after the documents, so these are collected first; their
+// attachments are stored by then. In a free database one malformed document refuses all, as in CouchDB.
 func bulkDocs(c *call) error {
-	b, err := c.readBatch()
+	b, err := readBatch(c)
 	if err == nil && c.db.Free() {
 		err = b.malformed()
 	}
@@ -26,13 +27,13 @@ func bulkDocs(c *call) error {
 			return err
 		}
 		if !begun {
-			b.out = c.beginAs("application/json", http.StatusCreated, unpacked)
+			b.out = c.beginAs("application/json", http.StatusCreated, uncompressed)
 			b.out.text("[")
 		}
 		for i, r := range results {
-			b.line(c, b.docs[i], r)
+			b.writeResult(c, b.docs[i], r)
 		}
-		clear(b.docs[:n]) // what is stored is no longer kept
+		clear(b.docs[:n]) // free the memory
 		b.docs = b.docs[n:]
 	}
 	b.out.text("]\n")
@@ -41,73 +42,73 @@ func bulkDocs(c *call) error {
 
 // bulk is a request of _bulk_docs.
 type bulk struct {
-	docs       []*incoming
+	docs       []*transit.Parsed
 	replicated bool
 	out        *stream
 	lines      int
 }
 
-func (c *call) readBatch() (*bulk, error) {
+func readBatch(c *call) (*bulk, error) {
 	dec, err := c.decoder()
 	if err != nil {
 		return nil, err
 	}
-	c.values.from = &shallow{from: c.values.from}
+	c.values.LimitDepth()
 	b, given := &bulk{}, false
-	err = eachMember(dec, func(name string) error {
+	err = input.EachMember(dec, func(name string) error {
 		switch name {
 		case "docs":
 			given = true
-			return eachItem(dec, func() error {
-				d, err := c.readDocument(dec)
+			return input.EachItem(dec, func() error {
+				d, err := readDocument(c, dec)
 				b.docs = append(b.docs, d)
 				return err
 			})
 		case "new_edits":
 			t, err := dec.ReadToken()
 			b.replicated = err == nil && t.Kind() == 'f'
-			return badBody(err)
+			return input.Wrap(err)
 		}
-		return badBody(dec.SkipValue())
+		return input.Wrap(dec.SkipValue())
 	})
 	if err == nil && !given {
-		err = errShape
+		err = input.ErrShape
 	}
 	return b, err
 }
 
-// malformed answers what is wrong with the first document that is malformed.
+// malformed returns the error of the first malformed document.
 func (b *bulk) malformed() error {
 	for _, d := range b.docs {
-		if d.id == "" && !b.replicated {
-			d.id = newID()
+		if d.ID == "" && !b.replicated {
+			d.ID = newID()
 		}
-		if err := d.malformed(b.replicated); err != nil {
+		if err := d.Malformed(b.replicated); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// outcome is what became of one document of a batch.
-type outcome struct {
+// docOutcome is what was done with one document of a batch.
+type docOutcome struct {
 	kv.DocResult
-	local string // the revision of a local document
+	local string // a local document's revision
 }
 
-// store stores some of a batch's documents and answers what became of each.
-func (b *bulk) store(c *call, docs []*incoming) ([]outcome, error) {
-	results := make([]outcome, len(docs))
+// store stores some documents of a batch.
+func (b *bulk) store(c *call, docs []*transit.Parsed) ([]docOutcome, error) {
+	results := make([]docOutcome, len(docs))
 	writes, places := make([]kv.DocWrite, 0, len(docs)), make([]int, 0, len(docs))
 	for i, d := range docs {
-		if d.id == "" && !b.replicated {
-			d.id = newID()
+		if d.ID == "" && !b.replicated {
+			d.ID = newID()
 		}
-		if d.isLocal() {
-			results[i] = c.storeLocal(d)
+		if d.IsLocal() {
+			results[i] = storeLocal(c, d)
 			continue
 		}
-		w, err := c.write(d, b.replicated)
+		w, err := docWrite(c, d, b.replicated)
 		if err != nil {
 			return nil, err
 		}
@@ -120,8 +121,8 @@ func (b *bulk) store(c *call, docs []*incoming) ([]outcome, error) {
 	return results, err
 }
 
-// line writes what became of one document. Of what was replicated only what was not taken is told.
-func (b *bulk) line(c *call, d *incoming, r outcome) {
+// writeResult writes a document's row. Replicated documents have one only if they are refused.
+func (b *bulk) writeResult(c *call, d *transit.Parsed, r docOutcome) {
 	s := b.out
 	if r.Err == nil {
 		c.server.metrics.received.Inc()
@@ -134,9 +135,9 @@ func (b *bulk) line(c *call, d *incoming, r outcome) {
 	}
 	if r.Err == nil {
 		s.text(`{"ok":true,"id":`)
-		s.quoted(d.id)
+		s.quoted(d.ID)
 		s.text(`,"rev":`)
-		if d.isLocal() {
+		if d.IsLocal() {
 			s.quoted(r.local)
 		} else {
 			s.revision(r.Revision)
@@ -145,12 +146,12 @@ func (b *bulk) line(c *call, d *incoming, r outcome) {
 		return
 	}
 	c.server.metrics.refuse(r.Err)
-	p := refuse(r.Err, b.replicated)
+	p := refusalOf(r.Err, b.replicated)
 	s.text(`{"id":`)
-	s.quoted(d.id)
-	if d.rev != (record.Revision{}) && !errors.Is(r.Err, kv.ErrConflict) {
+	s.quoted(d.ID)
+	if d.Rev != (rev.ID{}) && !errors.Is(r.Err, kv.ErrConflict) {
 		s.text(`,"rev":`)
-		s.revision(d.rev)
+		s.revision(d.Rev)
 	}
 	s.text(`,"error":`)
 	s.quoted(p.Error)

@@ -5,23 +5,25 @@ import (
 	"errors"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/sync/input"
+	"doorward/sync/transit"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// wanted is one item of _bulk_get: a document, and one of its revisions or the winner.
-type wanted struct {
-	id     *string // nil: there is none, or it is no text
+// bulkItem is an item of _bulk_get: a document, and one of its revisions or the winner.
+type bulkItem struct {
+	id     *string // nil: missing, or not a text
 	rev    *string // nil: the winner
-	broken bool    // the revision is none
-	since  []record.Revision
+	broken bool    // the revision is not a text
+	since  []rev.ID
 }
 
-// bulkGet answers items in the order in which they are asked for. The request is small and read first; the answer is not.
+// bulkGet answers items in the order of the request. The request is read first and is small. The answer is never in memory as a whole.
 func bulkGet(c *call) error {
 	q := queryOf(c.query)
-	items, err := c.wanted(q)
+	items, err := readItems(c, q)
 	if err != nil {
 		return err
 	}
@@ -29,13 +31,13 @@ func bulkGet(c *call) error {
 	if q.err != nil {
 		return q.err
 	}
-	s := c.begin(packed)
+	s := c.begin(compressed)
 	s.text(`{"results":[`)
 	for i, item := range items {
 		if i > 0 {
 			s.text(",\n")
 		}
-		if err := s.item(item, w, latest); err != nil {
+		if err := writeItem(s, item, bulkShow{w, latest}); err != nil {
 			return err
 		}
 	}
@@ -43,45 +45,45 @@ func bulkGet(c *call) error {
 	return s.end()
 }
 
-// maxWanted is how many items one request may ask for.
-const maxWanted = 100_000
+// maxItems is how many items one request may have.
+const maxItems = 100_000
 
-// wanted reads what is asked for. The members beside the items are parameters.
-func (c *call) wanted(q *query) (items []wanted, err error) {
+// readItems reads the request. Members beside docs are parameters.
+func readItems(c *call, q *query) (items []bulkItem, err error) {
 	dec, err := c.decoder()
 	if err != nil {
 		return nil, err
 	}
 	given := false
-	err = eachMember(dec, func(name string) error {
+	err = input.EachMember(dec, func(name string) error {
 		if name != "docs" {
 			return q.take(dec, name)
 		}
 		given = true
-		return eachItem(dec, func() error {
-			item, err := readWanted(dec)
-			if err == nil && len(items) == maxWanted {
-				err = errTooLarge
+		return input.EachItem(dec, func() error {
+			item, err := readItem(dec)
+			if err == nil && len(items) == maxItems {
+				err = input.ErrTooLarge
 			}
 			items = append(items, item)
 			return err
 		})
 	})
 	if err == nil && !given {
-		err = errShape
+		err = input.ErrShape
 	}
 	return items, err
 }
 
-// readWanted reads the item that comes next. Of one that names nothing there is nothing, and the items around it are answered.
-func readWanted(dec *jsontext.Decoder) (item wanted, err error) {
+// readItem reads the next item. One that names nothing has an empty answer, and the items beside it are answered.
+func readItem(dec *jsontext.Decoder) (item bulkItem, err error) {
 	if dec.PeekKind() != '{' {
-		return item, badBody(dec.SkipValue())
+		return item, input.Wrap(dec.SkipValue())
 	}
-	err = eachMember(dec, func(name string) error {
+	err = input.EachMember(dec, func(name string) error {
 		v, err := dec.ReadValue()
 		if err != nil {
-			return badBody(err)
+			return input.Wrap(err)
 		}
 		switch name {
 		case "id":
@@ -92,8 +94,8 @@ func readWanted(dec *jsontext.Decoder) (item wanted, err error) {
 			item.broken = json.Unmarshal(v, &item.rev) != nil
 		case "atts_since":
 			var list []string
-			if json.Unmarshal(v, &list) == nil { // else it wants all attachments
-				item.since = parseRevisions(list)
+			if json.Unmarshal(v, &list) == nil { // otherwise it gets all attachments
+				item.since = transit.ParseRevs(list)
 			}
 		}
 		return nil
@@ -101,18 +103,24 @@ func readWanted(dec *jsontext.Decoder) (item wanted, err error) {
 	return item, err
 }
 
-// item writes what there is of one item. What is not there is CouchDB's error in a free database, and an empty list in one of
-// records, which may hold it out of scope: PouchDB throws its whole batch away on an error, and asks again for ever.
-func (s *stream) item(item wanted, w show, latest bool) error {
+// bulkShow says what of each item is answered.
+type bulkShow struct {
+	show
+	latest bool // leaves that follow a revision are answered in its place
+}
+
+// writeItem writes the answer to one item. What is missing is CouchDB's error in a free database, and an empty list in a database of
+// records: PouchDB throws a whole batch away on an error and asks again without end.
+func writeItem(s *stream, item bulkItem, w bulkShow) error {
 	if item.since != nil {
 		w.since = item.since
 	}
-	doc, err := s.read(item, latest)
+	doc, err := readRevisions(s.call, item, w.latest)
 	if err != nil {
 		return err
 	}
 	s.text(`{"id":`)
-	s.textOrNull(item.id)
+	writeText(s, item.id)
 	s.text(`,"docs":[`)
 	lines, free := 0, s.call.db.Free()
 	for i := range doc.Revisions {
@@ -124,24 +132,24 @@ func (s *stream) item(item wanted, w show, latest bool) error {
 			s.text(",")
 		}
 		if r.Body == nil {
-			s.lacking(item, r.Revision.String(), explain(errMissing))
+			writeMissing(s, item, r.Revision.String(), problemOf(errMissing))
 			continue
 		}
 		s.text(`{"ok":`)
-		s.document(&doc, r, w)
+		s.document(&doc, r, w.show)
 		s.text("}")
 	}
 	if lines == 0 && free {
-		s.lacking(item, item.named(), explain(item.fault()))
+		writeMissing(s, item, item.revText(), problemOf(item.missingError()))
 	}
 	s.text("]}")
 	return s.err
 }
 
-// lacking writes that a revision is not there, or is none.
-func (s *stream) lacking(item wanted, rev string, p problem) {
+// writeMissing writes that a revision is missing or cannot be read.
+func writeMissing(s *stream, item bulkItem, rev string, p problem) {
 	s.text(`{"error":{"id":`)
-	s.textOrNull(item.id)
+	writeText(s, item.id)
 	s.text(`,"rev":`)
 	s.quoted(rev)
 	s.text(`,"error":`)
@@ -151,31 +159,31 @@ func (s *stream) lacking(item wanted, rev string, p problem) {
 	s.text("}}")
 }
 
-// named is the revision that an item asks for; CouchDB calls it undefined where there is none.
-func (w *wanted) named() string {
+// revText returns the revision that an item asks for. CouchDB calls a missing one undefined.
+func (w *bulkItem) revText() string {
 	if w.rev == nil || w.broken {
 		return "undefined"
 	}
 	return *w.rev
 }
 
-// fault is why nothing was found for an item.
-func (w *wanted) fault() error {
+// missingError returns why nothing was found for an item.
+func (w *bulkItem) missingError() error {
 	switch {
 	case w.id == nil:
 		return kv.ErrDocumentID
 	case w.broken:
-		return errRevision
+		return transit.ErrRevision
 	case w.rev != nil:
-		if _, ok := record.ParseFreeRevision(*w.rev); !ok {
-			return errRevision
+		if _, ok := rev.ParseFree(*w.rev); !ok {
+			return transit.ErrRevision
 		}
 	}
 	return errMissing
 }
 
-// textOrNull writes a text, or null where there is none.
-func (s *stream) textOrNull(text *string) {
+// writeText writes a text, or null.
+func writeText(s *stream, text *string) {
 	if text == nil {
 		s.text("null")
 		return
@@ -183,20 +191,20 @@ func (s *stream) textOrNull(text *string) {
 	s.quoted(*text)
 }
 
-// read reads what is wanted: no revision of what is not there, or not named.
-func (s *stream) read(item wanted, latest bool) (doc kv.Doc, err error) {
+// readRevisions reads what an item asks for. A missing document has no revisions.
+func readRevisions(c *call, item bulkItem, latest bool) (doc kv.Doc, err error) {
 	if item.id == nil || item.broken {
 		return doc, nil
 	}
 	ask := kv.Ask{Latest: latest}
 	if item.rev != nil {
-		rev, good := record.ParseFreeRevision(*item.rev)
+		revision, good := rev.ParseFree(*item.rev)
 		if !good {
 			return doc, nil
 		}
-		ask.Revisions = []record.Revision{rev}
+		ask.Revisions = []rev.ID{revision}
 	}
-	doc, err = s.call.db.Read(*item.id, ask)
+	doc, err = c.db.Read(*item.id, ask)
 	if errors.Is(err, kv.ErrNotFound) {
 		return kv.Doc{}, nil
 	}

@@ -8,27 +8,29 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/sync/dial"
+	"doorward/sync/input"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-json-experiment/json"
 )
 
-// call is one request being answered.
+// call is one request and its answer.
 type call struct {
 	http.ResponseWriter
 	server  *Server
 	request *http.Request
 	route   route
 	caller  kv.Principal
-	session string // the key of the session, where the caller is known by a cookie
+	session string // the session's key, if the caller has logged in by cookie
 	query   url.Values
 	db      *kv.Database
-	values  *bounded // what the body's decoder may keep; nil before there is one
-	began   bool     // an answer has begun: what comes now can only be broken off
+	values  *input.Values // of the body; nil = not read yet
+	began   bool          // the answer has begun: an error can only break it off
 }
 
-// patience is how long a request may make no progress.
-const patience = 30 * time.Second
+// idleLimit is how long a request may make no progress.
+const idleLimit = 30 * time.Second
 
 // endpoint runs one route for one request.
 func (s *Server) endpoint(rt route) http.Handler {
@@ -37,12 +39,12 @@ func (s *Server) endpoint(rt route) http.Handler {
 		if named, ok := w.(interface{ Route(pattern string) }); ok && rt.path != "" {
 			named.Route("/sync" + rt.path)
 		}
-		c.hold()
-		if r.Header.Get(fastHeader) != "" {
-			w.Header().Set(nodeHeader, s.config.Store.Node())
+		c.limitIdle()
+		if r.Header.Get(dial.HeaderFeed) != "" {
+			w.Header().Set(dial.HeaderNode, s.config.Store.Node())
 		}
 		if r.Method == http.MethodOptions {
-			w.WriteHeader(http.StatusNoContent) // what may be called across origins has been said before
+			w.WriteHeader(http.StatusNoContent) // the face around this room has answered CORS
 			return
 		}
 		var err error
@@ -58,17 +60,17 @@ func (s *Server) endpoint(rt route) http.Handler {
 	})
 }
 
-// hold replaces the listener's limits, which are for short requests, by patience. An answer that is waited with, as a feed is,
-// begins to count when it is written.
-func (c *call) hold() {
+// limitIdle replaces the listener's limits, which are for short requests, by idleLimit. An answer that waits, as a feed does, has a new
+// deadline at each write.
+func (c *call) limitIdle() {
 	rc := http.NewResponseController(c.ResponseWriter)
-	_ = rc.SetReadDeadline(time.Time{}) // where it is not known, as in a test's recorder, nothing limits it
-	_ = rc.SetWriteDeadline(time.Now().Add(patience))
-	c.request.Body = &patientBody{c.request.Body, rc}
+	_ = rc.SetReadDeadline(time.Time{}) // a recorder in a test has no deadlines
+	_ = rc.SetWriteDeadline(time.Now().Add(idleLimit))
+	c.request.Body = &idleBody{c.request.Body, rc}
 }
 
-// patientBody gives every read of a body its time.
-type patientBody struct {
+// idleBody gives each read of a body a deadline.
+type idleBody struct {
 	body interface {
 		Read([]byte) (int, error)
 		Close() error
@@ -76,16 +78,16 @@ type patientBody struct {
 	rc *http.ResponseController
 }
 
-// Read reads some more of the body.
-func (b *patientBody) Read(p []byte) (int, error) {
-	_ = b.rc.SetReadDeadline(time.Now().Add(patience)) // as above
+// Read reads with a deadline.
+func (b *idleBody) Read(p []byte) (int, error) {
+	_ = b.rc.SetReadDeadline(time.Now().Add(idleLimit)) // as above
 	n, err := b.body.Read(p)
-	_ = b.rc.SetReadDeadline(time.Time{}) // a deadline that passes later would end the request
+	_ = b.rc.SetReadDeadline(time.Time{}) // a deadline in the past would end the request
 	return n, err
 }
 
 // Close closes the body.
-func (b *patientBody) Close() error { return b.body.Close() }
+func (b *idleBody) Close() error { return b.body.Close() }
 
 // openDatabase opens the database that the path names.
 func (c *call) openDatabase() error {
@@ -99,7 +101,7 @@ func (c *call) openDatabase() error {
 	return err
 }
 
-// parameter is a part of the path as it was meant.
+// parameter returns a part of the path, unescaped.
 func (c *call) parameter(name string) (string, error) {
 	text, err := url.PathUnescape(chi.URLParam(c.request, name))
 	if err != nil {
@@ -108,12 +110,12 @@ func (c *call) parameter(name string) (string, error) {
 	return text, nil
 }
 
-// setParameter gives a part of the path another meaning.
-func (c *call) setParameter(name, text string) {
+// setParameter replaces a part of the path.
+func setParameter(c *call, name, text string) {
 	chi.RouteContext(c.request.Context()).URLParams.Add(name, url.PathEscape(text))
 }
 
-// docID is the document that the path names.
+// docID returns the document that the path names.
 func (c *call) docID() (string, error) {
 	if strings.Contains(c.route.path, "{design}") {
 		name, err := c.parameter("design")
@@ -134,20 +136,20 @@ func (c *call) reply(status int, v any) error {
 	c.began = true
 	c.WriteHeader(status)
 	if c.request.Method != http.MethodHead {
-		_, _ = c.Write(append(body, '\n')) // a client that left needs no answer
+		_, _ = c.Write(append(body, '\n')) // the client may have left
 	}
 	return nil
 }
 
-// okay is the body of what went well and has nothing to tell.
+// okay is the answer to a request that has nothing else to say.
 type okay struct {
 	OK bool `json:"ok"`
 }
 
 var ok = okay{true}
 
-// written is the body of a document that was stored.
-type written struct {
+// writtenDoc is the answer to a stored document.
+type writtenDoc struct {
 	OK  bool   `json:"ok"`
 	ID  string `json:"id"`
 	Rev string `json:"rev"`

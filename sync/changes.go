@@ -3,53 +3,60 @@ package sync
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"time"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/sync/mango"
 )
 
-// feed is a request of _changes while it is answered.
+// feed is a request of _changes and its answer.
 type feed struct {
 	*call
-	out        *stream
+	feedQuery
+	out   *stream
+	epoch string // behind a sequence: "-" and the epoch
+	rows  int
+}
+
+// feedQuery is what a request of _changes asks for.
+type feedQuery struct {
 	kind       feedKind
-	since      uint64 // what has been looked at
+	since      uint64 // up to here the log is read
 	limit      int
-	all        bool // all leaves, not the winner alone
+	all        bool // all leaves, not only the winner
 	descending bool
 	docs       bool
 	show       show
-	ids        []string // nil: all documents
-	selector   selector // nil: all documents
+	ids        []string       // nil: all documents
+	selector   mango.Selector // nil: all documents
 	heartbeat  time.Duration
 	timeout    time.Duration
-	epoch      string // behind a sequence: "-" and the epoch
-	rows       int
 }
 
-// feedKind is how a feed ends.
+// feedKind says when a feed ends.
 type feedKind string
 
 const (
-	normal     feedKind = "normal"     // with the log
+	normal     feedKind = "normal"     // at the log's end
 	longpoll   feedKind = "longpoll"   // after the first changes
-	continuous feedKind = "continuous" // when nothing has happened for a while
+	continuous feedKind = "continuous" // after a time without changes
 )
 
-// How long feeds wait. A change of records that comes while a client waits is followed by others for a moment; a free database tells
-// of it at once, as CouchDB does.
+// How long feeds wait. Changes of records often come together, so a feed collects for a moment. A free database tells each change at once,
+// as CouchDB does.
 const (
 	longestWait   = time.Minute
 	shortestBeat  = 100 * time.Millisecond
 	usualBeat     = time.Minute
-	settle        = 20 * time.Millisecond
+	coalesceFor   = 20 * time.Millisecond
 	pageOfChanges = kv.DocPage
 )
 
 func changes(c *call) error {
-	f, err := c.readFeed()
+	f, err := readFeed(c)
 	if err != nil {
 		return err
 	}
@@ -58,14 +65,14 @@ func changes(c *call) error {
 	if f.kind == continuous {
 		return f.stream()
 	}
-	packing := packed
+	packing := compressed
 	if f.kind == longpoll {
-		packing = unpacked
+		packing = uncompressed
 	}
 	f.out = c.begin(packing)
 	f.out.text("{\"results\":[\n")
 	if f.kind == longpoll {
-		f.out.flush() // a client learns that it has been heard before anything happens
+		f.out.flush() // clients expect the beginning at once
 	}
 	pending, err := f.read()
 	for err == nil && f.kind == longpoll && f.rows == 0 && f.limit > 0 {
@@ -75,7 +82,7 @@ func changes(c *call) error {
 		}
 		pending, err = f.read()
 	}
-	if err != nil && !(f.kind == longpoll && hasEnded(err)) {
+	if err != nil && !(f.kind == longpoll && isFeedEnd(err)) {
 		return err
 	}
 	f.out.text("\n],\"last_seq\":")
@@ -86,19 +93,19 @@ func changes(c *call) error {
 	return f.out.end()
 }
 
-// hasEnded tells that a feed has nothing more to say: the next request learns why.
-func hasEnded(err error) bool {
+// isFeedEnd tells whether a feed ends without an error: the next request learns why.
+func isFeedEnd(err error) bool {
 	return errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrBadLogin) || errors.Is(err, kv.ErrForbidden)
 }
 
-// stream answers a continuous feed: a line for each change, for as long as changes come.
+// stream answers a continuous feed: one line for each change, until a time without changes.
 func (f *feed) stream() error {
-	f.out = f.begin(unpacked)
+	f.out = f.begin(uncompressed)
 	f.out.flush()
 	for {
 		before := f.rows
 		pending, err := f.read()
-		if err != nil && !hasEnded(err) {
+		if err != nil && !isFeedEnd(err) {
 			return err
 		}
 		over := err != nil || f.limit == 0
@@ -107,7 +114,7 @@ func (f *feed) stream() error {
 		}
 		if !over {
 			over, err = f.wait()
-			if err != nil && !hasEnded(err) {
+			if err != nil && !isFeedEnd(err) {
 				return err
 			}
 		}
@@ -122,7 +129,7 @@ func (f *feed) stream() error {
 	}
 }
 
-// read writes the changes that there are, up to the limit, and answers how many are left.
+// read writes changes up to the limit, and returns how many are left.
 func (f *feed) read() (pending int, err error) {
 	info, err := f.db.Info()
 	if err != nil {
@@ -152,7 +159,7 @@ func (f *feed) read() (pending int, err error) {
 		}
 		if !more || len(page) == 0 {
 			if !f.descending {
-				f.since = max(f.since, info.Seq) // what a filter has passed over is not looked at again
+				f.since = max(f.since, info.Seq) // what the filter left out is not read again
 			}
 			return 0, f.out.err
 		}
@@ -166,9 +173,9 @@ func (f *feed) read() (pending int, err error) {
 	return f.db.Pending(f.since)
 }
 
-// change writes one change, unless the filter does not want it.
+// change writes one change, if it passes the filter.
 func (f *feed) change(c *kv.DocChange) error {
-	if f.selector != nil && !c.Removed && !f.selector.matches(c) { // what has left can be nothing that a client has
+	if f.selector != nil && !c.Removed && !f.selector.Matches(c) { // a client must learn of a document that has left
 		return nil
 	}
 	if f.rows > 0 && f.kind != continuous {
@@ -220,7 +227,7 @@ func (f *feed) document(c *kv.DocChange) error {
 	revision := c.Winner
 	if f.show.needsTree() {
 		var err error
-		ask := kv.Ask{Revisions: []record.Revision{c.Leaves[0].Revision}}
+		ask := kv.Ask{Revisions: []rev.ID{c.Leaves[0].Revision}}
 		if doc, err = f.db.Read(c.ID, ask); err != nil && !errors.Is(err, kv.ErrNotFound) {
 			return err
 		}
@@ -234,12 +241,12 @@ func (f *feed) document(c *kv.DocChange) error {
 	return f.out.err
 }
 
-// needsTree tells whether more is shown than a revision itself has.
+// needsTree tells whether the revision tree is needed.
 func (w show) needsTree() bool {
 	return w.revs || w.revsInfo || w.conflicts || w.deletedConflicts || len(w.since) > 0
 }
 
-// sequence writes a sequence as it leaves the server.
+// sequence writes a sequence as clients get it.
 func (f *feed) sequence(n uint64) {
 	f.out.text(`"`)
 	f.out.number(int64(n))
@@ -247,7 +254,7 @@ func (f *feed) sequence(n uint64) {
 	f.out.text(`"`)
 }
 
-// wait waits for a change, with heartbeats. over tells that the feed's time is over.
+// wait waits for a change and sends heartbeats. over tells that the feed has waited long enough.
 func (f *feed) wait() (over bool, err error) {
 	ctx, stop := context.WithCancel(f.request.Context())
 	defer stop()
@@ -265,7 +272,7 @@ func (f *feed) wait() (over bool, err error) {
 			if err != nil {
 				return true, err
 			}
-			return f.rest(), nil
+			return f.coalesce(), nil
 		case <-f.server.closing.ended:
 			return true, nil
 		case <-tick.C:
@@ -283,12 +290,12 @@ func (f *feed) wait() (over bool, err error) {
 	}
 }
 
-// rest lets a moment pass, so that changes of records that come together go out together.
-func (f *feed) rest() (over bool) {
+// coalesce waits a moment, so that changes of records that come together go out together.
+func (f *feed) coalesce() (over bool) {
 	if f.db.Free() {
 		return false
 	}
-	t := time.NewTimer(settle)
+	t := time.NewTimer(coalesceFor)
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -298,4 +305,96 @@ func (f *feed) rest() (over bool) {
 	case <-f.server.closing.ended:
 		return true
 	}
+}
+
+// readFeed reads a request of _changes.
+func readFeed(c *call) (*feed, error) {
+	q, err := c.asked()
+	if err != nil {
+		return nil, err
+	}
+	f := &feed{call: c, feedQuery: feedQuery{
+		kind: normal, limit: q.number("limit", unlimited), descending: q.flag("descending"), docs: q.flag("include_docs"),
+		show: showOf(q), timeout: longestWait,
+	}}
+	if kind, given := q.text("feed"); given {
+		f.kind = feedKind(kind)
+	}
+	switch f.kind {
+	case normal, longpoll, continuous:
+	default:
+		return nil, errQuery
+	}
+	if f.descending {
+		f.kind = normal // a descending feed never waits
+	}
+	style, _ := q.text("style")
+	f.all = style == "all_docs"
+	f.waits(q)
+	if q.err != nil {
+		return nil, q.err
+	}
+	if err := f.filter(q); err != nil {
+		return nil, err
+	}
+	return f, f.start(q)
+}
+
+// waits reads how long a feed waits for a change.
+func (f *feed) waits(q *query) {
+	if ms := q.number("timeout", 0); ms > 0 {
+		f.timeout = min(time.Duration(min(ms, 1<<30))*time.Millisecond, longestWait)
+	}
+	switch text, given := q.text("heartbeat"); {
+	case !given || text == "false":
+	case text == "true":
+		f.heartbeat = usualBeat
+	default:
+		if ms := q.number("heartbeat", 0); ms > 0 {
+			f.heartbeat = max(time.Duration(min(ms, 1<<30))*time.Millisecond, shortestBeat)
+		}
+	}
+}
+
+// start reads where a feed begins: after a sequence, in any of its JSON forms.
+func (f *feed) start(q *query) error {
+	text, _ := q.text("since", "last-event-id")
+	if text == "" || text == "null" || text == "0" {
+		return nil
+	}
+	since := uint64(math.MaxUint64)
+	if text != "now" {
+		var err error
+		if since, err = f.server.config.Store.Since(strings.Trim(text, `"`)); err != nil {
+			return err
+		}
+	}
+	info, err := f.db.Info()
+	f.since = min(since, info.Seq) // a sequence of another database may be larger
+	return err
+}
+
+// filter reads which documents a feed has.
+func (f *feed) filter(q *query) (err error) {
+	name, _ := q.text("filter")
+	switch name {
+	case "":
+	case "_doc_ids":
+		if f.ids = q.list("doc_ids"); f.ids == nil {
+			q.fail()
+		}
+	case "_selector":
+		f.selector, err = mango.New(q.value("selector"))
+	case "_view":
+		if q.values.Get("view") == "" {
+			return errView
+		}
+		return errMissing
+	default:
+		return errMissing // functions of design documents are not run
+	}
+	if err == nil {
+		err = q.err
+	}
+	return err
 }

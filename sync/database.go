@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/sync/dial"
+	"doorward/sync/input"
 )
 
 func createDatabase(c *call) error {
@@ -44,21 +46,21 @@ func deleteDatabase(c *call) error {
 	return c.reply(http.StatusOK, ok)
 }
 
-// born is the moment at which a database was made, as the protocol's instance_start_time: the same after every restart.
-func born(created time.Time) string { return strconv.FormatInt(created.UnixMicro(), 10) }
+// startTime is when a database was created, as instance_start_time. It never changes.
+func startTime(created time.Time) string { return strconv.FormatInt(created.UnixMicro(), 10) }
 
 func showDatabase(c *call) error {
 	info, err := c.db.Info()
 	if err != nil {
 		return err
 	}
-	if c.request.Header.Get(fastHeader) != "" {
+	if c.request.Header.Get(dial.HeaderFeed) != "" {
 		h, store := c.Header(), c.server.config.Store
-		h.Set(fastHeader, fastVersion)
-		h.Set(realmHeader, store.Realm())
-		h.Set(epochHeader, store.Epoch())
+		h.Set(dial.HeaderFeed, dial.FeedVersion)
+		h.Set(dial.HeaderRealm, store.Realm())
+		h.Set(dial.HeaderEpoch, store.Epoch())
 		if codes, err := store.CodeKey(c.caller); err == nil && info.Name == "records" {
-			h.Set(codesHeader, hex.EncodeToString(codes))
+			h.Set(dial.HeaderCodeKey, hex.EncodeToString(codes))
 		}
 	}
 	return c.reply(http.StatusOK, struct {
@@ -69,10 +71,10 @@ func showDatabase(c *call) error {
 		Born    string `json:"instance_start_time"`
 		Purged  int    `json:"purge_seq"`
 		Running bool   `json:"compact_running"`
-	}{info.Name, c.server.config.Store.SeqText(info.Seq), info.Docs, info.Deleted, born(info.Created), 0, false})
+	}{info.Name, c.server.config.Store.SeqText(info.Seq), info.Docs, info.Deleted, startTime(info.Created), 0, false})
 }
 
-// ensureCommit has nothing to do: what was answered is on disk.
+// ensureCommit has nothing to do: all that was answered is on disk.
 func ensureCommit(c *call) error {
 	created, err := c.db.Created()
 	if err != nil {
@@ -81,21 +83,21 @@ func ensureCommit(c *call) error {
 	return c.reply(http.StatusCreated, struct {
 		OK   bool   `json:"ok"`
 		Born string `json:"instance_start_time"`
-	}{true, born(created)})
+	}{true, startTime(created)})
 }
 
-// compact answers when it is done, however long that takes.
+// compact answers when it is done, even if that takes long.
 func compact(c *call) error {
 	if err := c.db.Compact(c.request.Context()); err != nil {
 		return err
 	}
-	c.hold()
+	c.limitIdle()
 	return c.reply(http.StatusAccepted, ok)
 }
 
 func showRevsLimit(c *call) error { return c.reply(http.StatusOK, kv.RevsLimit) }
 
-// setRevsLimit takes the limit that there is and no other.
+// setRevsLimit accepts only the present limit.
 func setRevsLimit(c *call) error {
 	dec, err := c.anyDecoder()
 	if err != nil {
@@ -103,7 +105,7 @@ func setRevsLimit(c *call) error {
 	}
 	v, err := dec.ReadValue()
 	if err != nil {
-		return badBody(err)
+		return input.Wrap(err)
 	}
 	if string(v) != strconv.Itoa(kv.RevsLimit) {
 		return &kv.Forbidden{CurrentScopes: []string{}, Reason: fmt.Sprintf("the limit is always %d", kv.RevsLimit)}

@@ -3,10 +3,14 @@ package sync
 import (
 	"errors"
 	"mime"
+	"net/http"
+	"net/url"
 	"strings"
 
 	"doorward/kv"
-	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/sync/input"
+	"doorward/sync/transit"
 )
 
 func getDocument(c *call) error {
@@ -15,19 +19,19 @@ func getDocument(c *call) error {
 		return err
 	}
 	if local, is := strings.CutPrefix(id, "_local/"); is {
-		c.setParameter("id", local)
+		setParameter(c, "id", local)
 		return getLocal(c)
 	}
 	q := queryOf(c.query)
 	w, rev := showOf(q), q.revision("rev")
 	if q.values.Has("open_revs") {
-		return c.openRevs(id, q, w)
+		return openRevs(c, id, q, w)
 	}
 	latest := q.flag("latest")
 	if q.err != nil {
 		return q.err
 	}
-	doc, err := c.revision(id, rev, latest)
+	doc, err := readRevision(c, id, rev, latest)
 	if err != nil {
 		return err
 	}
@@ -37,25 +41,25 @@ func getDocument(c *call) error {
 	}
 	w.attachments = w.attachments || w.since != nil
 	if w.attachments && len(r.Attachments) > 0 && c.accepts("multipart/related") {
-		return c.related(doc, r, w)
+		return writeRelated(c, doc, r, w)
 	}
-	s := c.begin(packed)
+	s := c.begin(compressed)
 	s.document(doc, r, w)
 	s.text("\n")
 	return s.end()
 }
 
-// revision reads one revision of a document: the winner, unless it is deleted, or the one that is named.
-func (c *call) revision(id string, rev record.Revision, latest bool) (*kv.Doc, error) {
+// readRevision reads one revision of a document: the one that is named, or the winner unless it is deleted.
+func readRevision(c *call, id string, revision rev.ID, latest bool) (*kv.Doc, error) {
 	ask := kv.Ask{Latest: latest}
-	if rev != (record.Revision{}) {
-		ask.Revisions = []record.Revision{rev}
+	if revision != (rev.ID{}) {
+		ask.Revisions = []rev.ID{revision}
 	}
 	doc, err := c.db.Read(id, ask)
 	switch {
 	case err != nil:
 		return nil, err
-	case rev == (record.Revision{}) && doc.Deleted:
+	case revision == (rev.ID{}) && doc.Deleted:
 		return nil, errDeleted
 	case doc.Revisions[0].Body == nil:
 		return nil, errMissing
@@ -63,7 +67,7 @@ func (c *call) revision(id string, rev record.Revision, latest bool) (*kv.Doc, e
 	return &doc, nil
 }
 
-// accepts tells whether a client names a type among those that it takes.
+// accepts tells whether a client accepts a content type by name.
 func (c *call) accepts(media string) bool {
 	for part := range strings.SplitSeq(strings.Join(c.request.Header.Values("Accept"), ","), ",") {
 		if name, _, err := mime.ParseMediaType(part); err == nil && name == media {
@@ -73,14 +77,14 @@ func (c *call) accepts(media string) bool {
 	return false
 }
 
-// openRevs answers several revisions of a document: all leaves, or those of a list.
-func (c *call) openRevs(id string, q *query, w show) error {
+// openRevs answers several revisions of a document: all leaves, or a list.
+func openRevs(c *call, id string, q *query, w show) error {
 	ask, names := kv.Ask{Leaves: true, Latest: q.flag("latest")}, []string(nil)
 	if text, _ := q.text("open_revs"); text != "all" {
 		names = q.list("open_revs")
-		ask.Leaves, ask.Revisions = false, parseRevisions(names)
+		ask.Leaves, ask.Revisions = false, transit.ParseRevs(names)
 		if q.err != nil || len(ask.Revisions) < len(names) {
-			return errRevision
+			return transit.ErrRevision
 		}
 	}
 	if q.err != nil {
@@ -88,7 +92,7 @@ func (c *call) openRevs(id string, q *query, w show) error {
 	}
 	doc, err := c.db.Read(id, ask)
 	if errors.Is(err, kv.ErrNotFound) && !ask.Leaves {
-		doc, err = kv.Doc{}, nil // each of them is missing
+		doc, err = kv.Doc{}, nil // all are missing
 		for _, rev := range ask.Revisions {
 			doc.Revisions = append(doc.Revisions, kv.DocRevision{Revision: rev})
 		}
@@ -97,10 +101,10 @@ func (c *call) openRevs(id string, q *query, w show) error {
 		return err
 	}
 	if c.accepts("multipart/mixed") {
-		w.attachments = true // as CouchDB has it: its replicator does not ask for them
-		return c.mixed(&doc, w)
+		w.attachments = true // CouchDB sends them too: its replicator does not ask
+		return writeMixed(c, &doc, w)
 	}
-	s := c.begin(packed)
+	s := c.begin(compressed)
 	s.text("[")
 	var missing []string
 	lines := 0
@@ -127,9 +131,178 @@ func (c *call) openRevs(id string, q *query, w show) error {
 	return s.end()
 }
 
-// missing writes that a revision is not there.
+// missing writes that a revision is missing.
 func (s *stream) missing(name string) {
 	s.text(`{"missing":`)
 	s.quoted(name)
 	s.text("}")
+}
+
+func postDocument(c *call) error {
+	dec, err := c.decoder()
+	if err != nil {
+		return err
+	}
+	d, err := readDocument(c, dec)
+	if err == nil {
+		err = input.Trailing(dec)
+	}
+	if err != nil {
+		return err
+	}
+	if d.ID == "" {
+		d.ID = newID()
+	}
+	return storeDocument(c, d, false)
+}
+
+func putDocument(c *call) error {
+	id, err := c.docID()
+	if err != nil {
+		return err
+	}
+	if local, is := strings.CutPrefix(id, "_local/"); is {
+		setParameter(c, "id", local)
+		return putLocal(c)
+	}
+	d, err := readPut(c)
+	if err != nil {
+		return err
+	}
+	if d.ID != "" && d.ID != id {
+		return errPath
+	}
+	d.ID = id
+	q := queryOf(c.query)
+	replicated := q.values.Has("new_edits") && !q.flag("new_edits")
+	named, err := namedRevision(c, q)
+	if err != nil {
+		return err
+	}
+	if named != (rev.ID{}) {
+		d.Rev = named
+	}
+	return storeDocument(c, d, replicated)
+}
+
+// readPut reads the document of a PUT: JSON, or JSON and its attachments.
+func readPut(c *call) (*transit.Parsed, error) {
+	if boundary := relatedBoundary(c.request.Header); boundary != "" {
+		return readRelated(c, boundary)
+	}
+	dec, err := c.anyDecoder()
+	if err != nil {
+		return nil, err
+	}
+	if dec.PeekKind() != '{' {
+		return nil, input.ErrShape
+	}
+	d, err := readDocument(c, dec)
+	if err == nil {
+		err = input.Trailing(dec)
+	}
+	return d, err
+}
+
+// namedRevision returns the revision that the query or If-Match names.
+func namedRevision(c *call, q *query) (rev.ID, error) {
+	revision := q.revision("rev")
+	if tag := c.request.Header.Get("If-Match"); tag != "" && revision == (rev.ID{}) {
+		revision = queryOf(url.Values{"rev": {strings.Trim(tag, `"`)}}).revision("rev")
+		if revision == (rev.ID{}) {
+			return revision, transit.ErrRevision
+		}
+	}
+	return revision, q.err
+}
+
+// storeDocument stores one document and answers its revision.
+func storeDocument(c *call, d *transit.Parsed, replicated bool) error {
+	w, err := docWrite(c, d, replicated)
+	if err != nil {
+		return err
+	}
+	rev, err := writeOne(c, w)
+	if err != nil {
+		return err
+	}
+	c.setEtag(rev)
+	c.Header().Set("Location", c.request.URL.EscapedPath())
+	return c.reply(http.StatusCreated, writtenDoc{true, d.ID, rev.String()})
+}
+
+// countRefused counts a refused document.
+func countRefused(c *call, err error) error {
+	c.server.metrics.refuse(err)
+	return err
+}
+
+// writeOne writes one revision.
+func writeOne(c *call, w kv.DocWrite) (rev.ID, error) {
+	results, err := c.db.Write([]kv.DocWrite{w})
+	if err == nil {
+		err = results[0].Err
+	}
+	if err != nil {
+		return rev.ID{}, countRefused(c, err)
+	}
+	c.server.metrics.received.Inc()
+	return results[0].Revision, nil
+}
+
+func deleteDocument(c *call) error {
+	id, err := c.docID()
+	if err != nil {
+		return err
+	}
+	if local, is := strings.CutPrefix(id, "_local/"); is {
+		setParameter(c, "id", local)
+		return deleteLocal(c)
+	}
+	revision, err := namedRevision(c, queryOf(c.query))
+	if err != nil {
+		return err
+	}
+	doc, err := c.db.Read(id, kv.Ask{})
+	switch {
+	case err != nil:
+		return err
+	case doc.Deleted && revision == (rev.ID{}):
+		return errDeleted
+	}
+	next, err := writeOne(c, kv.DocWrite{ID: id, Parent: revision, Deleted: true})
+	if err != nil {
+		return err
+	}
+	c.setEtag(next)
+	return c.reply(http.StatusOK, writtenDoc{true, id, next.String()})
+}
+
+// etag returns a revision for a header; "" if a header cannot hold it.
+func etag(rev rev.ID) string {
+	text := rev.String()
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' }) {
+		return ""
+	}
+	return `"` + text + `"`
+}
+
+// setEtag sets the answer's header.
+func (c *call) setEtag(rev rev.ID) (tag string) {
+	if tag = etag(rev); tag != "" {
+		c.Header().Set("Etag", tag)
+	}
+	return tag
+}
+
+// isUnchanged tells whether the client has the tag's version.
+func (c *call) isUnchanged(tag string) bool {
+	return tag != "" && c.request.Header.Get("If-None-Match") == tag
+}
+
+// notModified answers that nothing has changed.
+func (c *call) notModified() error {
+	c.began = true
+	c.WriteHeader(http.StatusNotModified)
+	return nil
 }

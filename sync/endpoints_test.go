@@ -3,19 +3,21 @@ package sync_test
 import (
 	"strings"
 	"testing"
+
+	"doorward/sync/peertest"
 )
 
 // TestEndpoints asks one after the other; what is wanted is what CouchDB's documentation says of each.
 func TestEndpoints(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	s.put("a", `{"n":1}`)
-	one := s.put("b", `{"n":2}`)
-	two := s.put("b", `{"n":3,"_rev":"`+one+`"}`)
-	gone := s.put("gone", `{}`)
-	s.want(200, "DELETE", "/notes/gone?rev="+gone, "")
-	s.want(201, "PUT", "/notes/_design/x", `{"views":{}}`)
-	s.want(201, "PUT", "/notes/with%2Fslash", `{}`)
+	s := peertest.NewSite(t)
+	s.Put("a", `{"n":1}`)
+	one := s.Put("b", `{"n":2}`)
+	two := s.Put("b", `{"n":3,"_rev":"`+one+`"}`)
+	gone := s.Put("gone", `{}`)
+	s.Want(200, "DELETE", "/notes/gone?rev="+gone, "")
+	s.Want(201, "PUT", "/notes/_design/x", `{"views":{}}`)
+	s.Want(201, "PUT", "/notes/with%2Fslash", `{}`)
 	for _, c := range []struct {
 		name, method, path, body string
 		status                   int
@@ -125,12 +127,12 @@ func TestEndpoints(t *testing.T) {
 		{"data beside the digest of before", "PUT", "/notes/att", `{"_attachments":{"a":{"digest":"md5-AAAAAAAAAAAAAAAAAAAAAA==","data":"aGVsbG8="}}}`, 201, `"ok":true`},
 		{"the data counts", "GET", "/notes/att?attachments=true", "", 200, `"data":"aGVsbG8="`},
 	} {
-		a := s.do(c.method, c.path, c.body)
-		if got := shape(t, a.body); a.status != c.status || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s %s = %d %s, want %d %s", c.name, c.method, c.path, a.status, got, c.status, c.want)
+		a := s.Do(c.method, c.path, c.body)
+		if got := peertest.Shape(t, a.Body); a.Status != c.status || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s %s = %d %s, want %d %s", c.name, c.method, c.path, a.Status, got, c.status, c.want)
 		}
-		if !strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
-			t.Errorf("%s is of type %s", c.name, a.header.Get("Content-Type"))
+		if !strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") {
+			t.Errorf("%s is of type %s", c.name, a.Header.Get("Content-Type"))
 		}
 	}
 }
@@ -142,12 +144,12 @@ func lackingID(rev string) string {
 
 func TestListingDocuments(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := peertest.NewSite(t)
 	for _, id := range []string{"a", "b", "c", "d"} {
-		s.put(id, `{"n":"`+id+`"}`)
+		s.Put(id, `{"n":"`+id+`"}`)
 	}
-	gone := s.put("gone", `{}`)
-	s.want(200, "DELETE", "/notes/gone?rev="+gone, "")
+	gone := s.Put("gone", `{}`)
+	s.Want(200, "DELETE", "/notes/gone?rev="+gone, "")
 	row := func(id string) string { return `{"id":"` + id + `","key":"` + id + `","value":{"rev":"1-R"}}` }
 	all := func(offset string, rows ...string) string {
 		return `{"total_rows":4,"offset":` + offset + `,"rows":[` + strings.Join(rows, ",") + `]}`
@@ -179,15 +181,15 @@ func TestListingDocuments(t *testing.T) {
 		if c.body != "" {
 			method = "POST"
 		}
-		if a := s.do(method, "/notes/_all_docs"+c.query, c.body); a.status != 200 || shape(t, a.body) != c.want {
-			t.Errorf("_all_docs%s %s = %d %s, want %s", c.query, c.body, a.status, shape(t, a.body), c.want)
+		if a := s.Do(method, "/notes/_all_docs"+c.query, c.body); a.Status != 200 || peertest.Shape(t, a.Body) != c.want {
+			t.Errorf("_all_docs%s %s = %d %s, want %s", c.query, c.body, a.Status, peertest.Shape(t, a.Body), c.want)
 		}
 	}
 	for _, query := range []string{`?keys=["a"]&key="a"`, `?keys=["a"]&startkey="a"`, `?keys=["a"]&end_key="a"`, `?keys="a"`, "?limit=many"} {
-		if a := s.want(400, "GET", "/notes/_all_docs"+query, ""); !strings.Contains(a.body, `"query_parse_error"`) {
-			t.Errorf("_all_docs%s = %s", query, a.body)
+		if a := s.Want(400, "GET", "/notes/_all_docs"+query, ""); !strings.Contains(a.Body, `"query_parse_error"`) {
+			t.Errorf("_all_docs%s = %s", query, a.Body)
 		}
 	}
-	s.want(400, "POST", "/notes/_all_docs", `{"keys":["a"],"key":"a"}`)
-	s.want(400, "POST", "/notes/_all_docs", `{"include_docs":1}`)
+	s.Want(400, "POST", "/notes/_all_docs", `{"keys":["a"],"key":"a"}`)
+	s.Want(400, "POST", "/notes/_all_docs", `{"include_docs":1}`)
 }

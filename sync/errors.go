@@ -1,18 +1,24 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"strconv"
 	"time"
 
 	"doorward/kv"
+	"doorward/sync/dial"
+	"doorward/sync/input"
+	"doorward/sync/line"
+	"doorward/sync/mango"
+	"doorward/sync/replicate"
+	"doorward/sync/transit"
 )
 
-// What this room refuses by itself.
+// Errors of this room.
 var (
 	errMissing    = errors.New("missing")
 	errDeleted    = errors.New("deleted")
@@ -22,31 +28,22 @@ var (
 	errAnonymous  = errors.New("nobody has logged in")
 	errOrigin     = errors.New("a session is for pages of this server alone")
 	errPath       = errors.New("the path could not be read")
-	errJSON       = errors.New("the body is not JSON as it is wanted")
-	errShape      = fmt.Errorf("%w: of another shape", errJSON)
 	errMedia      = errors.New("the body is of another type")
-	errTooLarge   = errors.New("the request is too large")
-	errRatio      = errors.New("the request is compressed too much")
-	errBroken     = errors.New("the request could not be read")
 	errQuery      = errors.New("a parameter could not be read")
 	errView       = errors.New("a filter by a view that is not named")
-	errRevision   = errors.New("not a revision")
 	errDigest     = errors.New("an attachment is not what its digest says")
-	errStub       = errors.New("a stub of an attachment that is not there")
-	errMember     = errors.New("a member that begins with an underscore")
 	errLocalParts = errors.New("an attachment of a local document")
-	errGone       = errors.New("the client went away")
-	errNoRevision = errors.New("new_edits is false and no revision is given")
+	errClientGone = errors.New("the client went away")
 )
 
-// problem is an error's answer.
+// problem is the answer to an error.
 type problem struct {
 	status int
 	Error  string `json:"error"`
 	Reason string `json:"reason"`
 }
 
-// answers are the errors that always have the same answer. The first that an error is, is its answer.
+// answers are the errors with a fixed answer. The first match counts. An empty reason is replicate.Reason's.
 var answers = []struct {
 	err error
 	problem
@@ -55,7 +52,7 @@ var answers = []struct {
 	{kv.ErrCode, problem{403, "forbidden", "The code is wrong, was used before, or is older than a day."}},
 	{kv.ErrEnrolled, problem{412, "enrolled", "Another store is known by this laptop's name. Revoke it first."}},
 	{kv.ErrOtherRealm, problem{409, "conflict", "The store holds records of another congregation."}},
-	{ErrRealm, problem{403, "forbidden", "The store belongs to another congregation."}},
+	{replicate.ErrRealm, problem{403, "forbidden", "The store belongs to another congregation."}},
 	{errNode, problem{403, "forbidden", "The key is not that laptop's."}},
 	{kv.ErrBadLogin, problem{401, "unauthorized", "Name or password is incorrect."}},
 	{errAnonymous, problem{401, "unauthorized", "Authentication required."}},
@@ -65,37 +62,38 @@ var answers = []struct {
 	{errMissing, problem{404, "not_found", "missing"}},
 	{kv.ErrNotFound, problem{404, "not_found", "missing"}},
 	{errExists, problem{412, "file_exists", "The database could not be created, the file already exists."}},
-	{kv.ErrConflict, problem{409, "conflict", "Document update conflict."}},
-	{errStub, problem{412, "missing_stub", "A stub of an attachment that is not there."}},
-	{kv.ErrNoBlob, problem{412, "missing_stub", "A stub of an attachment that is not there."}},
-	{errLength, problem{400, "bad_request", "An attachment is not as long as its document says."}},
+	{kv.ErrConflict, problem{409, "conflict", ""}},
+	{transit.ErrStub, problem{412, "missing_stub", ""}},
+	{kv.ErrNoBlob, problem{412, "missing_stub", ""}},
+	{transit.ErrLength, problem{400, "bad_request", ""}},
 	{errDigest, problem{400, "content_md5_mismatch", "An attachment is not what its digest says."}},
 	{errLocalParts, problem{400, "bad_request", "_local documents do not accept attachments."}},
-	{errNoRevision, problem{400, "doc_validation", "If new_edits is false, a well-formed _rev must be included in the document."}},
-	{kv.ErrDocumentID, problem{400, "illegal_docid", "A document's id is a text of 1 to 8192 bytes. Only reserved ids begin with an underscore."}},
+	{transit.ErrNoRevision, problem{400, "doc_validation", "If new_edits is false, a well-formed _rev must be included in the document."}},
+	{kv.ErrDocumentID, problem{400, "illegal_docid", ""}},
 	{kv.ErrDatabaseName, problem{400, "illegal_database_name", "Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter."}},
 	{kv.ErrSequence, problem{400, "bad_request", "Malformed sequence supplied in 'since' parameter."}},
 	{kv.ErrSession, problem{400, "bad_request", "The session is none that a laptop would tell."}},
-	{errShape, problem{400, "bad_request", "The body is JSON, but not of the shape that is wanted here."}},
-	{errJSON, problem{400, "bad_request", "invalid UTF-8 JSON"}},
-	{errUnmarked, problem{400, "bad_request", "Too many lines without a mark."}},
+	{input.ErrShape, problem{400, "bad_request", "The body is JSON, but not of the shape that is wanted here."}},
+	{input.ErrJSON, problem{400, "bad_request", "invalid UTF-8 JSON"}},
+	{line.ErrUnmarked, problem{400, "bad_request", "Too many lines without a mark."}},
 	{errPath, problem{400, "bad_request", "The path could not be read."}},
 	{errQuery, problem{400, "query_parse_error", "A parameter could not be read."}},
-	{errNoSelector, problem{400, "bad_request", "Selector error: expected a JSON object"}},
+	{mango.ErrSelector, problem{400, "query_parse_error", "A parameter could not be read."}},
+	{mango.ErrNoSelector, problem{400, "bad_request", "Selector error: expected a JSON object"}},
 	{errView, problem{400, "bad_request", "`view` filter parameter is not provided."}},
-	{errRevision, problem{400, "bad_request", "Invalid rev format"}},
-	{kv.ErrRevision, problem{400, "bad_request", "Invalid rev format"}},
-	{errBroken, problem{400, "bad_request", "The request's body could not be read."}},
-	{errRatio, problem{413, "too_large", "The request's body is compressed more than a hundredfold."}},
-	{errTooLarge, problem{413, "too_large", "The request's body is too large."}},
-	{kv.ErrTooLarge, problem{413, "document_too_large", "The document is too large."}},
+	{transit.ErrRevision, problem{400, "bad_request", "Invalid rev format"}},
+	{kv.ErrRevision, problem{400, "bad_request", ""}},
+	{input.ErrBroken, problem{400, "bad_request", "The request's body could not be read."}},
+	{input.ErrRatio, problem{413, "too_large", "The request's body is compressed more than a hundredfold."}},
+	{input.ErrTooLarge, problem{413, "too_large", ""}},
+	{kv.ErrTooLarge, problem{413, "document_too_large", ""}},
 	{errMedia, problem{415, "bad_content_type", "Content-Type must be application/json"}},
 	{errOrder, problem{400, "bad_request", "source and target must be given, each a database's name or an address"}},
-	{ErrURL, problem{400, "bad_request", "An address cannot be a database's."}},
-	{errNotDialed, problem{403, "forbidden", "The address is not a public one: a server replicates with no other."}},
+	{dial.ErrURL, problem{400, "bad_request", "An address cannot be a database's."}},
+	{dial.ErrNotDialed, problem{403, "forbidden", "The address is not a public one: a server replicates with no other."}},
 	{errPlain, problem{403, "forbidden", "The address is not https: a server replicates over nothing else."}},
-	{errRedirect, problem{502, "replication_failed", "The peer redirects to another address."}},
-	{errCut, problem{502, "replication_failed", "The peer could not be reached, or broke off."}},
+	{dial.ErrRedirect, problem{502, "replication_failed", "The peer redirects to another address."}},
+	{dial.ErrCut, problem{502, "replication_failed", "The peer could not be reached, or broke off."}},
 	{errClosing, problem{503, "service_unavailable", "The server is shutting down."}},
 	{errMethod, problem{405, "method_not_allowed", "The path does not know the method."}},
 	{kv.ErrStopped, problem{503, "service_unavailable", "The store has stopped taking writes."}},
@@ -103,22 +101,22 @@ var answers = []struct {
 	{kv.ErrBusy, problem{503, "service_unavailable", "The store is busy. Try again."}},
 }
 
-// explain finds an error's answer.
-func explain(err error) problem {
+// problemOf finds the answer to an error.
+func problemOf(err error) problem {
 	var forbidden *kv.Forbidden
 	var slow interface{ RetryAfter() time.Duration }
-	var peer *refusal
-	var wrong *LineError
+	var peer *dial.Refusal
+	var wrong *line.Error
 	var more *kv.HoldsMore
-	var member badMember
+	var member transit.BadMember
 	switch {
 	case errors.As(err, &member):
-		return problem{400, "doc_validation", "Bad special document member: " + member.shown()}
+		return problem{400, "doc_validation", "Bad special document member: " + member.Shown()}
 	case errors.As(err, &more):
 		return problem{422, "holds_more", more.Error()}
 	case errors.As(err, &wrong):
 		return problem{400, "bad_request", wrong.Error()}
-	case errors.As(err, &peer) && peer.status == http.StatusNotFound:
+	case errors.As(err, &peer) && peer.Status == http.StatusNotFound:
 		return problem{404, "db_not_found", "A database of the order does not exist at its server."}
 	case errors.As(err, &peer):
 		return problem{502, "replication_failed", peer.Error()}
@@ -129,36 +127,37 @@ func explain(err error) problem {
 	}
 	for _, a := range answers {
 		if errors.Is(err, a.err) {
+			a.problem.Reason = cmp.Or(a.problem.Reason, replicate.Reason(a.err))
 			return a.problem
 		}
 	}
 	if errors.Is(err, kv.ErrDocument) {
-		return problem{400, "bad_request", err.Error()}
+		return problem{400, "bad_request", replicate.Reason(err)}
 	}
 	return problem{500, "internal_server_error", "Something went wrong on our side."}
 }
 
-// refuse is the answer to one document of many. With new edits off it is always forbidden: clients skip such a document, and give
-// everything up for any other word.
-func refuse(err error, replicated bool) problem {
-	p := explain(err)
+// refusalOf is the answer to one document of many. For replicated ones it is always "forbidden": clients skip that document, and stop at
+// any other word.
+func refusalOf(err error, replicated bool) problem {
+	p := problemOf(err)
 	if replicated {
 		p.Error = "forbidden"
 	}
 	return p
 }
 
-// fail answers with an error. The cause of an internal one goes to the log, here and nowhere else.
+// fail answers with an error. The cause of an internal one is logged here and nowhere else.
 func (c *call) fail(err error) {
 	if errors.Is(err, context.Canceled) && c.request.Context().Err() != nil {
-		return // nobody is there to be told
+		return // the client has left
 	}
-	p := explain(err)
-	if p.status == http.StatusInternalServerError && !errors.Is(err, errGone) { // which is nobody's fault here
+	p := problemOf(err)
+	if p.status == http.StatusInternalServerError && !errors.Is(err, errClientGone) { // a client that leaves is no error of this server
 		c.server.config.Logger.Error("request failed", "method", c.route.method, "route", "/sync"+c.route.path, "error", err)
 	}
 	if c.began {
-		panic(http.ErrAbortHandler) // half an answer must not look whole
+		panic(http.ErrAbortHandler) // a client must notice that the answer is cut
 	}
 	h := c.Header()
 	for _, name := range []string{"Content-Encoding", "Etag", "Content-Length", "Content-Disposition"} {
@@ -169,11 +168,11 @@ func (c *call) fail(err error) {
 	case errors.As(err, &slow):
 		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(slow.RetryAfter().Seconds())))))
 	case p.status == http.StatusUnauthorized && c.request.Header.Get("Sec-Fetch-Mode") == "":
-		h.Set("WWW-Authenticate", `Basic realm="api"`) // a page asks for the key itself, without the browser's window
+		h.Set("WWW-Authenticate", `Basic realm="api"`) // in a page the browser's own window must not open
 	case p.status == http.StatusServiceUnavailable, p.status == http.StatusInsufficientStorage:
 		h.Set("Retry-After", "5")
 	case p.status == http.StatusRequestEntityTooLarge:
 		h.Set("Connection", "close")
 	}
-	_ = c.reply(p.status, p) // it can be marshalled
+	_ = c.reply(p.status, p) // two texts can be marshalled
 }

@@ -11,10 +11,11 @@ import (
 	"testing"
 
 	"doorward/kv"
+	"doorward/sync/peertest"
 )
 
 // seqs are rows of a feed by document and sequence: "a@1 b@3".
-func rowsOf(t testing.TB, a answer) (rows string, last string, pending int) {
+func rowsOf(t testing.TB, a peertest.Answer) (rows string, last string, pending int) {
 	t.Helper()
 	var page struct {
 		Results []struct {
@@ -25,7 +26,7 @@ func rowsOf(t testing.TB, a answer) (rows string, last string, pending int) {
 		Last    string `json:"last_seq"`
 		Pending int
 	}
-	a.into(t, &page)
+	a.Into(t, &page)
 	var all []string
 	for _, r := range page.Results {
 		n, _, _ := strings.Cut(r.Seq, "-")
@@ -44,15 +45,15 @@ func rowsOf(t testing.TB, a answer) (rows string, last string, pending int) {
 
 func TestChanges(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := peertest.NewSite(t)
 	for _, id := range []string{"a", "b", "c"} {
-		s.put(id, `{"kind":"`+id+`","n":{"m":[1,2]}}`)
+		s.Put(id, `{"kind":"`+id+`","n":{"m":[1,2]}}`)
 	}
-	rev := s.put("gone", `{}`)
-	s.want(200, "DELETE", "/notes/gone?rev="+rev, "")
+	rev := s.Put("gone", `{}`)
+	s.Want(200, "DELETE", "/notes/gone?rev="+rev, "")
 	conflict := `{"new_edits":false,"docs":[{"_id":"b","_rev":"1-` + strings.Repeat("0", 32) + `","kind":"other"}]}`
-	s.want(201, "POST", "/notes/_bulk_docs", conflict)
-	epoch := s.store.Epoch()
+	s.Want(201, "POST", "/notes/_bulk_docs", conflict)
+	epoch := s.Store.Epoch()
 	for _, c := range []struct {
 		query, body, want, last string
 		pending                 int
@@ -87,7 +88,7 @@ func TestChanges(t *testing.T) {
 		if c.body != "" {
 			method = "POST"
 		}
-		a := s.want(200, method, "/notes/_changes"+c.query, c.body)
+		a := s.Want(200, method, "/notes/_changes"+c.query, c.body)
 		if rows, last, pending := rowsOf(t, a); rows != c.want || last != c.last || pending != c.pending {
 			t.Errorf("_changes%s %s = %s, last_seq %s, pending %d; want %s, %s, %d", c.query, c.body, rows, last, pending, c.want, c.last, c.pending)
 		}
@@ -96,22 +97,22 @@ func TestChanges(t *testing.T) {
 		"?include_docs=true&conflicts=true&since=5-" + epoch: `{"results":[{"seq":"6-E","id":"b","changes":[{"rev":"1-R"}],"doc":{"_id":"b","_rev":"1-R","_conflicts":["1-R"],"kind":"b","n":{"m":[1,2]}}}],"last_seq":"6-E","pending":0}`,
 		"?include_docs=true&limit=1&since=3-" + epoch:        `{"results":[{"seq":"5-E","id":"gone","changes":[{"rev":"2-R"}],"deleted":true,"doc":{"_id":"gone","_rev":"2-R","_deleted":true}}],"last_seq":"5-E","pending":1}`,
 	} {
-		if got := replaced(strings.ReplaceAll(s.want(200, "GET", "/notes/_changes"+query, "").body, "\n", "")); got != want {
+		if got := peertest.Replaced(strings.ReplaceAll(s.Want(200, "GET", "/notes/_changes"+query, "").Body, "\n", "")); got != want {
 			t.Errorf("_changes%s = %s, want %s", query, got, want)
 		}
 	}
 	for _, query := range []string{"?since=x", "?limit=-1", "?limit=x", "?feed=eventsource", "?descending=7", "?filter=_doc_ids"} {
-		s.want(400, "GET", "/notes/_changes"+query, "")
+		s.Want(400, "GET", "/notes/_changes"+query, "")
 	}
-	s.want(400, "POST", "/notes/_changes?filter=_selector", `{"selector":{"a":{"$regex":"x"}}}`)
-	s.want(404, "GET", "/notes/_changes?filter=x/y", "")
+	s.Want(400, "POST", "/notes/_changes?filter=_selector", `{"selector":{"a":{"$regex":"x"}}}`)
+	s.Want(404, "GET", "/notes/_changes?filter=x/y", "")
 }
 
 // TestAFeedIsLongerThanAPage reads more changes than the store answers at once.
 func TestAFeedIsLongerThanAPage(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	db, err := s.store.Database(kv.Operator(), "notes")
+	s := peertest.NewSite(t)
+	db, err := s.Store.Database(kv.Operator(), "notes")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func TestAFeedIsLongerThanAPage(t *testing.T) {
 			Results []struct{ ID string }
 			Pending int
 		}
-		s.want(200, "GET", "/notes/_changes"+limit, "").into(t, &page)
+		s.Want(200, "GET", "/notes/_changes"+limit, "").Into(t, &page)
 		if len(page.Results) != want || page.Pending != 2500-want {
 			t.Errorf("_changes%s = %d changes, pending %d, want %d", limit, len(page.Results), page.Pending, want)
 		}
@@ -137,9 +138,9 @@ func TestAFeedIsLongerThanAPage(t *testing.T) {
 }
 
 // opened asks for a feed and answers what it says, line by line.
-func (s *site) opened(ctx context.Context, query string) *bufio.Reader {
+func openFeed(s *peertest.Site, ctx context.Context, query string) *bufio.Reader {
 	s.Helper()
-	resp, err := http.DefaultClient.Do(s.request("GET", "/notes/_changes"+query, "").WithContext(ctx))
+	resp, err := http.DefaultClient.Do(s.Request("GET", "/notes/_changes"+query, "").WithContext(ctx))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -150,45 +151,45 @@ func (s *site) opened(ctx context.Context, query string) *bufio.Reader {
 	return bufio.NewReader(resp.Body)
 }
 
-func line(t testing.TB, r *bufio.Reader) string {
+func nextLine(t testing.TB, r *bufio.Reader) string {
 	t.Helper()
 	text, err := r.ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
-	return replaced(strings.TrimSuffix(text, "\n"))
+	return peertest.Replaced(strings.TrimSuffix(text, "\n"))
 }
 
 func TestALongPoll(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	s.put("a", `{}`)
-	feed := s.opened(t.Context(), "?feed=longpoll&since=now&heartbeat=100")
-	if got := line(t, feed); got != `{"results":[` {
+	s := peertest.NewSite(t)
+	s.Put("a", `{}`)
+	feed := openFeed(s, t.Context(), "?feed=longpoll&since=now&heartbeat=100")
+	if got := nextLine(t, feed); got != `{"results":[` {
 		t.Errorf("the first line = %s", got)
 	}
 	for range 2 {
-		if got := line(t, feed); got != "" {
+		if got := nextLine(t, feed); got != "" {
 			t.Errorf("a heartbeat = %q", got)
 		}
 	}
-	s.put("b", `{}`)
-	got := line(t, feed)
+	s.Put("b", `{}`)
+	got := nextLine(t, feed)
 	for got == "" {
-		got = line(t, feed)
+		got = nextLine(t, feed)
 	}
 	if got != `{"seq":"2-E","id":"b","changes":[{"rev":"1-R"}]}` {
 		t.Errorf("the change = %s", got)
 	}
-	if got := line(t, feed); got != `],"last_seq":"2-E","pending":0}` {
+	if got := nextLine(t, feed); got != `],"last_seq":"2-E","pending":0}` {
 		t.Errorf("the last line = %s", got)
 	}
 	for query, want := range map[string]string{
-		"?feed=longpoll&timeout=50&since=2-" + s.store.Epoch(): "",
-		"?feed=longpoll&since=1-" + s.store.Epoch():            "b@2",
+		"?feed=longpoll&timeout=50&since=2-" + s.Store.Epoch(): "",
+		"?feed=longpoll&since=1-" + s.Store.Epoch():            "b@2",
 		"?feed=longpoll&limit=0&since=now":                     "",
 	} {
-		if rows, last, _ := rowsOf(t, s.want(200, "GET", "/notes/_changes"+query, "")); rows != want || last != "2" {
+		if rows, last, _ := rowsOf(t, s.Want(200, "GET", "/notes/_changes"+query, "")); rows != want || last != "2" {
 			t.Errorf("_changes%s = %s, last_seq %s", query, rows, last)
 		}
 	}
@@ -198,14 +199,14 @@ func TestALongPoll(t *testing.T) {
 // feed looks, so it may take several attempts to see.
 func TestALongPollOfAFreeDatabaseEndsWithTheFirstChange(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := peertest.NewSite(t)
 	for i := range 100 {
-		feed := s.opened(t.Context(), "?feed=longpoll&since=now")
-		line(t, feed) // it waits
-		s.put(fmt.Sprint("first", i), `{}`)
-		s.put(fmt.Sprint("second", i), `{}`)
-		line(t, feed)
-		if strings.HasPrefix(line(t, feed), "]") {
+		feed := openFeed(s, t.Context(), "?feed=longpoll&since=now")
+		nextLine(t, feed) // it waits
+		s.Put(fmt.Sprint("first", i), `{}`)
+		s.Put(fmt.Sprint("second", i), `{}`)
+		nextLine(t, feed)
+		if strings.HasPrefix(nextLine(t, feed), "]") {
 			return
 		}
 	}
@@ -214,19 +215,19 @@ func TestALongPollOfAFreeDatabaseEndsWithTheFirstChange(t *testing.T) {
 
 func TestAContinuousFeed(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	s.put("a", `{}`)
-	feed := s.opened(t.Context(), "?feed=continuous&limit=2&heartbeat=1000")
-	if got := line(t, feed); got != `{"seq":"1-E","id":"a","changes":[{"rev":"1-R"}]}` {
+	s := peertest.NewSite(t)
+	s.Put("a", `{}`)
+	feed := openFeed(s, t.Context(), "?feed=continuous&limit=2&heartbeat=1000")
+	if got := nextLine(t, feed); got != `{"seq":"1-E","id":"a","changes":[{"rev":"1-R"}]}` {
 		t.Errorf("the first change = %s", got)
 	}
-	s.put("b", `{}`)
+	s.Put("b", `{}`)
 	for _, want := range []string{`{"seq":"2-E","id":"b","changes":[{"rev":"1-R"}]}`, `{"last_seq":"2-E","pending":0}`, ""} {
-		if got := line(t, feed); got != want {
+		if got := nextLine(t, feed); got != want {
 			t.Errorf("the next line = %s, want %s", got, want)
 		}
 	}
-	if got := replaced(s.want(200, "GET", "/notes/_changes?feed=continuous&timeout=50&since=now", "").body); got != `{"last_seq":"2-E","pending":0}`+"\n" {
+	if got := peertest.Replaced(s.Want(200, "GET", "/notes/_changes?feed=continuous&timeout=50&since=now", "").Body); got != `{"last_seq":"2-E","pending":0}`+"\n" {
 		t.Errorf("a feed that times out = %s", got)
 	}
 }
@@ -234,26 +235,26 @@ func TestAContinuousFeed(t *testing.T) {
 // TestAFeedEndsWithWhatItIsOf ends feeds by a client that leaves, by a database that goes and by a key that is revoked.
 func TestAFeedEndsWithWhatItIsOf(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := peertest.NewSite(t)
 	ctx, leave := context.WithCancel(t.Context())
-	s.opened(ctx, "?feed=longpoll&since=now")
+	openFeed(s, ctx, "?feed=longpoll&since=now")
 	leave()
-	key := s.as("event:1", "sync:GET")
-	feed := key.opened(t.Context(), "?feed=longpoll&since=now&heartbeat=100")
-	p, err := s.store.Login(key.auth[0], key.auth[1])
+	key := s.As("event:1", "sync:GET")
+	feed := openFeed(key, t.Context(), "?feed=longpoll&since=now&heartbeat=100")
+	p, err := s.Store.Login(key.Auth[0], key.Auth[1])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.store.RevokeKey(kv.Operator(), p.Key()); err != nil {
+	if err := s.Store.RevokeKey(kv.Operator(), p.Key()); err != nil {
 		t.Fatal(err)
 	}
 	rest, err := io.ReadAll(feed)
-	if got := replaced(strings.ReplaceAll(string(rest), "\n", "")); err != nil || got != `{"results":[],"last_seq":"0-E","pending":0}` {
+	if got := peertest.Replaced(strings.ReplaceAll(string(rest), "\n", "")); err != nil || got != `{"results":[],"last_seq":"0-E","pending":0}` {
 		t.Errorf("the feed of a revoked key = %s, %v", got, err)
 	}
-	key.want(403, "GET", "/notes/_changes", "")
-	feed = s.opened(t.Context(), "?feed=continuous&since=now")
-	s.want(200, "DELETE", "/notes", "")
+	key.Want(403, "GET", "/notes/_changes", "")
+	feed = openFeed(s, t.Context(), "?feed=continuous&since=now")
+	s.Want(200, "DELETE", "/notes", "")
 	if rest, err := io.ReadAll(feed); err != nil || !strings.HasPrefix(string(rest), `{"last_seq":`) {
 		t.Errorf("the feed of a database that goes = %s, %v", rest, err)
 	}

@@ -11,12 +11,13 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/sync/peertest"
 )
 
 // TestHalfARequestChangesNothing cuts requests off in the middle.
 func TestHalfARequestChangesNothing(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := peertest.NewSite(t)
 	for _, c := range []struct{ method, path, media, body string }{
 		{"PUT", "/notes/doc", "application/json", `{"a":1`},
 		{"PUT", "/notes/doc/a", "text/plain", "half an attachm"},
@@ -29,8 +30,8 @@ func TestHalfARequestChangesNothing(t *testing.T) {
 			if chunked {
 				head = fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(c.body), c.body)
 			}
-			r := s.request(c.method, c.path, "")
-			address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/sync")
+			r := s.Request(c.method, c.path, "")
+			address := strings.TrimSuffix(strings.TrimPrefix(s.URL, "http://"), "/sync")
 			conn, err := net.Dial("tcp", address)
 			if err != nil {
 				t.Fatal(err)
@@ -46,14 +47,14 @@ func TestHalfARequestChangesNothing(t *testing.T) {
 			_ = conn.Close()
 		}
 	}
-	if a := s.want(200, "GET", "/notes", ""); !strings.Contains(a.body, `"doc_count":0`) {
-		t.Errorf("the database is %s", a.body)
+	if a := s.Want(200, "GET", "/notes", ""); !strings.Contains(a.Body, `"doc_count":0`) {
+		t.Errorf("the database is %s", a.Body)
 	}
 }
 
 func TestHostileBodies(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := peertest.NewSite(t)
 	deep := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 	for _, c := range []struct {
 		method, path, body string
@@ -72,21 +73,21 @@ func TestHostileBodies(t *testing.T) {
 		{"PUT", "/notes/x%ff", `{}`, 400},
 		{"PUT", "/notes/" + strings.Repeat("x", 8193), `{}`, 400},
 		{"GET", "/notes/_changes?limit=99999999999999999999", "", 400},
-		{"GET", "/notes/_changes?since=99999999999999999999-" + s.store.Epoch(), "", 200},
+		{"GET", "/notes/_changes?since=99999999999999999999-" + s.Store.Epoch(), "", 200},
 	} {
-		if a := s.do(c.method, c.path, c.body); a.status != c.status {
-			t.Errorf("%s %.60s %.40s = %d %.200s, want %d", c.method, c.path, c.body, a.status, a.body, c.status)
+		if a := s.Do(c.method, c.path, c.body); a.Status != c.status {
+			t.Errorf("%s %.60s %.40s = %d %.200s, want %d", c.method, c.path, c.body, a.Status, a.Body, c.status)
 		}
 	}
-	if a := s.want(200, "GET", "/notes", ""); !strings.Contains(a.body, `"doc_count":0`) {
-		t.Errorf("the database is %s", a.body)
+	if a := s.Want(200, "GET", "/notes", ""); !strings.Contains(a.Body, `"doc_count":0`) {
+		t.Errorf("the database is %s", a.Body)
 	}
 }
 
 // TestADocumentBranchesNotForEver: one leaf too many is refused, alone, in the words that clients of the protocol go on after.
 func TestADocumentBranchesNotForEver(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := peertest.NewSite(t)
 	leaf := func(n int) string { return fmt.Sprintf(`{"_id":"a","_rev":"1-%032x"}`, n) }
 	var docs []string
 	for n := range 501 {
@@ -94,22 +95,22 @@ func TestADocumentBranchesNotForEver(t *testing.T) {
 	}
 	docs = append(docs, `{"_id":"b","_rev":"1-`+strings.Repeat("0", 32)+`"}`)
 	refused := fmt.Sprintf(`[{"id":"a","rev":"1-%032x","error":"forbidden",`, 500)
-	if a := s.want(201, "POST", "/notes/_bulk_docs", `{"new_edits":false,"docs":[`+strings.Join(docs, ",")+`]}`); !strings.HasPrefix(a.body, refused) || strings.Count(a.body, `"id"`) != 1 {
-		t.Errorf("_bulk_docs = %.300s, want %s and nothing else", a.body, refused)
+	if a := s.Want(201, "POST", "/notes/_bulk_docs", `{"new_edits":false,"docs":[`+strings.Join(docs, ",")+`]}`); !strings.HasPrefix(a.Body, refused) || strings.Count(a.Body, `"id"`) != 1 {
+		t.Errorf("_bulk_docs = %.300s, want %s and nothing else", a.Body, refused)
 	}
-	if a := s.want(403, "PUT", "/notes/a?new_edits=false", leaf(501)); !strings.Contains(a.body, `"error":"forbidden"`) {
-		t.Errorf("PUT = %s", a.body)
+	if a := s.Want(403, "PUT", "/notes/a?new_edits=false", leaf(501)); !strings.Contains(a.Body, `"error":"forbidden"`) {
+		t.Errorf("PUT = %s", a.Body)
 	}
-	s.want(200, "GET", "/notes/b", "")
+	s.Want(200, "GET", "/notes/b", "")
 }
 
 // TestADocumentThatIsNoneIsRefusedAlone: whatever is wrong with one document of a push, the others are taken, and staff find that it was
 // refused. There is nothing in such a refusal that could be applied.
 func TestADocumentThatIsNoneIsRefusedAlone(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	kvtest.Create(t, s.store, record.Church, `{"name":"North"}`)
-	id := kvtest.Create(t, s.store, record.Person, `{"full_name":"Ana Souza","church_id":1}`)
+	s := peertest.NewSite(t)
+	kvtest.Create(t, s.Store, record.Church, `{"name":"North"}`)
+	id := kvtest.Create(t, s.Store, record.Person, `{"full_name":"Ana Souza","church_id":1}`)
 	rev := `"1-` + strings.Repeat("0", 31)
 	person := record.Person.DocID(record.Int(id))
 	docs := []string{
@@ -124,22 +125,22 @@ func TestADocumentThatIsNoneIsRefusedAlone(t *testing.T) {
 	}
 	push := `{"new_edits":false,"docs":[` + strings.Join(docs, ",") + `]}`
 	for range 2 { // what comes again is kept once
-		a := s.want(201, "POST", "/church-1/_bulk_docs", push)
-		if n := strings.Count(a.body, `"error":"forbidden"`); n != len(docs)-1 {
-			t.Errorf("_bulk_docs = %s, want all but one forbidden", a.body)
+		a := s.Want(201, "POST", "/church-1/_bulk_docs", push)
+		if n := strings.Count(a.Body, `"error":"forbidden"`); n != len(docs)-1 {
+			t.Errorf("_bulk_docs = %s, want all but one forbidden", a.Body)
 		}
 	}
-	s.want(200, "GET", "/church-1/"+record.Person.DocID(record.Int(record.FirstDrawn)), "")
-	page, err := s.store.Matters(kv.Operator(), kv.MatterQuery{Kind: record.Refusal, Limit: 100})
+	s.Want(200, "GET", "/church-1/"+record.Person.DocID(record.Int(record.FirstDrawn)), "")
+	page, err := s.Store.Matters(kv.Operator(), kv.MatterQuery{Kind: record.Refusal, Limit: 100})
 	if err != nil || len(page.Replies) < 5 {
 		t.Fatalf("staff find %d refusals, %v; want those that have a name", len(page.Replies), err)
 	}
 	for _, r := range page.Replies {
-		if err := s.store.ResolveRefusal(kv.Operator(), r.ID, true); !errors.Is(err, kv.ErrConflict) {
+		if err := s.Store.ResolveRefusal(kv.Operator(), r.ID, true); !errors.Is(err, kv.ErrConflict) {
 			t.Errorf("applying %s = %v, want ErrConflict", r.JSON, err)
 		}
 	}
-	if r, err := s.store.Retrieve(kv.Operator(), kv.Target{Surface: record.V1, Kind: record.Person, ID: record.Int(id)}); err != nil || !strings.Contains(string(r.JSON), `"full_name":"Ana Souza"`) {
+	if r, err := s.Store.Retrieve(kv.Operator(), kv.Target{Surface: record.V1, Kind: record.Person, ID: record.Int(id)}); err != nil || !strings.Contains(string(r.JSON), `"full_name":"Ana Souza"`) {
 		t.Errorf("the person is %s, %v", r.JSON, err)
 	}
 }

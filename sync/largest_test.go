@@ -9,27 +9,28 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-	"doorward/sync"
+	"doorward/sync/peertest"
+	"doorward/sync/replicate"
 )
 
 // TestWhatALaptopTakesItsCentreTakes: the largest record that a laptop takes, and the deepest, are the centre's too. What would be larger
 // is taken by neither.
 func TestWhatALaptopTakesItsCentreTakes(t *testing.T) {
 	t.Parallel()
-	for _, c := range []sync.ThereConfig{{}, plainly} {
+	for _, c := range []replicate.RemoteConfig{{}, peertest.Plainly} {
 		t.Run(fmt.Sprintf("plain %v", c.Plain), func(t *testing.T) {
 			t.Parallel()
-			centre := newSite(t)
-			kvtest.Create(t, centre.store, record.Church, `{"name":"Central"}`)
-			laptop := centre.inRealm()
-			replicate(t, centre.thereIs("reference", c), laptop.hereIs("reference"))
-			centre.laptopKey(laptop)
-			from := laptop.hereIs("church-1")
+			centre := peertest.NewSite(t)
+			kvtest.Create(t, centre.Store, record.Church, `{"name":"Central"}`)
+			laptop := centre.InRealm()
+			peertest.CopyAll(t, centre.RemoteOf("reference", c), laptop.LocalOf("reference"))
+			laptopKey(centre, laptop)
+			from := laptop.LocalOf("church-1")
 			id := record.FirstDrawn
 			makes := func(location string) (record.ID, error) {
 				id++
 				form := fmt.Sprintf(`{"id":%d,"full_name":"Ana","church_id":1,"location":%s}`, id, location)
-				r, err := laptop.store.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person}, kvtest.Parse(t, record.Person, form, true))
+				r, err := laptop.Store.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person}, kvtest.Parse(t, record.Person, form, true))
 				return r.ID, err
 			}
 			if _, err := makes(`{"a":` + strings.Repeat("[", 998) + strings.Repeat("]", 998) + `}`); err != nil {
@@ -45,10 +46,10 @@ func TestWhatALaptopTakesItsCentreTakes(t *testing.T) {
 				}
 			}
 			longer := kvtest.Parse(t, record.Person, `{"occupation":"Padeira"}`, false)
-			if _, err := laptop.store.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: last}, longer); !errors.Is(err, kv.ErrTooLarge) {
+			if _, err := laptop.Store.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: last}, longer); !errors.Is(err, kv.ErrTooLarge) {
 				t.Errorf("Update to more than the largest = %v, want ErrTooLarge", err)
 			}
-			if run := replicate(t, from, centre.thereIs("church-1", c)); run.Written != made || run.Failures != 0 {
+			if run := peertest.CopyAll(t, from, centre.RemoteOf("church-1", c)); run.Written != made || run.Failures != 0 {
 				t.Errorf("Replicate = %+v, want %d written and none refused", run, made)
 			}
 		})

@@ -10,18 +10,19 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/sync/peertest"
 )
 
 // TestFeedsLeakNothing opens feeds of all kinds that end in all ways, and one that thousands of changes go through.
 func TestFeedsLeakNothing(t *testing.T) {
-	s := newSite(t)
+	s := peertest.NewSite(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: -1} // no connection outlives its request
 	client := &http.Client{Transport: transport}
 	before := runtime.NumGoroutine()
 	for i := range 60 {
 		ctx, leave := context.WithCancel(t.Context())
 		kind := []string{"longpoll", "continuous", "continuous&timeout=20"}[i%3]
-		resp, err := client.Do(s.request("GET", "/notes/_changes?since=now&feed="+kind, "").WithContext(ctx))
+		resp, err := client.Do(s.Request("GET", "/notes/_changes?since=now&feed="+kind, "").WithContext(ctx))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,11 +34,11 @@ func TestFeedsLeakNothing(t *testing.T) {
 	}
 	settled(t, before)
 
-	db, err := s.store.Database(kv.Operator(), "notes")
+	db, err := s.Store.Database(kv.Operator(), "notes")
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := client.Do(s.request("GET", "/notes/_changes?feed=continuous&include_docs=true&limit=20000", ""))
+	resp, err := client.Do(s.Request("GET", "/notes/_changes?feed=continuous&include_docs=true&limit=20000", ""))
 	if err != nil {
 		t.Fatal(err)
 	}

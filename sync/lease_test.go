@@ -6,31 +6,32 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
+	"doorward/sync/peertest"
 )
 
 // TestRangesOfIDsForPages: a page that works without the server brings ids of its own.
 func TestRangesOfIDsForPages(t *testing.T) {
-	s := newSite(t)
-	page := s.as("denomination", "sync:*", "people:*")
+	s := peertest.NewSite(t)
+	page := s.As("denomination", "sync:*", "people:*")
 	for _, want := range []string{`{"from":1,"to":100}`, `{"from":101,"to":200}`} {
-		if a := page.want(200, "POST", "/_lease", `{"kind":"person","count":100}`); a.body != want+"\n" && a.body != want {
-			t.Errorf("a lease = %s, want %s", a.body, want)
+		if a := page.Want(200, "POST", "/_lease", `{"kind":"person","count":100}`); a.Body != want+"\n" && a.Body != want {
+			t.Errorf("a lease = %s, want %s", a.Body, want)
 		}
 	}
 	for _, body := range []string{`{"kind":"person","count":0}`, `{"kind":"person","count":10001}`, `{"kind":"church","count":1}`,
 		`{"kind":"nothing","count":1}`, `{"kind":"checkin","count":1}`, `{"kind":"person"}`, `{"kind":1}`, `[]`, `{`} {
-		page.want(400, "POST", "/_lease", body)
+		page.Want(400, "POST", "/_lease", body)
 	}
-	s.as("denomination", "sync:*", "people:GET").want(403, "POST", "/_lease", `{"kind":"person","count":100}`)
-	s.as("denomination", "people:*").want(403, "POST", "/_lease", `{"kind":"person","count":100}`)
+	s.As("denomination", "sync:*", "people:GET").Want(403, "POST", "/_lease", `{"kind":"person","count":100}`)
+	s.As("denomination", "people:*").Want(403, "POST", "/_lease", `{"kind":"person","count":100}`)
 }
 
 // TestAKeyLeasesIDsOfWhatItsLevelSees: with ids of any other kind it could do nothing but use them up.
 func TestAKeyLeasesIDsOfWhatItsLevelSees(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	kvtest.Create(t, s.store, record.Church, `{"name":"Central"}`)
-	kvtest.Create(t, s.store, record.Event, `{"name":"Feast","start_datetime":"2026-11-22T19:00:00Z","church_id":1}`)
+	s := peertest.NewSite(t)
+	kvtest.Create(t, s.Store, record.Church, `{"name":"Central"}`)
+	kvtest.Create(t, s.Store, record.Event, `{"name":"Feast","start_datetime":"2026-11-22T19:00:00Z","church_id":1}`)
 	for _, c := range []struct {
 		level  string
 		laptop bool
@@ -41,13 +42,13 @@ func TestAKeyLeasesIDsOfWhatItsLevelSees(t *testing.T) {
 		{"event:1", true, map[string]int{"person": 403, "membership": 403, "financial_entry": 403, "group": 403, "event": 403, "ticket": 200}},
 		{"church:1", true, map[string]int{"person": 200, "membership": 200, "financial_entry": 403, "group": 200, "event": 200, "ticket": 200}},
 	} {
-		who := s.as(c.level, "*:*")
+		who := s.As(c.level, "*:*")
 		if c.laptop {
-			who = s.asLaptop(c.level, kv.Venue{Names: true})
+			who = s.AsLaptop(c.level, kv.Venue{Names: true})
 		}
 		for kind, want := range c.status {
-			if a := who.do("POST", "/_lease", `{"kind":"`+kind+`","count":1}`); a.status != want {
-				t.Errorf("a lease of %s ids to %s, a laptop %t = %d %s, want %d", kind, c.level, c.laptop, a.status, a.body, want)
+			if a := who.Do("POST", "/_lease", `{"kind":"`+kind+`","count":1}`); a.Status != want {
+				t.Errorf("a lease of %s ids to %s, a laptop %t = %d %s, want %d", kind, c.level, c.laptop, a.Status, a.Body, want)
 			}
 		}
 	}

@@ -1,155 +1,124 @@
 package sync
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
+	"net/http"
+	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"doorward/sync/input"
+	"doorward/sync/line"
+	"doorward/sync/replicate"
+	"doorward/sync/transit"
 )
 
-// LineError is a line that is wrong, or before which others are missing.
-type LineError struct {
-	Line   int // counted from 1
-	Reason string
+// sendLines answers the changes after a place as lines.
+func sendLines(c *call) error {
+	q := queryOf(c.query)
+	text, _ := q.text("since")
+	if q.err != nil {
+		return q.err
+	}
+	store := c.server.config.Store
+	var since transit.Sequence
+	if text != "" && text != "0" {
+		since = transit.SequenceOf(text)
+	}
+	if _, err := replicate.SinceOf(store, since); err != nil {
+		return err
+	}
+	s := beginLines(c)
+	out, upto := line.NewWriter(s), since
+	if upto == nil {
+		upto = transit.SequenceOf(store.SeqText(0))
+	}
+	if err := out.Head(line.Head{Realm: store.Realm(), Node: store.Node(), Epoch: store.Epoch(), DB: c.db.Name(), Since: since}); err != nil {
+		return err
+	}
+	own, wish := replicate.NewLocal(store, c.db), replicate.Wish{Since: since, Carry: true}
+	err := own.Feed(c.request.Context(), wish, func(page *replicate.Batch) error {
+		for _, x := range page.Revisions {
+			out.Add(x)
+		}
+		for _, id := range page.Left {
+			out.Remove(id, page.Upto)
+		}
+		upto = page.Upto
+		c.server.metrics.sent.Add(float64(len(page.Revisions)))
+		return out.Mark(upto)
+	})
+	if err == nil {
+		err = out.Foot(upto)
+	}
+	if err != nil {
+		return err
+	}
+	return s.end()
 }
 
-// Error says which and why.
-func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
-
-// errUnmarked is a peer that leaves us holding lines for ever.
-var errUnmarked = errors.New("too many lines without a mark")
-
-// lines reads lines, counts them, and compares that with what marks and the last line say.
-type lines struct {
-	from  *bufio.Reader
-	held  []byte // what has been read and nobody has had yet: a line, or a part of one that is long
-	ended error  // of from
-	dec   *jsontext.Decoder
-	line  int // the number of the latest
-	count int // of revisions, and of what has left
-}
-
-// lineBuffer holds most lines whole.
-const lineBuffer = 64 << 10
-
-func newLines(from io.Reader) *lines {
-	s := &lines{from: bufio.NewReaderSize(from, lineBuffer)}
-	s.dec = newDecoder(s)
+// beginLines begins an answer of lines, compressed if the client takes zstd.
+func beginLines(c *call) *stream {
+	h := c.Header()
+	h.Set("Vary", "Accept-Encoding")
+	if !strings.Contains(c.request.Header.Get("Accept-Encoding"), "zstd") {
+		return c.beginAs(line.Media, http.StatusOK, uncompressed)
+	}
+	h.Set("Content-Encoding", "zstd")
+	s := c.beginAs(line.Media, http.StatusOK, uncompressed)
+	s.compress(&c.server.packers.lines)
 	return s
 }
 
-// Read reads for the decoder, which is given no more than the line that it reads.
-func (s *lines) Read(p []byte) (int, error) {
-	if len(s.held) == 0 {
-		s.hold()
+// takeLines stores the revisions of lines, and answers those that it refuses. It reads the next while it stores some.
+func takeLines(c *call) error {
+	if c.request.Header.Get("Content-Encoding") != "zstd" {
+		return errMedia
 	}
-	n := copy(p, s.held)
-	s.held = s.held[n:]
-	if n == 0 {
-		return 0, s.ended
+	raw := input.Limit(c.request.Body)
+	z := line.Decompress(raw)
+	defer z.Close()
+	w := &upload{call: c, own: replicate.NewLocal(c.server.config.Store, c.db), denied: []replicate.Denial{}}
+	err := replicate.ReadBatches(raw.Inflated(z), w.store)
+	if failed := w.wait(); err == nil {
+		err = failed
 	}
-	return n, nil
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusCreated, w.denied)
 }
 
-// hold reads up to the end of a line, as far as there is room for.
-func (s *lines) hold() {
-	if s.ended != nil {
-		return
-	}
-	var err error
-	if s.held, err = s.from.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
-		s.ended = err
-	}
+// upload is lines that are being stored.
+type upload struct {
+	call   *call
+	own    *replicate.Local
+	denied []replicate.Denial
+	done   chan error // of the batch that is being stored; nil: there is none
 }
 
-// cut cuts the line that comes next, where it is one that can be cut and the decoder has nothing of it.
-func (s *lines) cut() (l line, ok bool) {
-	if len(s.held)+len(bytes.TrimSpace(s.dec.UnreadBuffer())) > 0 {
-		return l, false
+// store stores a batch once the one before is stored.
+func (w *upload) store(b *replicate.Batch) error {
+	if err := w.wait(); err != nil {
+		return err
 	}
-	s.hold()
-	if l, ok = cutLine(s.held); ok {
-		s.held = nil
-	}
-	return l, ok
-}
-
-// each calls fn with each line of a revision, of what has left, and each mark that is right, and answers the last line: *LineError
-// for what is wrong with them, or the error with which they break off.
-func (s *lines) each(fn func(*line) error) (last foot, err error) {
-	for {
-		l, err := s.next()
-		switch {
-		case err != nil:
-			return last, err
-		case l.foot != nil:
-			return *l.foot, s.end()
-		case l.mark == nil && l.seq == nil:
-			continue // the first, or of a later version
+	w.done = make(chan error, 1)
+	go func() {
+		denied, err := w.own.Write(w.call.request.Context(), b.Revisions)
+		w.denied = append(w.denied, denied...)
+		m := w.call.server.metrics
+		m.received.Add(float64(len(b.Revisions) - len(denied)))
+		for _, d := range denied {
+			m.refused.WithLabelValues(d.Error).Inc()
 		}
-		if err := fn(&l); err != nil {
-			return last, err
-		}
-	}
+		w.done <- err
+	}()
+	return nil
 }
 
-func (s *lines) next() (l line, err error) {
-	s.line++
-	l, ok := s.cut()
-	if !ok {
-		l, err = readLine(s.dec)
-	}
-	switch {
-	case err != nil && s.isCut(err):
-		return l, err
-	case err != nil:
-		return l, s.wrong("it cannot be read")
-	case l.foot != nil || l.mark != nil:
-		if l.count != s.count {
-			return l, s.wrong(fmt.Sprintf("%d lines should be before it, and there are %d", l.count, s.count))
-		}
-	case l.seq == nil:
-	case l.replica == nil && l.removed == "":
-		return l, s.wrong("it holds no revision of a document")
-	default:
-		s.count++
-	}
-	return l, nil
-}
-
-// end wants nothing to follow the last line.
-func (s *lines) end() error {
-	_, err := s.dec.ReadToken()
-	switch {
-	case errors.Is(err, io.EOF):
+// wait waits for the batch that is being stored.
+func (w *upload) wait() error {
+	if w.done == nil {
 		return nil
-	case err != nil && s.isCut(err):
-		return badBody(err)
 	}
-	s.line++
-	return s.wrong("the line before it should be the last")
-}
-
-// isCut tells that there was no more to read, from what was wrong.
-func (s *lines) isCut(err error) bool {
-	return s.ended != nil && !errors.Is(s.ended, io.EOF) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-}
-
-func (s *lines) wrong(reason string) error { return &LineError{s.line, reason} }
-
-// readLines is each for lines of a source: errCut where they break off.
-func readLines(s *lines, fn func(*line) error) (last foot, err error) {
-	var ours error
-	last, err = s.each(func(l *line) error {
-		ours = fn(l)
-		return ours
-	})
-	var wrong *LineError
-	if err == nil || ours != nil || errors.As(err, &wrong) {
-		return last, err
-	}
-	return last, errCut
+	err := <-w.done
+	w.done = nil
+	return err
 }

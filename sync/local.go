@@ -6,16 +6,17 @@ import (
 	"strings"
 
 	"doorward/kv"
+	"doorward/sync/transit"
 )
 
-// localID is the local document that the path names.
-func (c *call) localID() (string, error) { return c.parameter("id") }
+// localID returns the local document that the path names.
+func localID(c *call) (string, error) { return c.parameter("id") }
 
 // localRev is a local document's revision: how often it was written.
 func localRev(written uint64) string { return "0-" + strconv.FormatUint(written, 10) }
 
 func getLocal(c *call) error {
-	id, err := c.localID()
+	id, err := localID(c)
 	if err != nil {
 		return err
 	}
@@ -23,18 +24,18 @@ func getLocal(c *call) error {
 	if err != nil {
 		return err
 	}
-	s := c.begin(unpacked)
+	s := c.begin(uncompressed)
 	s.text(`{"_id":`)
 	s.quoted("_local/" + id)
 	s.text(`,"_rev":"` + localRev(written) + `"`)
 	if len(body) > len("{}") {
 		s.text(",")
 	}
-	_, _ = s.Write(body[1:]) // end tells
+	_, _ = s.Write(body[1:]) // the stream keeps the error
 	return s.end()
 }
 
-// localWritten is how often a local document was written, by a revision that a client names; kv.Whatever where it names none.
+// localWritten reads that number from a revision; kv.Whatever if there is none.
 func localWritten(rev string) (uint64, error) {
 	if rev == "" {
 		return kv.Whatever, nil
@@ -42,63 +43,62 @@ func localWritten(rev string) (uint64, error) {
 	text, is := strings.CutPrefix(rev, "0-")
 	n, err := strconv.ParseUint(text, 10, 53)
 	if !is || err != nil {
-		return 0, errRevision
+		return 0, transit.ErrRevision
 	}
 	return n, nil
 }
 
-// putLocal takes a local document: one that names a revision only where that is the last. One that is deleted goes. Attachments are
-// passed over, as CouchDB has it.
+// putLocal stores a local document. If it names a revision, that must be the last. It ignores attachments, as CouchDB does.
 func putLocal(c *call) error {
 	dec, err := c.anyDecoder()
 	if err != nil {
 		return err
 	}
-	d, err := c.readDocument(dec)
+	d, err := readDocument(c, dec)
 	switch {
 	case err != nil:
 		return err
-	case d.err != nil:
-		return d.err
-	case d.said == "":
-		d.said = c.query.Get("rev")
+	case d.Err != nil:
+		return d.Err
+	case d.RevText == "":
+		d.RevText = c.query.Get("rev")
 	}
-	status, body := http.StatusCreated, d.body
-	if d.deleted {
+	status, body := http.StatusCreated, d.Body
+	if d.Deleted {
 		status, body = http.StatusOK, nil
 	}
-	return c.writeLocal(status, body, d.said)
+	return writeLocal(c, status, body, d.RevText)
 }
 
-// storeLocal stores a local document that comes among others.
-func (c *call) storeLocal(d *incoming) (o outcome) {
-	body := d.body
-	if d.deleted {
+// storeLocal stores a local document of _bulk_docs.
+func storeLocal(c *call, d *transit.Parsed) (o docOutcome) {
+	body := d.Body
+	if d.Deleted {
 		body = nil
 	}
-	if o.Err = d.err; o.Err == nil {
-		o.local, o.Err = c.keepLocal(strings.TrimPrefix(d.id, "_local/"), body, d.said)
+	if o.Err = d.Err; o.Err == nil {
+		o.local, o.Err = keepLocal(c, strings.TrimPrefix(d.ID, "_local/"), body, d.RevText)
 	}
 	return o
 }
 
-func deleteLocal(c *call) error { return c.writeLocal(http.StatusOK, nil, c.query.Get("rev")) }
+func deleteLocal(c *call) error { return writeLocal(c, http.StatusOK, nil, c.query.Get("rev")) }
 
-// writeLocal writes the local document that the path names, after a revision of it; a nil body deletes it.
-func (c *call) writeLocal(status int, body []byte, rev string) error {
-	id, err := c.localID()
+// writeLocal writes the local document that the path names; a nil body deletes it.
+func writeLocal(c *call, status int, body []byte, rev string) error {
+	id, err := localID(c)
 	if err != nil {
 		return err
 	}
-	next, err := c.keepLocal(id, body, rev)
+	next, err := keepLocal(c, id, body, rev)
 	if err != nil {
 		return err
 	}
-	return c.reply(status, written{true, "_local/" + id, next})
+	return c.reply(status, writtenDoc{true, "_local/" + id, next})
 }
 
-// keepLocal writes a local document after a revision of it and answers the next; a nil body deletes it.
-func (c *call) keepLocal(id string, body []byte, rev string) (next string, err error) {
+// keepLocal writes a local document and returns its next revision; a nil body deletes it.
+func keepLocal(c *call, id string, body []byte, rev string) (next string, err error) {
 	before, err := localWritten(rev)
 	if err != nil {
 		return "", err

@@ -1,8 +1,10 @@
 package sync
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
 
-// metrics are what replication tells Prometheus. Requests are counted by the face around this room.
+// metrics describe replication to Prometheus. The face around this room counts requests.
 type metrics struct {
 	feeds    prometheus.Gauge
 	sent     prometheus.Counter
@@ -10,8 +12,8 @@ type metrics struct {
 	refused  *prometheus.CounterVec
 }
 
-// Reasons are the labels of refused documents: the words of answers, and "other".
-var reasons = map[string]bool{"forbidden": true, "conflict": true, "bad_request": true, "doc_validation": true, "document_too_large": true,
+// words are the labels of refused documents. Any other word is "other".
+var words = map[string]bool{"forbidden": true, "conflict": true, "bad_request": true, "doc_validation": true, "document_too_large": true,
 	"missing_stub": true, "content_md5_mismatch": true}
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -38,10 +40,10 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// refuse counts a document that was not taken, by the word of its own answer.
+// refuse counts a refused document.
 func (m *metrics) refuse(err error) {
-	word := explain(err).Error
-	if !reasons[word] {
+	word := problemOf(err).Error
+	if !words[word] {
 		word = "other"
 	}
 	m.refused.WithLabelValues(word).Inc()

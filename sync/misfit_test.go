@@ -8,33 +8,34 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
-	"doorward/sync"
+	"doorward/sync/peertest"
+	"doorward/sync/replicate"
 )
 
 // laptopKey gives the site the key of another's store, a laptop of church 1.
-func (s *site) laptopKey(of *site) {
+func laptopKey(s *peertest.Site, of *peertest.Site) {
 	s.Helper()
-	k, secret, err := s.store.AddKey(kv.Operator(), kv.KeySpec{Name: "laptop", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}},
-		Permissions: []kv.Permission{{Resource: "sync", Method: "*"}}, Node: kv.Venue{Node: of.store.Node()}})
+	k, secret, err := s.Store.AddKey(kv.Operator(), kv.KeySpec{Name: "laptop", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}},
+		Permissions: []kv.Permission{{Resource: "sync", Method: "*"}}, Node: kv.Venue{Node: of.Store.Node()}})
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.auth = [2]string{k.Key, secret}
+	s.Auth = [2]string{k.Key, secret}
 }
 
 // TestABrokenLaptopIsToldByDocument: a value of another type than its field's is refused alone, by lines and by documents, and the
 // rest comes.
 func TestABrokenLaptopIsToldByDocument(t *testing.T) {
 	t.Parallel()
-	for _, c := range []sync.ThereConfig{{}, plainly} {
+	for _, c := range []replicate.RemoteConfig{{}, peertest.Plainly} {
 		t.Run(fmt.Sprintf("plain %v", c.Plain), func(t *testing.T) {
 			t.Parallel()
-			centre := newSite(t)
-			kvtest.Create(t, centre.store, record.Church, `{"name":"Central"}`)
-			laptop := centre.inRealm()
-			centre.laptopKey(laptop)
-			from := laptop.hereIs("church-1")
-			db, err := laptop.store.Database(kv.Operator(), "church-1")
+			centre := peertest.NewSite(t)
+			kvtest.Create(t, centre.Store, record.Church, `{"name":"Central"}`)
+			laptop := centre.InRealm()
+			laptopKey(centre, laptop)
+			from := laptop.LocalOf("church-1")
+			db, err := laptop.Store.Database(kv.Operator(), "church-1")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,14 +47,14 @@ func TestABrokenLaptopIsToldByDocument(t *testing.T) {
 			if err != nil || results[1].Err != nil {
 				t.Fatalf("what breaks the laptop: %v, %v", results, err)
 			}
-			if run := replicate(t, from, centre.thereIs("church-1", c)); run.Written != 2 || run.Failures != 1 {
+			if run := peertest.CopyAll(t, from, centre.RemoteOf("church-1", c)); run.Written != 2 || run.Failures != 1 {
 				t.Errorf("Replicate = %+v, want two written and one refused", run)
 			}
-			people, err := centre.store.List(kv.Operator(), kv.Query{Kind: record.Person, Limit: 10})
+			people, err := centre.Store.List(kv.Operator(), kv.Query{Kind: record.Person, Limit: 10})
 			if err != nil || people.Count != 2 || strings.Contains(string(people.Results), `"full_name":5`) {
 				t.Errorf("/v1 shows %s, %v", people.Results, err)
 			}
-			kept, err := centre.store.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Refusal, Limit: 10})
+			kept, err := centre.Store.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Refusal, Limit: 10})
 			if err != nil || kept.Count != 1 || !strings.Contains(string(kept.Results), "value of full_name ") {
 				t.Errorf("kept for staff: %s, %v, want the field's name", kept.Results, err)
 			}

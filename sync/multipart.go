@@ -11,9 +11,11 @@ import (
 	"strconv"
 
 	"doorward/kv"
+	"doorward/sync/input"
+	"doorward/sync/transit"
 )
 
-// relatedBoundary is the boundary of a body that is a document and its attachments; "" for any other.
+// relatedBoundary returns the boundary of a multipart/related body; "" for any other.
 func relatedBoundary(h http.Header) string {
 	media, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil || media != "multipart/related" {
@@ -22,8 +24,8 @@ func relatedBoundary(h http.Header) string {
 	return parameters["boundary"]
 }
 
-// readRelated reads a document and then the bytes of the attachments that it says follow, in its order or by their names.
-func (c *call) readRelated(boundary string) (*incoming, error) {
+// readRelated reads a document and then the attachments that follow it, in its order or by name.
+func readRelated(c *call, boundary string) (*transit.Parsed, error) {
 	body, err := c.body()
 	if err != nil {
 		return nil, err
@@ -35,9 +37,9 @@ func (c *call) readRelated(boundary string) (*incoming, error) {
 	}
 	dec := c.decode(first)
 	if dec.PeekKind() != '{' {
-		return nil, errShape
+		return nil, input.ErrShape
 	}
-	d, err := c.readDocument(dec)
+	d, err := readDocument(c, dec)
 	if err != nil {
 		return nil, err
 	}
@@ -49,65 +51,65 @@ func (c *call) readRelated(boundary string) (*incoming, error) {
 		if err != nil {
 			return nil, badPart(err)
 		}
-		if err := c.readFollowing(d, in); err != nil {
+		if err := readFollowing(c, d, in); err != nil {
 			return nil, err
 		}
 	}
-	if slices.ContainsFunc(d.parts, func(p part) bool { return p.follows }) {
-		d.refuse(errStub)
+	if slices.ContainsFunc(d.Parts, func(p transit.Part) bool { return p.Follows }) {
+		d.Refuse(transit.ErrStub)
 	}
 	return d, nil
 }
 
-// badPart is what is wrong with a body of parts.
+// badPart returns what a client is told of a multipart body that cannot be read.
 func badPart(err error) error {
-	if errors.Is(err, errTooLarge) || errors.Is(err, errRatio) {
+	if errors.Is(err, input.ErrTooLarge) || errors.Is(err, input.ErrRatio) {
 		return err
 	}
-	return errBroken
+	return input.ErrBroken
 }
 
-// readFollowing stores the bytes of one attachment that follows its document.
-func (c *call) readFollowing(d *incoming, in *multipart.Part) error {
-	i := slices.IndexFunc(d.parts, func(p part) bool { return p.follows && p.Name == in.FileName() })
+// readFollowing stores one attachment that follows its document.
+func readFollowing(c *call, d *transit.Parsed, in *multipart.Part) error {
+	i := slices.IndexFunc(d.Parts, func(p transit.Part) bool { return p.Follows && p.Name == in.FileName() })
 	if i < 0 {
-		i = slices.IndexFunc(d.parts, func(p part) bool { return p.follows })
+		i = slices.IndexFunc(d.Parts, func(p transit.Part) bool { return p.Follows })
 	}
 	if i < 0 {
-		d.refuse(kv.ErrDocument)
+		d.Refuse(kv.ErrDocument)
 		return nil
 	}
-	p := &d.parts[i]
+	p := &d.Parts[i]
 	blob, err := c.db.PutBlob(in)
 	if err != nil {
 		return badBytes(err)
 	}
-	if p.Blob = blob; p.packed {
-		if err := c.unpack(d, p); err != nil {
+	if p.Blob = blob; p.Packed {
+		if err := unpackPart(c, d, p); err != nil {
 			return err
 		}
-	} else if p.digest != "" && p.digest != p.Digest() {
-		d.refuse(errDigest)
+	} else if p.ClaimedDigest != "" && p.ClaimedDigest != p.Digest() {
+		d.Refuse(errDigest)
 	}
-	if p.said > 0 && p.said != p.Length {
-		d.refuse(errLength)
+	if p.ClaimedLength > 0 && p.ClaimedLength != p.Length {
+		d.Refuse(transit.ErrLength)
 	}
-	p.follows = false
+	p.Follows = false
 	return nil
 }
 
-// parts writes an answer of several parts.
+// parts is an answer of several parts.
 type parts struct {
 	*stream
 	mw *multipart.Writer
 }
 
-// related answers a document and then its attachments' bytes.
-func (c *call) related(doc *kv.Doc, r *kv.DocRevision, w show) error {
-	mw := multipart.NewWriter(io.Discard) // for its boundary
-	s := c.beginAs(`multipart/related; boundary="`+mw.Boundary()+`"`, http.StatusOK, unpacked)
+// writeRelated answers a document and then its attachments' bytes.
+func writeRelated(c *call, doc *kv.Doc, r *kv.DocRevision, w show) error {
+	mw := multipart.NewWriter(io.Discard) // it draws a boundary
+	s := c.beginAs(`multipart/related; boundary="`+mw.Boundary()+`"`, http.StatusOK, uncompressed)
 	p := &parts{stream: s, mw: multipart.NewWriter(s)}
-	_ = p.mw.SetBoundary(mw.Boundary()) // it was one before
+	_ = p.mw.SetBoundary(mw.Boundary()) // a boundary of this package is valid
 	p.related(doc, r, w)
 	return s.end()
 }
@@ -117,14 +119,14 @@ func (p *parts) related(doc *kv.Doc, r *kv.DocRevision, w show) {
 	w.follow = true
 	p.part("application/json")
 	p.document(doc, r, w)
-	known := w.known(doc, r.Revision)
+	known := w.knownGeneration(doc, r.Revision)
 	for _, a := range r.Attachments {
 		if !w.attachments || a.RevPos <= known {
 			continue
 		}
 		_, err := p.mw.CreatePart(textproto.MIMEHeader{
 			"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": a.Name})},
-			"Content-Type":        {orBinary(a.Type)},
+			"Content-Type":        {transit.MediaType(a.Type)},
 			"Content-Length":      {strconv.FormatInt(a.Length, 10)},
 		})
 		p.keep(0, err)
@@ -140,13 +142,13 @@ func (p *parts) part(media string) {
 	p.keep(0, err)
 }
 
-// mixed answers revisions as parts, as CouchDB's replicator wants them: one with attachments has parts of its own.
-func (c *call) mixed(doc *kv.Doc, w show) error {
+// writeMixed answers revisions as parts, as CouchDB's replicator needs them. One with attachments has parts of its own.
+func writeMixed(c *call, doc *kv.Doc, w show) error {
 	var missing []string
-	mw := multipart.NewWriter(io.Discard) // for its boundary
-	s := c.beginAs(`multipart/mixed; boundary="`+mw.Boundary()+`"`, http.StatusOK, unpacked)
+	mw := multipart.NewWriter(io.Discard) // it draws a boundary
+	s := c.beginAs(`multipart/mixed; boundary="`+mw.Boundary()+`"`, http.StatusOK, uncompressed)
 	p := &parts{stream: s, mw: multipart.NewWriter(s)}
-	_ = p.mw.SetBoundary(mw.Boundary()) // it was one before
+	_ = p.mw.SetBoundary(mw.Boundary()) // a boundary of this package is valid
 	for i := range doc.Revisions {
 		r := &doc.Revisions[i]
 		switch {

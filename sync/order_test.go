@@ -13,34 +13,36 @@ import (
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/sync"
+	"doorward/sync/peertest"
+	"doorward/sync/replicate"
 )
 
 // address is the site's database of notes with what logs in.
-func (s *site) address() string {
-	return strings.Replace(s.url, "://", "://"+s.auth[0]+":"+s.auth[1]+"@", 1) + "/notes"
+func notesAddress(s *peertest.Site) string {
+	return strings.Replace(s.URL, "://", "://"+s.Auth[0]+":"+s.Auth[1]+"@", 1) + "/notes"
 }
 
 func TestReplicationsAreOrdered(t *testing.T) {
 	t.Parallel()
-	a, b := newSite(t), newSite(t)
-	a.fill(20)
+	a, b := peertest.NewSite(t), peertest.NewSite(t)
+	a.Fill(20)
 	for _, one := range []struct{ name, order string }{
-		{"push", `{"source":"notes","target":"` + b.address() + `"}`},
-		{"once more", `{"source":"notes","target":{"url":"` + b.url + `/notes","auth":{"basic":{"username":"` + b.auth[0] + `","password":"` + b.auth[1] + `"}}}}`},
-		{"pull into a database that is made", `{"source":"` + b.address() + `","target":"copy","create_target":true}`},
+		{"push", `{"source":"notes","target":"` + notesAddress(b) + `"}`},
+		{"once more", `{"source":"notes","target":{"url":"` + b.URL + `/notes","auth":{"basic":{"username":"` + b.Auth[0] + `","password":"` + b.Auth[1] + `"}}}}`},
+		{"pull into a database that is made", `{"source":"` + notesAddress(b) + `","target":"copy","create_target":true}`},
 		{"some documents", `{"source":"notes","target":"some","create_target":true,"doc_ids":["doc00003","gone","nobody"]}`},
 		{"those that pass", `{"source":"notes","target":"passed","create_target":true,"selector":{"n":{"$lt":5}}}`},
-		{"those that pass there", `{"source":"` + b.address() + `","target":"passed there","create_target":true,"selector":{"n":{"$lt":5}}}`},
+		{"those that pass there", `{"source":"` + notesAddress(b) + `","target":"passed there","create_target":true,"selector":{"n":{"$lt":5}}}`},
 	} {
-		got := a.want(200, "POST", "/_replicate", strings.ReplaceAll(one.order, "passed there", "passed_there"))
-		var out sync.Outcome
-		if got.into(t, &out); !out.OK || out.Session == "" || len(out.History) != 1 || len(out.Last) == 0 {
-			t.Errorf("%s = %s", one.name, got.body)
+		got := a.Want(200, "POST", "/_replicate", strings.ReplaceAll(one.order, "passed there", "passed_there"))
+		var out replicate.Outcome
+		if got.Into(t, &out); !out.OK || out.Session == "" || len(out.History) != 1 || len(out.Last) == 0 {
+			t.Errorf("%s = %s", one.name, got.Body)
 		}
 	}
-	wantSame(t, a, b)
+	peertest.WantSame(t, a, b)
 	for name, want := range map[string]int{"copy": 23, "some": 1, "passed": 5, "passed_there": 5} {
-		db, err := a.store.Database(kv.Operator(), name)
+		db, err := a.Store.Database(kv.Operator(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,8 +54,8 @@ func TestReplicationsAreOrdered(t *testing.T) {
 
 func TestOrdersThatAreRefused(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	elsewhere := httptest.NewServer(http.RedirectHandler(s.url+"/notes", http.StatusFound))
+	s := peertest.NewSite(t)
+	elsewhere := httptest.NewServer(http.RedirectHandler(s.URL+"/notes", http.StatusFound))
 	t.Cleanup(elsewhere.Close)
 	for _, one := range []struct {
 		status int
@@ -66,40 +68,40 @@ func TestOrdersThatAreRefused(t *testing.T) {
 		{400, `{"source":"notes","target":"notes","selector":{"a":{"$where":1}}}`, "query_parse_error"},
 		{404, `{"source":"nobody","target":"notes"}`, "not_found"},
 		{404, `{"source":"notes","target":"notes","filter":"design/some"}`, "not_found"},
-		{502, `{"source":"` + s.url + `/notes","target":"notes"}`, "replication_failed"}, // nobody has logged in there
-		{404, `{"source":"` + strings.Replace(s.address(), "/notes", "/nobody", 1) + `","target":"notes"}`, "db_not_found"},
+		{502, `{"source":"` + s.URL + `/notes","target":"notes"}`, "replication_failed"}, // nobody has logged in there
+		{404, `{"source":"` + strings.Replace(notesAddress(s), "/notes", "/nobody", 1) + `","target":"notes"}`, "db_not_found"},
 		{502, `{"source":"` + elsewhere.URL + `/notes","target":"notes"}`, "replication_failed"},
 		{404, `{"source":"notes","target":"notes","cancel":true}`, "not_found"},
 	} {
-		got := s.do("POST", "/_replicate", one.order)
-		if got.status != one.status || !strings.Contains(got.body, `"`+one.word+`"`) {
-			t.Errorf("%s = %d %s, want %d %s", one.order, got.status, got.body, one.status, one.word)
+		got := s.Do("POST", "/_replicate", one.order)
+		if got.Status != one.status || !strings.Contains(got.Body, `"`+one.word+`"`) {
+			t.Errorf("%s = %d %s, want %d %s", one.order, got.Status, got.Body, one.status, one.word)
 		}
 	}
-	for _, other := range []*site{s.as("denomination", "sync:*"), s.as("church:1", "admin:*", "sync:*")} {
-		other.want(403, "POST", "/_replicate", `{"source":"notes","target":"notes"}`)
-		other.want(403, "GET", "/_active_tasks", "")
+	for _, other := range []*peertest.Site{s.As("denomination", "sync:*"), s.As("church:1", "admin:*", "sync:*")} {
+		other.Want(403, "POST", "/_replicate", `{"source":"notes","target":"notes"}`)
+		other.Want(403, "GET", "/_active_tasks", "")
 	}
 }
 
 // TestAnOrderDialsPublicAddressesOverHTTPSAlone: whoever may order a replication must not reach what only the server's machine reaches.
 func TestAnOrderDialsPublicAddressesOverHTTPSAlone(t *testing.T) {
 	t.Parallel()
-	s := newSiteAs(t, sync.Config{})
+	s := peertest.NewSiteAs(t, sync.Config{})
 	var asked atomic.Int32
 	inside := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	t.Cleanup(inside.Close)
 	plain := httptest.NewServer(inside.Config.Handler)
 	t.Cleanup(plain.Close)
 	for _, address := range []string{
-		s.url + "/notes", plain.URL + "/notes", strings.Replace(plain.URL, "http:", "HTTP:", 1) + "/notes",
+		s.URL + "/notes", plain.URL + "/notes", strings.Replace(plain.URL, "http:", "HTTP:", 1) + "/notes",
 		strings.Replace(plain.URL, "127.0.0.1", "localhost", 1) + "/notes", "http://10.0.0.1/notes", "http://192.0.2.1/notes",
 		inside.URL + "/notes", strings.Replace(inside.URL, "127.0.0.1", "localhost", 1) + "/notes", "https://127.0.0.1:1/notes",
 		"https://10.0.0.1/notes", "https://[::ffff:192.168.0.1]/notes", "https://169.254.169.254/notes", "https://[::1]:1/notes",
 	} {
 		for _, order := range []string{`{"source":"` + address + `","target":"notes"}`, `{"source":"notes","target":{"url":"` + address + `"}}`} {
-			if got := s.do("POST", "/_replicate", order); got.status != 403 || !strings.Contains(got.body, `"forbidden"`) {
-				t.Errorf("%s = %d %s, want 403 forbidden", order, got.status, got.body)
+			if got := s.Do("POST", "/_replicate", order); got.Status != 403 || !strings.Contains(got.Body, `"forbidden"`) {
+				t.Errorf("%s = %d %s, want 403 forbidden", order, got.Status, got.Body)
 			}
 		}
 	}
@@ -110,26 +112,26 @@ func TestAnOrderDialsPublicAddressesOverHTTPSAlone(t *testing.T) {
 
 func TestAnOrderGoesOnUntilItIsCancelled(t *testing.T) {
 	t.Parallel()
-	a, b := newSite(t), newSite(t)
-	order := `{"source":"` + a.address() + `","target":"notes","continuous":true`
+	a, b := peertest.NewSite(t), peertest.NewSite(t)
+	order := `{"source":"` + notesAddress(a) + `","target":"notes","continuous":true`
 	var begun struct {
 		ID string `json:"_local_id"`
 	}
-	b.want(202, "POST", "/_replicate", order+`}`).into(t, &begun)
-	b.want(202, "POST", "/_replicate", order+`}`) // is the same one
-	a.put("late", `{}`)
-	awaitDoc(t, b, "late")
+	b.Want(202, "POST", "/_replicate", order+`}`).Into(t, &begun)
+	b.Want(202, "POST", "/_replicate", order+`}`) // is the same one
+	a.Put("late", `{}`)
+	peertest.AwaitDoc(t, b, "late")
 	var tasks []struct {
 		ID     string `json:"replication_id"`
 		Source string
 		Type   string
 	}
-	b.want(200, "GET", "/_active_tasks", "").into(t, &tasks)
-	if len(tasks) != 1 || tasks[0].ID != begun.ID || tasks[0].Source != a.url+"/notes" || tasks[0].Type != "replication" {
+	b.Want(200, "GET", "/_active_tasks", "").Into(t, &tasks)
+	if len(tasks) != 1 || tasks[0].ID != begun.ID || tasks[0].Source != a.URL+"/notes" || tasks[0].Type != "replication" {
 		t.Errorf("_active_tasks = %+v, want one without a password", tasks)
 	}
-	b.want(200, "POST", "/_replicate", order+`,"cancel":true}`)
-	b.want(200, "GET", "/_active_tasks", "").into(t, &tasks)
+	b.Want(200, "POST", "/_replicate", order+`,"cancel":true}`)
+	b.Want(200, "GET", "/_active_tasks", "").Into(t, &tasks)
 	if len(tasks) != 0 {
 		t.Errorf("_active_tasks = %+v, want none", tasks)
 	}
@@ -137,15 +139,15 @@ func TestAnOrderGoesOnUntilItIsCancelled(t *testing.T) {
 
 // It is not parallel: it counts all goroutines.
 func TestAServerThatEndsLeavesNoReplicationBehind(t *testing.T) {
-	a := newSite(t)
+	a := peertest.NewSite(t)
 	store := kvtest.Open(t)
 	for _, name := range []string{"notes", "more"} {
 		if err := store.CreateDatabase(kv.Operator(), name); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := &site{TB: t, store: store}
-	s.auth[0], s.auth[1] = kvtest.Key(t, store, "denomination", "*:*")
+	s := &peertest.Site{TB: t, Store: store}
+	s.Auth[0], s.Auth[1] = kvtest.Key(t, store, "denomination", "*:*")
 	before := runtime.NumGoroutine()
 	for range 3 {
 		server, err := sync.New(sync.Config{Store: store, Insecure: true})
@@ -153,10 +155,10 @@ func TestAServerThatEndsLeavesNoReplicationBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		srv := httptest.NewServer(server)
-		s.url = srv.URL + "/sync"
-		for i, order := range []string{`"source":"` + a.address() + `","target":"notes"`, `"source":"notes","target":"` + a.address() + `"`, `"source":"notes","target":"more"`} {
-			s.want(202, "POST", "/_replicate", `{`+order+`,"continuous":true}`)
-			a.put(fmt.Sprint(before, i, srv.URL[len(srv.URL)-5:]), `{}`)
+		s.URL = srv.URL + "/sync"
+		for i, order := range []string{`"source":"` + notesAddress(a) + `","target":"notes"`, `"source":"notes","target":"` + notesAddress(a) + `"`, `"source":"notes","target":"more"`} {
+			s.Want(202, "POST", "/_replicate", `{`+order+`,"continuous":true}`)
+			a.Put(fmt.Sprint(before, i, srv.URL[len(srv.URL)-5:]), `{}`)
 		}
 		server.Close()
 		srv.Close()

@@ -3,15 +3,18 @@ package sync_test
 import (
 	"runtime"
 	"testing"
+
+	"doorward/kv/kvtest/proof"
+	"doorward/sync/peertest"
 )
 
 // TestAnAnswerTakesNoNewRoomToBePacked: what compresses, gzip or zstd, takes a megabyte, and one answer hands it on to the next.
 func TestAnAnswerTakesNoNewRoomToBePacked(t *testing.T) {
-	if raceDetector {
+	if proof.Raced {
 		t.Skip("under the race detector a pool loses some of what it is given")
 	}
-	s := newSite(t)
-	s.put("a", `{"n":1}`)
+	s := peertest.NewSite(t)
+	s.Put("a", `{"n":1}`)
 	for _, packing := range []struct{ path, name string }{{"/notes/_changes", "gzip"}, {"/notes/_feed", "zstd"}} {
 		var before, after runtime.MemStats
 		const answers = 50
@@ -19,9 +22,9 @@ func TestAnAnswerTakesNoNewRoomToBePacked(t *testing.T) {
 			if i == 1 {
 				runtime.ReadMemStats(&before)
 			}
-			a := s.do("GET", packing.path, "", "Accept-Encoding", packing.name, "Doorward-Feed", "1")
-			if got := a.header.Get("Content-Encoding"); a.status != 200 || got != packing.name {
-				t.Fatalf("%s = %d, packed with %q", packing.path, a.status, got)
+			a := s.Do("GET", packing.path, "", "Accept-Encoding", packing.name, "Doorward-Feed", "1")
+			if got := a.Header.Get("Content-Encoding"); a.Status != 200 || got != packing.name {
+				t.Fatalf("%s = %d, packed with %q", packing.path, a.Status, got)
 			}
 		}
 		runtime.ReadMemStats(&after)

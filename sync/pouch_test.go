@@ -1,14 +1,108 @@
 package sync_test
 
 import (
+	"bufio"
 	"context"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"doorward/sync/dial"
+	"doorward/sync/peertest"
+	"doorward/sync/replicate"
 )
+
+// pouchServer starts a pouchdb-server that keeps everything in memory, and answers its address.
+func pouchServer(t testing.TB) string {
+	t.Helper()
+	program := filepath.Join(pouchFolder(t), "node_modules", "pouchdb-server", "bin", "pouchdb-server")
+	if _, err := os.Stat(program); err != nil {
+		t.Skip("pouchdb-server is missing; make test installs it")
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := strconv.Itoa(free.Addr().(*net.TCPAddr).Port)
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	cmd := exec.CommandContext(ctx, "node", program, "--in-memory", "--host", "127.0.0.1", "--port", port)
+	cmd.Dir = t.TempDir() // it writes a log and a configuration
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // it was killed
+	})
+	lines := bufio.NewReader(out)
+	for {
+		text, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatalf("pouchdb-server: %v", err)
+		}
+		if strings.Contains(text, "navigate to") || strings.Contains(text, "started") || strings.Contains(text, "listening") {
+			go func() { _, _ = io.Copy(io.Discard, lines) }()
+			return "http://127.0.0.1:" + port
+		}
+	}
+}
+
+// elsewhere is a database at another server.
+func elsewhere(t testing.TB, address string) *replicate.Remote {
+	t.Helper()
+	there, err := replicate.NewRemote(replicate.RemoteConfig{Config: dial.Config{URL: address}, Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return there
+}
+
+func TestPouchDBServerIsAPeer(t *testing.T) {
+	t.Parallel()
+	address := pouchServer(t) + "/notes"
+	a, b := peertest.NewSite(t), peertest.NewSite(t)
+	a.Fill(700)
+	first := peertest.CopyAll(t, a.Local(), elsewhere(t, address))
+	if first.Failures != 0 || first.Written != 705 {
+		t.Errorf("push = %+v", first)
+	}
+	if again := peertest.CopyAll(t, a.Local(), elsewhere(t, address)); again.Checked != 0 {
+		t.Errorf("a second push = %+v", again)
+	}
+	peertest.CopyAll(t, elsewhere(t, address), b.Local())
+	peertest.WantSame(t, a, b, peertest.Revpos)
+	if again := peertest.CopyAll(t, elsewhere(t, address), b.Local()); again.Checked != 0 {
+		t.Errorf("a second pull = %+v", again)
+	}
+	if back := peertest.CopyAll(t, elsewhere(t, address), a.Local()); back.Read != 0 {
+		t.Errorf("the way back = %+v", back)
+	}
+	a.Put("late", `{"_attachments":{"a":{"content_type":"text/plain","data":"aGVsbG8="}}}`)
+	peertest.CopyAll(t, a.Local(), elsewhere(t, address))
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = replicate.Run(ctx, replicate.Job{Source: elsewhere(t, address), Target: b.Local(), Live: true})
+	}()
+	peertest.AwaitDoc(t, b, "late")
+	end()
+	<-ended
+	peertest.WantSame(t, a, b, peertest.Revpos)
+}
 
 // pouchFolder is where PouchDB is installed.
 func pouchFolder(t testing.TB) string {
@@ -42,18 +136,18 @@ func npmFolder(t testing.TB, variable, client string) string {
 }
 
 // pouch runs a script with PouchDB against the database of notes.
-func (s *site) pouch(folder, script string, args ...string) ([]byte, error) {
+func runPouch(s *peertest.Site, folder, script string, args ...string) ([]byte, error) {
 	s.Helper()
-	return s.node(append([]string{filepath.Join("testdata", "pouch", script)}, args...), "POUCH="+pouchFolder(s), "FOLDER="+folder)
+	return runNode(s, append([]string{filepath.Join("testdata", "pouch", script)}, args...), "POUCH="+pouchFolder(s), "FOLDER="+folder)
 }
 
 // node runs a script against the database of notes.
-func (s *site) node(args []string, env ...string) ([]byte, error) {
+func runNode(s *peertest.Site, args []string, env ...string) ([]byte, error) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", args...)
-	cmd.Env = append(append(os.Environ(), env...), "URL_OF_DATABASE="+s.url+"/notes", "KEY="+s.auth[0], "SECRET="+s.auth[1])
+	cmd.Env = append(append(os.Environ(), env...), "URL_OF_DATABASE="+s.URL+"/notes", "KEY="+s.Auth[0], "SECRET="+s.Auth[1])
 	return cmd.CombinedOutput()
 }
 
@@ -61,8 +155,8 @@ func (s *site) node(args []string, env ...string) ([]byte, error) {
 func TestRxDB(t *testing.T) {
 	t.Parallel()
 	folder := npmFolder(t, "RXDB", "rxdb")
-	s := newSite(t).as("event:1", "sync:*")
-	if out, err := s.node([]string{filepath.Join("testdata", "rxdb", "both_ways.mjs")}, "RXDB="+folder); err != nil {
+	s := peertest.NewSite(t).As("event:1", "sync:*")
+	if out, err := runNode(s, []string{filepath.Join("testdata", "rxdb", "both_ways.mjs")}, "RXDB="+folder); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -72,8 +166,8 @@ func TestPouchDB(t *testing.T) {
 	pouchFolder(t)
 	for _, script := range []string{"push_and_pull.mjs", "live.mjs", "conflicts.mjs", "attachments.mjs", "denied.mjs"} {
 		t.Run(script, func(t *testing.T) {
-			s := newSite(t).as("event:1", "sync:*")
-			if out, err := s.pouch(t.TempDir(), script); err != nil {
+			s := peertest.NewSite(t).As("event:1", "sync:*")
+			if out, err := runPouch(s, t.TempDir(), script); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
@@ -83,11 +177,11 @@ func TestPouchDB(t *testing.T) {
 func TestPouchDBGoesOnAfterItWasKilled(t *testing.T) {
 	t.Parallel()
 	pouchFolder(t)
-	s, dir := newSite(t), t.TempDir()
-	if out, err := s.pouch(dir, "resume.mjs", "begin"); err == nil || err.Error() != "signal: killed" {
+	s, dir := peertest.NewSite(t), t.TempDir()
+	if out, err := runPouch(s, dir, "resume.mjs", "begin"); err == nil || err.Error() != "signal: killed" {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if out, err := s.pouch(dir, "resume.mjs"); err != nil {
+	if out, err := runPouch(s, dir, "resume.mjs"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -95,9 +189,9 @@ func TestPouchDBGoesOnAfterItWasKilled(t *testing.T) {
 func TestPouchDBReadsWithAKeyThatReads(t *testing.T) {
 	t.Parallel()
 	pouchFolder(t)
-	s := newSite(t)
-	s.put("theirs", `{}`)
-	if out, err := s.as("church:1", "sync:GET").pouch(t.TempDir(), "readonly.mjs"); err != nil {
+	s := peertest.NewSite(t)
+	s.Put("theirs", `{}`)
+	if out, err := runPouch(s.As("church:1", "sync:GET"), t.TempDir(), "readonly.mjs"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -9,12 +9,14 @@ import (
 	"net/url"
 	"strconv"
 
-	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/sync/input"
+	"doorward/sync/transit"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// query reads the parameters of a request, which are bare words or JSON. The first that cannot be read is its err.
+// query reads parameters, which are bare words or JSON. err is the first that cannot be read.
 type query struct {
 	values url.Values
 	err    error
@@ -22,8 +24,7 @@ type query struct {
 
 func queryOf(values url.Values) *query { return &query{values: values} }
 
-// asked are the parameters of a request that may come by GET or by POST: those of its address and, of a POST, the members of its body.
-// Where both give one, the body counts.
+// asked returns the parameters of the address and, of a POST, the members of the body. The body counts if both have one.
 func (c *call) asked() (*query, error) {
 	q := queryOf(c.query)
 	if c.request.Method != http.MethodPost || c.request.ContentLength == 0 {
@@ -33,21 +34,21 @@ func (c *call) asked() (*query, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.values.large = true // many keys
-	err = eachMember(dec, func(name string) error { return q.take(dec, name) })
-	if errors.Is(err, io.EOF) { // there is no body
+	c.values.Large = true // many keys
+	err = input.EachMember(dec, func(name string) error { return q.take(dec, name) })
+	if errors.Is(err, io.EOF) { // an empty body
 		err = nil
 	}
 	return q, err
 }
 
-// take takes the value that comes next as a parameter.
+// take reads the next value as a parameter.
 func (q *query) take(dec *jsontext.Decoder, name string) error {
 	v, err := dec.ReadValue()
 	if err == nil {
 		q.values.Set(name, string(v))
 	}
-	return badBody(err)
+	return input.Wrap(err)
 }
 
 func (q *query) fail() {
@@ -56,7 +57,7 @@ func (q *query) fail() {
 	}
 }
 
-// flag is a truth value; false where it is not given.
+// flag reads a boolean; the default is false.
 func (q *query) flag(name string) bool {
 	switch q.values.Get(name) {
 	case "true", `"true"`:
@@ -68,10 +69,10 @@ func (q *query) flag(name string) bool {
 	return false
 }
 
-// unlimited is the limit of who gives none.
+// unlimited is the limit of a request without one.
 const unlimited = math.MaxInt
 
-// number is a number that is not negative.
+// number reads a number that is not negative.
 func (q *query) number(name string, otherwise int) int {
 	text := q.values.Get(name)
 	if text == "" {
@@ -85,7 +86,7 @@ func (q *query) number(name string, otherwise int) int {
 	return int(n)
 }
 
-// text is a JSON text or a bare word; given tells whether there is one under any of the names.
+// text reads a JSON text or a bare word, under the first of the names that is given.
 func (q *query) text(names ...string) (text string, given bool) {
 	for _, name := range names {
 		if !q.values.Has(name) {
@@ -103,7 +104,7 @@ func (q *query) text(names ...string) (text string, given bool) {
 	return "", false
 }
 
-// list is a JSON list of texts; nil where it is not given.
+// list reads a JSON list of texts; the default is nil.
 func (q *query) list(name string) (texts []string) {
 	if raw := q.values.Get(name); raw != "" && (json.Unmarshal([]byte(raw), &texts) != nil || texts == nil) {
 		q.fail()
@@ -111,7 +112,7 @@ func (q *query) list(name string) (texts []string) {
 	return texts
 }
 
-// value is a JSON value; nil where it is not given.
+// value reads a JSON value; the default is nil.
 func (q *query) value(name string) (v any) {
 	if raw := q.values.Get(name); raw != "" && json.Unmarshal([]byte(raw), &v) != nil {
 		q.fail()
@@ -119,31 +120,21 @@ func (q *query) value(name string) (v any) {
 	return v
 }
 
-// revision is a revision of a document; the zero one where none is given.
-func (q *query) revision(name string) record.Revision {
+// revision reads a revision; the default is the zero one.
+func (q *query) revision(name string) rev.ID {
 	text, _ := q.text(name)
-	rev, ok := record.ParseFreeRevision(text)
+	rev, ok := rev.ParseFree(text)
 	if !ok && q.err == nil {
-		q.err = errRevision
+		q.err = transit.ErrRevision
 	}
 	return rev
 }
 
-// revisions are a JSON list of revisions; nil where it is not given. Those that are none are left out.
-func (q *query) revisions(name string) []record.Revision {
+// revisions reads a JSON list of revisions; the default is nil. It leaves out texts that are no revisions.
+func (q *query) revisions(name string) []rev.ID {
 	texts := q.list(name)
 	if texts == nil {
 		return nil
 	}
-	return parseRevisions(texts)
-}
-
-func parseRevisions(texts []string) []record.Revision {
-	revs := make([]record.Revision, 0, len(texts))
-	for _, text := range texts {
-		if rev, ok := record.ParseFreeRevision(text); ok && text != "" {
-			revs = append(revs, rev)
-		}
-	}
-	return revs
+	return transit.ParseRevs(texts)
 }

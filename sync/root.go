@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// vendor is who made the server.
+// vendor is the program's name and version.
 type vendor struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// welcome tells who this is. The uuid is the node's: peers name their checkpoints by it. It is for anybody but who shows a wrong key:
-// clients try here whether theirs is right.
+// welcome says which server this is. Its uuid is the node's: peers name their checkpoints by it. Anonymous callers get it too, but not a
+// caller with a wrong key: clients test their key here.
 func welcome(c *call) error {
 	if err := c.authenticate(); err != nil && !errors.Is(err, errAnonymous) {
 		return err
@@ -50,7 +50,7 @@ func allDatabases(c *call) error {
 	return c.reply(http.StatusOK, names)
 }
 
-// maxUUIDs is how many _uuids gives at once.
+// maxUUIDs is how many ids _uuids gives.
 const maxUUIDs = 1000
 
 func uuids(c *call) error {
@@ -69,7 +69,7 @@ func uuids(c *call) error {
 	}{ids})
 }
 
-// newID is the id of a document that comes without one.
+// newID draws the id of a document that has none.
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -6,13 +6,13 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// handler answers a request of a caller who is known, or returns an error that nobody has been told yet.
+// handler answers a request. Its error is not answered yet.
 type handler func(*call) error
 
-// route is one operation. Of those on a database the database is open.
+// route is one operation.
 type route struct {
 	method, path string
-	open         bool // for anybody, known or not
+	open         bool // without a login
 	do           handler
 }
 
@@ -26,45 +26,45 @@ func routes() []route {
 		{"GET", "/_session", true, showSession},
 		{"POST", "/_session", true, beginSession},
 		{"DELETE", "/_session", true, endSession},
-		{"POST", "/_replicate", false, replicate},
+		{"POST", "/_replicate", false, orderReplication},
 		{"GET", "/_active_tasks", false, activeTasks},
 		{"POST", "/_enrol", true, enrol},
-		{"POST", "/_hello", false, greet},
+		{"POST", "/_hello", false, answerHello},
 		{"GET", "/_hello", false, awaitKeys},
 		{"POST", "/_lease", false, lease},
 		{"POST", "/_erased", false, recallErasures},
 		{"PUT", "/{db}", false, createDatabase},
 		{"DELETE", "/{db}", false, deleteDatabase},
-		{"GET", "/{db}", false, within(showDatabase)},
-		{"POST", "/{db}", false, within(postDocument)},
-		{"GET", "/{db}/_changes", false, reading(changes)},
-		{"POST", "/{db}/_changes", false, reading(changes)},
-		{"POST", "/{db}/_revs_diff", false, within(revsDiff)},
-		{"GET", "/{db}/_feed", false, reading(sendLines)},
-		{"POST", "/{db}/_feed", false, within(takeLines)},
-		{"POST", "/{db}/_bulk_get", false, reading(bulkGet)},
-		{"POST", "/{db}/_bulk_docs", false, within(bulkDocs)},
-		{"GET", "/{db}/_all_docs", false, reading(allDocs)},
-		{"POST", "/{db}/_all_docs", false, reading(allDocs)},
-		{"POST", "/{db}/_ensure_full_commit", false, within(ensureCommit)},
-		{"POST", "/{db}/_compact", false, within(compact)},
-		{"GET", "/{db}/_revs_limit", false, within(showRevsLimit)},
-		{"PUT", "/{db}/_revs_limit", false, within(setRevsLimit)},
-		{"GET", "/{db}/_local/{id}", false, within(getLocal)},
-		{"PUT", "/{db}/_local/{id}", false, within(putLocal)},
-		{"DELETE", "/{db}/_local/{id}", false, within(deleteLocal)},
+		{"GET", "/{db}", false, withDatabase(showDatabase)},
+		{"POST", "/{db}", false, withDatabase(postDocument)},
+		{"GET", "/{db}/_changes", false, withReadable(changes)},
+		{"POST", "/{db}/_changes", false, withReadable(changes)},
+		{"POST", "/{db}/_revs_diff", false, withDatabase(revsDiff)},
+		{"GET", "/{db}/_feed", false, withReadable(sendLines)},
+		{"POST", "/{db}/_feed", false, withDatabase(takeLines)},
+		{"POST", "/{db}/_bulk_get", false, withReadable(bulkGet)},
+		{"POST", "/{db}/_bulk_docs", false, withDatabase(bulkDocs)},
+		{"GET", "/{db}/_all_docs", false, withReadable(allDocs)},
+		{"POST", "/{db}/_all_docs", false, withReadable(allDocs)},
+		{"POST", "/{db}/_ensure_full_commit", false, withDatabase(ensureCommit)},
+		{"POST", "/{db}/_compact", false, withDatabase(compact)},
+		{"GET", "/{db}/_revs_limit", false, withDatabase(showRevsLimit)},
+		{"PUT", "/{db}/_revs_limit", false, withDatabase(setRevsLimit)},
+		{"GET", "/{db}/_local/{id}", false, withDatabase(getLocal)},
+		{"PUT", "/{db}/_local/{id}", false, withDatabase(putLocal)},
+		{"DELETE", "/{db}/_local/{id}", false, withDatabase(deleteLocal)},
 	}
 }
 
-// documentRoutes are those on documents, which have the same methods below two paths.
+// documentRoutes are those of documents, below one of two paths.
 func documentRoutes(path string) []route {
 	return []route{
-		{"GET", path, false, within(getDocument)},
-		{"PUT", path, false, within(putDocument)},
-		{"DELETE", path, false, within(deleteDocument)},
-		{"GET", path + "/*", false, within(getAttachment)},
-		{"PUT", path + "/*", false, within(putAttachment)},
-		{"DELETE", path + "/*", false, within(deleteAttachment)},
+		{"GET", path, false, withDatabase(getDocument)},
+		{"PUT", path, false, withDatabase(putDocument)},
+		{"DELETE", path, false, withDatabase(deleteDocument)},
+		{"GET", path + "/*", false, withDatabase(getAttachment)},
+		{"PUT", path + "/*", false, withDatabase(putAttachment)},
+		{"DELETE", path + "/*", false, withDatabase(deleteAttachment)},
 	}
 }
 
@@ -92,8 +92,8 @@ func newMux(s *Server, mount string) *chi.Mux {
 	return mux
 }
 
-// within opens the database of the path before the handler.
-func within(do handler) handler {
+// withDatabase opens the database of the path before the handler.
+func withDatabase(do handler) handler {
 	return func(c *call) error {
 		if err := c.openDatabase(); err != nil {
 			return err
@@ -102,10 +102,10 @@ func within(do handler) handler {
 	}
 }
 
-// reading is within for answers that begin before anything is read. One who may write alone is let in by within, as he must learn
-// what is there of what he brings; here he is told before the answer begins that it is not for him.
-func reading(do handler) handler {
-	return within(func(c *call) error {
+// withReadable is withDatabase for an answer that begins before anything is read. A caller that may only write is refused here, and not in
+// the middle of the answer.
+func withReadable(do handler) handler {
+	return withDatabase(func(c *call) error {
 		if err := c.db.MayRead(); err != nil {
 			return err
 		}

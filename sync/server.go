@@ -11,14 +11,17 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/sync/dial"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Gate is what the HTTP face around this room does for it: it slows those who guess secrets, and holds keys to their rates.
+// Gate is what the HTTP face around this room does for it: it slows guesses of secrets, and limits the rate of keys.
 type Gate interface {
+	// Login checks a key and its secret.
 	Login(r *http.Request, key, secret string) (kv.Principal, error)
+	// Admit counts a request of a key. It returns an error if the key makes too many.
 	Admit(w http.ResponseWriter, p kv.Principal) error
 }
 
@@ -32,7 +35,7 @@ type Config struct {
 	Registerer prometheus.Registerer // nil = not registered
 	Clock      func() time.Time      // nil = time.Now
 	OverAfter  time.Duration         // how long after its end laptops drop an event; 0 = never
-	Insecure   bool                  // replications that are ordered here may dial any address, also without https
+	Insecure   bool                  // replications ordered here may dial any address, also http
 }
 
 // Server answers the replication protocol over one store.
@@ -43,8 +46,8 @@ type Server struct {
 	secret  [32]byte // signs the cookies of sessions, which end with the process
 	closing closing
 	tasks   *tasks
-	client  *http.Client // of the replications that are ordered here
-	packers *packers
+	client  *http.Client // of replications that are ordered here
+	packers *compressors
 }
 
 // closing tells, once, that a server ends.
@@ -55,7 +58,7 @@ type closing struct {
 
 func (c *closing) close() { c.once.Do(func() { close(c.ended) }) }
 
-// New makes a server. It fails where the registry holds other metrics of the same names.
+// New makes a server. It fails if the registry has other metrics of the same names.
 func New(c Config) (*Server, error) {
 	if c.Store == nil {
 		return nil, errors.New("sync: no store")
@@ -73,37 +76,36 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sync: metrics: %w", err)
 	}
-	reach := Public
+	reach := dial.Public
 	if c.Insecure {
-		reach = Anywhere
+		reach = dial.Anywhere
 	}
-	s := &Server{config: c, client: NewClient(reach), metrics: m, closing: closing{ended: make(chan struct{})}, tasks: newTasks(), packers: newPackers()}
-	_, _ = rand.Read(s.secret[:]) // never fails: crypto/rand ends the program instead
+	s := &Server{config: c, client: dial.NewClient(reach), metrics: m, closing: closing{ended: make(chan struct{})}, tasks: newTasks(), packers: newCompressors()}
+	_, _ = rand.Read(s.secret[:]) // never fails
 	s.mux = newMux(s, c.Prefix+"/sync")
 	return s, nil
 }
 
-// Close ends the feeds that are open, each with its last line, and the replications that were ordered here, whose next run goes on
-// where they were. It returns once they have ended.
+// Close ends open feeds, each with its last line, and replications that were ordered here. It returns once they have ended.
 func (s *Server) Close() {
 	s.closing.close()
 	s.tasks.close()
 	s.client.CloseIdleConnections()
 }
 
-// ServeHTTP answers one request. Paths are routed as they were sent: a slash within a document's id comes as %2F.
+// ServeHTTP answers one request. It routes by the escaped path: a slash in a document's id comes as %2F.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.URL.RawPath = r.URL.EscapedPath()
 	s.mux.ServeHTTP(w, r)
 }
 
-// operated marks a request of the operator.
-type operated struct{}
+// operatorKey marks a request of the operator.
+type operatorKey struct{}
 
-// Control answers the same below /sync, for whoever owns the folder: it asks for no key.
+// Control answers the same requests for the owner of the folder, without a key.
 func (s *Server) Control() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r = r.WithContext(context.WithValue(r.Context(), operated{}, true))
+		r = r.WithContext(context.WithValue(r.Context(), operatorKey{}, true))
 		raw := s.config.Prefix + r.URL.EscapedPath()
 		r.URL.Path, r.URL.RawPath = s.config.Prefix+r.URL.Path, raw
 		s.ServeHTTP(w, r)
@@ -113,8 +115,10 @@ func (s *Server) Control() http.Handler {
 // openGate is the Gate of a server without a face.
 type openGate struct{ store *kv.Store }
 
+// Login asks the store.
 func (g openGate) Login(_ *http.Request, key, secret string) (kv.Principal, error) {
 	return g.store.Login(key, secret)
 }
 
+// Admit admits all.
 func (openGate) Admit(http.ResponseWriter, kv.Principal) error { return nil }

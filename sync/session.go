@@ -13,28 +13,29 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/sync/input"
 )
 
-// A session is a signed cookie that names a key and when it ends. It is good below /sync alone, for pages of this server alone,
-// and no longer than the key and this process.
+// A session is a signed cookie that names a key and an end. It is valid below /sync alone and for pages of this server alone, and ends
+// with the key or this process.
 const (
 	sessionCookie = "AuthSession"
 	sessionSpan   = time.Hour
 )
 
-// authenticate finds out who asks: by the Authorization header, else by the session. errAnonymous where neither says.
+// authenticate finds the caller: by Authorization, or by the session. It returns errAnonymous if there is neither.
 func (c *call) authenticate() (err error) {
-	if c.request.Context().Value(operated{}) != nil {
+	if c.request.Context().Value(operatorKey{}) != nil {
 		c.caller = kv.Operator()
 		return nil
 	}
 	if key, secret, given := c.request.BasicAuth(); given {
 		c.caller, err = c.server.config.Gate.Login(c.request, key, secret)
-		if errors.Is(err, kv.ErrRevoked) && c.bringsFacts() {
+		if errors.Is(err, kv.ErrRevoked) && bringsFacts(c) {
 			c.caller, err = c.server.config.Store.RevokedNode(key)
 		}
 	} else if c.request.Header.Get("Authorization") != "" {
-		return errAnonymous // it says nothing, and the session does not count beside it
+		return errAnonymous // a header that cannot be read hides the session
 	} else if key, err = c.server.sessionKey(c.request); err == nil {
 		c.session = key
 		c.caller, err = c.server.config.Store.StandingKey(key)
@@ -45,8 +46,8 @@ func (c *call) authenticate() (err error) {
 	return c.server.config.Gate.Admit(c.ResponseWriter, c.caller)
 }
 
-// bringsFacts tells the requests by which a laptop that is revoked may still hand over its facts.
-func (c *call) bringsFacts() bool {
+// bringsFacts tells whether a revoked laptop may make this request: it may still push its facts.
+func bringsFacts(c *call) bool {
 	if c.route.method != http.MethodPost {
 		return false
 	}
@@ -57,7 +58,7 @@ func (c *call) bringsFacts() bool {
 	return false
 }
 
-// sessionKey is the key of a request's session: errAnonymous where there is none that is good, errOrigin from another's page.
+// sessionKey returns the key of a session: errAnonymous if there is none, errOrigin for a page of another server.
 func (s *Server) sessionKey(r *http.Request) (string, error) {
 	cookie, err := r.Cookie(sessionCookie)
 	if err != nil || cookie.Value == "" {
@@ -73,7 +74,7 @@ func (s *Server) sessionKey(r *http.Request) (string, error) {
 	return key, nil
 }
 
-// sameOrigin tells a request that no other server's page has made.
+// sameOrigin tells whether no page of another server made the request.
 func sameOrigin(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return false
@@ -86,7 +87,7 @@ func sameOrigin(r *http.Request) bool {
 	return err == nil && strings.EqualFold(u.Host, r.Host)
 }
 
-// cookieValue signs a key and the moment at which its session ends.
+// cookieValue signs a key and the end of its session.
 func (s *Server) cookieValue(key string, ends time.Time) string {
 	text := strconv.FormatInt(ends.Unix(), 16) + ":" + key
 	return base64.RawURLEncoding.EncodeToString(append([]byte(text), s.sign(text)...))
@@ -98,7 +99,7 @@ func (s *Server) sign(text string) []byte {
 	return mac.Sum(nil)
 }
 
-// openCookie reads what cookieValue wrote, while it is good.
+// openCookie reads a signed cookie; good tells that it is valid.
 func (s *Server) openCookie(value string) (key string, good bool) {
 	b, err := base64.RawURLEncoding.DecodeString(value)
 	if err != nil || len(b) < sha256.Size {
@@ -114,17 +115,17 @@ func (s *Server) openCookie(value string) (key string, good bool) {
 	return key, err == nil && s.config.Clock().Before(time.Unix(ends, 0))
 }
 
-func (c *call) setCookie(value string, age int) {
+func setCookie(c *call, value string, age int) {
 	http.SetCookie(c.ResponseWriter, &http.Cookie{
 		Name: sessionCookie, Value: value, Path: c.server.config.Prefix + "/sync", MaxAge: age,
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.byHTTPS(),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: byHTTPS(c),
 	})
 }
 
-// byHTTPS tells whether the client reached the server by https, itself or through a proxy that may say so.
-func (c *call) byHTTPS() bool { return c.request.TLS != nil || c.request.URL.Scheme == "https" }
+// byHTTPS tells whether the client uses https, also through a trusted proxy.
+func byHTTPS(c *call) bool { return c.request.TLS != nil || c.request.URL.Scheme == "https" }
 
-// userContext is who asks, as CouchDB says it.
+// userContext is the caller in CouchDB's form.
 type userContext struct {
 	Name  *string  `json:"name"`
 	Roles []string `json:"roles"`
@@ -139,7 +140,7 @@ func showSession(c *call) error {
 		by, user.Name = "default", &key
 	} else if c.session != "" {
 		by, user.Name = "cookie", &c.session
-		c.setCookie(c.server.cookieValue(c.session, c.server.config.Clock().Add(sessionSpan)), int(sessionSpan.Seconds()))
+		setCookie(c, c.server.cookieValue(c.session, c.server.config.Clock().Add(sessionSpan)), int(sessionSpan.Seconds()))
 	}
 	type info struct {
 		Handlers      []string `json:"authentication_handlers"`
@@ -160,14 +161,14 @@ func beginSession(c *call) error {
 	if !sameOrigin(c.request) {
 		return errOrigin
 	}
-	name, password, err := c.credentials()
+	name, password, err := readLogin(c)
 	if err != nil {
 		return err
 	}
 	if _, err := c.server.config.Gate.Login(c.request, name, password); err != nil {
 		return err
 	}
-	c.setCookie(c.server.cookieValue(name, c.server.config.Clock().Add(sessionSpan)), int(sessionSpan.Seconds()))
+	setCookie(c, c.server.cookieValue(name, c.server.config.Clock().Add(sessionSpan)), int(sessionSpan.Seconds()))
 	return c.reply(http.StatusOK, struct {
 		OK    bool     `json:"ok"`
 		Name  string   `json:"name"`
@@ -175,19 +176,19 @@ func beginSession(c *call) error {
 	}{true, name, []string{}})
 }
 
-// credentials reads a login: a form or JSON.
-func (c *call) credentials() (name, password string, err error) {
+// readLogin reads a login: a form or JSON.
+func readLogin(c *call) (name, password string, err error) {
 	body := http.MaxBytesReader(c.ResponseWriter, c.request.Body, maxLogin)
 	if isJSON(c.request.Header) {
 		var in struct{ Name, Password string }
 		if err := json.NewDecoder(body).Decode(&in); err != nil {
-			return "", "", errJSON
+			return "", "", input.ErrJSON
 		}
 		return in.Name, in.Password, nil
 	}
 	c.request.Body = body
 	if err := c.request.ParseForm(); err != nil {
-		return "", "", errBroken
+		return "", "", input.ErrBroken
 	}
 	return c.request.PostForm.Get("name"), c.request.PostForm.Get("password"), nil
 }
@@ -196,6 +197,6 @@ func endSession(c *call) error {
 	if !sameOrigin(c.request) {
 		return errOrigin
 	}
-	c.setCookie("", -1)
+	setCookie(c, "", -1)
 	return c.reply(http.StatusOK, ok)
 }

@@ -11,91 +11,100 @@ import (
 	"sync"
 	"time"
 
+	"doorward/kv/rev"
+	"doorward/sync/line"
+	"doorward/sync/transit"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// stream is an answer that is written as it is made. After the first error everything is dropped; end tells it.
-type stream struct {
-	call *call
-	buf  *bufio.Writer
-	zip  packer     // nil: not compressed
-	free *sync.Pool // where zip goes in the end
-	err  error
+// revision writes a revision as a JSON text.
+func (s *stream) revision(rev rev.ID) {
+	s.keep(s.buf.Write(transit.AppendRev(s.buf.AvailableBuffer(), rev)))
 }
 
-// packer compresses what is written to it.
-type packer interface {
+// stream is an answer that is sent while it is made. After the first error it drops everything; end returns the error.
+type stream struct {
+	call   *call
+	buf    *bufio.Writer
+	packer compressor // nil: not compressed
+	free   *sync.Pool // where packer goes in the end
+	err    error
+}
+
+// compressor compresses what is written to it.
+type compressor interface {
 	io.Writer
 	Flush() error
 	Close() error
 	Reset(w io.Writer)
 }
 
-// packers are those that no answer has at present: a new one takes a megabyte, more than most answers.
-type packers struct {
+// compressors are those that no answer uses now. A new one takes a megabyte, which is more than most answers.
+type compressors struct {
 	gzip  sync.Pool
 	lines sync.Pool
 }
 
-func newPackers() *packers {
-	p := &packers{}
+func newCompressors() *compressors {
+	p := &compressors{}
 	p.gzip.New = func() any {
-		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a level that there is
+		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a valid level
 		return z
 	}
-	p.lines.New = func() any { return packLines(nil) }
+	p.lines.New = func() any { return line.Compress(nil) }
 	return p
 }
 
-// pack has what is gathered from now on compressed. An answer to HEAD has nothing to compress.
-func (s *stream) pack(free *sync.Pool) {
+// compress compresses what follows. An answer to HEAD has no body.
+func (s *stream) compress(free *sync.Pool) {
 	if s.call.request.Method == http.MethodHead {
 		return
 	}
-	s.zip, s.free = free.Get().(packer), free
-	s.zip.Reset(patientWriter{s.call})
-	s.buf.Reset(s.zip)
+	s.packer, s.free = free.Get().(compressor), free
+	s.packer.Reset(idleWriter{s.call})
+	s.buf.Reset(s.packer)
 }
 
-// streamBuffer is what is gathered before it goes out.
+// streamBuffer is how much is collected before it is sent.
 const streamBuffer = 32 << 10
 
-// patientWriter gives every write of an answer its time.
-type patientWriter struct{ c *call }
+// idleWriter gives each write of an answer a deadline.
+type idleWriter struct{ c *call }
 
-// gone is an error of writing an answer as one of the client's.
-func gone(err error) error {
+// clientError marks an error of writing as the client's.
+func clientError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", errGone, err)
+	return fmt.Errorf("%w: %w", errClientGone, err)
 }
 
-// Write writes some more of the answer.
-func (w patientWriter) Write(p []byte) (int, error) {
-	_ = http.NewResponseController(w.c.ResponseWriter).SetWriteDeadline(time.Now().Add(patience)) // where it is known
+// Write writes with a deadline.
+func (w idleWriter) Write(p []byte) (int, error) {
+	_ = http.NewResponseController(w.c.ResponseWriter).SetWriteDeadline(time.Now().Add(idleLimit)) // a recorder has none
 	n, err := w.c.ResponseWriter.Write(p)
-	return n, gone(err)
+	return n, clientError(err)
 }
 
-// packing says whether an answer is compressed where the client takes it: one that is flushed while it is made gains nothing.
-type packing bool
+// compression says whether an answer is compressed if the client takes it. An answer that is flushed while it is made gains nothing.
+type compression bool
 
 const (
-	packed   packing = true
-	unpacked packing = false
+	compressed   compression = true
+	uncompressed compression = false
 )
 
 // begin begins an answer of JSON.
-func (c *call) begin(p packing) *stream {
+func (c *call) begin(p compression) *stream {
 	return c.beginAs("application/json", http.StatusOK, p)
 }
 
-func (c *call) beginAs(media string, status int, p packing) *stream {
+func (c *call) beginAs(media string, status int, p compression) *stream {
 	h := c.Header()
 	h.Set("Content-Type", media)
 	h.Set("Cache-Control", "must-revalidate")
-	s := &stream{call: c, buf: bufio.NewWriterSize(patientWriter{c}, streamBuffer)}
+	s := &stream{call: c, buf: bufio.NewWriterSize(idleWriter{c}, streamBuffer)}
 	if c.request.Method == http.MethodHead {
 		s.buf.Reset(io.Discard)
 	}
@@ -103,7 +112,7 @@ func (c *call) beginAs(media string, status int, p packing) *stream {
 		h.Add("Vary", "Accept-Encoding")
 		if takesGzip(c.request.Header.Get("Accept-Encoding")) {
 			h.Set("Content-Encoding", "gzip")
-			s.pack(&c.server.packers.gzip)
+			s.compress(&c.server.packers.gzip)
 		}
 	}
 	c.began = true
@@ -149,25 +158,25 @@ func (s *stream) number(n int64) {
 	s.keep(s.buf.Write(strconv.AppendInt(s.buf.AvailableBuffer(), n, 10)))
 }
 
-// flush sends what there is, for a client that waits.
+// flush sends what there is, because the client waits.
 func (s *stream) flush() {
 	s.keep(0, s.buf.Flush())
-	if s.zip != nil {
-		s.keep(0, s.zip.Flush())
+	if s.packer != nil {
+		s.keep(0, s.packer.Flush())
 	}
 	if s.err == nil {
-		s.err = gone(http.NewResponseController(s.call.ResponseWriter).Flush())
+		s.err = clientError(http.NewResponseController(s.call.ResponseWriter).Flush())
 	}
 }
 
 // end sends the rest.
 func (s *stream) end() error {
 	s.keep(0, s.buf.Flush())
-	if s.zip != nil {
-		s.keep(0, s.zip.Close())
-		s.zip.Reset(nil)
-		s.free.Put(s.zip)
-		s.zip = nil
+	if s.packer != nil {
+		s.keep(0, s.packer.Close())
+		s.packer.Reset(nil)
+		s.free.Put(s.packer)
+		s.packer = nil
 	}
 	return s.err
 }

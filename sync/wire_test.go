@@ -12,6 +12,8 @@ import (
 	"net/textproto"
 	"strings"
 	"testing"
+
+	"doorward/sync/peertest"
 )
 
 func zipped(text string) string {
@@ -24,25 +26,25 @@ func zipped(text string) string {
 
 func TestBodiesMayBeCompressedBothWays(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	s.want(201, "POST", "/notes/_bulk_docs", zipped(`{"docs":[{"_id":"a","n":1}]}`), "Content-Encoding", "gzip")
-	a := s.do("GET", "/notes/_changes", "", "Accept-Encoding", "br, gzip;q=0.5")
-	z, err := gzip.NewReader(strings.NewReader(a.body))
-	if err != nil || a.header.Get("Content-Encoding") != "gzip" {
-		t.Fatalf("_changes = %v, %v", a.header, err)
+	s := peertest.NewSite(t)
+	s.Want(201, "POST", "/notes/_bulk_docs", zipped(`{"docs":[{"_id":"a","n":1}]}`), "Content-Encoding", "gzip")
+	a := s.Do("GET", "/notes/_changes", "", "Accept-Encoding", "br, gzip;q=0.5")
+	z, err := gzip.NewReader(strings.NewReader(a.Body))
+	if err != nil || a.Header.Get("Content-Encoding") != "gzip" {
+		t.Fatalf("_changes = %v, %v", a.Header, err)
 	}
 	if plain, err := io.ReadAll(z); err != nil || !strings.Contains(string(plain), `"id":"a"`) {
 		t.Errorf("_changes = %s, %v", plain, err)
 	}
-	if a := s.do("GET", "/notes/_changes", "", "Accept-Encoding", "gzip;q=0"); a.header.Get("Content-Encoding") != "" {
-		t.Errorf("_changes for who takes no gzip = %v", a.header)
+	if a := s.Do("GET", "/notes/_changes", "", "Accept-Encoding", "gzip;q=0"); a.Header.Get("Content-Encoding") != "" {
+		t.Errorf("_changes for who takes no gzip = %v", a.Header)
 	}
-	s.want(400, "POST", "/notes/_bulk_docs", "no gzip", "Content-Encoding", "gzip")
-	s.want(415, "POST", "/notes/_bulk_docs", "x", "Content-Encoding", "br")
+	s.Want(400, "POST", "/notes/_bulk_docs", "no gzip", "Content-Encoding", "gzip")
+	s.Want(415, "POST", "/notes/_bulk_docs", "x", "Content-Encoding", "br")
 	bomb := zipped(`{"docs":[{"_id":"x","a":"` + strings.Repeat("a", 20<<20) + `"}]}`)
-	s.want(413, "POST", "/notes/_bulk_docs", bomb, "Content-Encoding", "gzip")
-	s.want(413, "POST", "/notes/_bulk_docs", `{"docs":[{"a":"`+strings.Repeat("a", 64<<20)+`"}]}`)
-	s.want(404, "GET", "/notes/x", "")
+	s.Want(413, "POST", "/notes/_bulk_docs", bomb, "Content-Encoding", "gzip")
+	s.Want(413, "POST", "/notes/_bulk_docs", `{"docs":[{"a":"`+strings.Repeat("a", 64<<20)+`"}]}`)
+	s.Want(404, "GET", "/notes/x", "")
 }
 
 // TestOneBadDocumentBlocksNoOther pushes what a client may have got wrong within documents that are well-formed (else
@@ -52,8 +54,8 @@ func TestOneBadDocumentBlocksNoOther(t *testing.T) {
 	hash := strings.Repeat("a", 32)
 	large := strings.Repeat("x", 9<<20)
 	for _, replicated := range []bool{false, true} {
-		s := newSite(t)
-		s.put("old", `{}`)
+		s := peertest.NewSite(t)
+		s.Put("old", `{}`)
 		docs := []string{
 			`{"_id":"good1","_rev":"1-` + hash + `"}`, `{"_id":"twice","a":{"b":1,"b":2},"_rev":"1-` + hash + `"}`,
 			`{"_id":"stub","_attachments":{"a":{"stub":true}},"_rev":"1-` + hash + `"}`,
@@ -70,7 +72,7 @@ func TestOneBadDocumentBlocksNoOther(t *testing.T) {
 			OK                bool
 			ID, Error, Reason string
 		}
-		s.want(201, "POST", "/notes/_bulk_docs", body).into(t, &results)
+		s.Want(201, "POST", "/notes/_bulk_docs", body).Into(t, &results)
 		want := len(docs)
 		if replicated {
 			want -= 3 // those that are taken
@@ -85,10 +87,10 @@ func TestOneBadDocumentBlocksNoOther(t *testing.T) {
 			}
 		}
 		for _, id := range []string{"good1", "good2", "good3"} {
-			s.want(200, "GET", "/notes/"+id, "")
+			s.Want(200, "GET", "/notes/"+id, "")
 		}
-		if a := s.want(200, "GET", "/notes", ""); !strings.Contains(a.body, `"doc_count":4`) {
-			t.Errorf("replicated %v: %s", replicated, a.body)
+		if a := s.Want(200, "GET", "/notes", ""); !strings.Contains(a.Body, `"doc_count":4`) {
+			t.Errorf("replicated %v: %s", replicated, a.Body)
 		}
 	}
 }
@@ -120,7 +122,7 @@ func related(t testing.TB, doc string, named bool, contents ...string) (body, me
 
 func TestADocumentAndItsAttachmentsInOneBody(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := peertest.NewSite(t)
 	rev := "1-" + strings.Repeat("b", 32)
 	doc := `{"_id":"doc","_rev":"` + rev + `","_revisions":{"start":1,"ids":["` + strings.Repeat("b", 32) + `"]},"_attachments":{
 		"b":{"follows":true,"content_type":"text/b","revpos":1,"length":3},
@@ -131,15 +133,15 @@ func TestADocumentAndItsAttachmentsInOneBody(t *testing.T) {
 			first, second = second, first // in the document's own order then
 		}
 		body, media := related(t, doc, named, first, second)
-		s.want(201, "PUT", "/notes/doc?new_edits=false", body, "Content-Type", media)
+		s.Want(201, "PUT", "/notes/doc?new_edits=false", body, "Content-Type", media)
 		for name, want := range map[string]string{"a": "aaa", "b": "bbb"} {
-			a := s.want(200, "GET", "/notes/doc/"+name, "")
-			if a.body != want || a.header.Get("Content-Type") != "text/"+name || a.header.Get("Content-Security-Policy") != "sandbox" {
-				t.Errorf("named %v: %s = %s %v", named, name, a.body, a.header)
+			a := s.Want(200, "GET", "/notes/doc/"+name, "")
+			if a.Body != want || a.Header.Get("Content-Type") != "text/"+name || a.Header.Get("Content-Security-Policy") != "sandbox" {
+				t.Errorf("named %v: %s = %s %v", named, name, a.Body, a.Header)
 			}
 		}
-		s.want(200, "DELETE", "/notes", "")
-		s.want(201, "PUT", "/notes", "")
+		s.Want(200, "DELETE", "/notes", "")
+		s.Want(201, "PUT", "/notes", "")
 	}
 	for _, c := range []struct {
 		name   string
@@ -147,30 +149,30 @@ func TestADocumentAndItsAttachmentsInOneBody(t *testing.T) {
 		parts  []string
 	}{{"nothing follows", 412, nil}, {"one is missing", 412, []string{"aaa"}}, {"one is another", 400, []string{"xxx", "bbb"}}, {"one is short", 400, []string{"aaa", "bb"}}, {"one too many", 400, []string{"aaa", "bbb", "ccc"}}} {
 		body, media := related(t, doc, true, c.parts...)
-		if a := s.do("PUT", "/notes/doc?new_edits=false", body, "Content-Type", media); a.status != c.status {
-			t.Errorf("%s: %d %s, want %d", c.name, a.status, a.body, c.status)
+		if a := s.Do("PUT", "/notes/doc?new_edits=false", body, "Content-Type", media); a.Status != c.status {
+			t.Errorf("%s: %d %s, want %d", c.name, a.Status, a.Body, c.status)
 		}
 	}
 	body, media := related(t, doc, true, "aaa", "bbb")
-	s.want(400, "PUT", "/notes/doc?new_edits=false", body[:len(body)/2], "Content-Type", media)
-	s.want(404, "GET", "/notes/doc", "")
+	s.Want(400, "PUT", "/notes/doc?new_edits=false", body[:len(body)/2], "Content-Type", media)
+	s.Want(404, "GET", "/notes/doc", "")
 }
 
 // TestCouchDBCompressesTexts takes attachments that come as gzip, as CouchDB's replicator sends texts, for what they were.
 func TestCouchDBCompressesTexts(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := peertest.NewSite(t)
 	text := strings.Repeat("a text that compresses well\n", 1000)
 	packed := zipped(text)
-	s.put("doc", `{"_attachments":{"a":{"content_type":"text/plain","encoding":"gzip","digest":"md5-AAAA","data":"`+base64.StdEncoding.EncodeToString([]byte(packed))+`"}}}`)
+	s.Put("doc", `{"_attachments":{"a":{"content_type":"text/plain","encoding":"gzip","digest":"md5-AAAA","data":"`+base64.StdEncoding.EncodeToString([]byte(packed))+`"}}}`)
 	body, media := related(t, `{"_id":"other","_attachments":{"a":{"content_type":"text/plain","encoding":"gzip","digest":"md5-AAAA","follows":true}}}`, true, packed)
-	s.want(201, "PUT", "/notes/other", body, "Content-Type", media)
+	s.Want(201, "PUT", "/notes/other", body, "Content-Type", media)
 	for _, id := range []string{"doc", "other"} {
-		if a := s.want(200, "GET", "/notes/"+id+"/a", ""); a.body != text {
-			t.Errorf("attachment of %s = %.40s…, want the text", id, a.body)
+		if a := s.Want(200, "GET", "/notes/"+id+"/a", ""); a.Body != text {
+			t.Errorf("attachment of %s = %.40s…, want the text", id, a.Body)
 		}
 	}
-	s.want(400, "PUT", "/notes/bad", `{"_attachments":{"a":{"encoding":"gzip","data":"YWFh"}}}`)
+	s.Want(400, "PUT", "/notes/bad", `{"_attachments":{"a":{"encoding":"gzip","data":"YWFh"}}}`)
 }
 
 // readParts reads an answer of several parts; those of a part with parts of its own one after the other.
@@ -197,17 +199,17 @@ func readParts(t testing.TB, media, body string) (texts []string) {
 			texts = append(texts, readParts(t, inner, string(b))...)
 			continue
 		}
-		texts = append(texts, p.Header.Get("Content-Type")+" "+p.FileName()+" "+replaced(string(b)))
+		texts = append(texts, p.Header.Get("Content-Type")+" "+p.FileName()+" "+peertest.Replaced(string(b)))
 	}
 }
 
 func TestRevisionsAsParts(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
-	first := s.put("doc", `{"_attachments":{"a":{"content_type":"text/plain","data":"YWFh"}}}`)
-	second := s.put("doc", `{"_rev":"`+first+`","n":2,"_attachments":{"a":{"stub":true},"é":{"content_type":"text/plain","data":"YmJi"}}}`)
-	a := s.do("GET", `/notes/doc?attachments=true&open_revs=["`+second+`","`+first+`","7-`+strings.Repeat("0", 32)+`"]`, "", "Accept", "application/json;q=0.1, multipart/mixed")
-	got := strings.Join(readParts(t, a.header.Get("Content-Type"), a.body), "\n")
+	s := peertest.NewSite(t)
+	first := s.Put("doc", `{"_attachments":{"a":{"content_type":"text/plain","data":"YWFh"}}}`)
+	second := s.Put("doc", `{"_rev":"`+first+`","n":2,"_attachments":{"a":{"stub":true},"é":{"content_type":"text/plain","data":"YmJi"}}}`)
+	a := s.Do("GET", `/notes/doc?attachments=true&open_revs=["`+second+`","`+first+`","7-`+strings.Repeat("0", 32)+`"]`, "", "Accept", "application/json;q=0.1, multipart/mixed")
+	got := strings.Join(readParts(t, a.Header.Get("Content-Type"), a.Body), "\n")
 	meta := `{"_attachments":{"a":{"content_type":"text/plain","revpos":1,"digest":"md5-R7zlx09Yn0hn29V+nKn4CA==","length":3,"follows":true}`
 	meta = strings.TrimPrefix(meta, "{")
 	want := `application/json  {"_id":"doc","_rev":"2-R",` + meta + `,"é":{"content_type":"text/plain","revpos":2,"digest":"md5-CPjgJgxkQYUQzvsrBu7lzQ==","length":3,"follows":true}},"n":2}
@@ -217,38 +219,38 @@ application/json  {"_id":"doc","_rev":"1-R",` + meta + `}}
 text/plain a aaa
 application/json; error="true"  {"missing":"7-R"}`
 	if got != want {
-		t.Errorf("open_revs = %d\n%s\nwant\n%s", a.status, got, want)
+		t.Errorf("open_revs = %d\n%s\nwant\n%s", a.Status, got, want)
 	}
-	a = s.do("GET", `/notes/doc?attachments=true&atts_since=["`+first+`"]`, "", "Accept", "multipart/related")
-	if got := readParts(t, a.header.Get("Content-Type"), a.body); len(got) != 2 || got[1] != "text/plain é bbb" || !strings.Contains(got[0], `"length":3,"stub":true`) {
+	a = s.Do("GET", `/notes/doc?attachments=true&atts_since=["`+first+`"]`, "", "Accept", "multipart/related")
+	if got := readParts(t, a.Header.Get("Content-Type"), a.Body); len(got) != 2 || got[1] != "text/plain é bbb" || !strings.Contains(got[0], `"length":3,"stub":true`) {
 		t.Errorf("a document with what is new of its attachments = %q", got)
 	}
-	a = s.want(200, "GET", `/notes/doc?attachments=true`, "")
-	if !strings.Contains(a.body, `"data":"YWFh"`) || !strings.Contains(a.body, `"data":"YmJi"`) {
-		t.Errorf("a document with its attachments = %s", a.body)
+	a = s.Want(200, "GET", `/notes/doc?attachments=true`, "")
+	if !strings.Contains(a.Body, `"data":"YWFh"`) || !strings.Contains(a.Body, `"data":"YmJi"`) {
+		t.Errorf("a document with its attachments = %s", a.Body)
 	}
-	if a := s.do("GET", "/notes/doc", "", "If-None-Match", `"`+second+`"`); a.status != http.StatusNotModified {
-		t.Errorf("a document that is known = %d", a.status)
+	if a := s.Do("GET", "/notes/doc", "", "If-None-Match", `"`+second+`"`); a.Status != http.StatusNotModified {
+		t.Errorf("a document that is known = %d", a.Status)
 	}
 }
 
 func TestAttachmentsByThemselves(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	s := peertest.NewSite(t)
 	var w struct{ Rev string }
-	s.want(201, "PUT", "/notes/doc/a/b", "one", "Content-Type", "text/one").into(t, &w)
-	s.want(409, "PUT", "/notes/doc/a/b", "two", "Content-Type", "text/two")
-	s.want(201, "PUT", "/notes/doc/a%2Fb?rev="+w.Rev, "two", "Content-Type", "text/two").into(t, &w)
-	if a := s.want(200, "GET", "/notes/doc/a/b", ""); a.body != "two" || a.header.Get("Etag") == "" {
-		t.Errorf("attachment = %s %v", a.body, a.header)
+	s.Want(201, "PUT", "/notes/doc/a/b", "one", "Content-Type", "text/one").Into(t, &w)
+	s.Want(409, "PUT", "/notes/doc/a/b", "two", "Content-Type", "text/two")
+	s.Want(201, "PUT", "/notes/doc/a%2Fb?rev="+w.Rev, "two", "Content-Type", "text/two").Into(t, &w)
+	if a := s.Want(200, "GET", "/notes/doc/a/b", ""); a.Body != "two" || a.Header.Get("Etag") == "" {
+		t.Errorf("attachment = %s %v", a.Body, a.Header)
 	}
-	if a := s.want(200, "HEAD", "/notes/doc/a/b", ""); a.body != "" || a.header.Get("Content-Length") != "3" {
-		t.Errorf("HEAD = %q %v", a.body, a.header)
+	if a := s.Want(200, "HEAD", "/notes/doc/a/b", ""); a.Body != "" || a.Header.Get("Content-Length") != "3" {
+		t.Errorf("HEAD = %q %v", a.Body, a.Header)
 	}
-	s.want(404, "DELETE", "/notes/doc/none?rev="+w.Rev, "")
-	s.want(409, "DELETE", "/notes/doc/a/b", "")
-	s.want(200, "DELETE", "/notes/doc/a/b", "", "If-Match", `"`+w.Rev+`"`)
-	s.want(404, "GET", "/notes/doc/a/b", "")
-	s.want(200, "GET", "/notes/doc/a/b?rev="+w.Rev, "")
-	s.want(404, "DELETE", "/notes/none/a?rev="+w.Rev, "")
+	s.Want(404, "DELETE", "/notes/doc/none?rev="+w.Rev, "")
+	s.Want(409, "DELETE", "/notes/doc/a/b", "")
+	s.Want(200, "DELETE", "/notes/doc/a/b", "", "If-Match", `"`+w.Rev+`"`)
+	s.Want(404, "GET", "/notes/doc/a/b", "")
+	s.Want(200, "GET", "/notes/doc/a/b?rev="+w.Rev, "")
+	s.Want(404, "DELETE", "/notes/none/a?rev="+w.Rev, "")
 }

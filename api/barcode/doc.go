@@ -8,7 +8,7 @@
 //	        → finder rings → the library's reader, then a fit of the rings' twelve corners
 //
 // The first attempt that reads something ends the ladder. Reed-Solomon codes and checksums guard against wrong reads; a code of bars,
-// whose checksum is weak, must be read twice alike.
+// which has a weak checksum, must be read twice alike.
 //
 // What a hostile picture may cost is bounded: its size is judged from its header, the ladder ends after a fixed time, and few pictures
 // are read at once. A panic in the library ends the attempt, not the program.

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"doorward/kv/kvtest/proof"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -30,12 +32,12 @@ func patient() *Reader {
 const perKind = 50
 
 func TestHardFramesAreReadAndNeverWrongly(t *testing.T) {
-	r := patient()
+	r, each := patient(), proof.Count(perKind/5, perKind)
 	read, alone, wrong := 0, 0, 0
 	var took []time.Duration
 	for _, kind := range kinds {
 		here, there := 0, 0
-		for n := range perKind {
+		for n := range each {
 			g, text := frame(t, kind, n)
 			picture := g.asJPEG(t)
 			start := time.Now()
@@ -57,7 +59,7 @@ func TestHardFramesAreReadAndNeverWrongly(t *testing.T) {
 				there++
 			}
 		}
-		t.Logf("%-10s %d of %d read, %d by the library alone", kind, here, perKind, there)
+		t.Logf("%-10s %d of %d read, %d by the library alone", kind, here, each, there)
 		read, alone = read+here, alone+there
 	}
 	slices.Sort(took)
@@ -82,9 +84,9 @@ func TestEachFormatIsRead(t *testing.T) {
 }
 
 func TestBlurredBarsAreNeverReadWrongly(t *testing.T) {
-	r := patient()
+	r, each := patient(), proof.Count(15, 60)
 	read := map[Format]int{}
-	for n := range 60 {
+	for n := range each {
 		rnd := rand.New(rand.NewPCG(7, uint64(n)))
 		for _, c := range []Code{{fmt.Sprintf("T%08d", rnd.IntN(1e8)), Code128}, {"4006381333931", EAN}} {
 			look := camera{w: 420, h: 160, size: 300, at: 0.6, noise: 6, blur: 3 * rnd.Float64(), turn: 0.3 * rnd.Float64(), tilt: 0.5 * rnd.Float64()}
@@ -95,7 +97,7 @@ func TestBlurredBarsAreNeverReadWrongly(t *testing.T) {
 			read[c.Format] += len(codes)
 		}
 	}
-	t.Logf("of 60 each: %v", read)
+	t.Logf("of %d each: %v", each, read)
 }
 
 func quarter(g *gray) *gray {

@@ -6,8 +6,13 @@ import (
 	"strconv"
 	"strings"
 
+	"doorward/api/load/columns"
+	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
 	"doorward/kv"
+	"doorward/kv/names"
 	"doorward/kv/record"
+	"doorward/kv/value"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,7 +29,12 @@ const (
 // churchPage is how many churches are read at once.
 const churchPage = 100
 
-// churches finds the church that a cell means, by its name or its id. Names are equal if they are so after record.Fold.
+// lister lists records.
+type lister interface {
+	List(p kv.Principal, q kv.Query) (kv.Page, error)
+}
+
+// churches finds the church that a cell means, by its name or its id. Names are equal if they are so after names.Fold.
 type churches struct {
 	named map[string][]int64
 	ids   map[int64]bool
@@ -34,9 +44,9 @@ type churches struct {
 }
 
 // openChurches reads the churches that a table names in a column that is not one of ids. It returns nil where the table has none.
-func openChurches(s *kv.Store, p kv.Principal, t *tableFile) (*churches, error) {
-	i := slices.IndexFunc(t.ly.feeds, func(f feed) bool { return f.name == nameChurch })
-	if i < 0 || !t.ly.namesChurches(&t.ly.feeds[i]) {
+func openChurches(s lister, p kv.Principal, t *tableFile) (*churches, error) {
+	i := slices.IndexFunc(t.ly.Feeds, func(f columns.Feed) bool { return f.Name == kinds.Church })
+	if i < 0 || !t.ly.NamesChurches(&t.ly.Feeds[i]) {
 		return nil, nil
 	}
 	c := &churches{named: map[string][]int64{}, ids: map[int64]bool{}}
@@ -52,28 +62,8 @@ func openChurches(s *kv.Store, p kv.Principal, t *tableFile) (*churches, error) 
 			break
 		}
 	}
-	c.study(t, t.ly.feeds[i].columns())
+	c.study(t, t.ly.Feeds[i].Columns())
 	return c, nil
-}
-
-// namesChurches tells whether a feed's columns hold names of churches, or numbers under a title that does not say id.
-func (ly *layout) namesChurches(f *feed) bool {
-	if ly.origin == ownOrigin && f.why != "--map" {
-		return false
-	}
-	for _, i := range f.columns() {
-		whole := ly.profiles != nil && ly.profiles[i].whole == ly.profiles[i].studied
-		if isChurchTitle(plainTitle(ly.titles[i])) || f.why == "--map" && !whole {
-			return true
-		}
-	}
-	return false
-}
-
-// isChurchTitle tells a title that means a church, and does not say that it is an id.
-func isChurchTitle(title string) bool {
-	all := ranks(nameChurch)
-	return slices.Contains(all[len(all)-1], title)
 }
 
 func (c *churches) add(page []byte) error {
@@ -91,15 +81,15 @@ func (c *churches) add(page []byte) error {
 	return nil
 }
 
-func foldName(name string) string { return strings.TrimSpace(record.Fold(name)) }
+func foldName(name string) string { return strings.TrimSpace(names.Fold(name)) }
 
 // study decides whether the cells of some columns may be ids: all of them are numbers, and the file is of no other system.
-func (c *churches) study(t *tableFile, columns []int) {
-	c.numbers = t.ly.origin == nothing
-	for _, i := range columns {
-		p := &t.ly.profiles[i]
-		c.numbers = c.numbers && p.whole == p.studied
-		for v := range p.counts {
+func (c *churches) study(t *tableFile, among []int) {
+	c.numbers = t.ly.Origin == columns.Unknown
+	for _, i := range among {
+		p := &t.ly.Profiles[i]
+		c.numbers = c.numbers && p.IsWhole()
+		for v := range p.Counts {
 			id, ok := churchID(v)
 			c.foreign = c.foreign || ok && !c.ids[id]
 		}
@@ -120,7 +110,7 @@ func (c *churches) find(cell string) (jsontext.Value, string) {
 	}
 	switch {
 	case len(found) == 1:
-		return record.Number(found[0]), ""
+		return value.Number(found[0]), ""
 	case len(found) > 1:
 		return nil, faultTwoChurches
 	case isNumber && c.numbers && c.ids[id]:
@@ -133,21 +123,21 @@ func (c *churches) find(cell string) (jsontext.Value, string) {
 
 // unknown names the cells of a table that mean no church.
 func (c *churches) unknown(t *tableFile, rep *Report) {
-	for _, f := range t.ly.feeds {
-		if f.name != nameChurch || len(f.parts) > 1 {
+	for _, f := range t.ly.Feeds {
+		if f.Name != kinds.Church || len(f.Parts) > 1 {
 			continue
 		}
-		for _, i := range f.columns() {
+		for _, i := range f.Columns() {
 			c.unknownIn(t.ly, i, rep)
 		}
 	}
 }
 
-func (c *churches) unknownIn(ly *layout, column int, rep *Report) {
-	for _, v := range ly.profiles[column].values() {
-		if _, fault := c.find(v.Value); fault != "" && len(rep.Warnings) < maxAsked {
+func (c *churches) unknownIn(ly *columns.Layout, column int, rep *Report) {
+	for _, v := range ly.Profiles[column].Values() {
+		if _, fault := c.find(v.Value); fault != "" && len(rep.Warnings) < columns.MaxAsked {
 			rep.Warnings = append(rep.Warnings, fmt.Sprintf("“%s” in the column “%s” (%s): %s; name the church as it is here, make it first, or say --ignore '%s'",
-				sample(v.Value), ly.nth(column), counted(v.Count, "row", "rows"), fault, ly.nth(column)))
+				profile.Sample(v.Value), ly.Name(column), counted(v.Count, "row", "rows"), fault, ly.Name(column)))
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"doorward/api/load"
+	"doorward/api/load/demo"
+	"doorward/api/load/export"
 	"doorward/kv"
 	"doorward/kv/kvtest"
 	"doorward/kv/record"
@@ -18,10 +20,10 @@ import (
 func TestDemoMakesACongregation(t *testing.T) {
 	ctx := context.Background()
 	clock := kvtest.NewClock(time.Date(2026, 12, 31, 15, 0, 0, 0, time.UTC))
-	make := func(seed int64) (*kv.Store, load.DemoReport, []string) {
+	make := func(seed int64) (*kv.Store, demo.Report, []string) {
 		s := kvtest.OpenConfig(t, kv.Config{Clock: clock.Now})
 		var last int64
-		rep, err := load.Demo(ctx, s, kv.Operator(), load.DemoOptions{Size: "s", Seed: seed, Progress: func(done, total int64) {
+		rep, err := demo.Make(ctx, s, kv.Operator(), demo.Options{Size: "s", Seed: seed, Progress: func(done, total int64) {
 			if total > 0 {
 				last = total - done
 			}
@@ -30,7 +32,7 @@ func TestDemoMakesACongregation(t *testing.T) {
 			t.Fatalf("Demo(seed %d) = %v with %d records left, want all made", seed, err, last)
 		}
 		var b bytes.Buffer
-		if err := load.Export(ctx, s, kv.Operator(), &b, load.ExportOptions{}); err != nil {
+		if err := export.Write(ctx, &b, export.Options{Store: s, Who: kv.Operator()}); err != nil {
 			t.Fatal(err)
 		}
 		return s, rep, timeless(b.String())
@@ -43,7 +45,7 @@ func TestDemoMakesACongregation(t *testing.T) {
 	if err != nil || d.Outcome != kv.Admitted {
 		t.Errorf("CheckIn of a named code = %v, %v, want admitted", d.Outcome, err)
 	}
-	if _, err := load.Demo(ctx, s, kv.Operator(), load.DemoOptions{}); !errors.Is(err, load.ErrNotVacant) {
+	if _, err := demo.Make(ctx, s, kv.Operator(), demo.Options{}); !errors.Is(err, demo.ErrNotVacant) {
 		t.Errorf("a second Demo = %v, want ErrNotVacant", err)
 	}
 	if _, _, again := make(1); !cmp.Equal(first, again) {
@@ -55,7 +57,7 @@ func TestDemoMakesACongregation(t *testing.T) {
 }
 
 func TestDemoRefusesAnUnknownSize(t *testing.T) {
-	if _, err := load.Demo(context.Background(), kvtest.Open(t), kv.Operator(), load.DemoOptions{Size: "huge"}); !errors.Is(err, load.ErrUsage) {
+	if _, err := demo.Make(context.Background(), kvtest.Open(t), kv.Operator(), demo.Options{Size: "huge"}); !errors.Is(err, load.ErrUsage) {
 		t.Errorf("Demo of size huge = %v, want ErrUsage", err)
 	}
 }

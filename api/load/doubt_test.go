@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"doorward/api/load"
+	"doorward/api/load/columns"
 	"doorward/kv"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,7 +59,7 @@ func TestImportLetsNoDoubtfulRowIn(t *testing.T) {
 	} {
 		s := congregation(t)
 		_, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(c.file)}, nil)
-		var asked load.Questions
+		var asked columns.Questions
 		if !errors.As(err, &asked) || len(asked) != 1 || asked[0].Column != c.column {
 			t.Errorf("%s: error = %v, want a question about %s", name, err, c.column)
 		}
@@ -97,7 +98,7 @@ func TestWhenSomebodyCameInHasOneReading(t *testing.T) {
 	const file = "Code;Checked in\nKX7A;11/12/2026 19:30\n"
 	src.Reader = strings.NewReader(file)
 	_, err := load.Import(context.Background(), s, kv.Operator(), src, nil)
-	var asked load.Questions
+	var asked columns.Questions
 	if !errors.As(err, &asked) || asked[0].Column != "Checked in" || len(tickets(t, s)) != 0 {
 		t.Fatalf("error = %v, want a question about Checked in", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"doorward/api/load"
+	"doorward/api/load/export"
 	"doorward/kv"
 	"doorward/kv/kvtest"
 
@@ -23,7 +24,7 @@ func TestExportIsWhatImportReads(t *testing.T) {
 {"kind":"membership","person":1,"group_id":3}`)})
 	export := func(s *kv.Store) string {
 		var b bytes.Buffer
-		if err := load.Export(ctx, s, kv.Operator(), &b, load.ExportOptions{}); err != nil {
+		if err := export.Write(ctx, &b, export.Options{Store: s, Who: kv.Operator()}); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"doorward/api/load"
+	"doorward/api/load/export"
 	"doorward/kv"
 	"doorward/kv/kvtest"
 
@@ -31,24 +32,24 @@ func TestATableThatWasExportedComesBack(t *testing.T) {
 	if rep, err := load.Import(ctx, from, op, load.Source{Reader: strings.NewReader(odd), Yes: true}, nil); err != nil || len(rep.Rejected) > 0 {
 		t.Fatal(err, rep.Rejected)
 	}
-	for _, format := range []string{load.FormatCSV, load.FormatXLSX} {
+	for _, format := range []string{export.CSV, export.XLSX} {
 		to := kvtest.Open(t)
 		for _, kind := range []string{"church", "person", "event", "ticket"} {
 			var file, want, got bytes.Buffer
-			if err := load.Export(ctx, from, op, &want, load.ExportOptions{Kind: kind}); err != nil {
+			if err := export.Write(ctx, &want, export.Options{Store: from, Who: op, Kind: kind}); err != nil {
 				t.Fatal(err)
 			}
-			if err := load.Export(ctx, from, op, &file, load.ExportOptions{Kind: kind, Format: format}); err != nil {
+			if err := export.Write(ctx, &file, export.Options{Store: from, Who: op, Kind: kind, Format: format}); err != nil {
 				t.Fatal(err)
 			}
-			if format == load.FormatCSV && regexp.MustCompile(`(?m)(^|,|")[=+@-]`).Match(file.Bytes()) {
+			if format == export.CSV && regexp.MustCompile(`(?m)(^|,|")[=+@-]`).Match(file.Bytes()) {
 				t.Errorf("%s: a spreadsheet takes a cell for a formula:\n%s", kind, &file)
 			}
 			rep, err := load.Import(ctx, to, op, load.Source{Reader: bytes.NewReader(file.Bytes())}, nil)
 			if err != nil || len(rep.Rejected) > 0 || len(rep.Ignored) > 0 || rep.Source != "doorward" {
 				t.Fatalf("%s %s: %v, %+v", format, kind, err, rep)
 			}
-			if err := load.Export(ctx, to, op, &got, load.ExportOptions{Kind: kind}); err != nil {
+			if err := export.Write(ctx, &got, export.Options{Store: to, Who: op, Kind: kind}); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(timeless(want.String()), timeless(got.String())); diff != "" {
@@ -69,7 +70,7 @@ func TestATableOfSomebodyElseBringsNoIDs(t *testing.T) {
 		t.Fatal(err, rep)
 	}
 	var got bytes.Buffer
-	if err := load.Export(t.Context(), s, kv.Operator(), &got, load.ExportOptions{Kind: "church"}); err != nil {
+	if err := export.Write(t.Context(), &got, export.Options{Store: s, Who: kv.Operator(), Kind: "church"}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(got.String(), `"id":77`) || strings.Contains(got.String(), `"id":78`) {

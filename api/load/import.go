@@ -1,20 +1,29 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"doorward/api/load/cells"
+	"doorward/api/load/columns"
+	"doorward/api/load/kinds"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
-// Source is something to import, and what whoever imports says of it.
+// Source is something to import, and the options that the operator gives.
 type Source struct {
 	Reader io.Reader
 	Kind   string            // what the rows are; "" = each line names its own (NDJSON)
@@ -28,11 +37,12 @@ type Source struct {
 	Dates     string            // dmy, mdy or ymd; "" = as the dates of each column show
 	Zone      *time.Location    // of times that name none; nil = the store's
 	OnlyTypes []string          // the types of tickets that are taken; nil = all
-	Checkins  bool              // whoever has come in by the file is checked in
-	Yes       bool              // write also what somebody should look at first
+	Checkins  bool              // tickets that the file says were used are checked in
+	Yes       bool              // also write new people that look like people in the store
 	DryRun    bool              // decide everything, write nothing
 
-	zone *time.Location // Zone, or the store's
+	zone    *time.Location // Zone, or the store's
+	answers columns.Answers
 }
 
 // writers is how many batches are in flight: the store commits together what waits together, and the more rows share a
@@ -41,17 +51,17 @@ const writers = 32
 
 // Import writes a source's rows to the store as p, each on its own: a bad one is reported with its line and blocks none.
 // progress, if not nil, is told how many rows are decided; the total is 0, since a stream's end is not known. An error means
-// that the source was refused as a whole (ErrUsage, ErrSource, *HeaderError, Questions), that ctx ended, or that the store
+// that the source was refused as a whole (ErrUsage, ErrSource, *columns.HeaderError, columns.Questions), that ctx ended, or that the store
 // failed; what was written before stays, the report counts it, and importing the source again completes it.
 func Import(ctx context.Context, s *kv.Store, p kv.Principal, src Source, progress func(done, total int64)) (rep Report, err error) {
 	if err := src.check(s); err != nil {
 		return Report{}, err
 	}
-	sp, err := newSpool(ctx, src.Reader)
+	sp, err := sheet.NewSpool(ctx, src.Reader)
 	if err != nil {
 		return Report{}, err
 	}
-	defer func() { err = errors.Join(err, sp.remove()) }()
+	defer func() { err = errors.Join(err, sp.Remove()) }()
 	in, err := open(ctx, sp, &src)
 	if err != nil {
 		return Report{}, err
@@ -71,7 +81,7 @@ func Import(ctx context.Context, s *kv.Store, p kv.Principal, src Source, progre
 	return src.run(ctx, s, p, in, progress)
 }
 
-// look decides everything before anything is written, where the file may hold people who are there already.
+// look decides everything before anything is written, where the file may hold people of the store.
 func (s *Source) look(ctx context.Context, store *kv.Store, p kv.Principal, in file) error {
 	t, ok := in.(*tableFile)
 	if s.DryRun || s.Yes || !ok || !t.mayBeAlike() {
@@ -97,7 +107,7 @@ func (s *Source) run(ctx context.Context, store *kv.Store, p kv.Principal, in fi
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	im := &importer{
-		ctx: ctx, cancel: cancel, store: store, who: p, dry: s.DryRun, checkins: s.Checkins, in: rows, progress: progress,
+		writer: writer{store, p, s.DryRun, s.Checkins}, ctx: ctx, cancel: cancel, in: rows, progress: progress,
 		maker: maker{event: s.Event, zone: s.zone, seen: newSeen(s.DryRun), named: contents{}},
 		ready: make(chan *batch, writers), done: make(chan *batch, writers),
 	}
@@ -122,18 +132,22 @@ func (s *Source) check(store *kv.Store) error {
 	if s.Event < 0 {
 		return fmt.Errorf("%w: --event: an id is wanted", ErrUsage)
 	}
-	if !dateOrder(s.Dates).known() {
+	if !cells.Order(s.Dates).Known() {
 		return fmt.Errorf("%w: --dates %s: dmy, mdy or ymd is wanted", ErrUsage, s.Dates)
 	}
-	if err := s.checkStates(); err != nil || s.Kind == "" {
+	if err := s.checkStates(); err != nil {
 		return err
 	}
-	f, err := formOf(s.Kind)
-	if err == nil && s.Event != 0 && f.field(nameEvent) == nil {
+	s.answers = columns.Answers{From: s.From, Map: s.Map, Ignore: s.Ignore, States: s.States, Dates: s.Dates, OnlyTypes: s.OnlyTypes, Event: s.Event, Checkins: s.Checkins}
+	if s.Kind == "" {
+		return nil
+	}
+	f, err := kinds.Of(s.Kind)
+	if err == nil && s.Event != 0 && f.Field(kinds.Event) == nil {
 		err = fmt.Errorf("%w: --event: kind %s belongs to no event", ErrUsage, s.Kind)
 	}
 	if err == nil {
-		_, err = originNamed(s.From, f)
+		_, err = columns.OriginNamed(s.From, f)
 	}
 	return err
 }
@@ -141,12 +155,12 @@ func (s *Source) check(store *kv.Store) error {
 // checkStates puts the words of --states into plain form.
 func (s *Source) checkStates() error {
 	states := map[string]string{}
-	for _, word := range sortedKeys(s.States) {
-		state := stateOf(s.States[word], nil)
-		if !slices.Contains(severity, s.States[word]) && state == "" {
-			return fmt.Errorf("%w: --states %s=%s: the states are %s", ErrUsage, word, s.States[word], strings.Join(severity, ", "))
+	for _, word := range slices.Sorted(maps.Keys(s.States)) {
+		state := words.StateOf(s.States[word], nil)
+		if !slices.Contains(words.Severity, s.States[word]) && state == "" {
+			return fmt.Errorf("%w: --states %s=%s: the states are %s", ErrUsage, word, s.States[word], strings.Join(words.Severity, ", "))
 		}
-		states[saying(word)] = state
+		states[words.Saying(word)] = state
 	}
 	s.States = states
 	return nil
@@ -166,13 +180,10 @@ func (s *Source) checkEvent(store *kv.Store, p kv.Principal) error {
 
 // importer is one import at work: one goroutine reads and parses, several write, one counts.
 type importer struct {
+	writer
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	store    *kv.Store
-	who      kv.Principal
-	dry      bool
-	checkins bool        // whoever has come in is checked in
-	alike    *lookalikes // nil = nobody looks like anybody
+	alike    *lookalikes // nil = people are not compared
 	in       drafts
 	maker    maker
 	progress func(done, total int64)
@@ -180,6 +191,21 @@ type importer struct {
 	ready    chan *batch
 	done     chan *batch
 	report   Report
+}
+
+// desk is what a writer needs of the store.
+type desk interface {
+	Upsert(p kv.Principal, rows []kv.Row, dry bool) ([]kv.RowResult, error)
+	CheckIn(p kv.Principal, a kv.Attempt) (kv.Decision, error)
+	Yield() // to requests that wait
+}
+
+// writer writes rows to the store.
+type writer struct {
+	desk     desk
+	who      kv.Principal
+	dry      bool // nothing is written
+	checkins bool // tickets that the file says were used are checked in
 }
 
 // batch is up to kv.MaxRows rows of one kind and the rejected ones that stand between them.
@@ -197,7 +223,11 @@ func (im *importer) run() {
 	for range writers {
 		wg.Go(func() {
 			for b := range im.ready {
-				im.write(b)
+				if b.failed = im.ctx.Err() != nil; !b.failed {
+					if err := im.write(b); err != nil {
+						im.cancel(err)
+					}
+				}
 				b.after.Done()
 				im.done <- b
 			}
@@ -227,7 +257,7 @@ func (im *importer) read() {
 		return true
 	}
 	for {
-		im.store.Yield()
+		im.desk.Yield()
 		it, err := im.item()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
@@ -277,47 +307,40 @@ func (b *batch) kind() *record.Kind {
 	return b.rows[0].Kind
 }
 
-// write hands a batch to the store, unless the import has ended.
-func (im *importer) write(b *batch) {
-	if im.ctx.Err() != nil {
-		b.failed = true
-		return
-	}
+// write hands a batch to the store.
+func (w *writer) write(b *batch) error {
 	if len(b.rows) == 0 {
-		return
+		return nil
 	}
-	results, err := im.store.Upsert(im.who, b.rows, im.dry)
+	results, err := w.desk.Upsert(w.who, b.rows, w.dry)
 	if err != nil {
 		b.failed = true
-		im.cancel(err)
-		return
+		return err
 	}
-	i := 0
 	for _, it := range b.items {
-		if it.rejected == nil {
-			it.fate, it.err = results[i].Fate, results[i].Err
-			i++
-			if im.checkins && !im.dry && it.entered && it.fate != kv.Rejected {
-				im.admit(it)
-			}
+		if it.rejected != nil {
+			continue
+		}
+		it.fate, it.err = results[0].Fate, results[0].Err
+		results = results[1:]
+		if w.checkins && !w.dry && it.entered && it.fate != kv.Rejected {
+			err = cmp.Or(err, w.admit(it))
 		}
 	}
+	return err
 }
 
 // admit checks a ticket in that was used by what the file says. The same file again repeats the first answer.
-func (im *importer) admit(it *item) {
-	code, state := text(it.row.Patch, nameCode), text(it.row.Patch, nameState)
-	event, _ := it.row.Patch.Value(nameEvent)
-	id, ok := record.ParseInt(string(event))
-	if !ok || code == "" || state != "" && state != severity[0] {
-		return
+func (w *writer) admit(it *item) error {
+	code, state := text(it.row.Patch, kinds.Code), text(it.row.Patch, kinds.State)
+	event, _ := it.row.Patch.Value(kinds.Event)
+	id, ok := value.ParseInt(string(event))
+	if !ok || code == "" || state != "" && state != words.Severity[0] {
+		return nil
 	}
-	d, err := im.store.CheckIn(im.who, kv.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + string(event) + " " + code, At: it.at})
-	if err != nil {
-		im.cancel(err)
-		return
-	}
-	it.admitted = d.Outcome == kv.Admitted && !d.Replayed
+	d, err := w.desk.CheckIn(w.who, kv.Attempt{Event: id, Code: code, Door: "import", Nonce: "import " + string(event) + " " + code, At: it.at})
+	it.admitted = err == nil && d.Outcome == kv.Admitted && !d.Replayed
+	return err
 }
 
 // collect counts the batches in the order of the file.
@@ -368,9 +391,9 @@ func (im *importer) count(b *batch) {
 // forgive settles a row that the store refused. In a dry run a reference to a row of the same file is not at fault: that row
 // would have been written.
 func (im *importer) forgive(it *item) {
-	var faults record.Faults
+	var faults fault.ByField
 	if im.dry && errors.As(it.err, &faults) {
-		left := record.Faults{}
+		left := fault.ByField{}
 		for field, texts := range faults {
 			if !im.promised(it, field) {
 				left[field] = texts

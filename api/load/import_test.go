@@ -11,6 +11,7 @@ import (
 	"doorward/api/load"
 	"doorward/kv"
 	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
 
 	"github.com/google/go-cmp/cmp"
@@ -185,7 +186,7 @@ func broken(n int) (file string, want []load.Rejection) {
 }
 
 func TestImportOfAFileWithBrokenRows(t *testing.T) {
-	const n = 50_000
+	n := proof.Count(10_000, 50_000)
 	file, want := broken(n)
 	s := congregation(t)
 	source := func(dry bool) load.Source {

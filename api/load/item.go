@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"doorward/api/load/kinds"
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/value"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -15,7 +18,7 @@ import (
 // item is one row of a file on its way to the store: what to write, or why not.
 type item struct {
 	line     int
-	form     form
+	form     kinds.Form
 	row      kv.Row
 	fate     kv.Fate
 	err      error // the store's, for a rejected one
@@ -30,7 +33,7 @@ type item struct {
 // draft is a row as its file gives it: a JSON object under the kind's own names.
 type draft struct {
 	line   int
-	form   form
+	form   kinds.Form
 	id     string
 	event  bool // the object names an event
 	body   []byte
@@ -56,22 +59,22 @@ func (it *item) reject(field, why string) *item {
 // item reads a draft by its kind's table and holds it against the rows before it.
 func (m *maker) item(d draft) *item {
 	it := &item{line: d.line, form: d.form, column: d.column, entered: d.entered, at: d.at}
-	if d.form.field(nameEvent) != nil && !d.event {
+	if d.form.Field(kinds.Event) != nil && !d.event {
 		if m.event == 0 && d.id == "" {
-			return it.reject(nameEvent, "no event: the row names none and --event is not given")
+			return it.reject(kinds.Event, "no event: the row names none and --event is not given")
 		}
 		if m.event != 0 {
-			d.body = addMember(d.body, nameEvent, record.Number(m.event))
+			d.body = addMember(d.body, kinds.Event, value.Number(m.event))
 		}
 	}
 	if d.id != "" {
-		id, ok := d.form.kind.ParseID(d.id)
+		id, ok := d.form.Kind.ParseID(d.id)
 		if !ok {
-			return it.reject(nameID, "not an id: an integer from 1 is wanted")
+			return it.reject(kinds.ID, "not an id: an integer from 1 is wanted")
 		}
 		it.row.ID = id
 	}
-	patch, err := d.form.table.Parse(d.body, record.ParseOptions{Surface: record.Admin, Zone: m.zone})
+	patch, err := d.form.Table.Parse(d.body, record.ParseOptions{Surface: record.Admin, Zone: m.zone})
 	if err != nil {
 		return it.reject("", syntax(err))
 	}
@@ -80,13 +83,13 @@ func (m *maker) item(d draft) *item {
 		it.rejected = &r
 		return it
 	}
-	it.row.Kind, it.row.Patch = d.form.kind, patch
+	it.row.Kind, it.row.Patch = d.form.Kind, patch
 	if it.unnamed() {
-		return it.reject(nameFull, "no name")
+		return it.reject(kinds.FullName, "no name")
 	}
 	if m.seen != nil {
 		if it.nameless() {
-			return it.reject(nameCode, record.TextRequired)
+			return it.reject(kinds.Code, fault.Required)
 		}
 		m.named.name(it)
 		if field, first := m.seen.before(it); first > 0 {
@@ -99,16 +102,16 @@ func (m *maker) item(d draft) *item {
 // nameless tells a ticket that nothing names: it would be given a code of its own, and another at every further import.
 func (it *item) nameless() bool {
 	p := it.row.Patch
-	return it.form.kind == record.Ticket && it.row.ID.IsZero() && text(p, nameCode) == "" && text(p, nameExternal) == ""
+	return it.form.Kind == record.Ticket && it.row.ID.IsZero() && text(p, kinds.Code) == "" && text(p, kinds.ExternalID) == ""
 }
 
-// unnamed tells a person whom the row gives no name, unless it is about one who is there.
+// unnamed tells a row of a new person without a name.
 func (it *item) unnamed() bool {
-	if it.form.kind != record.Person || !it.row.ID.IsZero() || text(it.row.Patch, nameFull) != "" {
+	if it.form.Kind != record.Person || !it.row.ID.IsZero() || text(it.row.Patch, kinds.FullName) != "" {
 		return false
 	}
-	_, given := it.row.Patch.Value(nameFull)
-	return given || text(it.row.Patch, nameExternal) == ""
+	_, given := it.row.Patch.Value(kinds.FullName)
+	return given || text(it.row.Patch, kinds.ExternalID) == ""
 }
 
 // addMember puts a member at the front of an object.
@@ -124,7 +127,7 @@ func addMember(body []byte, name string, v jsontext.Value) []byte {
 
 // syntax says where a line stops being a JSON object.
 func syntax(err error) string {
-	var s *record.SyntaxError
+	var s *value.SyntaxError
 	if errors.As(err, &s) {
 		return reason(fmt.Sprintf("not a JSON object: %s at character %d", s.Reason, s.Column))
 	}

@@ -1,14 +1,22 @@
 package load
 
 import (
+	"errors"
 	"hash/maphash"
 	"strings"
 
+	"doorward/api/load/kinds"
+	"doorward/api/load/words"
 	"doorward/kv"
 	"doorward/kv/record"
 
 	"github.com/go-json-experiment/json"
 )
+
+// exporter reads all records of a kind.
+type exporter interface {
+	Export(p kv.Principal, k *record.Kind, fn func(json []byte) error) error
+}
 
 // lookalikes knows the people of a store by their e-mail, and by their name and birthday. It keeps hashes, not the values.
 type lookalikes struct {
@@ -16,7 +24,7 @@ type lookalikes struct {
 	ids  map[uint64]string
 }
 
-func newLookalikes(s *kv.Store, p kv.Principal) (*lookalikes, error) {
+func newLookalikes(s exporter, p kv.Principal) (*lookalikes, error) {
 	l := &lookalikes{seed: maphash.MakeSeed(), ids: map[uint64]string{}}
 	err := s.Export(p, record.Person, func(b []byte) error {
 		var one struct {
@@ -37,8 +45,10 @@ func newLookalikes(s *kv.Store, p kv.Principal) (*lookalikes, error) {
 		}
 		return nil
 	})
-	var without leftOut // a person who is damaged is like nobody
-	return l, without.unless(err)
+	if errors.As(err, new(*kv.LeftOut)) {
+		err = nil // a damaged person is compared with no row
+	}
+	return l, err
 }
 
 func (l *lookalikes) email(email string) uint64 {
@@ -46,20 +56,20 @@ func (l *lookalikes) email(email string) uint64 {
 }
 
 func (l *lookalikes) birth(name, birthday string) uint64 {
-	return maphash.String(l.seed, "b\x00"+birthday+"\x00"+plain(name))
+	return maphash.String(l.seed, "b\x00"+birthday+"\x00"+words.Plain(name))
 }
 
-// find looks for somebody whom a new person may be.
+// find compares a new person with the people of the store.
 func (l *lookalikes) find(it *item, rep *Report) {
 	p := it.row.Patch
-	if email := text(p, nameEmail); email != "" {
+	if email := text(p, kinds.Email); email != "" {
 		if id, ok := l.ids[l.email(email)]; ok {
 			rep.alike(Alike{it.line, id, "e-mail"})
 			return
 		}
 	}
-	if birthday := text(p, nameBirthday); birthday != "" {
-		if id, ok := l.ids[l.birth(text(p, nameFull), birthday)]; ok {
+	if birthday := text(p, kinds.Birthday); birthday != "" {
+		if id, ok := l.ids[l.birth(text(p, kinds.FullName), birthday)]; ok {
 			rep.alike(Alike{it.line, id, "name and birthday"})
 		}
 	}

@@ -7,10 +7,17 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
+	"doorward/api/load/columns"
+	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
 	"doorward/kv/record"
+	"doorward/kv/value"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -20,33 +27,33 @@ const maxUnknown = 100
 
 // ndjsonFile is a file of one JSON object a line.
 type ndjsonFile struct {
-	spool *spool
+	spool *sheet.Spool
 	src   *Source
 }
 
 // ndjson reads drafts from one.
 type ndjson struct {
-	in      *lines
+	in      *sheet.Lines
 	closer  io.Closer
-	forms   map[string]form   // the kinds that lines may name
-	want    string            // the only kind; "" = each line names its own
-	names   map[string]string // name in the file → field
-	states  map[string]string // what --states says
-	unknown []string          // members that no table has, once each
-	asked   map[string]*profile
+	forms   map[string]kinds.Form // the kinds that lines may name
+	want    string                // the only kind; "" = each line names its own
+	names   map[string]string     // name in the file → field
+	states  map[string]string     // what --states says
+	unknown []string              // members that no table has, once each
+	asked   map[string]*profile.Column
 	seed    maphash.Seed
 	dec     jsontext.Decoder
 }
 
-// openNDJSON reads the file through for members of tickets that no table has and that may decide who gets in.
-func openNDJSON(ctx context.Context, sp *spool, src *Source) (file, error) {
+// openNDJSON reads the file through for members of tickets that no table has and that may decide on admission.
+func openNDJSON(ctx context.Context, sp *sheet.Spool, src *Source) (file, error) {
 	f := &ndjsonFile{sp, src}
 	n, err := f.open()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = n.close() }() // it was only read
-	n.asked, n.seed = map[string]*profile{}, maphash.MakeSeed()
+	n.asked, n.seed = map[string]*profile.Column{}, maphash.MakeSeed()
 	for ctx.Err() == nil {
 		if _, _, err := n.next(); err != nil {
 			break
@@ -55,14 +62,10 @@ func openNDJSON(ctx context.Context, sp *spool, src *Source) (file, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	var asked Questions
-	for _, name := range sortedKeys(n.asked) {
-		p := n.asked[name]
-		c := &chooser{ly: &layout{titles: []string{name}}, src: src, profiles: []profile{*p}}
-		known := p.share(func(v string) bool { return stateOf(v, src.States) != "" || begins(plain(v), tellingValues) })
-		title := plain(name)
-		if p.counts != nil && (tells(title) || isDebt(title) || begins(title, tellingTitles) || 2*known >= p.filled || c.saysOut(p)) {
-			asked = append(asked, c.question(0))
+	var asked columns.Questions
+	for _, name := range slices.Sorted(maps.Keys(n.asked)) {
+		if q, ask := columns.AskMember(name, n.asked[name], &src.answers); ask {
+			asked = append(asked, q)
 		}
 	}
 	if len(asked) > 0 {
@@ -78,13 +81,13 @@ func (f *ndjsonFile) plan(*Report) {}
 func (f *ndjsonFile) close() error { return nil }
 
 func (f *ndjsonFile) open() (*ndjson, error) {
-	r, closer, err := f.spool.open()
+	r, closer, err := f.spool.Open()
 	if err != nil {
 		return nil, err
 	}
-	n := &ndjson{in: newLines(r), closer: closer, forms: map[string]form{}, want: f.src.Kind, names: map[string]string{}, states: f.src.States}
-	for _, f := range forms() {
-		n.forms[f.kind.Name] = f
+	n := &ndjson{in: sheet.NewLines(r), closer: closer, forms: map[string]kinds.Form{}, want: f.src.Kind, names: map[string]string{}, states: f.src.States}
+	for _, f := range kinds.All() {
+		n.forms[f.Kind.Name] = f
 	}
 	for field, name := range f.src.Map {
 		if strings.HasPrefix(name, "#") {
@@ -106,15 +109,15 @@ const nameIgnored = ""
 // next answers the next line's draft, or why there is none; io.EOF after the last.
 func (n *ndjson) next() (draft, *Rejection, error) {
 	for {
-		ln, err := n.in.next()
+		ln, err := n.in.Next()
 		if err != nil {
 			return draft{}, nil, err
 		}
-		if strings.TrimSpace(ln.text) == "" && ln.fault == "" {
+		if strings.TrimSpace(ln.Text) == "" && ln.Fault == "" {
 			continue
 		}
-		if ln.fault != "" {
-			return draft{}, &Rejection{Line: ln.n, Reason: ln.fault}, nil
+		if ln.Fault != "" {
+			return draft{}, &Rejection{Line: ln.N, Reason: ln.Fault}, nil
 		}
 		d, r := n.read(ln)
 		return d, r, nil
@@ -122,35 +125,35 @@ func (n *ndjson) next() (draft, *Rejection, error) {
 }
 
 // read sorts a line's members into the draft: kind and id apart, the others under their field's name.
-func (n *ndjson) read(ln line) (draft, *Rejection) {
-	d := draft{line: ln.n, column: sameName}
-	members, err := n.members(ln.text)
+func (n *ndjson) read(ln sheet.Line) (draft, *Rejection) {
+	d := draft{line: ln.N, column: sameName}
+	members, err := n.members(ln.Text)
 	if err != nil {
-		return d, &Rejection{Line: ln.n, Reason: err.Error()}
+		return d, &Rejection{Line: ln.N, Reason: err.Error()}
 	}
 	if r := n.kind(&d, members); r != nil {
 		return d, r
 	}
-	d.body = append(make([]byte, 0, len(ln.text)), '{')
+	d.body = append(make([]byte, 0, len(ln.Text)), '{')
 	for _, m := range members {
 		switch {
 		case strings.HasPrefix(m.Name, "_"):
-			return d, &Rejection{ln.n, m.Name, "a name that begins with “_” is the server's own"}
-		case m.Name == nameKind && d.form.field(nameKind) == nil, m.Name == nameIgnored:
+			return d, &Rejection{ln.N, m.Name, "a name that begins with “_” is the server's own"}
+		case m.Name == kinds.Kind && d.form.Field(kinds.Kind) == nil, m.Name == nameIgnored:
 			continue
-		case m.Name == nameID:
+		case m.Name == kinds.ID:
 			d.id = idText(m.Value)
 			continue
-		case !d.form.has(m.Name):
+		case !d.form.Has(m.Name):
 			n.skip(d.form, m)
 			continue
 		}
-		if m.Name == nameState && d.form.kind == record.Ticket && m.Value.Kind() == '"' {
-			if s := stateOf(record.Unquote(m.Value), n.states); s != "" {
-				m.Value = record.Quote(s)
+		if m.Name == kinds.State && d.form.Kind == record.Ticket && m.Value.Kind() == '"' {
+			if s := words.StateOf(value.Unquote(m.Value), n.states); s != "" {
+				m.Value = value.Quote(s)
 			}
 		}
-		d.event = d.event || m.Name == nameEvent && m.Value.Kind() != 'n'
+		d.event = d.event || m.Name == kinds.Event && m.Value.Kind() != 'n'
 		d.body = appendMember(d.body, m.Name, m.Value)
 	}
 	d.body = append(d.body, '}')
@@ -162,21 +165,21 @@ func (n *ndjson) ignored() []string { return n.unknown }
 func sameName(field string) string { return field }
 
 // kind settles a line's kind: its own member, which --kind must not contradict.
-func (n *ndjson) kind(d *draft, members []record.Member) *Rejection {
+func (n *ndjson) kind(d *draft, members []value.Member) *Rejection {
 	name := n.want
 	for _, m := range members {
-		if m.Name == nameKind && m.Value.Kind() == '"' {
+		if m.Name == kinds.Kind && m.Value.Kind() == '"' {
 			name = strings.Trim(string(m.Value), `"`)
 		}
 	}
 	f, ok := n.forms[name]
 	switch {
 	case name == "":
-		return &Rejection{d.line, nameKind, "no kind: the line names none and --kind is not given"}
+		return &Rejection{d.line, kinds.Kind, "no kind: the line names none and --kind is not given"}
 	case !ok:
-		return &Rejection{d.line, nameKind, "no kind that can be imported"}
+		return &Rejection{d.line, kinds.Kind, "no kind that can be imported"}
 	case n.want != "" && name != n.want:
-		return &Rejection{d.line, nameKind, "another kind than --kind says"}
+		return &Rejection{d.line, kinds.Kind, "another kind than --kind says"}
 	}
 	d.form = f
 	return nil
@@ -184,20 +187,20 @@ func (n *ndjson) kind(d *draft, members []record.Member) *Rejection {
 
 // skip names an unknown member once. What a table shows and cannot take, as its own export never holds, is passed over
 // without a word.
-func (n *ndjson) skip(f form, m record.Member) {
-	for i := range f.table.Fields {
-		if f.table.Fields[i].Name == m.Name {
+func (n *ndjson) skip(f kinds.Form, m value.Member) {
+	for i := range f.Table.Fields {
+		if f.Table.Fields[i].Name == m.Name {
 			return
 		}
 	}
-	if n.asked != nil && f.kind == record.Ticket {
+	if n.asked != nil && f.Kind == record.Ticket {
 		p := n.asked[m.Name]
-		if p == nil && len(n.asked) < maxColumns {
-			p = &profile{counts: map[string]int{}}
+		if p == nil && len(n.asked) < sheet.MaxColumns {
+			p = &profile.Column{Counts: map[string]int{}}
 			n.asked[m.Name] = p
 		}
 		if p != nil && m.Value.Kind() != '{' && m.Value.Kind() != '[' && m.Value.Kind() != 'n' {
-			p.add(strings.Trim(string(m.Value), `"`), n.seed)
+			p.Add(strings.Trim(string(m.Value), `"`), n.seed)
 		}
 	}
 	if !slices.Contains(n.unknown, m.Name) && len(n.unknown) < maxUnknown {
@@ -206,7 +209,7 @@ func (n *ndjson) skip(f form, m record.Member) {
 }
 
 // members cuts an object into its members, their names mapped.
-func (n *ndjson) members(text string) (members []record.Member, err error) {
+func (n *ndjson) members(text string) (members []value.Member, err error) {
 	n.dec.Reset(strings.NewReader(text))
 	tok, err := n.dec.ReadToken()
 	if err != nil || tok.Kind() != '{' {
@@ -225,7 +228,7 @@ func (n *ndjson) members(text string) (members []record.Member, err error) {
 		if to, ok := n.names[name]; ok {
 			name = to
 		}
-		members = append(members, record.Member{Name: name, Value: bytes.Clone(v)})
+		members = append(members, value.Member{Name: name, Value: bytes.Clone(v)})
 	}
 	if _, err := n.dec.ReadToken(); err != nil {
 		return nil, n.broken(err)
@@ -253,7 +256,7 @@ func appendMember(dst []byte, name string, v jsontext.Value) []byte {
 	if len(dst) > 1 {
 		dst = append(dst, ',')
 	}
-	dst = append(dst, record.Quote(name)...)
+	dst = append(dst, value.Quote(name)...)
 	dst = append(dst, ':')
 	return append(dst, v...)
 }

@@ -7,8 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
+
+	"doorward/api/load/columns"
+	"doorward/api/load/sheet"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -65,18 +70,18 @@ type memoryTable struct {
 	at   int
 }
 
-func (m *memoryTable) next() (cells, error) {
+func (m *memoryTable) Next() (sheet.Row, error) {
 	if m.at == len(m.rows) {
-		return cells{}, io.EOF
+		return sheet.Row{}, io.EOF
 	}
 	m.at++
-	return cells{line: m.at, texts: m.rows[m.at-1]}, nil
+	return sheet.Row{Line: m.at, Texts: m.rows[m.at-1]}, nil
 }
 
-func (m *memoryTable) close() error { return nil }
+func (m *memoryTable) Close() error { return nil }
 
 // openPretix makes a table of an export, of what its products call admissions.
-func openPretix(ctx context.Context, sp *spool, src *Source) (file, error) {
+func openPretix(ctx context.Context, sp *sheet.Spool, src *Source) (file, error) {
 	if src.Kind == "" {
 		return nil, fmt.Errorf("%w: the file is pretix's: say --kind ticket and its event", ErrUsage)
 	}
@@ -84,7 +89,7 @@ func openPretix(ctx context.Context, sp *spool, src *Source) (file, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.kind.Name != "ticket" {
+	if f.Kind.Name != "ticket" {
 		return nil, fmt.Errorf("%w: the file is pretix's: it holds tickets, not kind %s", ErrUsage, src.Kind)
 	}
 	export, err := readPretix(sp)
@@ -93,22 +98,22 @@ func openPretix(ctx context.Context, sp *spool, src *Source) (file, error) {
 	}
 	rows, types, test := export.table(len(src.OnlyTypes) == 0)
 	own := *src
-	own.From = "pretix-json"
-	ly := lay(cells{texts: pretixTitles}, f, &own, nil)
-	t, err := newTableFile(ctx, &own, ly, func(*layout) (table, error) { return &memoryTable{rows: rows}, nil })
+	own.answers.From = "pretix-json"
+	ly := columns.Lay(sheet.Row{Texts: pretixTitles}, f, &own.answers, nil)
+	t, err := newTableFile(ctx, &own, ly, func(*columns.Layout) (sheet.Rows, error) { return &memoryTable{rows: rows}, nil })
 	if err != nil {
 		return nil, err
 	}
-	if t.only == nil {
-		for _, name := range sortedKeys(types) {
-			t.types = append(t.types, types[name])
+	if t.types.only == nil {
+		for _, name := range slices.Sorted(maps.Keys(types)) {
+			t.types.all = append(t.types.all, types[name])
 		}
 	}
-	t.test = test
+	t.types.test = test
 	return t, nil
 }
 
-// table is the positions as rows, without those of test orders; of admissions only where nobody has said which products are meant.
+// table is the positions as rows, without those of test orders; of admissions only where --only-type does not say which products are meant.
 func (e *pretixExport) table(admissions bool) (rows [][]string, types map[string]Type, test int) {
 	admission := map[int64]bool{}
 	names := map[int64]string{}
@@ -143,15 +148,15 @@ func (e *pretixExport) table(admissions bool) (rows [][]string, types map[string
 	return rows, types, test
 }
 
-func readPretix(sp *spool) (*pretixExport, error) {
-	info, err := os.Stat(sp.name)
+func readPretix(sp *sheet.Spool) (*pretixExport, error) {
+	info, err := os.Stat(sp.Name)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read the file: %w", err)
 	case info.Size() > maxPretix:
 		return nil, fmt.Errorf("%w: pretix's JSON is larger than 256 MiB; export the positions as CSV", ErrSource)
 	}
-	r, closer, err := sp.open()
+	r, closer, err := sp.Open()
 	if err != nil {
 		return nil, err
 	}

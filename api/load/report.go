@@ -9,14 +9,18 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/api/load/kinds"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
 )
 
 // What an import can be refused for as a whole, before any row is written.
 var (
-	ErrUsage  = errors.New("wrong usage")                // the kind, the event or the map cannot be meant
-	ErrSource = errors.New("the file cannot be read so") // its content is at fault
+	ErrUsage  = kinds.ErrUsage // the kind, the event or the map cannot be meant
+	ErrSource = sheet.ErrFile  // its content is at fault
 )
 
 // Rejection is one row that was not written: its line from 1, the column at fault by its title in the file, and why. The
@@ -27,26 +31,25 @@ type Rejection struct {
 	Reason string `json:"reason"`
 }
 
-// Report is what became of a file's rows, or would become of them, and how the file was read.
+// Report is what became of a file's rows, or would become of them, and how the file was read: the wire form of design.md §6.
 type Report struct {
-	Created   int
-	Updated   int
-	Unchanged int
-	Rejected  []Rejection // by line; the first 10,000
-	More      int         // rows that were rejected beyond those
-	Reasons   []Reason    // of all of them, each once
-	Ignored   []string    // columns that were not read
-	Warnings  []string
-
-	Source    string   // the system that wrote the file; "" = none that is known
-	Columns   []Column // of a table
-	States    map[string]int
-	Types     []Type // of tickets, where they were counted
-	LeftOut   int    // rows of types that were not wanted
-	Entered   int    // tickets that the file says were used
-	Admitted  int    // of these, those that were checked in
-	LooksLike []Alike
-	MoreAlike int
+	Created   int            `json:"created"`
+	Updated   int            `json:"updated"`
+	Unchanged int            `json:"unchanged"`
+	Rejected  []Rejection    `json:"rejected"`                // by line; the first 10,000
+	More      int            `json:"rejected_more,omitempty"` // rows that were rejected beyond those
+	Reasons   []Reason       `json:"reasons,omitempty"`       // of all of them, each once
+	Ignored   []string       `json:"ignored_columns,omitempty"`
+	Warnings  []string       `json:"warnings,omitempty"`
+	Source    string         `json:"source,omitempty"`  // the system that wrote the file; "" = none that is known
+	Columns   []Column       `json:"columns,omitempty"` // of a table
+	States    map[string]int `json:"states,omitempty"`
+	Types     []Type         `json:"types,omitempty"`      // of tickets, where they were counted
+	LeftOut   int            `json:"left_out,omitempty"`   // rows of types that were not wanted
+	Entered   int            `json:"checked_in,omitempty"` // tickets that the file says were used
+	Admitted  int            `json:"admitted,omitempty"`   // of these, those that were checked in
+	LooksLike []Alike        `json:"looks_like,omitempty"`
+	MoreAlike int            `json:"looks_like_more,omitempty"`
 }
 
 // Column is one field of a table and where it comes from.
@@ -65,7 +68,7 @@ type Reason struct {
 	Lines  []int  `json:"lines"`
 }
 
-// Alike is a new person who may be one that is there already.
+// Alike is a new person that looks like a person in the store.
 type Alike struct {
 	Line int    `json:"line"`
 	ID   string `json:"id"`
@@ -105,7 +108,7 @@ func (r *Report) because(why Rejection) {
 	}
 }
 
-// alike notes a new person who may be one that is there.
+// alike notes a new person that looks like a person in the store.
 func (r *Report) alike(one Alike) {
 	if len(r.LooksLike) == maxAlike {
 		r.MoreAlike++
@@ -114,31 +117,13 @@ func (r *Report) alike(one Alike) {
 	r.LooksLike = append(r.LooksLike, one)
 }
 
-// MarshalJSON writes the shape of design.md §6; what is beyond the list only where there is any.
+// MarshalJSON writes an empty list of rejections as a list, also where package json of the standard library is used.
 func (r Report) MarshalJSON() ([]byte, error) {
+	type shape Report
 	if r.Rejected == nil {
 		r.Rejected = []Rejection{}
 	}
-	return json.Marshal(struct {
-		Created   int            `json:"created"`
-		Updated   int            `json:"updated"`
-		Unchanged int            `json:"unchanged"`
-		Rejected  []Rejection    `json:"rejected"`
-		More      int            `json:"rejected_more,omitempty"`
-		Reasons   []Reason       `json:"reasons,omitempty"`
-		Ignored   []string       `json:"ignored_columns,omitempty"`
-		Warnings  []string       `json:"warnings,omitempty"`
-		Source    string         `json:"source,omitempty"`
-		Columns   []Column       `json:"columns,omitempty"`
-		States    map[string]int `json:"states,omitempty"`
-		Types     []Type         `json:"types,omitempty"`
-		LeftOut   int            `json:"left_out,omitempty"`
-		Entered   int            `json:"checked_in,omitempty"`
-		Admitted  int            `json:"admitted,omitempty"`
-		LooksLike []Alike        `json:"looks_like,omitempty"`
-		MoreAlike int            `json:"looks_like_more,omitempty"`
-	}{r.Created, r.Updated, r.Unchanged, r.Rejected, r.More, r.Reasons, r.Ignored, r.Warnings,
-		r.Source, r.Columns, r.States, r.Types, r.LeftOut, r.Entered, r.Admitted, r.LooksLike, r.MoreAlike})
+	return json.Marshal(shape(r))
 }
 
 // count notes the fate of one row.
@@ -155,11 +140,11 @@ func (r *Report) count(f kv.Fate) {
 
 // note counts what a row that was taken says.
 func (r *Report) note(it *item) {
-	if it.form.kind == record.Ticket {
+	if it.form.Kind == record.Ticket {
 		if r.States == nil {
 			r.States = map[string]int{}
 		}
-		r.States[cmp.Or(text(it.row.Patch, nameState), severity[0])]++
+		r.States[cmp.Or(text(it.row.Patch, kinds.State), words.Severity[0])]++
 	}
 	if it.entered {
 		r.Entered++
@@ -183,7 +168,7 @@ func reason(text string) string {
 
 // rejection tells why the store, or the kind's table, refused a row. column names a field's column.
 func rejection(it *item, err error) Rejection {
-	var faults record.Faults
+	var faults fault.ByField
 	var conflict *kv.Conflict
 	switch {
 	case errors.As(err, &faults):
@@ -195,7 +180,7 @@ func rejection(it *item, err error) Rejection {
 }
 
 // ofFaults reports a row's first fault in full and names the columns of the others.
-func ofFaults(line int, faults record.Faults, column func(string) string) Rejection {
+func ofFaults(line int, faults fault.ByField, column func(string) string) Rejection {
 	fields := make([]string, 0, len(faults))
 	for f := range faults {
 		fields = append(fields, f)

@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 
 	"doorward/api/load"
+	"doorward/api/load/columns"
 	"doorward/kv"
 
 	"github.com/google/go-cmp/cmp"
@@ -168,7 +169,7 @@ func TestImportTakesNoOtherColumnForTheCode(t *testing.T) {
 	} {
 		s := congregation(t)
 		_, err := load.Import(context.Background(), s, kv.Operator(), load.Source{Kind: "ticket", Event: 7, Reader: strings.NewReader(file)}, nil)
-		if header := new(load.HeaderError); !errors.As(err, &header) || len(tickets(t, s)) != 0 {
+		if header := new(columns.HeaderError); !errors.As(err, &header) || len(tickets(t, s)) != 0 {
 			t.Errorf("%s: error = %v, want that no column holds codes", name, err)
 		}
 	}

@@ -1,14 +1,20 @@
 package load
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"hash/maphash"
 	"math"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
 
+	"doorward/api/load/kinds"
+	"doorward/kv/names"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // seen remembers what names a record in the rows of a file, so that two rows of one record are found before either is
@@ -35,24 +41,24 @@ func newSeen(dryRun bool) *seen {
 // before answers the line in which a row's record stood already and the field that shows it; 0 where it is new.
 func (s *seen) before(it *item) (field string, line int) {
 	p := it.row.Patch
-	event, _ := p.Value(nameEvent)
-	external := text(p, nameExternal)
+	event, _ := p.Value(kinds.Event)
+	external := text(p, kinds.ExternalID)
 	code := ""
-	if it.form.kind == record.Ticket {
-		code = text(p, nameCode)
+	if it.form.Kind == record.Ticket {
+		code = text(p, kinds.Code)
 	}
 	var keys []rowKey
 	if !it.row.ID.IsZero() {
-		keys = append(keys, rowKey{nameID, s.hash(it.form.kind.Name, nameID, it.form.kind.FormatID(it.row.ID))})
+		keys = append(keys, rowKey{kinds.ID, s.hash(it.form.Kind.Name, kinds.ID, it.form.Kind.FormatID(it.row.ID))})
 	}
 	if external != "" {
-		keys = append(keys, rowKey{nameExternal, s.hash(it.form.kind.Name, nameExternal, string(event)+"\x00"+external)})
+		keys = append(keys, rowKey{kinds.ExternalID, s.hash(it.form.Kind.Name, kinds.ExternalID, string(event)+"\x00"+external)})
 	}
 	if code != "" {
-		keys = append(keys, rowKey{nameCode, s.hash(it.form.kind.Name, nameCode, string(event)+"\x00"+code)})
+		keys = append(keys, rowKey{kinds.Code, s.hash(it.form.Kind.Name, kinds.Code, string(event)+"\x00"+code)})
 	}
-	if cpf := text(p, nameCPF); it.form.kind == record.Person && record.IsCPF(cpf) {
-		keys = append(keys, rowKey{nameCPF, s.hash(it.form.kind.Name, nameCPF, cpf)})
+	if cpf := text(p, kinds.CPF); it.form.Kind == record.Person && names.IsCPF(cpf) {
+		keys = append(keys, rowKey{kinds.CPF, s.hash(it.form.Kind.Name, kinds.CPF, cpf)})
 	}
 	for _, k := range keys {
 		if n, ok := s.lines[k.sum]; ok {
@@ -76,16 +82,16 @@ func (s *seen) note(it *item, code string, keys int) {
 	if code != "" && bits(code) < 60 {
 		s.weak++
 	}
-	if keys == 0 && it.form.kind != record.Membership { // known by its group and person
+	if keys == 0 && it.form.Kind != record.Membership { // known by its group and person
 		s.nameless++
 	}
 	if s.keep && !it.row.ID.IsZero() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.ids[it.form.kind.Name] == nil {
-			s.ids[it.form.kind.Name] = map[record.ID]bool{}
+		if s.ids[it.form.Kind.Name] == nil {
+			s.ids[it.form.Kind.Name] = map[record.ID]bool{}
 		}
-		s.ids[it.form.kind.Name][it.row.ID] = true
+		s.ids[it.form.Kind.Name][it.row.ID] = true
 	}
 }
 
@@ -152,4 +158,33 @@ func (s *seen) warnings() []string {
 		out = append(out, counted(s.nameless, "row has", "rows have")+" no external_id, id or code: importing again would add again")
 	}
 	return out
+}
+
+// contents names rows that nothing names by what they hold, so that the same file again finds its records. Of rows that
+// hold the same, the first, second … are told apart: they are two records, and stay two.
+type contents map[[16]byte]int32
+
+// name gives a row without id and external_id one made of its content. Tickets have a code, memberships a person and a group,
+// and some people a CPF, to be known by.
+func (c contents) name(it *item) {
+	k, p := it.form.Kind, it.row.Patch
+	_, external := k.Field(kinds.ExternalID)
+	if names.IsCPF(text(p, kinds.CPF)) || k == record.Ticket || k == record.Membership || !external || !it.row.ID.IsZero() || text(p, kinds.ExternalID) != "" {
+		return
+	}
+	h := sha256.New()
+	write := func(s string) {
+		_, _ = h.Write([]byte(s)) // never fails
+	}
+	write(k.Name + "\n")
+	for i := range it.form.Table.Fields {
+		name := it.form.Table.Fields[i].Name
+		if v, ok := p.Value(name); ok && v.Kind() != 'n' {
+			write(name + "=" + string(v) + "\n") // JSON holds no line end of its own
+		}
+	}
+	key := [16]byte(h.Sum(nil))
+	c[key]++
+	write(strconv.Itoa(int(c[key])))
+	p.Set(kinds.ExternalID, value.Quote("file:"+hex.EncodeToString(h.Sum(nil)[:16])))
 }

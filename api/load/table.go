@@ -2,11 +2,15 @@ package load
 
 import (
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
+	"doorward/api/load/cells"
+	"doorward/api/load/columns"
+	"doorward/api/load/kinds"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
 	"doorward/kv/record"
+	"doorward/kv/value"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -14,19 +18,13 @@ import (
 // faultBlank refuses a blank code: one made here would be another at every further import of the file.
 const faultBlank = "This field may not be blank."
 
-// table is a file of rows and columns. next answers io.EOF after the last row.
-type table interface {
-	next() (cells, error)
-	close() error
-}
-
-// tableDrafts reads drafts from a table whose columns are laid out.
+// tableDrafts reads drafts from a table by its layout.
 type tableDrafts struct {
-	rows  table
-	ly    *layout
+	rows  sheet.Rows
+	ly    *columns.Layout
 	only  []string // the types of tickets that are taken, in plain form; nil = all
 	twice contradictions
-	cells cellReader
+	cells cells.Reader
 	known *churches // nil = no column names churches
 	over  []int     // columns that said something else than one before them
 	left  int       // rows of other types
@@ -35,32 +33,23 @@ type tableDrafts struct {
 
 // ignored names the columns that were not read, also where that holds for some of the rows.
 func (t *tableDrafts) ignored() []string {
-	names := slices.Clone(t.ly.ignored)
+	names := slices.Clone(t.ly.Ignored)
 	slices.Sort(t.over)
 	for _, c := range t.over {
-		names = append(names, t.ly.nth(c))
+		names = append(names, t.ly.Name(c))
 	}
 	return names
 }
 
-func (t *tableDrafts) close() error { return t.rows.close() }
-
-// passOver notes the columns of a field that say something else than the cell that counts.
-func (t *tableDrafts) passOver(columns []int, cell string, texts []string) {
-	for _, c := range columns {
-		if _, other := first([]int{c}, texts); other != "" && other != cell && !slices.Contains(t.over, c) {
-			t.over = append(t.over, c)
-		}
-	}
-}
+func (t *tableDrafts) close() error { return t.rows.Close() }
 
 func (t *tableDrafts) next() (draft, *Rejection, error) {
 	for {
-		row, err := t.rows.next()
+		row, err := t.rows.Next()
 		if err != nil {
 			return draft{}, nil, err
 		}
-		if row.fault == "" && t.leaves(row.texts) {
+		if row.Fault == "" && t.leaves(row.Texts) {
 			t.left++
 			continue
 		}
@@ -71,180 +60,130 @@ func (t *tableDrafts) next() (draft, *Rejection, error) {
 
 // leaves tells a row of a type that is not wanted.
 func (t *tableDrafts) leaves(texts []string) bool {
-	return t.only != nil && !slices.Contains(t.only, plain(t.ly.cell(nameType, texts)))
+	return t.only != nil && !slices.Contains(t.only, words.Plain(t.ly.Cell(kinds.Type, texts)))
 }
 
-// cell is what a row has for a field.
-func (ly *layout) cell(field string, texts []string) string {
-	for i := range ly.feeds {
-		if f := &ly.feeds[i]; f.name == field {
-			return joined(f.parts, texts)
-		}
+func (t *tableDrafts) read(row sheet.Row) (draft, *Rejection) {
+	d := draft{line: row.Line, form: t.ly.Form, column: t.ly.Column}
+	if row.Fault != "" {
+		return d, &Rejection{row.Line, t.ly.Title(row.At), row.Fault}
 	}
-	return ""
-}
-
-func (t *tableDrafts) read(row cells) (draft, *Rejection) {
-	d := draft{line: row.line, form: t.ly.form, column: t.ly.title}
-	if row.fault != "" {
-		return d, &Rejection{row.line, t.ly.column(row.at), row.fault}
-	}
-	if at, fault := t.ly.stray(row.texts); fault != "" {
-		return d, &Rejection{row.line, t.ly.column(at), fault}
+	if at, fault := t.ly.Stray(row.Texts); fault != "" {
+		return d, &Rejection{row.Line, t.ly.Title(at), fault}
 	}
 	d.body = append(make([]byte, 0, 256), '{')
-	for i := range t.ly.feeds {
-		if r := t.feed(&d, row, &t.ly.feeds[i]); r != nil {
+	for i := range t.ly.Feeds {
+		if r := t.feed(&d, row, &t.ly.Feeds[i]); r != nil {
 			return d, r
 		}
 	}
-	if name := t.ly.cell(nameHolder, row.texts); t.ly.form.kind == record.Ticket && name != "" && keepsOut(plain(name)) {
-		return d, &Rejection{row.line, t.ly.title(nameHolder), "the name says that the ticket is cancelled, refunded, blocked or not paid"}
+	if name := t.ly.Cell(kinds.HolderName, row.Texts); t.ly.Form.Kind == record.Ticket && name != "" && words.KeepsOut(words.Plain(name)) {
+		return d, &Rejection{row.Line, t.ly.Column(kinds.HolderName), "the name says that the ticket is cancelled, refunded, blocked or not paid"}
 	}
 	if r := t.state(&d, row); r != nil {
 		return d, r
 	}
-	if t.twice.has(t.ly, row.texts) {
-		return d, &Rejection{row.line, t.ly.title(nameCode), faultTwoStates}
+	if t.twice.has(t.ly, row.Texts) {
+		return d, &Rejection{row.Line, t.ly.Column(kinds.Code), faultTwoStates}
 	}
-	d.entered, d.at = t.checkin(row.texts)
+	d.entered, d.at = t.checkin(row.Texts)
 	d.body = append(d.body, '}')
 	return d, nil
 }
 
-// stray tells rows that hold no record: the header once more, and a line of totals.
-func (ly *layout) stray(texts []string) (at int, fault string) {
-	filled, titled := 0, 0
-	for i, cell := range texts {
-		if cell = strings.TrimSpace(cell); cell == "" {
-			continue
-		}
-		filled++
-		if i < len(ly.titles) && cell == ly.titles[i] {
-			titled++
-		}
-	}
-	if titled > 0 && titled == filled && (titled > 1 || len(ly.titles) == 1) {
-		return ly.firstColumn(), "the header once more"
-	}
-	if _, ok := headingOf(cells{texts: texts}); ok && ly.form.kind == record.Ticket {
-		return ly.firstColumn(), faultHeading
-	}
-	if filled > 2 || len(ly.titles) <= filled {
-		return 0, ""
-	}
-	if at := slices.IndexFunc(texts, isTotal); at >= 0 && !slices.ContainsFunc(slices.Delete(slices.Clone(texts), at, at+1), isWord) {
-		return at, "a line of totals"
-	}
-	return 0, ""
-}
-
-// firstColumn is one that is read.
-func (ly *layout) firstColumn() int {
-	for _, f := range ly.feeds {
-		return f.parts[0][0]
-	}
-	return 0
-}
-
-func isTotal(cell string) bool {
-	p := plain(cell)
-	return p == "total" || strings.HasPrefix(p, "total ") || strings.HasPrefix(p, "subtotal")
-}
-
-func isWord(cell string) bool { return strings.ContainsFunc(cell, unicode.IsLetter) }
-
 // feed puts one field's value into the draft.
-func (t *tableDrafts) feed(d *draft, row cells, feed *feed) *Rejection {
-	at, cell := first(feed.parts[0], row.texts)
-	if feed.name == nameID {
+func (t *tableDrafts) feed(d *draft, row sheet.Row, feed *columns.Feed) *Rejection {
+	at, cell, over := feed.Read(row.Texts)
+	if feed.Name == kinds.ID {
 		d.id = cell
 		return nil
 	}
-	for _, columns := range feed.parts {
-		if len(columns) > 1 {
-			_, said := first(columns, row.texts)
-			t.passOver(columns, said, row.texts)
+	for _, c := range over {
+		if !slices.Contains(t.over, c) {
+			t.over = append(t.over, c)
 		}
 	}
-	if len(feed.parts) > 1 {
-		cell = joined(feed.parts, row.texts)
+	if cells.Clean(cell) == "" && feed.Name == kinds.Code && d.form.Kind == record.Ticket {
+		return &Rejection{row.Line, t.ly.Title(at), faultBlank}
 	}
-	if clean(cell) == "" && feed.name == nameCode && d.form.kind == record.Ticket {
-		return &Rejection{row.line, t.ly.column(at), faultBlank}
+	if cells.Clean(cell) != "" && feed.Name == kinds.ExternalID && t.ly.Origin.IDs != "" && feed.Why == t.ly.Origin.Name {
+		cell = t.ly.Origin.Name + ":" + cells.Clean(cell)
 	}
-	if clean(cell) != "" && feed.name == nameExternal && t.ly.origin.ids != "" && feed.why == t.ly.origin.name {
-		cell = t.ly.origin.name + ":" + clean(cell)
-	}
-	v, fault := t.value(d.form, feed.name, cell)
+	v, fault := t.value(d.form, feed.Name, cell)
 	switch {
 	case fault != "":
-		return &Rejection{row.line, t.ly.column(at), fault}
+		return &Rejection{row.Line, t.ly.Title(at), fault}
 	case v != nil:
-		d.event = d.event || feed.name == nameEvent
-		d.body = appendMember(d.body, feed.name, v)
+		d.event = d.event || feed.Name == kinds.Event
+		d.body = appendMember(d.body, feed.Name, v)
 	}
 	return nil
 }
 
 // value reads a cell, that of a church by the church's name.
-func (t *tableDrafts) value(f form, name, cell string) (jsontext.Value, string) {
-	v, fault := t.cells.value(name, f.field(name), cell)
-	if name != nameChurch || t.known == nil || v == nil || fault != "" {
+func (t *tableDrafts) value(f kinds.Form, name, cell string) (jsontext.Value, string) {
+	v, fault := t.cells.Value(name, f.Field(name), cell)
+	if name != kinds.Church || t.known == nil || v == nil || fault != "" {
 		return v, fault
 	}
-	return t.known.find(clean(cell))
+	return t.known.find(cells.Clean(cell))
 }
 
 // checkin tells whether a row says that its ticket was used, and when, where it says that.
 func (t *tableDrafts) checkin(texts []string) (entered bool, at time.Time) {
-	for _, i := range t.ly.checkins {
+	for _, i := range t.ly.Checkins {
 		if i >= len(texts) {
 			continue
 		}
-		cell := clean(texts[i])
-		if isDated(cell) {
+		cell := cells.Clean(texts[i])
+		if cells.IsDated(cell) {
 			entered = true
-			if m, fault := t.cells.moment(nameCheckin, cell); fault == "" {
-				at = inZone(m, t.zone)
+			if m, fault := t.cells.Moment(kinds.Checkin, cell); fault == "" {
+				at = cells.InZone(m, t.zone)
 			}
 		}
-		entered = entered || truthOf(cell) == "true"
+		entered = entered || words.TruthOf(cell) == "true"
 	}
-	for _, by := range t.ly.deciders {
-		entered = entered || by.column < len(texts) && plain(texts[by.column]) == "checked in"
+	for _, by := range t.ly.Deciders {
+		entered = entered || by.Column < len(texts) && words.Plain(texts[by.Column]) == "checked in"
 	}
 	return entered, at
 }
 
-// inZone reads a moment that names no offset in a zone; zero where it is none.
-func inZone(moment string, zone *time.Location) time.Time {
-	at, err := time.Parse(time.RFC3339, moment)
-	if err != nil && zone != nil {
-		at, _ = time.ParseInLocation("2006-01-02T15:04:05", moment, zone)
-	}
-	return at
-}
+const (
+	faultState      = "not a known state; --states 'WORD=valid' says what a word means"
+	faultBlankState = "no state; --states '=valid' says what a blank cell means"
+)
 
-// joined are the parts of a field's value, parted by blanks.
-func joined(parts [][]int, texts []string) string {
-	var all []string
-	for _, columns := range parts {
-		if _, cell := first(columns, texts); cell != "" {
-			all = append(all, cell)
+// state puts a ticket's state into the draft: the strictest that its columns say.
+func (t *tableDrafts) state(d *draft, row sheet.Row) *Rejection {
+	if word, ok := t.cells.States[""]; ok && len(t.ly.Deciders) == 0 {
+		d.body = appendMember(d.body, kinds.State, value.Quote(word)) // no column says a state: every cell of it is blank
+		return nil
+	}
+	worst, blank := -1, -1
+	for _, by := range t.ly.Deciders {
+		cell := ""
+		if by.Column < len(row.Texts) {
+			cell = cells.Clean(row.Texts[by.Column])
+		}
+		said := by.Means(cell, t.cells.States)
+		switch {
+		case said >= 0:
+			worst = max(worst, said)
+		case words.Saying(cell) == "":
+			blank = by.Column
+		case cells.Spoiled(cell):
+			return &Rejection{row.Line, t.ly.Title(by.Column), "an error value of a spreadsheet"}
+		default:
+			return &Rejection{row.Line, t.ly.Title(by.Column), faultState}
 		}
 	}
-	return strings.Join(all, " ")
-}
-
-// first is the first of some columns whose cell is not blank.
-func first(columns []int, texts []string) (at int, cell string) {
-	for _, c := range columns {
-		if c < len(texts) {
-			if s := strings.TrimSpace(texts[c]); s != "" {
-				return c, s
-			}
-		}
+	if blank >= 0 && worst <= 0 {
+		return &Rejection{row.Line, t.ly.Title(blank), faultBlankState}
 	}
-	return columns[0], ""
+	if worst >= 0 {
+		d.body = appendMember(d.body, kinds.State, value.Quote(words.Severity[worst]))
+	}
+	return nil
 }

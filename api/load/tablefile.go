@@ -4,47 +4,52 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"slices"
 	"strings"
 
+	"doorward/api/load/cells"
+	"doorward/api/load/columns"
+	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
 	"doorward/kv/record"
 )
 
-// tableFile is a table whose columns are chosen.
+// tableFile is a table with its layout.
 type tableFile struct {
 	ctx      context.Context
-	ly       *layout
+	ly       *columns.Layout
 	src      *Source
-	only     []string // the types that are taken, in plain form; nil = all
-	types    []Type
+	types    ticketTypes
 	rows     int
-	headings []heading
-	test     int // tickets of a trial that were left out
-	cells    cellReader
+	headings []columns.Heading
+	cells    cells.Reader
 	twice    contradictions
-	known    *churches                       // nil = no column names churches
-	start    func(ly *layout) (table, error) // opens the rows below the header
+	known    *churches                                    // nil = no column names churches
+	start    func(ly *columns.Layout) (sheet.Rows, error) // opens the rows below the header
 	end      func() error
 }
 
 // newTableFile reads a table through, chooses its columns by their titles and their values, and asks about what it does not
 // understand.
-func newTableFile(ctx context.Context, src *Source, ly *layout, start func(ly *layout) (table, error)) (*tableFile, error) {
-	t := &tableFile{ctx: ctx, ly: ly, src: src, headings: ly.headings, start: start, end: func() error { return nil }}
-	if len(ly.titles) > maxColumns {
-		return nil, tooWide(ly.line, len(ly.titles))
+func newTableFile(ctx context.Context, src *Source, ly *columns.Layout, start func(ly *columns.Layout) (sheet.Rows, error)) (*tableFile, error) {
+	t := &tableFile{ctx: ctx, ly: ly, src: src, headings: ly.Headings, start: start, end: func() error { return nil }}
+	if len(ly.Titles) > sheet.MaxColumns {
+		return nil, tooWide(ly.Line, len(ly.Titles))
 	}
-	p := newProfiler(len(ly.titles), func(i int) bool { return slices.Contains(words(nameCode), plainTitle(ly.titles[i])) })
-	err := t.each(func(row cells) { p.add(row.texts) })
+	p := profile.NewTable(len(ly.Titles), func(i int) bool { return slices.Contains(words.Titles(kinds.Code), words.PlainTitle(ly.Titles[i])) })
+	err := t.each(func(row sheet.Row) { p.Row(row.Texts) })
 	if err != nil {
 		return nil, err
 	}
-	for i := range p.columns {
-		t.rows = max(t.rows, p.columns[i].rows)
+	for i := range p.Columns {
+		t.rows = max(t.rows, p.Columns[i].Rows)
 	}
-	t.ly = lay(ly.header, ly.form, src, p.columns)
-	if err := t.ly.check(src); err != nil {
+	t.ly = columns.Lay(ly.Row, ly.Form, &src.answers, p.Columns)
+	if err := t.ly.Check(&src.answers); err != nil {
 		return nil, err
 	}
 	for _, step := range []func() error{t.checkHeadings, t.chooseTypes, t.contradict} {
@@ -52,19 +57,19 @@ func newTableFile(ctx context.Context, src *Source, ly *layout, start func(ly *l
 			return nil, err
 		}
 	}
-	t.cells = cellReader{own: t.ly.origin == ownOrigin, states: src.States, orders: t.ly.orders, utc: t.ly.origin.utc}
+	t.cells = cells.Reader{Own: t.ly.Origin == columns.OwnOrigin, States: src.States, Orders: t.ly.Orders, UTC: t.ly.Origin.UTC}
 	return t, nil
 }
 
 // each calls fn with every row that holds a record.
-func (t *tableFile) each(fn func(row cells)) (err error) {
+func (t *tableFile) each(fn func(row sheet.Row)) (err error) {
 	rows, err := t.start(t.ly)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rows.close()) }()
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for {
-		row, err := rows.next()
+		row, err := rows.Next()
 		switch {
 		case t.ctx.Err() != nil:
 			return context.Cause(t.ctx)
@@ -73,13 +78,13 @@ func (t *tableFile) each(fn func(row cells)) (err error) {
 		case err != nil:
 			return err
 		}
-		if h, ok := headingOf(row); ok && t.ly.profiles == nil {
+		if h, ok := columns.HeadingOf(row); ok && t.ly.Profiles == nil {
 			t.headings = append(t.headings, h)
 		}
-		if row.fault != "" {
+		if row.Fault != "" {
 			continue
 		}
-		if _, fault := t.ly.stray(row.texts); fault == "" {
+		if _, fault := t.ly.Stray(row.Texts); fault == "" {
 			fn(row)
 		}
 	}
@@ -90,169 +95,49 @@ func (t *tableFile) drafts() (drafts, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &tableDrafts{rows: rows, ly: t.ly, only: t.only, twice: t.twice, cells: t.cells, known: t.known, zone: t.src.zone}
-	d.cells.words = map[string]string{}
+	d := &tableDrafts{rows: rows, ly: t.ly, only: t.types.only, twice: t.twice, cells: t.cells, known: t.known, zone: t.src.zone}
+	d.cells.Words = map[string]string{}
 	return d, nil
 }
 
 func (t *tableFile) close() error { return t.end() }
 
-// Type is a type of tickets in a list: how many there are, and how many of them name their holder.
-type Type struct {
-	Name  string `json:"name"`
-	Count int    `json:"count"`
-	Named int    `json:"named"`
-	Left  bool   `json:"left_out,omitempty"`
-}
-
-// chooseTypes counts the types of tickets, and asks which are meant where some are hardly admissions: in a shop's list a T-shirt
-// is a position like any other, but nobody is named on it, or its name says so. Where all are goods, as at a dinner, nothing is asked.
-func (t *tableFile) chooseTypes() error {
-	if !t.ly.fed(nameType) {
-		if len(t.src.OnlyTypes) > 0 {
-			return fmt.Errorf("%w: --only-type: the list has no column for the type; --map 'type=…' names it", ErrUsage)
-		}
-		return nil
-	}
-	if !t.ly.origin.types && len(t.src.OnlyTypes) == 0 && !t.mayHoldGoods() {
-		return nil
-	}
-	if err := t.countTypes(); err != nil {
-		return err
-	}
-	var names []string
-	for _, one := range t.types {
-		names = append(names, one.Name)
-	}
-	for _, only := range typeNames(t.src.OnlyTypes, names) {
-		if !slices.ContainsFunc(names, func(n string) bool { return plain(n) == plain(only) }) {
-			return fmt.Errorf("%w: --only-type %s: the list has no such type%s; it has %s", ErrUsage, only, didYouMean(only, names), record.Listed(names))
-		}
-		t.only = append(t.only, plain(only))
-	}
-	if t.only == nil {
-		return t.askForTypes()
-	}
-	for i := range t.types {
-		t.types[i].Left = !slices.Contains(t.only, plain(t.types[i].Name))
-	}
-	return nil
-}
-
-// mayHoldGoods tells a list in which some rows name nobody, or a type is called as goods are.
-func (t *tableFile) mayHoldGoods() bool {
-	for _, f := range t.ly.feeds {
-		if len(f.parts) != 1 || len(f.parts[0]) != 1 {
-			continue
-		}
-		p := &t.ly.profiles[f.parts[0][0]]
-		if f.name == nameHolder && p.filled < p.rows || f.name == nameType && p.share(isGoods) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func isGoods(name string) bool { return hasWord(plain(name), goods) }
-
-// typeNames are the types that --only-type names, each by itself or several between commas.
-func typeNames(flags, known []string) (out []string) {
-	for _, flag := range flags {
-		if slices.ContainsFunc(known, func(n string) bool { return plain(n) == plain(flag) }) {
-			out = append(out, flag)
-			continue
-		}
-		for one := range strings.SplitSeq(flag, ",") {
-			out = append(out, strings.TrimSpace(one))
-		}
-	}
-	return out
-}
-
-func (t *tableFile) countTypes() error {
-	at := map[string]int{}
-	return t.each(func(row cells) {
-		name := t.ly.cell(nameType, row.texts)
-		i, ok := at[name]
-		if !ok {
-			if len(t.types) == maxDistinct {
-				return
-			}
-			i = len(t.types)
-			at[name], t.types = i, append(t.types, Type{Name: name})
-		}
-		t.types[i].Count++
-		if t.ly.cell(nameHolder, row.texts) != "" {
-			t.types[i].Named++
-		}
-	})
-}
-
-func (t *tableFile) askForTypes() error {
-	var named, others []string
-	var values []Value
-	names := slices.ContainsFunc(t.types, func(one Type) bool { return one.Named > 0 })
-	for _, one := range t.types {
-		if (one.Named > 0 || !names) && !isGoods(one.Name) {
-			named = append(named, one.Name)
-			continue
-		}
-		others = append(others, one.Name)
-		values = append(values, Value{one.Name, one.Count})
-	}
-	if len(named) == 0 || len(others) == 0 {
-		return nil
-	}
-	return Questions{{
-		Column: t.ly.title(nameType), Text: "has products on which nobody is named, or that are called as goods are: they may be no admissions", Values: values,
-		Flags: []string{
-			fmt.Sprintf("--only-type '%s' to leave them out", strings.Join(named, ",")),
-			fmt.Sprintf("--only-type '%s' to let them in", strings.Join(append(named, others...), ",")),
-		},
-	}}
-}
-
-// mayBeAlike tells a list of people by which somebody may be recognised.
+// mayBeAlike tells a list of people with an e-mail or a birthday.
 func (t *tableFile) mayBeAlike() bool {
-	return t.ly.form.kind == record.Person && (t.ly.fed(nameEmail) || t.ly.fed(nameBirthday))
+	return t.ly.Form.Kind == record.Person && (t.ly.Has(kinds.Email) || t.ly.Has(kinds.Birthday))
 }
 
 // plan says how the table is read.
 func (t *tableFile) plan(rep *Report) {
-	if t.ly.origin != nothing {
-		rep.Source = t.ly.origin.name
+	if t.ly.Origin != columns.Unknown {
+		rep.Source = t.ly.Origin.Name
 	}
-	for _, f := range t.ly.feeds {
-		rep.Columns = append(rep.Columns, t.column(f.name, f.why, f.parts))
+	for _, f := range t.ly.Feeds {
+		rep.Columns = append(rep.Columns, t.column(f.Name, f.Why, f.Parts))
 	}
-	for _, d := range t.ly.deciders {
+	for _, d := range t.ly.Deciders {
 		why := "its words are states"
-		if d.state != "" {
-			why = "yes or no: " + d.state
+		if d.State != "" {
+			why = "yes or no: " + d.State
 		}
-		rep.Columns = append(rep.Columns, t.column(nameState, why, [][]int{{d.column}}))
+		rep.Columns = append(rep.Columns, t.column(kinds.State, why, [][]int{{d.Column}}))
 		t.unknownWords(d, rep)
 	}
-	for _, i := range t.ly.checkins {
-		rep.Columns = append(rep.Columns, t.column(nameCheckin, "its title", [][]int{{i}}))
+	for _, i := range t.ly.Checkins {
+		rep.Columns = append(rep.Columns, t.column(kinds.Checkin, "its title", [][]int{{i}}))
 	}
-	if _, all := t.src.States[""]; t.sells() && len(t.ly.deciders) == 0 && !all {
+	if _, all := t.src.States[""]; t.sells() && len(t.ly.Deciders) == 0 && !all {
 		rep.Warnings = append(rep.Warnings, "this list leaves out who has paid and who has cancelled: every ticket is taken as valid; export it again with that column, or say --states '=unpaid'")
 	}
-	rep.Types = t.types
-	for _, one := range t.types {
-		if one.Left && t.only == nil {
-			rep.LeftOut += one.Count
-		}
-	}
+	t.types.report(rep)
 	if t.known != nil {
 		t.known.unknown(t, rep)
 	}
 	if t.rows == 0 {
-		rep.Warnings = append(rep.Warnings, fmt.Sprintf("below the header in line %d there is no row", t.ly.line))
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("below the header in line %d there is no row", t.ly.Line))
 	}
-	if t.test > 0 {
-		rep.Warnings = append(rep.Warnings, counted(t.test, "ticket of a test order was", "tickets of test orders were")+" left out")
+	if n := t.types.test; n > 0 {
+		rep.Warnings = append(rep.Warnings, counted(n, "ticket of a test order was", "tickets of test orders were")+" left out")
 	}
 	if rep.Entered > 0 && !t.src.Checkins {
 		rep.Warnings = append(rep.Warnings, counted(rep.Entered, "ticket was", "tickets were")+
@@ -260,9 +145,9 @@ func (t *tableFile) plan(rep *Report) {
 	}
 }
 
-// sells tells the list of a shop, which knows who has paid.
+// sells tells the list of a shop, which knows the payments.
 func (t *tableFile) sells() bool {
-	return t.ly.form.kind == record.Ticket && t.ly.origin != nothing && t.ly.origin != ownOrigin
+	return t.ly.Form.Kind == record.Ticket && t.ly.Origin != columns.Unknown && t.ly.Origin != columns.OwnOrigin
 }
 
 func (t *tableFile) column(field, why string, parts [][]int) Column {
@@ -271,8 +156,8 @@ func (t *tableFile) column(field, why string, parts [][]int) Column {
 		var either []string
 		samples = nil
 		for _, i := range columns {
-			either = append(either, t.ly.nth(i))
-			samples = append(samples, t.ly.profiles[i].samples...)
+			either = append(either, t.ly.Name(i))
+			samples = append(samples, t.ly.Profiles[i].Samples...)
 		}
 		titles = append(titles, strings.Join(either, " or "))
 		if len(samples) > 0 {
@@ -282,15 +167,15 @@ func (t *tableFile) column(field, why string, parts [][]int) Column {
 	if len(parts) > 1 {
 		samples = []string{strings.Join(firsts, " + ")}
 	}
-	return Column{Field: field, Column: strings.Join(titles, " + "), Why: why, Samples: samples[:min(len(samples), maxSamples)]}
+	return Column{Field: field, Column: strings.Join(titles, " + "), Why: why, Samples: samples[:min(len(samples), profile.MaxSamples)]}
 }
 
 // unknownWords names the words of a state that are not known: their rows are refused.
-func (t *tableFile) unknownWords(d decider, rep *Report) {
-	for _, v := range t.ly.profiles[d.column].values() {
-		if d.means(v.Value, t.src.States) < 0 && plain(v.Value) != "" && len(rep.Warnings) < maxAsked {
+func (t *tableFile) unknownWords(d columns.Decider, rep *Report) {
+	for _, v := range t.ly.Profiles[d.Column].Values() {
+		if d.Means(v.Value, t.src.States) < 0 && words.Plain(v.Value) != "" && len(rep.Warnings) < columns.MaxAsked {
 			rep.Warnings = append(rep.Warnings, fmt.Sprintf("“%s” in the column “%s” (%s) is no state that is known: --states '%s=…' says what it means",
-				sample(v.Value), t.ly.nth(d.column), counted(v.Count, "row", "rows"), v.Value))
+				profile.Sample(v.Value), t.ly.Name(d.Column), counted(v.Count, "row", "rows"), v.Value))
 		}
 	}
 }
@@ -298,7 +183,71 @@ func (t *tableFile) unknownWords(d decider, rep *Report) {
 // report adds what was found on the way.
 func (t *tableDrafts) report(rep *Report) {
 	rep.LeftOut = t.left
-	if t.cells.yearless > 0 {
-		rep.Warnings = append(rep.Warnings, counted(t.cells.yearless, "date has no year and was", "dates have no year and were")+" left out")
+	if t.cells.Yearless > 0 {
+		rep.Warnings = append(rep.Warnings, counted(t.cells.Yearless, "date has no year and was", "dates have no year and were")+" left out")
 	}
+}
+
+const faultTwoStates = "the same code stands in several lines, with different states"
+
+// Two rows may give one code different states, for example a sale and its refund. The file does not say which one counts, so
+// neither row is taken.
+
+// contradictions are the codes of different states, as hashes under one seed.
+type contradictions struct {
+	seed  maphash.Seed
+	codes map[uint64]bool
+}
+
+// contradict reads the table once more, if a code stands in it twice.
+func (t *tableFile) contradict() error {
+	if len(t.ly.Deciders) == 0 || !t.repeatsCodes() {
+		return nil
+	}
+	t.twice = contradictions{maphash.MakeSeed(), map[uint64]bool{}}
+	said := map[uint64]int8{}
+	return t.each(func(row sheet.Row) {
+		code := t.twice.hash(t.ly, row.Texts)
+		state := int8(t.ly.Strictest(row.Texts, t.src.States))
+		if before, ok := said[code]; ok && before != state {
+			t.twice.codes[code] = true
+		}
+		said[code] = state
+	})
+}
+
+func (t *tableFile) repeatsCodes() bool {
+	for _, f := range t.ly.Feeds {
+		if f.Name != kinds.Code {
+			continue
+		}
+		p := &t.ly.Profiles[f.Parts[0][0]]
+		return len(f.Columns()) > 1 || p.Unique == nil || len(p.Unique) < p.Filled
+	}
+	return false
+}
+
+// hash stands for a row's code, and its event where a column names one.
+func (c *contradictions) hash(ly *columns.Layout, texts []string) uint64 {
+	return maphash.String(c.seed, ly.Cell(kinds.Event, texts)+"\x00"+cells.WithoutFormat(cells.Clean(ly.Cell(kinds.Code, texts))))
+}
+
+// has tells a row of one of these codes.
+func (c *contradictions) has(ly *columns.Layout, texts []string) bool {
+	return len(c.codes) > 0 && c.codes[c.hash(ly, texts)]
+}
+
+// checkHeadings stops an import of rows below a heading that refuses admission, where no column says a state.
+func (t *tableFile) checkHeadings() error {
+	_, decided := t.src.States[""]
+	if len(t.headings) == 0 || decided || len(t.ly.Deciders) > 0 || t.ly.Form.Kind != record.Ticket {
+		return nil
+	}
+	h := t.headings[0]
+	where := fmt.Sprintf("line %d", h.Line)
+	if h.Line == 0 {
+		where = "the sheet's name"
+	}
+	return fmt.Errorf("%w: %s says “%s”, and no column says who gets in: give each row its state, or say --states '=valid' to let all rows in, or '=unpaid' or '=blocked' to keep all out",
+		ErrSource, where, profile.Sample(h.Text))
 }

@@ -2,15 +2,19 @@ package pull
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
-
-	"doorward/kv/record"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 const (
@@ -29,7 +33,7 @@ func (i item) id() int64 { return idOf(i["id"]) }
 func idOf(v jsontext.Value) int64 {
 	text := string(v)
 	if v.Kind() == '"' {
-		text = record.Unquote(v)
+		text = value.Unquote(v)
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || n > record.MaxID {
@@ -50,8 +54,16 @@ type list struct {
 	query url.Values // beside limit and offset
 }
 
+// reader reads the lists of the source.
+type reader struct {
+	source *source
+	max    int64               // records in one list
+	whole  map[string]bool     // by kind: whether its lists show all members; absent = not known yet
+	expect func(records int64) // is told how many a list has
+}
+
 // page asks for one page of a list.
-func (p *puller) page(ctx context.Context, l list, offset, limit int64) (page, error) {
+func (rd *reader) page(ctx context.Context, l list, offset, limit int64) (page, error) {
 	q := maps.Clone(l.query)
 	if q == nil {
 		q = url.Values{}
@@ -59,7 +71,7 @@ func (p *puller) page(ctx context.Context, l list, offset, limit int64) (page, e
 	q.Set("limit", strconv.FormatInt(limit, 10))
 	q.Set("offset", strconv.FormatInt(offset, 10))
 	var at page
-	err := p.source.get(ctx, l.path, q, &wanted{&at})
+	err := rd.source.get(ctx, l.path, q, &wanted{&at})
 	return at, err
 }
 
@@ -78,16 +90,16 @@ func (w *wanted) UnmarshalJSON(b []byte) error {
 }
 
 // pass reads a list once, page by page. It is steady if it held as many different records as its count said, which stayed the same.
-func (p *puller) pass(ctx context.Context, l list, each func([]item) error) (steady bool, err error) {
+func (rd *reader) pass(ctx context.Context, l list, each func([]item) error) (steady bool, err error) {
 	seen, first := map[int64]bool{}, int64(-1)
 	for offset := int64(0); ; {
-		at, err := p.page(ctx, l, offset, pageSize)
+		at, err := rd.page(ctx, l, offset, pageSize)
 		if err != nil {
 			return false, err
 		}
 		if first < 0 {
 			first = *at.Count
-			p.total = p.done + first
+			rd.expect(first)
 		}
 		before := len(seen)
 		for _, one := range at.Results {
@@ -98,7 +110,7 @@ func (p *puller) pass(ctx context.Context, l list, each func([]item) error) (ste
 		}
 		offset += int64(len(at.Results))
 		switch {
-		case offset > p.conf.MaxRecords:
+		case offset > rd.max:
 			return false, fmt.Errorf("the list has no end: %d records were read", offset)
 		case offset >= *at.Count:
 			delete(seen, 0)
@@ -110,9 +122,9 @@ func (p *puller) pass(ctx context.Context, l list, each func([]item) error) (ste
 }
 
 // passes reads a list until it is steady, at most so often as is sensible. each gets every record once.
-func (p *puller) passes(ctx context.Context, l list, seen map[int64]bool, each func([]item) error) (steady bool, err error) {
+func (rd *reader) passes(ctx context.Context, l list, seen map[int64]bool, each func([]item) error) (steady bool, err error) {
 	for n := 0; n < maxPasses && !steady; n++ {
-		steady, err = p.pass(ctx, l, func(items []item) error {
+		steady, err = rd.pass(ctx, l, func(items []item) error {
 			var fresh []item
 			for _, one := range items {
 				id := one.id()
@@ -131,4 +143,53 @@ func (p *puller) passes(ctx context.Context, l list, seen map[int64]bool, each f
 		}
 	}
 	return steady, nil
+}
+
+// wholly asks for each record by itself, where the list shows less of it than that.
+func (rd *reader) wholly(ctx context.Context, r resource, items []item) ([]item, error) {
+	if r.kind == record.Membership || len(items) == 0 {
+		return items, nil
+	}
+	whole, known := rd.whole[r.kind.Name]
+	if !known {
+		one, err := rd.wholeItem(ctx, r, items[0])
+		if err != nil {
+			return nil, err
+		}
+		whole = !slices.ContainsFunc(r.kind.Fields, func(f record.Field) bool {
+			_, listed := items[0][f.Name]
+			_, given := one[f.Name]
+			return given && !listed && isMapped(&f)
+		})
+		rd.whole[r.kind.Name] = whole
+	}
+	if whole {
+		return items, nil
+	}
+	var out []item
+	for _, listed := range items {
+		one, err := rd.wholeItem(ctx, r, listed)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// wholeItem is a record as it is shown by itself. One that is not, or shows another id, is as in the list.
+func (rd *reader) wholeItem(ctx context.Context, r resource, listed item) (item, error) {
+	if listed.shows(r.kind) || listed.id() == 0 {
+		return listed, nil
+	}
+	var one item
+	err := rd.source.get(ctx, r.path+strconv.FormatInt(listed.id(), 10)+"/", nil, &one)
+	var refusal *refused
+	if errors.As(err, &refusal) && refusal.status < http.StatusInternalServerError && refusal.status != http.StatusTooManyRequests {
+		return listed, nil
+	}
+	if err != nil || one.id() != listed.id() {
+		return listed, err
+	}
+	return one, nil
 }

@@ -8,14 +8,15 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/fault"
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
-// Config says what is pulled, and into which store. All but Full, Moved, DryRun, Progress, Wait, Now and MaxRecords is needed.
+// Config has the options of a pull: what is pulled, and into which store. All but Full, Moved, DryRun, Progress, Wait, Now and MaxRecords is needed.
 type Config struct {
 	Store      *kv.Store
 	Who        kv.Principal
@@ -54,20 +55,28 @@ const overlap = time.Hour
 // puller is one pull at work.
 type puller struct {
 	conf     Config
-	source   *source
+	reader   *reader
+	refs     *references
 	mirror   kv.Mirror
 	report   *Report
-	total    int64
-	done     int64
+	progress progress
 	noted    bool            // what the store is the mirror of
 	groups   []int64         // that were seen, in order
-	referred map[Record]bool // references that are in the store
-	unnamed  map[string]int  // references that were left out, by kind
 	promised map[Record]bool // of a dry run: what would be there
 	photos   int             // that were left out
-	whole    map[string]bool // by kind: whether its lists show all members; absent = not known yet
 	read     map[string]bool // kinds with a list that was read to its end
 	start    map[string]time.Time
+}
+
+// progress is how many records are written of how many that are known of.
+type progress struct {
+	done, total int64
+	tell        func(done, total int64)
+}
+
+func (p *progress) add(n int) {
+	p.done += int64(n)
+	p.tell(p.done, max(p.total, p.done))
 }
 
 // Run pulls a source's records into a store. An error means that nothing of the source could be read, that ctx ended, or that the store
@@ -78,8 +87,9 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 		return nil, err
 	}
 	c.complete()
-	p := &puller{conf: c, source: newSource(&c, base), report: newReport(base, c.DryRun), referred: map[Record]bool{}, unnamed: map[string]int{},
-		promised: map[Record]bool{}, whole: map[string]bool{}, read: map[string]bool{}, start: map[string]time.Time{}}
+	p := &puller{conf: c, refs: &references{c.Store, c.Who, map[Record]bool{}, map[string]int{}}, report: newReport(base, c.DryRun),
+		progress: progress{tell: c.Progress}, promised: map[Record]bool{}, read: map[string]bool{}, start: map[string]time.Time{}}
+	p.reader = &reader{newSource(&c, base), c.MaxRecords, map[string]bool{}, func(n int64) { p.progress.total = p.progress.done + n }}
 	if err := p.takeUp(base); err != nil {
 		return nil, err
 	}
@@ -147,13 +157,13 @@ func (p *puller) end(ctx context.Context, err error) (*Report, error) {
 		return nil, s.error
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case err != nil && !p.source.met:
+	case err != nil && !p.reader.source.met:
 		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	case err != nil:
 		p.report.Stopped = err.Error()
 	}
-	for _, kind := range slices.Sorted(maps.Keys(p.unnamed)) {
-		p.report.Notes = append(p.report.Notes, fmt.Sprintf("%d times a %s without a name was left out: the source does not say what it is", p.unnamed[kind], kind))
+	for _, kind := range slices.Sorted(maps.Keys(p.refs.unnamed)) {
+		p.report.Notes = append(p.report.Notes, fmt.Sprintf("%d times a %s without a name was left out: the source does not say what it is", p.refs.unnamed[kind], kind))
 	}
 	if p.photos > 0 {
 		p.report.Notes = append(p.report.Notes, fmt.Sprintf("%d photos were left out: their addresses are not https://", p.photos))
@@ -164,7 +174,7 @@ func (p *puller) end(ctx context.Context, err error) (*Report, error) {
 
 // unread is the error of a source that shows no list.
 func (p *puller) unread() error {
-	if p.source.met {
+	if p.reader.source.met {
 		return nil
 	}
 	return errors.New("it shows no list of /v1 to this key: " + p.report.Kinds[0].NotReadable + p.report.Kinds[0].Failed)
@@ -236,7 +246,7 @@ func (p *puller) readResource(ctx context.Context, r resource) error {
 		p.report.of(r.kind).Changes = false
 	}
 	p.begin(r)
-	steady, err := p.passes(ctx, l, seen, each)
+	steady, err := p.reader.passes(ctx, l, seen, each)
 	if err != nil {
 		return err
 	}
@@ -246,7 +256,7 @@ func (p *puller) readResource(ctx context.Context, r resource) error {
 // begin notes from when on the next pull reads changes: by the source's clock as its last answer shows it, but never later than ours.
 func (p *puller) begin(r resource) {
 	at := p.conf.Now()
-	if d := p.source.date; !d.IsZero() && d.Before(at) {
+	if d := p.reader.source.date; !d.IsZero() && d.Before(at) {
 		at = d
 	}
 	p.start[r.kind.Name] = at.Add(-overlap).UTC().Truncate(time.Second)
@@ -255,13 +265,13 @@ func (p *puller) begin(r resource) {
 // readChanges reads what has changed since the last pull. It is complete if the source then has as many records as are here.
 func (p *puller) readChanges(ctx context.Context, r resource, seen map[int64]bool, each func([]item) error) (complete bool, err error) {
 	since := p.mirror.Since[r.kind.Name]
-	count, err := p.page(ctx, list{path: r.path}, 0, 1)
+	count, err := p.reader.page(ctx, list{path: r.path}, 0, 1)
 	if err != nil {
 		return false, err
 	}
 	p.begin(r)
 	l := list{path: r.path, query: url.Values{"updated_at_after": {since.Format(time.RFC3339)}}}
-	steady, err := p.passes(ctx, l, seen, each)
+	steady, err := p.reader.passes(ctx, l, seen, each)
 	if err != nil || !steady {
 		return false, err
 	}
@@ -307,7 +317,7 @@ func (p *puller) readMemberships(ctx context.Context, r resource) error {
 	}
 	seen, all := map[int64]bool{}, p.read[record.Group.Name]
 	for n, group := range p.groups {
-		steady, err := p.passes(ctx, list{path: fmt.Sprintf(r.path, group)}, seen, func(items []item) error { return p.take(ctx, r, items, group) })
+		steady, err := p.reader.passes(ctx, list{path: fmt.Sprintf(r.path, group)}, seen, func(items []item) error { return p.take(ctx, r, items, group) })
 		var refusal *refused
 		if errors.As(err, &refusal) && refusal.status == http.StatusNotFound && n > 0 {
 			all = false // a group that is gone since
@@ -326,7 +336,7 @@ func (p *puller) readMemberships(ctx context.Context, r resource) error {
 
 // take writes some records of a list; group is the one of memberships.
 func (p *puller) take(ctx context.Context, r resource, items []item, group int64) error {
-	items, err := p.wholly(ctx, r, items)
+	items, err := p.reader.wholly(ctx, r, items)
 	if err != nil {
 		return err
 	}
@@ -339,11 +349,11 @@ func (p *puller) take(ctx context.Context, r resource, items []item, group int64
 			continue
 		}
 		if _, given := one["group_id"]; group != 0 && !given {
-			s.set("group_id", record.Number(group))
+			s.set("group_id", value.Number(group))
 		}
 		if r.kind == record.Group {
 			p.groups = append(p.groups, s.id)
-			p.referred[Record{r.kind.Name, s.id}] = true // its own list says what it is
+			p.refs.there[Record{r.kind.Name, s.id}] = true // its own list says what it is
 		}
 		all = append(all, s)
 	}
@@ -353,68 +363,11 @@ func (p *puller) take(ctx context.Context, r resource, items []item, group int64
 	return p.write(r.kind, all)
 }
 
-// wholly asks for each record by itself, where the list shows less of it than that.
-func (p *puller) wholly(ctx context.Context, r resource, items []item) ([]item, error) {
-	if r.kind == record.Membership || len(items) == 0 {
-		return items, nil
-	}
-	whole, known := p.whole[r.kind.Name]
-	if !known {
-		one, err := p.wholeItem(ctx, r, items[0])
-		if err != nil {
-			return nil, err
-		}
-		whole = !slices.ContainsFunc(r.kind.Fields, func(f record.Field) bool {
-			_, listed := items[0][f.Name]
-			_, given := one[f.Name]
-			return given && !listed && isMapped(&f)
-		})
-		p.whole[r.kind.Name] = whole
-	}
-	if whole {
-		return items, nil
-	}
-	var out []item
-	for _, listed := range items {
-		one, err := p.wholeItem(ctx, r, listed)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, one)
-	}
-	return out, nil
-}
-
-// wholeItem is a record as it is shown by itself. One that is not, or shows another id, is as in the list.
-func (p *puller) wholeItem(ctx context.Context, r resource, listed item) (item, error) {
-	if listed.shows(r.kind) || listed.id() == 0 {
-		return listed, nil
-	}
-	var one item
-	err := p.source.get(ctx, r.path+strconv.FormatInt(listed.id(), 10)+"/", nil, &one)
-	var refusal *refused
-	if errors.As(err, &refusal) && refusal.status < http.StatusInternalServerError && refusal.status != http.StatusTooManyRequests {
-		return listed, nil
-	}
-	if err != nil || one.id() != listed.id() {
-		return listed, err
-	}
-	return one, nil
-}
-
 // takeReferences writes the records that others name, and takes those away that the source does not name and the store does not have.
 func (p *puller) takeReferences(all []*shaped) error {
-	var fresh []*shaped
-	for _, s := range all {
-		for _, r := range s.refs {
-			named, err := p.settleReference(s, r)
-			if err != nil {
-				return err
-			}
-			if named != nil {
-				fresh = append(fresh, named)
-			}
-		}
+	fresh, err := p.refs.fresh(all)
+	if err != nil {
+		return err
 	}
 	for _, k := range record.Kinds() {
 		var some []*shaped
@@ -428,47 +381,6 @@ func (p *puller) takeReferences(all []*shaped) error {
 		}
 	}
 	return nil
-}
-
-// settleReference answers the record to write for one that another names; nil where there is nothing to write.
-func (p *puller) settleReference(s *shaped, r reference) (*shaped, error) {
-	at := Record{r.kind.Name, r.id}
-	if p.referred[at] {
-		return nil, nil
-	}
-	if r.body != nil {
-		p.referred[at] = true
-		return referenced(r), nil
-	}
-	there, err := p.holds(r)
-	if err != nil {
-		return nil, err
-	}
-	if p.referred[at] = there; !there {
-		p.unnamed[r.kind.Name]++
-		s.drop(r)
-	}
-	return nil, nil
-}
-
-func referenced(r reference) *shaped {
-	s := &shaped{kind: r.kind, id: r.id}
-	one := members(r.body)
-	for i := range r.kind.Fields {
-		if v, ok := one[r.kind.Fields[i].Name]; ok {
-			s.set(r.kind.Fields[i].Name, v)
-		}
-	}
-	return s
-}
-
-// holds tells whether the store has a record that the source names without saying what it is.
-func (p *puller) holds(r reference) (bool, error) {
-	err := p.conf.Store.Sees(p.conf.Who, r.kind, record.Int(r.id))
-	if err == nil || errors.Is(err, kv.ErrNotFound) {
-		return err == nil, nil
-	}
-	return false, storeError{err}
 }
 
 // write hands records to the store.
@@ -498,8 +410,7 @@ func (p *puller) write(k *record.Kind, all []*shaped) error {
 			p.report.count(k, p.forgive(some[i], one))
 		}
 	}
-	p.done += int64(len(all))
-	p.conf.Progress(p.done, max(p.total, p.done))
+	p.progress.add(len(all))
 	return nil
 }
 
@@ -508,7 +419,7 @@ func (p *puller) forgive(row kv.Row, one kv.RowResult) kv.RowResult {
 	if !p.conf.DryRun {
 		return one
 	}
-	var faults record.Faults
+	var faults fault.ByField
 	if errors.As(one.Err, &faults) {
 		left := maps.Clone(faults)
 		for _, to := range row.Patch.Pointers() {

@@ -4,11 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"doorward/kv"
-	"doorward/kv/record"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // reference is a record that comes within another one.
@@ -22,7 +23,7 @@ type reference struct {
 type shaped struct {
 	kind   *record.Kind
 	id     int64
-	fields []record.Member
+	fields []value.Member
 	refs   []reference
 }
 
@@ -50,7 +51,7 @@ func shape(k *record.Kind, one item) *shaped {
 }
 
 func (s *shaped) set(name string, v jsontext.Value) {
-	s.fields = append(s.fields, record.Member{Name: name, Value: v})
+	s.fields = append(s.fields, value.Member{Name: name, Value: v})
 }
 
 // refer notes a nested record and answers its id; null where there is none.
@@ -65,7 +66,7 @@ func (s *shaped) refer(kind string, keys []string, v jsontext.Value) jsontext.Va
 		return jsontext.Value("null")
 	}
 	s.refs = append(s.refs, r)
-	return record.Number(r.id)
+	return value.Number(r.id)
 }
 
 func (s *shaped) referAll(t record.NestedList, v jsontext.Value) jsontext.Value {
@@ -85,25 +86,25 @@ func (s *shaped) referAll(t record.NestedList, v jsontext.Value) jsontext.Value 
 
 // bodyOf is what a nested record says of itself; nil where it has no name.
 func bodyOf(one item, keys []string) []byte {
-	if name := one["name"]; name.Kind() != '"' || record.Unquote(name) == "" {
+	if name := one["name"]; name.Kind() != '"' || value.Unquote(name) == "" {
 		return nil
 	}
-	var fields []record.Member
+	var fields []value.Member
 	for _, key := range keys {
 		if v, ok := one[key]; ok {
-			fields = append(fields, record.Member{Name: key, Value: v})
+			fields = append(fields, value.Member{Name: key, Value: v})
 		}
 	}
 	return object(fields)
 }
 
-func object(fields []record.Member) []byte {
+func object(fields []value.Member) []byte {
 	out := []byte{'{'}
 	for i, f := range fields {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, record.Quote(f.Name)...), ':'), f.Value...)
+		out = append(append(append(out, value.Quote(f.Name)...), ':'), f.Value...)
 	}
 	return append(out, '}')
 }

@@ -11,6 +11,7 @@ import (
 
 	"doorward/api"
 	"doorward/api/load"
+	"doorward/api/load/demo"
 	"doorward/api/pull"
 	"doorward/kv"
 	"doorward/kv/kvtest"
@@ -29,7 +30,7 @@ type centre struct {
 func newCentre(t *testing.T, permissions ...kv.Permission) *centre {
 	t.Helper()
 	c := &centre{store: kvtest.Open(t)}
-	if _, err := load.Demo(context.Background(), c.store, kv.Operator(), load.DemoOptions{Size: "s", Seed: 1}); err != nil {
+	if _, err := demo.Make(context.Background(), c.store, kv.Operator(), demo.Options{Size: "s", Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
 	imported(t, c.store, `{"kind":"financial_entry","id":2147480000,"transaction_type":"expense","base_amount":"12.50","church_id":1,"financial_account_id":1,"supplier_id":1,"interest":"1.10","discount":"0.20","due_date":"2026-01-31","original_due_date":"2025-12-31","created_by":77,"small_group_ids":[1,2],"attachments":[{"id":4,"name":"nota.pdf","content_type":"application/pdf","size":9,"url":"https://files.example.org/4","created_at":"2026-01-01T00:00:00Z"}]}

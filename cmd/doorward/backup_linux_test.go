@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"doorward/kv"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
 )
 
@@ -39,7 +40,7 @@ type busyDoors struct {
 }
 
 func newBusyDoors(t *testing.T, people, tickets int) *busyDoors {
-	b := &busyDoors{program: &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}, tickets: tickets}
+	b := &busyDoors{program: &program{TB: t, path: compiled(t), dir: filepath.Join(proof.Disk(t), "d")}, tickets: tickets}
 	b.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: busyDoorCount}}
 	t.Cleanup(b.http.CloseIdleConnections)
 	rows := &strings.Builder{}

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"doorward/kv"
-	"doorward/kv/kvtest"
+	"doorward/kv/backup"
+	"doorward/kv/kvtest/proof"
 )
 
 const (
@@ -41,8 +39,10 @@ type busyTrial struct {
 // What doors wait for backups is told from what they wait for this machine by comparing neighbours: p99 of each slice of time with
 // backups against the one before it, and of these ratios the median, so that a burst of other work in one slice decides nothing.
 func TestBackupsWhileDoorsAreBusy(t *testing.T) {
+	proof.Unraced(t)
+	proof.Only(t, "a machine of its own")
 	trial := busyTrial{people: 2_000, slice: time.Second, turns: 3, most: 2.5 * slowdown} // in a second, one burst of other work on the disk is most of p99
-	if trial.long = kvtest.Tortured(t); trial.long > 0 {
+	if trial.long = proof.Torture(t); trial.long > 0 {
 		trial.people, trial.slice, trial.most = 100_000, 10*time.Second, slowdown
 	}
 	trial.run(t)
@@ -51,7 +51,7 @@ func TestBackupsWhileDoorsAreBusy(t *testing.T) {
 // TestABackupIsMadeEveryTwoSeconds: 64 doors take two tickets a second each, as fast as people walk by, and for a minute a backup is
 // begun every two seconds. Each is made by the time the next is due.
 func TestABackupIsMadeEveryTwoSeconds(t *testing.T) {
-	if kvtest.Tortured(t) == 0 {
+	if proof.Torture(t) == 0 {
 		t.Skip("a minute of a machine's own")
 	}
 	for i, m := range (busyTrial{people: 5_000, every: time.Second / 2, slice: 6 * time.Second, turns: 10, most: slowdown}).run(t) {
@@ -128,65 +128,16 @@ func (b *busyDoors) awaitIndex() {
 	}
 }
 
-// backup makes one, and sees that its check lets doors go first.
+// backup makes one.
 func (b *busyDoors) backup() madeBackup {
 	b.Helper()
 	m := madeBackup{dir: b.TempDir(), before: len(b.acked())}
-	done, seen := make(chan struct{}), make(chan []string)
-	go func() { seen <- classesOf(b.dir, done) }()
 	begun := time.Now()
-	var of manifest
+	var of backup.Manifest
 	b.run(&of, "backup", kv.Path(m.dir))
-	took := time.Since(begun)
-	close(done)
-	if classes := <-seen; !slices.Equal(classes, []string{idleClass}) {
-		b.Errorf("a backup is checked by threads of the scheduler's classes %q, want %q", classes, idleClass)
-	}
-	m.seq, m.took = of.Seq, took
-	b.Logf("%d bytes in %v", of.Bytes, took)
+	m.seq, m.took = of.Seq, time.Since(begun)
+	b.Logf("%d bytes in %v", of.Bytes, m.took)
 	return m
-}
-
-// idleClass is SCHED_IDLE, as /proc tells it.
-const idleClass = "5"
-
-// classesOf watches the child that checks a copy of a folder's store until it is done, and answers the classes of its threads. It
-// looks for it seldom, for doors would wait for that too.
-func classesOf(dir string, done <-chan struct{}) (seen []string) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	child := ""
-	for {
-		select {
-		case <-done:
-			slices.Sort(seen)
-			return slices.Compact(seen)
-		case <-tick.C:
-		}
-		if child == "" {
-			child = checking(dir)
-		}
-		threads, _ := filepath.Glob(filepath.Join("/proc", cmp.Or(child, "none"), "task", "*", "stat"))
-		for _, thread := range threads {
-			stat, _ := os.ReadFile(thread) // an error: it has ended
-			_, rest, _ := bytes.Cut(stat, []byte(") "))
-			if fields := bytes.Fields(rest); len(fields) > 38 {
-				seen = append(seen, string(fields[38]))
-			}
-		}
-	}
-}
-
-// checking is the process that checks a copy of a folder's store, "" where there is none.
-func checking(dir string) string {
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is a sound one
-	slices.Reverse(lines)                             // it is a young one
-	for _, name := range lines {
-		if line, err := os.ReadFile(name); err == nil && bytes.Contains(line, []byte(filepath.Join(dir, ".doorward-backup-"))) {
-			return filepath.Base(filepath.Dir(name))
-		}
-	}
-	return ""
 }
 
 // look looks into a backup and deletes it.

@@ -110,6 +110,7 @@ func eachPage(t *testing.T, path string, within int64, b byte) {
 // TestABadFileEndsInOneClearMessage that names it, and the newest backup where one can help: exit code 1, nothing changed on disk.
 // One that another process has open is waited for, which takes some seconds.
 func TestABadFileEndsInOneClearMessage(t *testing.T) {
+	t.Parallel()
 	base := &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}
 	var made any
 	base.run(&made, "keys", "add", "--name", "x", "--level", "denomination")
@@ -208,8 +209,7 @@ func (p *program) asked(args ...string) *exec.Cmd {
 func (p *program) asNobody(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	const nobody = 65534
-	err := errors.Join(os.Chmod(filepath.Dir(filepath.Dir(p.dir)), 0o711), os.Chmod(filepath.Dir(filepath.Dir(p.path)), 0o711))
-	err = errors.Join(err, filepath.WalkDir(p.dir, func(path string, _ fs.DirEntry, err error) error {
+	err := errors.Join(os.Chmod(filepath.Dir(filepath.Dir(p.dir)), 0o711), filepath.WalkDir(p.dir, func(path string, _ fs.DirEntry, err error) error {
 		return errors.Join(err, os.Chown(path, nobody, nobody))
 	}))
 	if err != nil {

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"doorward/kv/kvtest/proof"
+
 	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -131,10 +133,7 @@ type phone struct {
 func browse(t *testing.T, flags ...chromedp.ExecAllocatorOption) *phone {
 	t.Helper()
 	if _, err := exec.LookPath("chromium"); err != nil {
-		if os.Getenv("DOORWARD_CHECK") == "" {
-			t.Skip("chromium is not here")
-		}
-		t.Fatal(err)
+		proof.Missing(t, "chromium is missing: %v", err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.WindowSize(360, 740), chromedp.Flag("lang", "en-US"))
 	all, end := chromedp.NewExecAllocator(t.Context(), append(options, flags...)...)

@@ -103,6 +103,7 @@ func (s *secured) shown() int64 {
 // TestANewCertificateIsTakenUpWhileConnectionsGoOn: new files count for new connections, and those that are open go on. Files that are no pair
 // change nothing, and are told of once.
 func TestANewCertificateIsTakenUpWhileConnectionsGoOn(t *testing.T) {
+	t.Parallel()
 	s := serveSecured(t)
 	_, first, proto := s.get(s.client, "/healthz")
 	if proto != "HTTP/2.0" {
@@ -137,44 +138,5 @@ func TestANewCertificateIsTakenUpWhileConnectionsGoOn(t *testing.T) {
 	}
 	if strings.Contains(s.out.String(), "PRIVATE KEY") {
 		t.Error("the log holds a key")
-	}
-}
-
-// TestABrokenCertificateIsToldOnce: however often it is looked at.
-func TestABrokenCertificateIsToldOnce(t *testing.T) {
-	dir, out := t.TempDir(), &output{}
-	ca, err := newAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &certificate{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem")}
-	log := (&Main{Stderr: out}).logger(0)
-	look := func(want int) {
-		t.Helper()
-		c.look(log)
-		if got := strings.Count(out.String(), "level=WARN"); got != want {
-			t.Errorf("%d warnings, want %d\n%s", got, want, out)
-		}
-	}
-	if err := ca.issue(dir, time.Now().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.load(); err != nil {
-		t.Fatal(err)
-	}
-	look(0)
-	if err := os.Remove(c.key); err != nil {
-		t.Fatal(err)
-	}
-	look(0) // it may be just being replaced
-	for range 3 {
-		look(1)
-	}
-	if err := ca.issue(dir, time.Now().Add(-time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	look(2) // it is a pair again, and has expired
-	for range 3 {
-		look(2)
 	}
 }

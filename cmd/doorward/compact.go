@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net/http"
-	"os"
-	"path/filepath"
-	"time"
+	"io"
 
-	"doorward/kv"
+	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/control"
+	"doorward/cmd/doorward/folder"
 
 	"github.com/spf13/cobra"
 )
@@ -23,85 +21,66 @@ type compacted struct {
 	Older  []string `json:"older_files"` // that hold what was erased
 }
 
-func (m *Main) compactCommand(set *settings) *cobra.Command {
+func compactCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "compact", Short: "Write the store's file anew, without what was deleted or erased", Args: cobra.NoArgs,
-		Long: "A server that runs goes on meanwhile.",
+		Use: "compact", Short: "Write the store's file again, without what was deleted or erased", Args: cobra.NoArgs,
+		Long: "A server that runs goes on at the same time.",
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		done, err := m.compact(cmd.Context(), set)
-		if err != nil {
+		var done compacted
+		err := t.with(cmd.Context(), control.Need{}, func(l *control.Line) (err error) { // erasures that were begun are finished by it
+			done, err = compact(cmd.Context(), l, t.folder.Dir)
 			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case *asJSON:
+			return t.JSON(done)
 		}
-		if *asJSON {
-			return m.printJSON(done)
-		}
-		fmt.Fprintf(m.Stdout, "%s bytes instead of %s\n", number(done.Bytes), number(done.Before))
-		return m.printOlder(done.Older)
+		fmt.Fprintf(t.Out, "%s bytes instead of %s\n", console.Number(done.Bytes), console.Number(done.Before))
+		printOlder(t.Out, done.Older)
+		return nil
 	}
 	return cmd
 }
 
-// compact has the store compacted. Who does it without a server deletes the search index too where it may hold what was erased:
-// nobody keeps it now, and the next server builds it anew.
-func (m *Main) compact(ctx context.Context, set *settings) (done compacted, err error) {
-	err = m.on(ctx, opening{settings: set}, func(c *control) error { // what was begun to be erased is finished by it
-		answer, err := c.call(ctx, request{method: http.MethodGet, path: "/control/olderfiles"})
-		if err != nil {
-			return err
-		}
-		var held struct {
-			Due int `json:"uncompacted"`
-		}
-		if err := errors.Join(json.Unmarshal(answer, &done), json.Unmarshal(answer, &held)); err != nil {
-			return err
-		}
-		if answer, err = c.call(ctx, request{method: http.MethodPost, path: "/control/compact"}); err != nil {
-			return err
-		}
-		if err := json.Unmarshal(answer, &done); err != nil {
-			return err
-		}
-		if held.Due == 0 {
-			done.Older = []string{} // nothing was erased that they hold still
-		}
-		if c.served || held.Due == 0 {
-			return nil
-		}
-		return errors.Join(os.RemoveAll(filepath.Join(set.data, "index")), os.RemoveAll(filepath.Join(set.data, "index.broken")))
-	})
-	return done, err
+// compact has the store compacted. Without a server it deletes the search index too, if that may hold what was erased: no process updates the
+// index now, and the next server builds it again.
+func compact(ctx context.Context, l *control.Line, dir string) (done compacted, err error) {
+	answer, err := l.Call(ctx, control.Get("/control/olderfiles", nil))
+	if err != nil {
+		return done, err
+	}
+	var held struct {
+		Due int `json:"uncompacted"`
+	}
+	if err := errors.Join(json.Unmarshal(answer, &done), json.Unmarshal(answer, &held)); err != nil {
+		return done, err
+	}
+	if answer, err = l.Call(ctx, control.Post("/control/compact", nil)); err != nil {
+		return done, err
+	}
+	if err := json.Unmarshal(answer, &done); err != nil {
+		return done, err
+	}
+	if held.Due == 0 {
+		done.Older = []string{} // nothing was erased that they still hold
+		return done, nil
+	}
+	if l.Served {
+		return done, nil
+	}
+	return done, folder.RemoveIndex(dir)
 }
 
-// compactPause is how often a server looks whether its store is to be compacted.
-const compactPause = 10 * time.Minute
-
-// compactInTime compacts a served store within a day of an erasure; end ends looking.
-func compactInTime(ctx context.Context, store *kv.Store, log *slog.Logger) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(compactPause)
-		defer tick.Stop()
-		for {
-			wants, err := store.WantsCompacting()
-			if err == nil && wants {
-				_, err = store.Compact(ctx, kv.Operator())
-			}
-			if err != nil && ctx.Err() == nil {
-				log.Warn("the store could not be compacted; it is tried again", slog.Any("cause", err))
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-		}
-	}()
-	return func() {
-		cancel()
-		<-ended
+// printOlder names the files that hold what was erased.
+func printOlder(w io.Writer, files []string) {
+	if len(files) > 0 {
+		fmt.Fprintln(w, "older files still hold it, and are yours to delete:")
+	}
+	for _, file := range files {
+		fmt.Fprintf(w, "  %s\n", file)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"doorward/kv/kvtest/proof"
 )
 
 // longestGap is how long doors may stand still while the store is compacted, on a machine that has nothing else to do. One that
@@ -19,8 +21,10 @@ const longestGap = 200 * time.Millisecond
 
 // TestDoorsGoOnWhileTheStoreIsCompacted: check-ins of 50,000 tickets go on during doorward compact, and all are kept.
 func TestDoorsGoOnWhileTheStoreIsCompacted(t *testing.T) {
+	proof.Unraced(t)
+	proof.Only(t, "a machine of its own")
 	const tickets, doors = 50_000, 2
-	d := &doorsOpen{program: &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}}
+	d := &doorsOpen{program: &program{TB: t, path: compiled(t), dir: filepath.Join(proof.Disk(t), "d")}}
 	var file strings.Builder
 	file.WriteString("code,holder_name\n")
 	for i := range tickets {

@@ -1,7 +1,8 @@
 package main
 
 import (
-	"doorward/api/load"
+	"doorward/api/load/columns"
+	"doorward/api/load/kinds"
 
 	"github.com/spf13/cobra"
 )
@@ -9,8 +10,8 @@ import (
 // completeFlags tells a shell which values flags can have. What is no flag's is a file's name.
 func completeFlags(root *cobra.Command) {
 	choices := map[string][]string{
-		"kind":  load.Kinds(),
-		"from":  load.Origins(),
+		"kind":  kinds.Names(),
+		"from":  columns.Origins(),
 		"dates": {"dmy", "mdy", "ymd"},
 		"size":  {"s", "m", "l", "xl"},
 		"level": {"denomination", "regional:", "church:", "event:"},

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/cmd/doorward/archive"
+
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -46,9 +48,10 @@ func (m *Main) env(flag string) string {
 	return v
 }
 
-const settingPrefix = "DOORWARD_"
+// settingPrefix begins the names of variables that are settings.
+const settingPrefix = archive.SettingPrefix
 
-// isSetting tells a variable, as NAME=value, that is the program's own.
+// isSetting reports whether a variable, as NAME=value, is a setting.
 func isSetting(variable string) bool { return strings.HasPrefix(variable, settingPrefix) }
 
 // variable is a flag's name in the environment: DOORWARD_METRICS_LISTEN.
@@ -140,7 +143,7 @@ func asTexts(v any, flag string) (texts []string, ok bool) {
 	return texts, true
 }
 
-// isList tells the flags that may be given more than once.
+// isList reports whether a flag may be given more than once.
 func isList(flag string) bool { return flag == "stringSlice" || flag == "stringArray" }
 
 // wanted names what the file writes for a flag of a type.

@@ -9,14 +9,19 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/control"
 )
 
 // TestACommandThatIsStoppedSaysWhatMayHaveBeenDone: the server has been asked, and does not hear of the signal.
 func TestACommandThatIsStoppedSaysWhatMayHaveBeenDone(t *testing.T) {
-	m := &Main{Stdout: io.Discard, Stderr: io.Discard}
-	for want, ask := range map[string]func(context.Context, *control) error{
-		"the key may have been made":            func(ctx context.Context, c *control) error { return m.addKey(ctx, c, newKey{}, false) },
-		"the person may be erased nevertheless": func(ctx context.Context, c *control) error { return m.erase(ctx, c, erasable{ID: 3}, false) },
+	tl := &tool{&console.Console{Out: io.Discard, Err: io.Discard}, nil}
+	for want, ask := range map[string]func(context.Context, *control.Line) error{
+		"the key may have been made": func(ctx context.Context, l *control.Line) error { return addKey(ctx, tl, l, adding{}) },
+		"the person may be erased nevertheless": func(ctx context.Context, l *control.Line) error {
+			return erase(ctx, tl, l, erasing{erasable: erasable{ID: 3}})
+		},
 	} {
 		ctx, stop := context.WithCancel(t.Context())
 		s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -27,8 +32,8 @@ func TestACommandThatIsStoppedSaysWhatMayHaveBeenDone(t *testing.T) {
 		dial := func(context.Context, string, string) (net.Conn, error) {
 			return net.Dial("tcp", s.Listener.Addr().String())
 		}
-		c := &control{client: &http.Client{Transport: &http.Transport{DialContext: dial}}}
-		if err := ask(ctx, c); !errors.Is(err, errStopped) || !strings.Contains(err.Error(), want) {
+		l := &control.Line{Client: &http.Client{Transport: &http.Transport{DialContext: dial}}}
+		if err := ask(ctx, l); !errors.Is(err, console.ErrStopped) || !strings.Contains(err.Error(), want) {
 			t.Errorf("stopped = %v, want %q", err, want)
 		}
 		s.Close()

@@ -3,24 +3,29 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"doorward/kv/kvtest/proof"
 )
 
 const (
-	kills      = 21
-	doors      = 16 // clients at doors, two of them for each code
-	offices    = 8  // clients that write people
-	roundCodes = 120
+	kills         = 21
+	killsOfSample = 5
+	doors         = 16 // clients at doors, two of them for each code
+	offices       = 8  // clients that write people
+	roundCodes    = 120
 )
 
 // TestCrashLosesNothingAnswered kills the server again and again while clients write, and holds what it has after each start
 // against what it answered before: check-ins, undos and people, each under the Idempotency-Key it was sent with.
 func TestCrashLosesNothingAnswered(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	t.Parallel()
+	proof.Unraced(t)
+	seed := proof.Seed(t)
 	w := newCrashWorld(t)
 	server := w.serve()
 	defer func() {
@@ -30,7 +35,7 @@ func TestCrashLosesNothingAnswered(t *testing.T) {
 	w.fill(server.url)
 	draw := rand.New(rand.NewPCG(seed, 0))
 	sent, answered := 0, 0
-	for n := range kills {
+	for n := range proof.Count(killsOfSample, kills) {
 		r := w.newRound(n, rand.New(rand.NewPCG(seed, uint64(n+1))))
 		r.url = server.url
 		r.fuse = newFuse(server, draw)
@@ -89,7 +94,7 @@ type crashWorld struct {
 }
 
 func newCrashWorld(t *testing.T) *crashWorld {
-	w := &crashWorld{program: &program{t, compiled(t), t.TempDir() + "/data"}}
+	w := &crashWorld{program: &program{t, compiled(t), filepath.Join(proof.Disk(t), "data")}}
 	var key struct{ Key, Secret string }
 	w.run(&key, "keys", "add", "--name", "crash", "--level", "denomination", "--allow", "*:*")
 	w.key, w.secret = key.Key, key.Secret

@@ -13,6 +13,7 @@ import (
 // TestDamageIsToldByFileBucketAndBackup: whoever meets a damaged value, with a server and without, says in one sentence which file is
 // damaged, where in it, and where its newest backup lies. The file stays as it is.
 func TestDamageIsToldByFileBucketAndBackup(t *testing.T) {
+	t.Parallel()
 	p := &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}
 	var made any
 	churches := filepath.Join(t.TempDir(), "churches.csv")

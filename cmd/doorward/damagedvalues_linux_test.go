@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"doorward/cmd/doorward/control"
 	"doorward/kv"
 )
 
@@ -21,7 +22,7 @@ type verified struct {
 		Page                *int // nil: it is a row
 		Bucket, Row, Reason string
 	}
-	Error *problem
+	Error *control.Problem
 }
 
 // verify runs verify as JSON, and answers its exit code.
@@ -39,6 +40,7 @@ func (p *program) verify() (found verified, code int) {
 // TestVerifyAndExportGoOnPastEachDamagedValue: both say at the end what is damaged, 100 of it by name, and a server on the store is ready
 // and says how many values it does not serve.
 func TestVerifyAndExportGoOnPastEachDamagedValue(t *testing.T) {
+	t.Parallel()
 	for _, damaged := range []int{2, 130} {
 		t.Run(fmt.Sprint(damaged), func(t *testing.T) {
 			const churches = 150
@@ -120,6 +122,7 @@ func TestVerifyAndExportGoOnPastEachDamagedValue(t *testing.T) {
 
 // TestVerifyNamesEachDamagedPage damages several pages of one file, of which none keeps verify from looking at the others.
 func TestVerifyNamesEachDamagedPage(t *testing.T) {
+	t.Parallel()
 	p := &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}
 	var made any
 	p.run(&made, "demo", "--size", "s")

@@ -11,6 +11,7 @@ import (
 
 // TestDoorsOutliveWhoeverReadTheLog: the program that the log goes to ends, and then something is logged.
 func TestDoorsOutliveWhoeverReadTheLog(t *testing.T) {
+	t.Parallel()
 	p := &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}
 	read, write, err := os.Pipe()
 	if err != nil {

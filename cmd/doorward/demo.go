@@ -1,21 +1,21 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
-	"doorward/api/load"
+	"doorward/api/load/demo"
+	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/control"
 
 	"github.com/spf13/cobra"
 )
 
-func (m *Main) demoCommand(set *settings) *cobra.Command {
+func demoCommand(t *tool) *cobra.Command {
 	var size string
 	var seed int64
 	cmd := &cobra.Command{Use: "demo", Short: "Fill an empty store with a fictional congregation", Args: cobra.NoArgs}
@@ -24,23 +24,23 @@ func (m *Main) demoCommand(set *settings) *cobra.Command {
 	cmd.Flags().Int64Var(&seed, "seed", 1, "another number makes another congregation")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if !slices.Contains([]string{"s", "m", "l", "xl"}, size) {
-			return usageError{errors.New("--size: one of s, m, l and xl is wanted")}
+			return console.Usage(errors.New("--size: one of s, m, l and xl is wanted"))
 		}
-		return m.on(cmd.Context(), opening{settings: set, makes: true}, func(c *control) error {
+		return t.with(cmd.Context(), control.Need{Creates: true}, func(l *control.Line) error {
 			q := url.Values{"size": {size}, "seed": {strconv.FormatInt(seed, 10)}}
-			answer, err := c.follow(cmd.Context(), request{method: http.MethodPost, path: "/control/demo", query: q})
+			answer, err := l.Follow(cmd.Context(), control.Post("/control/demo", q))
 			if err != nil {
 				return err
 			}
-			var rep load.DemoReport
-			if err := json.Unmarshal(answer, &rep); err != nil {
-				return fmt.Errorf("the server's answer: %w", err)
+			var rep demo.Report
+			if err := control.Read(answer, &rep); err != nil {
+				return err
 			}
 			if *asJSON {
-				return m.printJSON(rep)
+				return t.JSON(rep)
 			}
-			fmt.Fprintf(m.Stdout, "made %s records: %s people, %s tickets\nevent %d is open; codes to try: %s\n", number(int64(rep.Records)),
-				number(int64(rep.People)), number(int64(rep.Tickets)), rep.Event, strings.Join(rep.Codes, " "))
+			fmt.Fprintf(t.Out, "made %s records: %s people, %s tickets\nevent %d is open; codes to try: %s\n", console.Number(int64(rep.Records)),
+				console.Number(int64(rep.People)), console.Number(int64(rep.Tickets)), rep.Event, strings.Join(rep.Codes, " "))
 			return nil
 		})
 	}

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
+	"io"
 	"net/netip"
 	"net/url"
 	"strconv"
 	"time"
+
+	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/control"
+	"doorward/cmd/doorward/serve"
 
 	qrcode "github.com/skip2/go-qrcode"
 	"github.com/spf13/cobra"
@@ -30,9 +33,11 @@ type doorLink struct {
 	Event   int64     `json:"event"`
 	URLs    []string  `json:"urls"`
 	Expires time.Time `json:"expires_at"`
+	name    string    // of the event
+	local   bool      // only this machine reaches the server
 }
 
-func (m *Main) doorCommand(set *settings) *cobra.Command {
+func doorCommand(t *tool) *cobra.Command {
 	var event int64
 	cmd := &cobra.Command{
 		Use: "door", Short: "Show a QR code that opens the door's page on a helper's phone", Args: cobra.NoArgs,
@@ -44,27 +49,31 @@ func (m *Main) doorCommand(set *settings) *cobra.Command {
 	cmd.Flags().Int64Var(&event, "event", 0, "the event")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if event <= 0 {
-			return usageError{fmt.Errorf("--event is missing: the event of the door")}
+			return console.Usage(fmt.Errorf("--event is missing: the event of the door"))
 		}
-		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error { return m.showDoor(cmd.Context(), c, event, *asJSON) })
+		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
+			link, err := askDoor(cmd.Context(), l, event)
+			switch {
+			case err != nil:
+				return err
+			case *asJSON:
+				return t.JSON(link)
+			}
+			printDoor(t.Out, link)
+			return nil
+		})
 	}
 	return cmd
 }
 
-func (m *Main) showDoor(ctx context.Context, c *control, event int64, asJSON bool) error {
-	answer, err := c.call(ctx, request{method: http.MethodPost, path: "/control/door", query: url.Values{"event": {strconv.FormatInt(event, 10)}}})
+// askDoor asks for a ticket and makes the addresses that open the door's page with it.
+func askDoor(ctx context.Context, l *control.Line, event int64) (link doorLink, err error) {
+	t, err := control.Ask[doorTicket](ctx, l, control.Post("/control/door", url.Values{"event": {strconv.FormatInt(event, 10)}}))
 	if err != nil {
-		return err
+		return link, err
 	}
-	var t doorTicket
-	if err := json.Unmarshal(answer, &t); err != nil {
-		return fmt.Errorf("the server's answer: %w", err)
-	}
-	link := doorLink{t.Event, t.urls(), t.Expires}
-	if asJSON {
-		return m.printJSON(link)
-	}
-	return m.printDoor(t, link)
+	at, err := netip.ParseAddrPort(t.Address)
+	return doorLink{t.Event, t.urls(), t.Expires, t.Name, t.PublicURL == "" && err == nil && at.Addr().IsLoopback()}, nil
 }
 
 // urls are the addresses that phones may open, the likeliest first.
@@ -72,7 +81,7 @@ func (t *doorTicket) urls() (all []string) {
 	if t.PublicURL != "" {
 		return []string{t.PublicURL + "/door#" + t.Ticket}
 	}
-	here, phones := reachedAt(t.Address)
+	here, phones := serve.Addresses(t.Address)
 	for _, at := range append(phones, here) {
 		all = append(all, t.Scheme+"://"+at+"/door#"+t.Ticket)
 	}
@@ -80,16 +89,15 @@ func (t *doorTicket) urls() (all []string) {
 }
 
 // printDoor shows the code of the first address, and all of them to type.
-func (m *Main) printDoor(t doorTicket, link doorLink) error {
-	fmt.Fprintf(m.Stdout, "%s. On the helper's phone, once, until %s:\n", t.Name, t.Expires.Local().Format("15:04"))
+func printDoor(w io.Writer, link doorLink) {
+	fmt.Fprintf(w, "%s. On the helper's phone, once, until %s:\n", link.name, link.Expires.Local().Format("15:04"))
 	if q, err := qrcode.New(link.URLs[0], qrcode.Medium); err == nil {
-		fmt.Fprintf(m.Stdout, "\n%s\n", q.ToSmallString(false))
+		fmt.Fprintf(w, "\n%s\n", q.ToSmallString(false))
 	}
 	for _, url := range link.URLs {
-		fmt.Fprintln(m.Stdout, url)
+		fmt.Fprintln(w, url)
 	}
-	if at, err := netip.ParseAddrPort(t.Address); t.PublicURL == "" && err == nil && at.Addr().IsLoopback() {
-		fmt.Fprintln(m.Stdout, "\nOnly this machine reaches the server. Start it with --listen 0.0.0.0:8080, so that phones do.")
+	if link.local {
+		fmt.Fprintln(w, "\nOnly this machine reaches the server. Start it with --listen 0.0.0.0:8080, so that phones do.")
 	}
-	return nil
 }

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,16 +17,33 @@ import (
 // machineID is the one setting that is a variable alone: it belongs to a machine, and no file or command line may carry it to another.
 const machineID = "machine-id"
 
+// machineFile holds an id that no two machines have in common, on systems that have one.
+const machineFile = "/etc/machine-id"
+
+// machine tells this machine from others, and keeps its id secret; "" = unknown. DOORWARD_MACHINE_ID replaces the system's id where that
+// changes though the machine does not, as in a container.
+func (m *Main) machine() string {
+	id := []byte(m.env(machineID))
+	if len(id) == 0 {
+		id, _ = os.ReadFile(machineFile) // without it the folder alone tells
+	}
+	if id = bytes.TrimSpace(id); len(id) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(append([]byte("doorward machine "), id...))
+	return hex.EncodeToString(sum[:16])
+}
+
 // notSettings are variables that begin as settings do and are none: those of this project's own tests and benchmarks, and those that
 // Kubernetes gives every container for a service of the name doorward.
 var notSettings = []*regexp.Regexp{
-	regexp.MustCompile(`^DOORWARD_(CHECK|CRASH|BENCH(_PROFILE)?|SIM_SEEDS|POWERCUT|TORTURE_SECONDS|TEST_[A-Z_]+)=`),
+	regexp.MustCompile(`^DOORWARD_(CHECK|CRASH|BENCH(_PROFILE)?|DISK|POWERCUT|PROOF|SEED|TORTURE_SECONDS|TEST_[A-Z_]+)=`),
 	regexp.MustCompile(`^DOORWARD_(SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_[A-Z]+)?)=`),
 	regexp.MustCompile(`^DOORWARD_PORT=(tcp|udp|sctp)://`),
 }
 
-// checkEnvironment refuses a variable that no command has a flag for: its setting would be passed over in silence. An empty variable counts
-// as none.
+// checkEnvironment refuses a variable that no command has a flag for: its setting would be ignored in silence. An empty variable counts as
+// none.
 func (m *Main) checkEnvironment(root *cobra.Command) error {
 	if m.Environ == nil {
 		return nil
@@ -45,8 +66,8 @@ func (m *Main) checkEnvironment(root *cobra.Command) error {
 	return nil
 }
 
-// nearest names the settings that a wrong name is most like, as the end of a sentence; "" where it is like none. All begin with a prefix, which
-// makes no name like another.
+// nearest is the settings that a wrong name resembles most, as the end of a sentence; "" where it resembles none. All names begin with a prefix,
+// which does not count.
 func nearest(prefix, name string, names []string) string {
 	const furthest = 4 // more edits than that make another name
 	c := &cobra.Command{}

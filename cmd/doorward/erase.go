@@ -1,20 +1,18 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"strconv"
-	"strings"
+
+	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/control"
+	"doorward/kv/fault"
 
 	"github.com/spf13/cobra"
-
-	"doorward/kv/record"
 )
 
 // erased is what an erasure has taken away, as the handler answers it.
@@ -26,10 +24,10 @@ type erased struct {
 	Older       []string `json:"older_files"`
 }
 
-// erasable is whom an erasure means, as the handler answers it.
+// erasable is the person that an erasure means, as the handler answers it.
 type erasable struct {
 	ID       int64
-	Name     string  `json:"full_name"` // "" = nobody has it any more
+	Name     string  `json:"full_name"` // "" = the person was deleted
 	ErasedAt *string `json:"erased_at"`
 }
 
@@ -40,19 +38,19 @@ func (e erasable) question() string {
 	return fmt.Sprintf("Erase %s (person %d) for good? Type yes: ", e.Name, e.ID)
 }
 
-// errUnconfirmed is an erasure that nobody has said yes to.
-var errUnconfirmed = usageError{errors.New("nothing was erased; --yes says that it shall be")}
+// errUnconfirmed is an erasure without a yes.
+var errUnconfirmed = console.Usage(errors.New("nothing was erased; --yes says that it shall be"))
 
-func (m *Main) eraseCommand(set *settings) *cobra.Command {
+func eraseCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "erase", Short: "Erase somebody for good", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: showHelp,
 	}
-	cmd.AddCommand(m.erasePersonCommand(set))
+	cmd.AddCommand(erasePersonCommand(t))
 	return cmd
 }
 
-func (m *Main) erasePersonCommand(set *settings) *cobra.Command {
+func erasePersonCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "person ID", Short: "Erase a person for good, here and on every laptop", Args: words(1),
 		Long: "The person, all that was known of the person before, memberships, and the names on tickets go; the tickets stay valid.\n" +
@@ -63,100 +61,82 @@ func (m *Main) erasePersonCommand(set *settings) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := strconv.ParseInt(args[0], 10, 64)
 		if err != nil || id < 1 {
-			return usageError{fmt.Errorf("%s is no person's ID", args[0])}
+			return console.Usage(fmt.Errorf("%s is no person's ID", args[0]))
 		}
-		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
-			who, err := c.toErase(cmd.Context(), id)
+		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
+			who, err := findErasable(cmd.Context(), l, id)
 			if err != nil {
 				return err
 			}
 			if !*yes && who.ErasedAt == nil {
-				if err := m.confirm(cmd.Context(), who.question()); err != nil {
+				if err := confirm(cmd.Context(), t, who.question()); err != nil {
 					return err
 				}
 			}
-			return m.erase(cmd.Context(), c, who, *asJSON)
+			return erase(cmd.Context(), t, l, erasing{who, *asJSON})
 		})
 	}
 	return cmd
 }
 
-// confirm asks on a terminal; elsewhere nobody is there to be asked.
-func (m *Main) confirm(ctx context.Context, question string) error {
-	if f, ok := m.Stdin.(*os.File); ok {
+// confirm asks for a yes, on a terminal only.
+func confirm(ctx context.Context, t *tool, question string) error {
+	if f, ok := t.In.(*os.File); ok {
 		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 			return errUnconfirmed
 		}
 	}
-	fmt.Fprint(m.Stderr, question)
-	answered := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(m.Stdin).ReadString('\n') // what cannot be read is no yes
-		answered <- strings.TrimSpace(line)
-	}()
-	select {
-	case <-ctx.Done():
-		return errStopped
-	case line := <-answered:
-		if line != "yes" {
-			return errUnconfirmed
-		}
-		return nil
+	line, err := t.Ask(ctx, question)
+	if err == nil && line != "yes" {
+		err = errUnconfirmed
 	}
+	return err
 }
 
-// toErase finds whom an erasure means.
-func (c *control) toErase(ctx context.Context, id int64) (who erasable, err error) {
-	q := url.Values{"id": {strconv.FormatInt(id, 10)}}
-	answer, err := c.call(ctx, request{method: http.MethodGet, path: "/control/erase", query: q})
+// findErasable finds the person that an erasure means.
+func findErasable(ctx context.Context, l *control.Line, id int64) (who erasable, err error) {
+	who, err = control.Ask[erasable](ctx, l, control.Get("/control/erase", url.Values{"id": {strconv.FormatInt(id, 10)}}))
 	if err != nil {
-		return who, fmt.Errorf("person %d: %w", id, err)
+		err = fmt.Errorf("person %d: %w", id, err)
 	}
-	if err := json.Unmarshal(answer, &who); err != nil {
-		return who, fmt.Errorf("the server's answer: %w", err)
-	}
-	return who, nil
+	return who, err
 }
 
-// erase erases, also whom it was done to before: something may have come since.
-func (m *Main) erase(ctx context.Context, c *control, who erasable, asJSON bool) error {
+// erasing is a person to erase.
+type erasing struct {
+	erasable
+	asJSON bool
+}
+
+// erase erases a person, also a person that was erased before: records may have come since.
+func erase(ctx context.Context, t *tool, l *control.Line, who erasing) error {
 	id := who.ID
 	q := url.Values{"id": {strconv.FormatInt(id, 10)}}
-	answer, err := c.call(ctx, request{method: http.MethodPost, path: "/control/erase", query: q})
-	if errors.Is(err, errStopped) {
+	answer, err := l.Call(ctx, control.Post("/control/erase", q))
+	if errors.Is(err, console.ErrStopped) {
 		err = fmt.Errorf("%w; the person may be erased nevertheless", err)
 	}
 	if err != nil {
 		return fmt.Errorf("person %d: %w", id, err)
 	}
-	if asJSON {
-		return m.printJSON(answer)
+	if who.asJSON {
+		return t.JSON(answer)
 	}
 	var e erased
-	if err := json.Unmarshal(answer, &e); err != nil {
-		return fmt.Errorf("the server's answer: %w", err)
+	if err := control.Read(answer, &e); err != nil {
+		return err
 	}
 	if who.ErasedAt != nil {
-		fmt.Fprintf(m.Stdout, "person %d was erased on %s\n", id, *who.ErasedAt)
+		fmt.Fprintf(t.Out, "person %d was erased on %s\n", id, *who.ErasedAt)
 		if e.Tickets == 0 && e.Memberships == 0 {
 			return nil
 		}
 	}
-	fmt.Fprintf(m.Stdout, "person %d is erased, with %s memberships and the names on %s tickets\n", id, number(e.Memberships), number(e.Tickets))
-	fmt.Fprintln(m.Stdout, "their bytes leave the file when it is compacted: a server does so within a day, doorward compact at once")
+	fmt.Fprintf(t.Out, "person %d is erased, with %s memberships and the names on %s tickets\n", id, console.Number(e.Memberships), console.Number(e.Tickets))
+	fmt.Fprintln(t.Out, "their bytes leave the file when it is compacted: a server does so within a day, doorward compact at once")
 	if len(e.Free) > 0 {
-		fmt.Fprintln(m.Stdout, "free databases hold no records; whether a document there tells of the person is yours to look:", record.ListedOf(e.Free, e.MoreFree))
+		fmt.Fprintln(t.Out, "free databases hold no records; whether a document there tells of the person is yours to look:", fault.ListedOf(e.Free, e.MoreFree))
 	}
-	return m.printOlder(e.Older)
-}
-
-// printOlder names the files that hold what was erased.
-func (m *Main) printOlder(files []string) error {
-	if len(files) > 0 {
-		fmt.Fprintln(m.Stdout, "older files still hold it, and are yours to delete:")
-	}
-	for _, file := range files {
-		fmt.Fprintf(m.Stdout, "  %s\n", file)
-	}
+	printOlder(t.Out, e.Older)
 	return nil
 }

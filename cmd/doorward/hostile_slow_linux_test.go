@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"doorward/kv/kvtest/proof"
 )
 
 const (
@@ -41,8 +43,8 @@ func (s *siege) idle() (closes func()) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		s.Error(err)
 	}
-	conns := make([]net.Conn, min(idleConnections, max(0, int(limit.Cur)-spareFiles)))
-	if len(conns) < idleConnections {
+	conns := make([]net.Conn, min(proof.Count(idleConnections/10, idleConnections), max(0, int(limit.Cur)-spareFiles)))
+	if len(conns) < proof.Count(idleConnections/10, idleConnections) {
 		s.Logf("%d idle connections: the limit is %d files", len(conns), limit.Cur)
 	}
 	var all sync.WaitGroup
@@ -94,7 +96,7 @@ func (s *siege) slowBodies() {
 // slowly has many clients send a byte at a time until the server has enough, which must be in time.
 func (s *siege) slowly(what, head string, limit time.Duration) {
 	var all sync.WaitGroup
-	for range slowClients {
+	for range proof.Count(slowClients/10, slowClients) {
 		all.Go(func() {
 			conn, ok := s.dial()
 			if !ok {

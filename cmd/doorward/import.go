@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -14,8 +13,11 @@ import (
 	"strconv"
 	"strings"
 
-	"doorward/api/load"
-	"doorward/kv/record"
+	"doorward/api/load/columns"
+
+	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/control"
+	"doorward/cmd/doorward/importer"
 
 	"github.com/spf13/cobra"
 )
@@ -64,7 +66,7 @@ const importExamples = `  # a list of tickets, from a ticket shop or a spreadshe
   # what export wrote
   doorward import --data data all.ndjson`
 
-func (m *Main) importCommand(set *settings) *cobra.Command {
+func importCommand(t *tool) *cobra.Command {
 	im := &importing{}
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Read records from a CSV, NDJSON or XLSX file; - is standard input", Args: words(1),
@@ -74,16 +76,16 @@ func (m *Main) importCommand(set *settings) *cobra.Command {
 	im.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		im.asJSON = *asJSON
-		file, err := m.source(args[0])
+		file, err := importer.Open(args[0], t.In)
 		if err != nil {
-			return usageError{err}
+			return console.Usage(err)
 		}
-		defer file.close()
-		answer, err := m.runImport(cmd.Context(), opening{settings: set, makes: true}, im, file)
+		defer file.Close()
+		answer, err := runImport(cmd.Context(), t, im, file)
 		if err != nil || answer == nil {
 			return err
 		}
-		return m.reportImport(answer, im)
+		return reportImport(t, answer, im)
 	}
 	return cmd
 }
@@ -92,7 +94,7 @@ func (im *importing) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&im.kind, "kind", "", "what the rows are: ticket, person …; an export says it itself")
 	f.Int64Var(&im.event, "event", 0, "the event of the tickets; it beats any column")
-	f.StringVar(&im.from, "from", "", "the system that wrote the file: "+strings.Join(load.Origins(), ", "))
+	f.StringVar(&im.from, "from", "", "the system that wrote the file: "+strings.Join(columns.Origins(), ", "))
 	f.StringVar(&im.sheet, "sheet", "", "the sheet of a workbook, where several hold a list")
 	f.StringArrayVar(&im.maps, "map", nil, "field=column,…: which column holds a field, by its title, Title#2 or #3; A+B joins two")
 	f.StringArrayVar(&im.ignore, "ignore", nil, "a column that is not read")
@@ -105,107 +107,93 @@ func (im *importing) flags(cmd *cobra.Command) {
 	f.BoolVar(&im.dryRun, "dry-run", false, "decide everything and write nothing")
 }
 
-// runImport shows how the file is read, asks, and writes. Without an answer it was told not to.
-func (m *Main) runImport(ctx context.Context, o opening, im *importing, f *source) (json.RawMessage, error) {
-	if im.dryRun || !f.lines {
-		answer, err := m.planImport(ctx, o, im, f)
+// runImport shows how the file is read, asks, and writes. Without a yes there is no answer.
+func runImport(ctx context.Context, t *tool, im *importing, f *importer.Source) (json.RawMessage, error) {
+	if im.dryRun || !f.Lines {
+		answer, err := planImport(ctx, t, im, f)
 		if err != nil || im.dryRun {
 			return answer, err
 		}
-		if agreed, err := m.agreed(ctx, im, f); err != nil || !agreed {
+		if agreed, err := agreed(ctx, t, im, f); err != nil || !agreed {
 			return nil, err
 		}
-	} else if !hasStore(o.data) {
-		if err := m.rehearse(ctx, o, func(c *control) error { return c.tryImport(ctx, im, f) }); err != nil {
-			return nil, err
-		}
+	} else if err := control.Rehearse(ctx, t.open(control.Need{}), func(l *control.Line) error { return tryImport(ctx, l, im, f) }); err != nil {
+		return nil, err
 	}
-	return m.sendImport(ctx, o, im, f)
+	return sendImport(ctx, t.open(control.Need{Creates: true}), im, f)
 }
 
 // planImport decides everything and writes nothing, and shows it.
-func (m *Main) planImport(ctx context.Context, o opening, im *importing, f *source) (json.RawMessage, error) {
+func planImport(ctx context.Context, t *tool, im *importing, f *importer.Source) (json.RawMessage, error) {
 	dry := *im
 	dry.dryRun = true
-	if !hasStore(o.data) {
-		if err := m.checkStore(o.settings); err != nil {
-			return nil, err
-		}
-		trialled, tidy, err := trial(o)
-		if err != nil {
-			return nil, err
-		}
-		defer tidy()
-		o = trialled
+	o := t.open(control.Need{Creates: true})
+	tidy, err := o.Spare()
+	if err != nil {
+		return nil, err
 	}
-	answer, err := m.sendImport(ctx, o, &dry, f)
+	defer tidy()
+	answer, err := sendImport(ctx, o, &dry, f)
 	if err != nil || im.asJSON {
 		return answer, err
 	}
-	rep, err := readImportAnswer(answer)
+	rep, err := importer.ReadReport(answer)
 	if err == nil && len(rep.Columns) > 0 {
-		rep.plan(m.Stderr, f.name)
+		rep.PrintPlan(t.Err, f.Name)
 	}
 	return answer, err
 }
 
-// agreed asks on a terminal whether what was shown shall be written. Elsewhere nobody is there to be asked: the server refuses what
-// somebody should look at first.
-func (m *Main) agreed(ctx context.Context, im *importing, f *source) (bool, error) {
-	if im.yes || f.stdin || !isTerminal(m.Stdin) {
+// agreed asks on a terminal whether to write what was shown. Elsewhere it does not ask, and the server refuses an import that needs a look
+// first.
+func agreed(ctx context.Context, t *tool, im *importing, f *importer.Source) (bool, error) {
+	if im.yes || f.Stdin || !console.IsTerminal(t.In) {
 		return true, nil
 	}
-	fmt.Fprint(m.Stderr, "Write this? Type yes: ")
-	answered := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(m.Stdin).ReadString('\n') // what cannot be read is no yes
-		answered <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case <-ctx.Done():
-		return false, errStopped
-	case line := <-answered:
-		im.yes = slices.Contains([]string{"yes", "y", "sim", "s", "sí", "si"}, line)
+	line, err := t.Ask(ctx, "Write this? Type yes: ")
+	if err != nil {
+		return false, err
 	}
+	im.yes = slices.Contains([]string{"yes", "y", "sim", "s", "sí", "si"}, strings.ToLower(line))
 	if !im.yes {
-		fmt.Fprintln(m.Stderr, "nothing was written")
+		fmt.Fprintln(t.Err, "nothing was written")
 	}
 	return im.yes, nil
 }
 
-func (m *Main) sendImport(ctx context.Context, o opening, im *importing, f *source) (answer json.RawMessage, err error) {
-	body, err := f.open()
+func sendImport(ctx context.Context, o control.Opening, im *importing, f *importer.Source) (answer json.RawMessage, err error) {
+	body, err := f.Reader()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = body.Close() }() // it was only read
-	err = m.on(ctx, o, func(c *control) error {
-		answer, err = c.follow(ctx, im.request(body, f.size))
+	err = control.With(ctx, o, func(l *control.Line) error {
+		answer, err = l.Follow(ctx, im.request(body, f.Size))
 		return err
 	})
-	if errors.Is(err, errStopped) {
+	if errors.Is(err, console.ErrStopped) {
 		err = errors.New("stopped; what was sent so far is kept or still being written, and the same command goes on from there")
 	}
 	return answer, err
 }
 
-// tryImport finds what is wrong with an import as a whole. Of a file that is not small it looks at the flags alone.
-func (c *control) tryImport(ctx context.Context, im *importing, f *source) error {
+// tryImport finds what is wrong with an import as a whole. For a large file it checks the flags alone.
+func tryImport(ctx context.Context, l *control.Line, im *importing, f *importer.Source) error {
 	dry := *im
 	dry.dryRun = true
-	if f.start == nil {
-		_, err := c.follow(ctx, dry.request(strings.NewReader(""), 0))
-		if usage := new(usageError); errors.As(err, usage) {
+	if f.Start == nil {
+		_, err := l.Follow(ctx, dry.request(strings.NewReader(""), 0))
+		if usage := new(console.UsageError); errors.As(err, usage) {
 			return err
 		}
-		return nil // that nothing is no file of records, we know
+		return nil // an empty body is no file of records, as expected
 	}
-	_, err := c.follow(ctx, dry.request(bytes.NewReader(f.start), f.size))
+	_, err := l.Follow(ctx, dry.request(bytes.NewReader(f.Start), f.Size))
 	return err
 }
 
-func (im *importing) request(body io.Reader, size int64) request {
-	return request{method: http.MethodPost, path: "/control/import", query: im.query(), body: body, size: size}
+func (im *importing) request(body io.Reader, size int64) control.Request {
+	return control.Request{Method: http.MethodPost, Path: "/control/import", Query: im.query(), Body: body, Size: size}
 }
 
 func (im *importing) query() url.Values {
@@ -232,50 +220,23 @@ func (im *importing) query() url.Values {
 }
 
 // reportImport prints what became of a file's rows; rows refused make the command fail.
-func (m *Main) reportImport(answer json.RawMessage, im *importing) error {
-	rep, err := readImportAnswer(answer)
+func reportImport(t *tool, answer json.RawMessage, im *importing) error {
+	rep, err := importer.ReadReport(answer)
 	if err != nil {
 		return err
 	}
 	if im.asJSON {
-		if err := m.printJSON(answer); err != nil {
+		if err := t.JSON(answer); err != nil {
 			return err
 		}
 	} else {
 		if im.dryRun {
-			fmt.Fprint(m.Stdout, "a dry run, nothing is written: ")
+			fmt.Fprint(t.Out, "a dry run, nothing is written: ")
 		}
-		m.printImport(&rep)
+		rep.Print(t.Out)
 	}
 	if len(rep.Rejected) > 0 {
-		return errSaid
+		return console.ErrSaid
 	}
 	return nil
-}
-
-func (m *Main) printImport(rep *importAnswer) {
-	fmt.Fprintf(m.Stdout, "created %s, updated %s, unchanged %s, rejected %s\n",
-		number(rep.Created), number(rep.Updated), number(rep.Unchanged), number(rep.refused()))
-	if rep.LeftOut > 0 {
-		fmt.Fprintf(m.Stdout, "left out %s of other types\n", number(rep.LeftOut))
-	}
-	if rep.Admitted > 0 {
-		fmt.Fprintf(m.Stdout, "checked in %s\n", number(rep.Admitted))
-	}
-	for _, r := range rep.Rejected {
-		column := ""
-		if r.Column != "" {
-			column = ", column " + r.Column
-		}
-		fmt.Fprintf(m.Stdout, "line %d%s: %s\n", r.Line, column, r.Reason)
-	}
-	if rep.More > 0 {
-		fmt.Fprintf(m.Stdout, "and %s further rows\n", number(rep.More))
-	}
-	if len(rep.Ignored) > 0 {
-		fmt.Fprintf(m.Stdout, "columns that were not read: %s\n", record.Listed(rep.Ignored))
-	}
-	for _, w := range rep.Warnings {
-		fmt.Fprintf(m.Stdout, "note: %s\n", w)
-	}
 }

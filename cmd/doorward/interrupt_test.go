@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"doorward/kv/kvtest/proof"
 )
 
 // run runs a command and answers its exit code and what it printed.
@@ -67,6 +69,7 @@ func whenItGrows(ctx context.Context, t *testing.T, dir string, stop func()) {
 
 // TestAnInterruptedImportIsCompletedByTheNext: Ctrl-C in the middle leaves a valid store, alone and beside a server.
 func TestAnInterruptedImportIsCompletedByTheNext(t *testing.T) {
+	t.Parallel()
 	const n = 30_000
 	var file strings.Builder
 	file.WriteString("codigo;nome;tipo\n")
@@ -74,7 +77,7 @@ func TestAnInterruptedImportIsCompletedByTheNext(t *testing.T) {
 		fmt.Fprintf(&file, "CODE-%08d;Ana Souza;Adulto\n", i)
 	}
 	for _, beside := range []bool{false, true} {
-		dir, ctx := filepath.Join(t.TempDir(), "d"), context.Background()
+		dir, ctx := filepath.Join(proof.Disk(t), "d"), context.Background()
 		event := `{"kind":"event","id":7,"name":"Festa","start_datetime":"2026-12-31T19:30:00Z"}`
 		if code, _, errs := run(ctx, strings.NewReader(event), "import", "--data", dir, "-"); code != 0 {
 			t.Fatalf("import of the event = %d: %s", code, errs)

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,6 +13,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/control"
 	"doorward/kv"
 
 	"github.com/spf13/cobra"
@@ -44,16 +44,16 @@ type key struct {
 	RevokedAt   *string  `json:"revoked_at,omitempty"`
 }
 
-func (m *Main) keysCommand(set *settings) *cobra.Command {
+func keysCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "keys", Short: "Make, list and revoke the keys of integrations and doors", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: showHelp,
 	}
-	cmd.AddCommand(m.keysAddCommand(set), m.keysListCommand(set), m.keysRevokeCommand(set))
+	cmd.AddCommand(keysAddCommand(t), keysListCommand(t), keysRevokeCommand(t))
 	return cmd
 }
 
-func (m *Main) keysAddCommand(set *settings) *cobra.Command {
+func keysAddCommand(t *tool) *cobra.Command {
 	var k newKey
 	var expires string
 	cmd := &cobra.Command{
@@ -69,21 +69,21 @@ func (m *Main) keysAddCommand(set *settings) *cobra.Command {
 	f.IntVar(&k.Rate, "rate-limit", 0, "requests a minute; 0 = no limit")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.Changed("allow") && len(k.Permissions) == 0 {
-			return usageError{fmt.Errorf("--allow: what the key may do is wanted; leave it out for everything but admin and sync")}
+			return console.Usage(fmt.Errorf("--allow: what the key may do is wanted; leave it out for everything but admin and sync"))
 		}
-		end, err := expiry(expires, time.Now(), set.zone)
+		end, err := expiry(expires, time.Now(), t.folder.Zone)
 		if err != nil {
-			return usageError{err}
+			return console.Usage(err)
 		}
 		if !end.IsZero() {
 			at := end.UTC().Format(time.RFC3339)
 			k.ExpiresAt = &at
 		}
-		ctx, o := cmd.Context(), opening{settings: set, makes: true}
-		if err := m.rehearse(ctx, o, func(c *control) error { _, err := c.makeKey(ctx, k); return err }); err != nil {
+		ctx, o := cmd.Context(), t.open(control.Need{Creates: true})
+		if err := control.Rehearse(ctx, o, func(l *control.Line) error { _, err := makeKey(ctx, l, k); return err }); err != nil {
 			return err
 		}
-		return m.on(ctx, o, func(c *control) error { return m.addKey(ctx, c, k, *asJSON) })
+		return control.With(ctx, o, func(l *control.Line) error { return addKey(ctx, t, l, adding{k, *asJSON}) })
 	}
 	return cmd
 }
@@ -129,122 +129,111 @@ func expiry(text string, now time.Time, zone *time.Location) (time.Time, error) 
 	return end, nil
 }
 
-func (m *Main) addKey(ctx context.Context, c *control, k newKey, asJSON bool) error {
-	signal.Ignore(syscall.SIGPIPE) // where nobody reads the secret the key is revoked
-	made, err := c.makeKey(ctx, k)
-	if errors.Is(err, errStopped) {
+// adding is a key to make.
+type adding struct {
+	newKey
+	asJSON bool
+}
+
+// addKey makes a key and prints its secret. A key with an unprinted secret is revoked.
+func addKey(ctx context.Context, t *tool, l *control.Line, k adding) error {
+	signal.Ignore(syscall.SIGPIPE) // the write fails instead
+	made, err := makeKey(ctx, l, k.newKey)
+	if errors.Is(err, console.ErrStopped) {
 		return fmt.Errorf("%w; the key may have been made, and nobody has seen its secret: keys list shows it, keys revoke ends it", err)
 	}
 	if err != nil {
 		return err
 	}
-	if err := m.printKey(made, asJSON); err != nil {
-		return takeBack(context.WithoutCancel(ctx), c, made.ID, err)
+	if err := printKey(t, made, k.asJSON); err != nil {
+		return revokeUnseen(context.WithoutCancel(ctx), l, made.ID, err)
 	}
 	return nil
 }
 
-func (c *control) makeKey(ctx context.Context, k newKey) (made key, err error) {
-	body, err := json.Marshal(k)
-	if err != nil {
-		return key{}, err
-	}
-	answer, err := c.call(ctx, request{method: http.MethodPost, path: keysPath, body: bytes.NewReader(body), json: true})
-	if err != nil {
-		return key{}, err
-	}
-	if err := json.Unmarshal(answer, &made); err != nil {
-		return key{}, fmt.Errorf("the server's answer: %w", err)
-	}
-	return made, nil
+func makeKey(ctx context.Context, l *control.Line, k newKey) (key, error) {
+	return control.Ask[key](ctx, l, control.PostJSON(keysPath, k))
 }
 
-func (m *Main) printKey(k key, asJSON bool) error {
+func printKey(t *tool, k key, asJSON bool) error {
 	if asJSON {
-		return m.printJSON(k)
+		return t.JSON(k)
 	}
-	_, err := fmt.Fprintf(m.Stdout, "id      %d\nkey     %s\nsecret  %s\n\nThe secret is shown this once. A request carries both: curl -u KEY:SECRET …\n",
+	_, err := fmt.Fprintf(t.Out, "id      %d\nkey     %s\nsecret  %s\n\nThe secret is shown this once. A request carries both: curl -u KEY:SECRET …\n",
 		k.ID, k.Key, k.Secret)
 	return err
 }
 
-// takeBack revokes a key whose secret nobody has seen.
-func takeBack(ctx context.Context, c *control, id int64, cause error) error {
-	if err := c.revoke(ctx, id); err != nil {
+// revokeUnseen revokes a key with an unprinted secret. cause is why it was not printed.
+func revokeUnseen(ctx context.Context, l *control.Line, id int64, cause error) error {
+	if err := revoke(ctx, l, id); err != nil {
 		return fmt.Errorf("%w; the secret of key %d is lost, and the key could not be revoked: %w", cause, id, err)
 	}
 	return fmt.Errorf("%w; key %d, whose secret is lost, is revoked again", cause, id)
 }
 
-func (c *control) revoke(ctx context.Context, id int64) error {
-	_, err := c.call(ctx, request{method: http.MethodDelete, path: keysPath + strconv.FormatInt(id, 10) + "/"})
+func revoke(ctx context.Context, l *control.Line, id int64) error {
+	_, err := l.Call(ctx, control.Request{Method: http.MethodDelete, Path: keysPath + strconv.FormatInt(id, 10) + "/"})
 	return err
 }
 
-// isRevoked tells whether a key is one that was revoked before.
-func (c *control) isRevoked(ctx context.Context, id int64) bool {
-	keys, err := listAll[key](ctx, c, keysPath)
+// isRevoked reports whether a key was revoked before.
+func isRevoked(ctx context.Context, l *control.Line, id int64) bool {
+	keys, err := control.List[key](ctx, l, keysPath)
 	return err == nil && slices.ContainsFunc(keys, func(k key) bool { return k.ID == id && k.RevokedAt != nil })
 }
 
-func (m *Main) keysListCommand(set *settings) *cobra.Command {
+func keysListCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the keys", Args: cobra.NoArgs}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
-			keys, err := listAll[key](cmd.Context(), c, keysPath)
+		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
+			keys, err := control.List[key](cmd.Context(), l, keysPath)
 			switch {
 			case err != nil:
 				return err
 			case *asJSON:
-				return m.printJSON(map[string]any{"count": len(keys), "results": keys})
+				return t.JSON(map[string]any{"count": len(keys), "results": keys})
 			}
-			return m.printKeys(keys)
+			return printKeys(t, keys)
 		})
 	}
 	return cmd
 }
 
-func (m *Main) printKeys(keys []key) error {
-	w := tabwriter.NewWriter(m.Stdout, 0, 0, 2, ' ', 0)
+func printKeys(t *tool, keys []key) error {
+	w := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tKEY\tNAME\tLEVEL\tMAY\tEXPIRES\tREVOKED")
 	for _, k := range keys {
 		may := strings.Join(k.Permissions, ",")
 		if may == "" {
 			may = "all but admin and sync"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Key, k.Name, k.Level, may, orDash(k.ExpiresAt), orDash(k.RevokedAt))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Key, k.Name, k.Level, may, console.OrDash(k.ExpiresAt), console.OrDash(k.RevokedAt))
 	}
 	return w.Flush()
 }
 
-func orDash(s *string) string {
-	if s == nil {
-		return "-"
-	}
-	return *s
-}
-
-func (m *Main) keysRevokeCommand(set *settings) *cobra.Command {
+func keysRevokeCommand(t *tool) *cobra.Command {
 	cmd := &cobra.Command{Use: "revoke ID", Short: "End a key from its next request on", Args: words(1)}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := strconv.ParseInt(args[0], 10, 64)
 		if err != nil {
-			return usageError{fmt.Errorf("%s is no key's ID; keys list shows them", args[0])}
+			return console.Usage(fmt.Errorf("%s is no key's ID; keys list shows them", args[0]))
 		}
-		return m.on(cmd.Context(), opening{settings: set}, func(c *control) error {
+		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
 			said := "key %d is revoked\n"
-			if err := c.revoke(cmd.Context(), id); err != nil {
-				if !c.isRevoked(cmd.Context(), id) {
+			if err := revoke(cmd.Context(), l, id); err != nil {
+				if !isRevoked(cmd.Context(), l, id) {
 					return fmt.Errorf("key %d: %w", id, err)
 				}
 				said = "key %d is revoked already\n"
 			}
 			if *asJSON {
-				return m.printJSON(map[string]any{"id": id, "revoked": true})
+				return t.JSON(map[string]any{"id": id, "revoked": true})
 			}
-			_, err := fmt.Fprintf(m.Stdout, said, id)
+			_, err := fmt.Fprintf(t.Out, said, id)
 			return err
 		})
 	}

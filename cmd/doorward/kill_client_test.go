@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+
+	"doorward/cmd/doorward/control"
 )
 
 // killClient is one client of one life. It asks as a crashClient does.
@@ -103,8 +105,8 @@ func (c *killClient) undo(u killUndo) bool {
 // verify has the server check its store, through the socket; one that dies meanwhile has said nothing.
 func (k *killing) verify() {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, k.dir) }}}
-	resp, err := client.Get("http://doorward" + verifyRequest.path)
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return control.Dial(ctx, k.dir) }}}
+	resp, err := client.Get("http://doorward/control/verify")
 	if err != nil {
 		return
 	}

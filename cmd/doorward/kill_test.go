@@ -11,19 +11,21 @@ import (
 	"testing"
 	"time"
 
+	"doorward/cmd/doorward/folder"
 	"doorward/kv/crash"
-	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 )
 
 const (
-	killStores    = 20 // each with so many
-	killsOfStore  = 15
-	killDoors     = 6 // clients
-	killTickets   = 6 // that one life of a server brings to the doors anew
-	killBrought   = 24
-	killsAtOnce   = 2
-	killLife      = 60 * time.Millisecond
-	killAtOrdinal = 24
+	killStores         = 20 // each with so many
+	killStoresOfSample = 3
+	killsOfStore       = 15
+	killDoors          = 6 // clients
+	killTickets        = 6 // that one life of a server brings to the doors anew
+	killBrought        = 24
+	killsAtOnce        = 2
+	killLife           = 60 * time.Millisecond
+	killAtOrdinal      = 24
 )
 
 // killPoints are the points that check-ins pass.
@@ -33,16 +35,17 @@ var killPoints = []crash.Point{crash.BeforeLogRow, crash.BeforeRecord, crash.Bef
 // TestKillsKeepCheckInsLinearizable kills the real program, at named points and at any moment, while clients check tickets in and
 // undo; whatever they were told, over all lives of a store, must be what one register a ticket would have said.
 func TestKillsKeepCheckInsLinearizable(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	t.Parallel()
+	proof.Unraced(t)
+	seed, stores := proof.Seed(t), uint64(proof.Count(killStoresOfSample, killStores))
 	path, total := builtWith(t, "crashpoints"), &killTotal{at: map[crash.Point]int{}}
 	template := newKillTemplate(t, path)
-	until := time.Now().Add(kvtest.Tortured(t))
+	until := time.Now().Add(proof.Torture(t))
 	var next atomic.Uint64
 	var all sync.WaitGroup
 	for range killsAtOnce {
 		all.Go(func() {
-			for n := next.Add(1); (n <= killStores || time.Now().Before(until)) && !t.Failed(); n = next.Add(1) {
+			for n := next.Add(1); (n <= stores || time.Now().Before(until)) && !t.Failed(); n = next.Add(1) {
 				k := template.copied(t, seed+n)
 				k.live()
 				total.add(k)
@@ -54,12 +57,12 @@ func TestKillsKeepCheckInsLinearizable(t *testing.T) {
 	t.Logf("torture: kills=%d requests=%d cut=%d acknowledged_lost=%d double_admissions=%d", total.kills, total.requests, total.cut, total.lost, total.double)
 	t.Logf("killed at %v", total.at)
 	for _, p := range killPoints {
-		if total.at[p] == 0 {
+		if total.at[p] == 0 && proof.Full() { // few kills need not meet every point
 			t.Errorf("no server died %s", p)
 		}
 	}
-	if total.kills < killStores*killsOfStore || total.cut == 0 {
-		t.Errorf("%d kills met %d requests under way, want %d kills", total.kills, total.cut, killStores*killsOfStore)
+	if total.kills < int(stores)*killsOfStore || total.cut == 0 {
+		t.Errorf("%d kills met %d requests under way, want %d kills", total.kills, total.cut, int(stores)*killsOfStore)
 	}
 }
 
@@ -102,7 +105,7 @@ type killing struct {
 
 // newKillTemplate is a store with an event and its tickets, to be copied.
 func newKillTemplate(t *testing.T, path string) *killing {
-	k := &killing{program: &program{t, path, filepath.Join(t.TempDir(), "data")}}
+	k := &killing{program: &program{t, path, filepath.Join(proof.Disk(t), "data")}}
 	w := &crashWorld{program: k.program}
 	var key struct{ Key, Secret string }
 	k.run(&key, "keys", "add", "--name", "door", "--level", "denomination", "--allow", "*:*")
@@ -111,7 +114,7 @@ func newKillTemplate(t *testing.T, path string) *killing {
 	w.fill(server.url)
 	server.kill()
 	<-server.exited
-	if err := os.Remove(filepath.Join(k.dir, socketName)); err != nil { // no file that can be copied
+	if err := os.Remove(filepath.Join(k.dir, folder.Socket)); err != nil { // no file that can be copied
 		t.Fatal(err)
 	}
 	k.key, k.secret, k.event = w.key, w.secret, w.event

@@ -10,11 +10,14 @@ import (
 	"syscall"
 	"time"
 	_ "time/tzdata" // a venue's machine may have no time zones of its own
+
+	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/control"
 )
 
 func main() {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup has it ignored
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signals = append(signals, syscall.SIGHUP) // the terminal was closed
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
@@ -34,13 +37,11 @@ type Main struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Env    func(name string) (string, bool)
-	// Environ lists all variables, as NAME=value, of which those that look like settings must be some; nil = they are not looked at
+	// Environ lists all variables, as NAME=value. Those that look like settings must be settings; nil = they are not checked
 	Environ func() []string
-	Ready   func(address string) // called once serve answers, with its real address; nil = nobody waits
+	Ready   func(address string) // is called once, when serve answers, with its real address; nil = not called
 	Clock   func() time.Time     // of the machine; nil = its own
-	Drain   time.Duration        // how long serve waits in the end for what has begun; a third of it, restore for a silent server; 0 = 30 s
-
-	logs *logging // what the flags say of the log; nil before they are read
+	Drain   time.Duration        // how long serve waits in the end for requests that were begun; 0 = 30 s
 }
 
 // The exit codes.
@@ -50,48 +51,35 @@ const (
 	exitUsage
 )
 
-// usageError is a wrong use of the command line.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// errSaid ends a command with exitFailed after it has said what there is to say.
-var errSaid = errors.New("failed, as said")
-
-// Run carries out the command that Args name and answers the exit code.
+// Run carries out the command that Args name and returns the exit code.
 func (m *Main) Run(ctx context.Context) int {
-	out := &stdout{w: m.Stdout}
-	checked := *m
-	if checked.Name == "" {
-		checked.Name = "doorward"
+	out := console.NewOutput(m.Stdout)
+	c := &console.Console{Name: m.Name, Args: m.Args, In: m.Stdin, Out: out, Err: m.Stderr}
+	if c.Name == "" {
+		c.Name = "doorward"
 	}
-	checked.Stdout = out
-	return checked.run(ctx, out)
-}
-
-func (m *Main) run(ctx context.Context, out *stdout) int {
-	root, began := m.root()
+	root, began := m.root(c)
 	root.SetArgs(m.Args)
-	root.SetIn(m.Stdin)
-	root.SetOut(m.Stdout)
-	root.SetErr(m.Stderr)
+	root.SetIn(c.In)
+	root.SetOut(c.Out)
+	root.SetErr(c.Err)
 	strictly(root)
 	cmd, err := root.ExecuteContextC(ctx)
-	if out.err != nil && (err == nil || errors.Is(err, errSaid)) {
-		err = out.err
+	if out.Err() != nil && (err == nil || errors.Is(err, console.ErrSaid)) {
+		err = out.Err()
 	}
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.Is(err, errSaid):
+	case errors.Is(err, console.ErrSaid):
 		return exitFailed
 	}
 	if wantsJSON(cmd) {
-		_ = m.printJSON(failure{problem{Message: err.Error()}}) // the error follows on standard error too
+		_ = c.JSON(control.Failure{Error: control.Problem{Message: err.Error()}}) // the error follows on standard error too
 	}
-	fmt.Fprintln(m.Stderr, "doorward:", err)
-	if usage := new(usageError); errors.As(err, usage) || !*began {
-		fmt.Fprintf(m.Stderr, "See: %s --help\n", cmd.CommandPath())
+	c.Warn("%v", err)
+	if usage := new(console.UsageError); errors.As(err, usage) || !*began {
+		fmt.Fprintf(c.Err, "See: %s --help\n", cmd.CommandPath())
 		return exitUsage
 	}
 	return exitFailed

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"doorward/kv/kvtest/disk"
+	"doorward/kv/kvtest/proof"
 )
 
 // checkers open images, each in a child that is begun anew when an image ends it.
@@ -37,11 +38,7 @@ type drawn struct {
 
 // startCheckers starts some children, which end with the test.
 func startCheckers(t *testing.T, n int) *checkers {
-	c := &checkers{jobs: make(chan *drawn), room: t.TempDir()}
-	if dir, err := os.MkdirTemp("/dev/shm", "doorward"); err == nil { // faster than a disk, and as good
-		c.room = dir
-		t.Cleanup(func() { _ = os.RemoveAll(dir) }) // in memory
-	}
+	c := &checkers{jobs: make(chan *drawn), room: proof.Memory(t)} // faster than a disk, and as good
 	for range n {
 		c.all.Go(c.work)
 	}

@@ -10,15 +10,16 @@ import (
 	"testing"
 	"time"
 
-	"doorward/kv/kvtest"
 	"doorward/kv/kvtest/disk"
+	"doorward/kv/kvtest/proof"
 )
 
 const (
 	// cutTickets is how many the laboratory's event has. The last one is never brought to a door.
 	cutTickets = 240
-	// cutImages is how many images make test wants at least.
+	// cutImages is how many images make proof wants at least. A sample is one in cutStride of them.
 	cutImages = 6000
+	cutStride = 12
 )
 
 // laboratory cuts the power of the real program's disk.
@@ -36,8 +37,8 @@ type laboratory struct {
 
 func newLaboratory(t *testing.T, seed uint64) *laboratory {
 	l := &laboratory{path: compiled(t), draw: rand.New(rand.NewPCG(seed, 0)), stride: 1}
-	if raceDetector { // which sees little of this, and slows it down tenfold
-		l.stride = 40
+	if !proof.Full() {
+		l.stride = cutStride
 	}
 	l.checkers = startCheckers(t, 2)
 	p := l.power(t, disk.New(disk.Config{}))
@@ -104,9 +105,10 @@ func (l *laboratory) plays() map[string]func(*testing.T) {
 // TestPowerCut has the real program work on a disk whose power is cut at any moment, whose syncs fail or take long and whose room
 // ends, and opens what it leaves: every check-in that was answered 204 is there, no ticket is admitted twice, verify finds nothing.
 func TestPowerCut(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	end := time.Now().Add(kvtest.Tortured(t))
+	t.Parallel()
+	proof.Unraced(t)
+	seed := proof.Seed(t)
+	end := time.Now().Add(proof.Torture(t))
 	l := newLaboratory(t, seed)
 	for round := 1; round == 1 || time.Now().Before(end) && !t.Failed(); round++ {
 		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
@@ -120,8 +122,9 @@ func TestPowerCut(t *testing.T) {
 	}
 	fmt.Printf("torture: images=%d failed_syncs=%d acknowledged_lost=%d double_admissions=%d\n",
 		l.images.Load(), l.syncs.Load(), l.lost.Load(), l.double.Load())
-	all := l.stride == 1 && !strings.Contains(flag.Lookup("test.run").Value.String(), "/")
-	if n := l.images.Load(); all && n < cutImages && !t.Failed() {
-		t.Errorf("%d images, want at least %d", n, cutImages)
+	all := !strings.Contains(flag.Lookup("test.run").Value.String(), "/")
+	wanted := int64(cutImages / l.stride)
+	if n := l.images.Load(); all && n < wanted && !t.Failed() {
+		t.Errorf("%d images, want at least %d", n, wanted)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,20 +11,56 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // compiled builds the program as its users run it, without the test's race detector, and answers its path.
 func compiled(t testing.TB) string { return builtWith(t, "") }
 
-// builtWith builds the program with build tags.
+// builtWith builds the program with build tags, once for all tests.
 func builtWith(t testing.TB, tags string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "doorward")
+	programs.mu.Lock()
+	defer programs.mu.Unlock()
+	if path, ok := programs.paths[tags]; ok {
+		return path
+	}
+	if programs.dir == "" {
+		dir, err := os.MkdirTemp("", "doorward-programs-")
+		if err = errors.Join(err, os.Chmod(dir, 0o711)); err != nil { // another user runs them, too
+			t.Fatal(err)
+		}
+		programs.dir = dir
+	}
+	path := filepath.Join(programs.dir, "doorward"+tags)
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-tags", tags, "-o", path, "doorward/cmd/doorward").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
+	programs.paths[tags] = path
 	return path
+}
+
+// builds are the programs that tests have built, by their build tags.
+type builds struct {
+	mu    sync.Mutex
+	dir   string // removed when all tests have run
+	paths map[string]string
+}
+
+var programs = builds{paths: map[string]string{}}
+
+// suite are all tests, and the removal of what they have built.
+type suite struct{ *testing.M }
+
+// Run implements the interface of testscript.Main.
+func (s suite) Run() int {
+	code := s.M.Run()
+	if err := os.RemoveAll(programs.dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(code, 1)
+	}
+	return code
 }
 
 // program is the built program and the folder that its commands are about.
@@ -69,7 +106,7 @@ func (p *program) serve() *serving1 {
 // start starts the server with further environment and flags, and answers once it says where it answers, or has died before.
 func (p *program) start(more ...string) (*serving1, error) {
 	s := &serving1{cmd: exec.Command(p.path, "serve", "--data", p.dir, "--listen", "127.0.0.1:0"), exited: make(chan struct{})}
-	s.cmd.Env = os.Environ()
+	s.cmd.Env = append(os.Environ(), "GOGC=", "GOMEMLIMIT=") // as operators have it
 	for _, m := range more {
 		if strings.HasPrefix(m, "--") {
 			s.cmd.Args = append(s.cmd.Args, m)

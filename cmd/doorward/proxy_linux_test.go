@@ -12,13 +12,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"doorward/cmd/doorward/help"
 	"doorward/kv"
 	"doorward/kv/kvtest"
+	"doorward/kv/kvtest/proof"
 	"doorward/kv/record"
 )
 
@@ -30,22 +31,17 @@ func nginx(t *testing.T) string {
 			return path
 		}
 	}
-	if os.Getenv("DOORWARD_CHECK") != "" {
-		t.Fatal("nginx is missing (Debian: nginx-light)")
-	}
-	t.Skip("nginx is missing (Debian: nginx-light)")
+	proof.Missing(t, "nginx is missing (Debian: nginx-light)")
 	return ""
 }
 
 // recipe is the manual's server for nginx, with addresses and files of a test.
 func recipe(t *testing.T, replace map[string]string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile(`(?ms)^    server \{\n.*?^    \}\n`).FindString(string(text))
-	if found == "" {
+	operate, _ := help.Find("operate")
+	_, found, _ := strings.Cut(operate.Text, "```nginx\n")
+	found, _, ended := strings.Cut(found, "```\n")
+	if !ended {
 		t.Fatal("the manual has no recipe for nginx")
 	}
 	for old, new := range replace {
@@ -181,6 +177,7 @@ func (p *proxied) do(client *http.Client, method, url, body, secret string, head
 // TestTheRecipeForAProxyIsRight: nginx as the manual configures it. Links name what the client named, clients are told apart, and what is
 // waited for arrives at once.
 func TestTheRecipeForAProxyIsRight(t *testing.T) {
+	t.Parallel()
 	p := serveBehindProxy(t)
 	site := "https://porta.example"
 	one := p.from("127.0.0.1")

@@ -1,18 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"strings"
 	"text/tabwriter"
 
 	"doorward/api/pull"
-	"doorward/sync"
+	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/control"
+	"doorward/kv/backup"
 
 	"github.com/spf13/cobra"
 )
@@ -40,7 +40,7 @@ const pullExamples = `  # a mirror; the second time only changes of people and e
   # only look
   doorward pull --data mirror --from https://centre.example.org --key dw_… --secret-file secret.txt --dry-run`
 
-func (m *Main) pullCommand(set *settings) *cobra.Command {
+func pullCommand(t *tool) *cobra.Command {
 	p := &pulling{}
 	cmd := &cobra.Command{
 		Use: "pull", Short: "Make the folder a mirror of another server that speaks this /v1", Args: cobra.NoArgs, Long: pullLong, Example: pullExamples,
@@ -54,85 +54,81 @@ func (m *Main) pullCommand(set *settings) *cobra.Command {
 	f.BoolVar(&p.dryRun, "dry-run", false, "decide everything and write nothing")
 	f.BoolVar(&p.full, "full", false, "read and compare all people and events, not only those that have changed")
 	f.BoolVar(&p.moved, "moved", false, "the server of the last pull answers at another address now")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return m.pull(cmd.Context(), set, p) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return pullFrom(cmd.Context(), t, p) }
 	return cmd
 }
 
-func (m *Main) pull(ctx context.Context, set *settings, p *pulling) error {
-	body, err := p.body()
+func pullFrom(ctx context.Context, t *tool, p *pulling) error {
+	ask, err := p.request()
 	if err != nil {
-		return usageError{err}
+		return console.Usage(err)
 	}
-	o := opening{settings: set, makes: true}
-	if p.dryRun && !hasStore(o.data) {
-		if err := m.checkStore(o.settings); err != nil {
-			return err
-		}
-		trialled, tidy, err := trial(o)
+	o := t.open(control.Need{Creates: true})
+	if p.dryRun {
+		tidy, err := o.Spare()
 		if err != nil {
 			return err
 		}
 		defer tidy()
-		o = trialled
 	}
 	var answer json.RawMessage
-	err = m.on(ctx, o, func(c *control) (err error) {
-		answer, err = c.follow(ctx, request{method: http.MethodPost, path: "/control/pull", body: bytes.NewReader(body), size: int64(len(body)), json: true})
+	err = control.With(ctx, o, func(l *control.Line) (err error) {
+		answer, err = l.Follow(ctx, ask)
 		return err
 	})
 	switch {
-	case errors.Is(err, errStopped):
+	case errors.Is(err, console.ErrStopped):
 		return errors.New("stopped; what has come is kept, and the same command goes on from there")
 	case err != nil:
 		return err
 	}
-	return m.reportPull(answer, p)
+	return reportPull(t, answer, p)
 }
 
-// body is the request: the secret goes with it, and nowhere else.
-func (p *pulling) body() ([]byte, error) {
+// request is the request, with the secret in its body.
+func (p *pulling) request() (r control.Request, err error) {
 	for _, flag := range []struct{ name, value string }{{"from", p.from}, {"key", p.key}, {"secret-file", p.secretFile}} {
 		if flag.value == "" {
-			return nil, fmt.Errorf("--%s is missing", flag.name)
+			return r, fmt.Errorf("--%s is missing", flag.name)
 		}
 	}
 	secret, err := os.ReadFile(p.secretFile)
 	if err != nil {
-		return nil, named(p.secretFile, err)
+		return r, backup.Named(p.secretFile, err)
 	}
 	text := strings.TrimSpace(string(secret))
 	if text == "" {
-		return nil, fmt.Errorf("%s holds no secret", p.secretFile)
+		return r, fmt.Errorf("%s holds no secret", p.secretFile)
 	}
-	return json.Marshal(map[string]any{
+	return control.PostJSON("/control/pull", map[string]any{
 		"url": p.from, "key": p.key, "secret": text, "insecure": p.insecure, "dry_run": p.dryRun, "full": p.full, "moved": p.moved,
-	})
+	}), nil
 }
 
 // reportPull prints what came. What was not read to its end, or refused, makes the command fail.
-func (m *Main) reportPull(answer json.RawMessage, p *pulling) error {
+func reportPull(t *tool, answer json.RawMessage, p *pulling) error {
 	var rep pull.Report
-	if err := json.Unmarshal(answer, &rep); err != nil {
-		return fmt.Errorf("the server's answer: %w", err)
+	if err := control.Read(answer, &rep); err != nil {
+		return err
 	}
 	if *p.asJSON {
-		if err := m.printJSON(answer); err != nil {
+		if err := t.JSON(answer); err != nil {
 			return err
 		}
-	} else if err := m.printPull(&rep); err != nil {
+	} else if err := printPull(t, &rep); err != nil {
 		return err
 	}
 	if !rep.Complete {
-		return errSaid
+		return console.ErrSaid
 	}
 	return nil
 }
 
-func (m *Main) printPull(rep *pull.Report) error {
+func printPull(t *tool, rep *pull.Report) error {
 	if rep.DryRun {
-		fmt.Fprintln(m.Stdout, "a dry run, nothing is written:")
+		fmt.Fprintln(t.Out, "a dry run, nothing is written:")
 	}
-	w := tabwriter.NewWriter(m.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "kind\tseen\tcreated\tupdated\tunchanged\tkept\trefused\tgone\t")
 	for _, k := range rep.Kinds {
 		if k.NotReadable != "" && k.Seen == 0 {
@@ -141,14 +137,14 @@ func (m *Main) printPull(rep *pull.Report) error {
 		}
 		fmt.Fprint(w, k.Kind)
 		for _, n := range []int{k.Seen, k.Created, k.Updated, k.Unchanged, k.Kept, k.Refused, k.Gone} {
-			fmt.Fprintf(w, "\t%s", number(int64(n)))
+			fmt.Fprintf(w, "\t%s", console.Number(int64(n)))
 		}
 		fmt.Fprintf(w, "\t%s\n", readHow(k))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	m.printPulled(rep)
+	printPulled(t, rep)
 	return nil
 }
 
@@ -164,13 +160,13 @@ func readHow(k *pull.Kind) string {
 }
 
 // printPulled prints what needs a look.
-func (m *Main) printPulled(rep *pull.Report) {
+func printPulled(t *tool, rep *pull.Report) {
 	for _, k := range rep.Kinds {
 		if k.NotReadable != "" {
-			fmt.Fprintf(m.Stdout, "%s: the key may not read the list: %s\n", k.Kind, k.NotReadable)
+			fmt.Fprintf(t.Out, "%s: the key may not read the list: %s\n", k.Kind, k.NotReadable)
 		}
 		if k.Failed != "" {
-			fmt.Fprintf(m.Stdout, "%s: not read to its end: %s\n", k.Kind, k.Failed)
+			fmt.Fprintf(t.Out, "%s: not read to its end: %s\n", k.Kind, k.Failed)
 		}
 	}
 	for _, r := range rep.Refused {
@@ -178,15 +174,15 @@ func (m *Main) printPulled(rep *pull.Report) {
 		if r.Field != "" {
 			field = ", " + r.Field
 		}
-		fmt.Fprintf(m.Stdout, "refused %s %s%s: %s (%s)\n", number(int64(r.Count)), r.Kind, field, r.Reason, idList(r.IDs, r.Count))
+		fmt.Fprintf(t.Out, "refused %s %s%s: %s (%s)\n", console.Number(int64(r.Count)), r.Kind, field, r.Reason, idList(r.IDs, r.Count))
 	}
-	m.printRecords("kept, since it was changed or deleted here", rep.Kept, rep.MoreKept)
-	m.printRecords("gone at the source, and not deleted here", rep.Gone, rep.MoreGone)
+	printRecords(t, "kept, since it was changed or deleted here", rep.Kept, rep.MoreKept)
+	printRecords(t, "gone at the source, and not deleted here", rep.Gone, rep.MoreGone)
 	for _, note := range rep.Notes {
-		fmt.Fprintf(m.Stdout, "note: %s\n", note)
+		fmt.Fprintf(t.Out, "note: %s\n", note)
 	}
 	if rep.Stopped != "" {
-		fmt.Fprintf(m.Stderr, "doorward: the pull ended early: %s; what has come is kept, and the same command goes on from there\n", rep.Stopped)
+		fmt.Fprintf(t.Err, "doorward: the pull ended early: %s; what has come is kept, and the same command goes on from there\n", rep.Stopped)
 	}
 }
 
@@ -198,19 +194,11 @@ func idList(ids []int64, count int) string {
 	return "ids " + text
 }
 
-func (m *Main) printRecords(what string, some []pull.Record, more int) {
+func printRecords(t *tool, what string, some []pull.Record, more int) {
 	for _, r := range some {
-		fmt.Fprintf(m.Stdout, "%s: %s %d\n", what, r.Kind, r.ID)
+		fmt.Fprintf(t.Out, "%s: %s %d\n", what, r.Kind, r.ID)
 	}
 	if more > 0 {
-		fmt.Fprintf(m.Stdout, "%s: %s further records\n", what, number(int64(more)))
+		fmt.Fprintf(t.Out, "%s: %s further records\n", what, console.Number(int64(more)))
 	}
-}
-
-// outbound is a client for other servers.
-func outbound(loopback bool) *http.Client {
-	if loopback {
-		return sync.NewClient(sync.Loopback)
-	}
-	return sync.NewClient(sync.Anywhere)
 }

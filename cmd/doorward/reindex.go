@@ -1,31 +1,29 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"net/http"
+	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/control"
 
 	"github.com/spf13/cobra"
 )
 
-func (m *Main) reindexCommand(set *settings) *cobra.Command {
-	cmd := &cobra.Command{Use: "reindex", Short: "Build the search index anew", Args: cobra.NoArgs}
+func reindexCommand(t *tool) *cobra.Command {
+	cmd := &cobra.Command{Use: "reindex", Short: "Build the search index again", Args: cobra.NoArgs}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return m.on(cmd.Context(), opening{settings: set, indexed: true}, func(c *control) error {
-			answer, err := c.follow(cmd.Context(), request{method: http.MethodPost, path: "/control/reindex"})
+		return t.with(cmd.Context(), control.Need{Indexed: true}, func(l *control.Line) error {
+			answer, err := l.Follow(cmd.Context(), control.Post("/control/reindex", nil))
 			if err != nil {
 				return err
 			}
 			var made struct{ Documents int64 }
-			if err := json.Unmarshal(answer, &made); err != nil {
-				return fmt.Errorf("the server's answer: %w", err)
+			if err := control.Read(answer, &made); err != nil {
+				return err
 			}
 			if *asJSON {
-				return m.printJSON(answer)
+				return t.JSON(answer)
 			}
-			fmt.Fprintf(m.Stdout, "indexed %s records\n", number(made.Documents))
-			return nil
+			return t.Printf("indexed %s records\n", console.Number(made.Documents))
 		})
 	}
 	return cmd

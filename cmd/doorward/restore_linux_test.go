@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"doorward/cmd/doorward/archive"
 	"doorward/kv"
 )
 
 // TestABadBackupIsNotRestored: whatever is the matter with a file, the store whose place it should take stays byte for byte as it was.
 // And whatever is the matter with a store, a good backup takes its place, and the file that was there is kept as it was.
 func TestABadBackupIsNotRestored(t *testing.T) {
+	t.Parallel()
 	base := &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}
 	var made, saved struct{ Epoch string }
 	base.run(&made, "keys", "add", "--name", "front door", "--level", "denomination")
@@ -47,7 +49,7 @@ func TestABadBackupIsNotRestored(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var done restored
+			var done archive.Restored
 			p.run(&done, "restore", good, "--replace")
 			after, err := os.ReadFile(done.Kept)
 			if err != nil || !bytes.Equal(before, after) || done.Epoch == saved.Epoch {

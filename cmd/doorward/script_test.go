@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"doorward": main, "checkimages": checkImages})
+	testscript.Main(suite{m}, map[string]func(){"doorward": main, "checkimages": checkImages})
 }
 
 // TestScripts runs the command line as a person does. Besides the usual commands a script has:

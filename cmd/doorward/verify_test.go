@@ -17,6 +17,7 @@ import (
 // TestVerifyOfAServedStoreDoesNotEndItsServer: in the file under a server pages lead back to themselves, which ends whoever walks over
 // them, by an overflow of its stack. That is the child, on a copy which goes with it.
 func TestVerifyOfAServedStoreDoesNotEndItsServer(t *testing.T) {
+	t.Parallel()
 	p := &program{TB: t, path: compiled(t), dir: filepath.Join(t.TempDir(), "d")}
 	var made any
 	p.run(&made, "demo", "--size", "s")

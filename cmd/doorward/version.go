@@ -28,7 +28,7 @@ func versionLine() string {
 	return fmt.Sprintf("doorward %s (%s, %s/%s)", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// buildTime is when the program was built; zero where nobody knows. A clock before it cannot be right.
+// buildTime is when the program was built; zero = unknown. A clock before it cannot be right.
 func buildTime() time.Time {
 	text := built
 	if info, ok := debug.ReadBuildInfo(); ok && text == "" {
@@ -42,11 +42,11 @@ func buildTime() time.Time {
 	return t
 }
 
-func (m *Main) versionCommand() *cobra.Command {
+func versionCommand(t *tool) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs, Annotations: map[string]string{noStore: "true"},
 		Run: func(*cobra.Command, []string) {
-			fmt.Fprintln(m.Stdout, versionLine())
+			fmt.Fprintln(t.Out, versionLine())
 		},
 	}
 }

@@ -20,8 +20,6 @@ const (
 	AfterBlob       Point = "after blob"       // a blob is whole, and no document needs it yet
 	BeforeCreate    Point = "before create"    // a new store has a temporary name
 	AfterCreate     Point = "after create"     // it has its own, and the folder is not synced
-	AmongMigrations Point = "among migrations" // a step is done, the new format is not stamped
-	AfterMigration  Point = "after migration"  // the file has the new format, nobody has used it
 	BeforeReplace   Point = "before replace"   // a store is kept beside, the other one not in its place
 	AfterReplace    Point = "after replace"    // it is in its place, and the folder is not synced
 	BeforeCompacted Point = "before compacted" // a store is written anew, under a temporary name
@@ -35,7 +33,7 @@ const (
 // Points are all there are.
 func Points() []Point {
 	return []Point{BeforeLogRow, BeforeRecord, BeforeCommit, AfterCommit, AmongAnswers, BeforeReply, AfterReply, AfterChunk, AfterBlob,
-		BeforeCreate, AfterCreate, AmongMigrations, AfterMigration, BeforeReplace, AfterReplace, BeforeCompacted, AfterCompacted,
+		BeforeCreate, AfterCreate, BeforeReplace, AfterReplace, BeforeCompacted, AfterCompacted,
 		BeforeFile, AfterFile, BeforeAside, AfterAside}
 }
 

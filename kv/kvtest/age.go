@@ -11,24 +11,18 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Age gives a folder's store, which nobody has open, the format before scopes had logs: whoever opens it migrates it.
-func Age(t testing.TB, dir string) {
-	t.Helper()
-	stamp(t, dir, 1, func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte("scope_log")) })
-}
-
 // Advance gives a folder's store, which nobody has open, a format that this version does not know yet.
 func Advance(t testing.TB, dir string) {
 	t.Helper()
-	stamp(t, dir, 100, func(*bbolt.Tx) error { return nil })
+	stamp(t, dir, 100)
 }
 
-func stamp(t testing.TB, dir string, format byte, also func(*bbolt.Tx) error) {
+func stamp(t testing.TB, dir string, format byte) {
 	t.Helper()
 	key, value := []byte("format"), []byte{format}
 	sum := crc32.Checksum(append(append([]byte{0}, key...), value...), crc32.MakeTable(crc32.Castagnoli))
 	change(t, kv.Path(dir), &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType}, func(tx *bbolt.Tx) error {
-		return errors.Join(also(tx), tx.Bucket([]byte("meta")).Put(key, binary.BigEndian.AppendUint32(value, sum)))
+		return tx.Bucket([]byte("meta")).Put(key, binary.BigEndian.AppendUint32(value, sum))
 	})
 }
 

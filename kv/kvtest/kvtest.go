@@ -1,4 +1,3 @@
-// Package kvtest opens a real store in a test's temporary folder and fills it by the store's own means.
 package kvtest
 
 import (

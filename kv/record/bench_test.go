@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // benchPerson is a person as most are: half of its fields given.
@@ -49,7 +50,7 @@ func BenchmarkFact(b *testing.B) {
 	for b.Loop() {
 		d := checkinDraft(at)
 		_, canonical := d.Close()
-		_ = record.Next(record.Revision{}, false, canonical)
+		_ = rev.Next(rev.ID{}, false, canonical)
 	}
 }
 
@@ -62,21 +63,6 @@ func BenchmarkDecodeEncodePerson(b *testing.B) {
 			b.Fatal(err)
 		}
 		d.Encode()
-	}
-}
-
-func BenchmarkSearch(b *testing.B) {
-	body := personBody(b, benchPerson)
-	for name, q := range map[string]string{
-		"hit by name": "joao silva", "miss": "souza", "phone": "98765", "phrase": `"conceicao da"`,
-	} {
-		b.Run(name, func(b *testing.B) {
-			s := record.ParseSearch(q)
-			b.ReportAllocs()
-			for b.Loop() {
-				s.Matches(record.Person, body)
-			}
-		})
 	}
 }
 

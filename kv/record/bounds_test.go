@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"doorward/kv/fault"
 	"doorward/kv/record"
 )
 
@@ -25,16 +26,16 @@ func mail(n int) string {
 }
 
 func atMost(field string, n int) []bound {
-	return []bound{{field, long(n), long(n)}, {field, long(n + 1), "!" + record.TooLong(n)}}
+	return []bound{{field, long(n), long(n)}, {field, long(n + 1), "!" + fault.TooLong(n)}}
 }
 
 func siteAtMost(field string, n int) []bound {
-	return []bound{{field, site(n), site(n)}, {field, site(n + 1), "!" + record.TooLong(n)}, {field, `"x"`, "!" + record.TextURL},
+	return []bound{{field, site(n), site(n)}, {field, site(n + 1), "!" + fault.TooLong(n)}, {field, `"x"`, "!" + fault.URL},
 		{field, "null", "null"}}
 }
 
 func filled(field string) []bound {
-	return []bound{{field, `""`, "!" + record.TextBlank}, {field, `" "`, "!" + record.TextBlank}, {field, `"x"`, `"x"`}, {field, "null", "null"}}
+	return []bound{{field, `""`, "!" + fault.Blank}, {field, `" "`, "!" + fault.Blank}, {field, `"x"`, `"x"`}, {field, "null", "null"}}
 }
 
 func oneOf(field string, choices ...string) []bound {
@@ -46,17 +47,17 @@ func oneOf(field string, choices ...string) []bound {
 }
 
 func dated(field string) []bound {
-	return []bound{{field, `"2024-02-29"`, `"2024-02-29"`}, {field, `"2023-02-29"`, "!" + record.TextDate}, {field, "null", "null"}}
+	return []bound{{field, `"2024-02-29"`, `"2024-02-29"`}, {field, `"2023-02-29"`, "!" + fault.Date}, {field, "null", "null"}}
 }
 
 func moment(field string) []bound {
-	return []bound{{field, `"2026-05-01T09:00:00-03:00"`, `"2026-05-01T12:00:00Z"`}, {field, `"2026-05-01"`, "!" + record.TextDateTime}}
+	return []bound{{field, `"2026-05-01T09:00:00-03:00"`, `"2026-05-01T12:00:00Z"`}, {field, `"2026-05-01"`, "!" + fault.DateTime}}
 }
 
 func flag(fields ...string) (rows []bound) {
 	for _, field := range fields {
 		rows = append(rows, bound{field, `"yes"`, "true"}, bound{field, "0", "false"},
-			bound{field, "2", "!" + record.TextNotBool}, bound{field, "null", "!" + record.TextNull})
+			bound{field, "2", "!" + fault.NotBool}, bound{field, "null", "!" + fault.Null})
 	}
 	return rows
 }
@@ -64,14 +65,14 @@ func flag(fields ...string) (rows []bound) {
 func amount(field string) []bound {
 	return []bound{
 		{field, `"99999999.99"`, `"99999999.99"`}, {field, `"-99999999.99"`, `"-99999999.99"`},
-		{field, `"100000000"`, "!" + record.TextWhole}, {field, `"-100000000.00"`, "!" + record.TextWhole},
-		{field, `1.23`, `"1.23"`}, {field, `1.230`, "!" + record.TextPlaces}, {field, "null", "!" + record.TextNull},
+		{field, `"100000000"`, "!" + fault.Whole}, {field, `"-100000000.00"`, "!" + fault.Whole},
+		{field, `1.23`, `"1.23"`}, {field, `1.230`, "!" + fault.Places}, {field, "null", "!" + fault.Null},
 	}
 }
 
 func reference(field, null string) []bound {
 	return []bound{{field, "1", "1"}, {field, `"7"`, "7"}, {field, "7.0", "7"}, {field, "9007199254740991", "9007199254740991"},
-		{field, "9007199254740992", "!" + record.InvalidPK("9007199254740992")}, {field, "0", "!" + record.InvalidPK("0")},
+		{field, "9007199254740992", "!" + fault.InvalidPK("9007199254740992")}, {field, "0", "!" + fault.InvalidPK("0")},
 		{field, "1.5", "!Incorrect type. Expected pk value, received float."},
 		{field, `"x"`, "!Incorrect type. Expected pk value, received str."}, {field, "null", null}}
 }
@@ -89,12 +90,12 @@ func rows(parts ...[]bound) (all []bound) {
 	return all
 }
 
-const refusedNull = "!" + record.TextNull
+const refusedNull = "!" + fault.Null
 
 // seedBounds are every field of the seed's parts 2.2 to 2.6, and every row of its part 8 at its limit and one beyond.
 var seedBounds = map[*record.Kind][]bound{
 	record.FinancialEntry: rows(
-		[]bound{{"transaction_type", `""`, "!" + record.TextBlank}, {"transaction_type", `"i"`, `"i"`}, {"transaction_type", "null", refusedNull}},
+		[]bound{{"transaction_type", `""`, "!" + fault.Blank}, {"transaction_type", `"i"`, `"i"`}, {"transaction_type", "null", refusedNull}},
 		reference("financial_account_id", refusedNull), reference("church_id", refusedNull), reference("supplier_id", refusedNull),
 		reference("category_id", "null"), reference("subcategory_id", "null"), reference("cost_center_id", "null"),
 		reference("business_unit_id", "null"),
@@ -108,8 +109,8 @@ var seedBounds = map[*record.Kind][]bound{
 			{"payment_transaction_id", "9007199254740992", "!Ensure this value is less than or equal to 9007199254740991."},
 			{"payment_transaction_id", "null", refusedNull},
 			{"recurrence_config", `{"a":` + strings.Repeat("1", 64) + `}`, `{"a":` + strings.Repeat("1", 64) + `}`},
-			{"recurrence_config", `{"a":[{"b":-` + strings.Repeat("1", 64) + `}]}`, "!" + record.TextLongNumber},
-			{"recurrence_config", `{"a":1.5e` + strings.Repeat("0", 61) + `}`, "!" + record.TextLongNumber},
+			{"recurrence_config", `{"a":[{"b":-` + strings.Repeat("1", 64) + `}]}`, "!" + fault.LongNumber},
+			{"recurrence_config", `{"a":1.5e` + strings.Repeat("0", 61) + `}`, "!" + fault.LongNumber},
 			{"recurrence_config", `{"a":[1,` + strings.Repeat("2,", 90) + `"` + strings.Repeat("3", 99) + `",4]}`, `{"a":[1,` + strings.Repeat("2,", 90) + `"` + strings.Repeat("3", 99) + `",4]}`},
 			{"recurrence_config", "null", "null"}, {"recurrence_config", "[]", `!Expected a dictionary of items but got type "list".`},
 			{"recurrence_config", `{ "b": 1.50, "a": "\u00e9\/" }`, `{"b":1.50,"a":"é/"}`},
@@ -124,12 +125,12 @@ var seedBounds = map[*record.Kind][]bound{
 			"send_push_notifications", "legacy_v1", "hybrid", "has_paid_tickets", "show_on_site", "push_sent", "allow_outsiders",
 			"has_free_tickets", "has_available_tickets", "has_active_tickets", "has_external_subscription", "hide_ticket_quantity"),
 		[]bound{{"short_url_code", `""`, `""`}, {"ticket_sorting", `"name"`, `"name"`}, {"contact_phone", `5`, `"5"`},
-			{"contact_whatsapp", `true`, "!" + record.TextNotString}, {"description", `""`, `""`},
-			{"contact_email", `"a@b"`, "!" + record.TextEmail}, {"contact_email", `""`, `""`},
+			{"contact_whatsapp", `true`, "!" + fault.NotString}, {"description", `""`, `""`},
+			{"contact_email", `"a@b"`, "!" + fault.Email}, {"contact_email", `""`, `""`},
 			{"issued_tickets", "0", "0"}, {"issued_tickets", "2147483647", "2147483647"},
 			{"issued_tickets", "-1", "!Ensure this value is greater than or equal to 0."},
 			{"issued_tickets", "2147483648", "!Ensure this value is less than or equal to 2147483647."},
-			{"event_fees", "0.10", "0.10"}, {"event_fees", `"1e2"`, "100"}, {"event_fees", "1e400", "!" + record.TextNotNumber},
+			{"event_fees", "0.10", "0.10"}, {"event_fees", `"1e2"`, "100"}, {"event_fees", "1e400", "!" + fault.NotNumber},
 			{"location", "[]", `!Expected a dictionary of items but got type "list".`},
 			{"list_rule", `"weekly"`, `!"weekly" is not a valid choice.`}, {"list_rule", `"daily"`, `"daily"`}},
 		moment("start_datetime"), moment("end_datetime"), moment("subscription_deadline"),
@@ -139,13 +140,13 @@ var seedBounds = map[*record.Kind][]bound{
 		siteAtMost("external_subscription_url", 2000),
 		reference("church_id", "null"), reference("regional_id", "null")),
 	record.Person: rows(
-		[]bound{{"full_name", `""`, "!" + record.TextBlank}, {"full_name", `"x"`, `"x"`}, {"full_name", "null", refusedNull}},
+		[]bound{{"full_name", `""`, "!" + fault.Blank}, {"full_name", `"x"`, `"x"`}, {"full_name", "null", refusedNull}},
 		atMost("full_name", 255),
 		oneOf("gender", "male", "female"), oneOf("status", "pending", "approved", "refused"), reference("church_id", "null"),
-		[]bound{{"photo", `""`, "!" + record.TextBlank}, {"photo", `"http://e.org/a"`, "!" + record.TextURL}, {"photo", site(40), site(40)},
+		[]bound{{"photo", `""`, "!" + fault.Blank}, {"photo", `"http://e.org/a"`, "!" + fault.URL}, {"photo", site(40), site(40)},
 			{"photo", "null", "null"}},
 		flag("is_pastor", "is_leader", "accepted_jesus", "has_whatsapp", "has_special_needs", "is_active"),
-		[]bound{{"baptized", "null", "null"}, {"baptized", `"n"`, "false"}, {"baptized", `""`, "!" + record.TextNotBool}},
+		[]bound{{"baptized", "null", "null"}, {"baptized", `"n"`, "false"}, {"baptized", `""`, "!" + fault.NotBool}},
 		dated("leadership_date"), dated("decision_date"), dated("birthday"), dated("baptism_date"), dated("marriage_date"),
 		dated("death_date"), dated("membership_start_date"), dated("first_visit_date"), dated("inactive_date"), dated("profile_change_date"),
 		filled("decision_context"), filled("rg_state"), filled("marital_status"), filled("mobile_phone"), filled("special_needs_details"),
@@ -154,7 +155,7 @@ var seedBounds = map[*record.Kind][]bound{
 		atMost("cpf", 11), atMost("rg", 14), atMost("phone", 24), atMost("document_issuer", 255), atMost("occupation", 100), atMost("nationality", 100),
 		[]bound{{"cpf", `""`, `""`}, {"rg", `""`, `""`}, {"email", `""`, `""`}, {"phone", `""`, `""`}, {"document_issuer", `""`, `""`},
 			{"occupation", `""`, `""`}, {"nationality", `""`, `""`}},
-		[]bound{{"email", mail(254), mail(254)}, {"email", mail(255), "!" + record.TooLong(254)}, {"email", "null", "null"}},
+		[]bound{{"email", mail(254), mail(254)}, {"email", mail(255), "!" + fault.TooLong(254)}, {"email", "null", "null"}},
 		integer32("membership_number", "null"),
 		oneOf("church_profile", "visitor", "frequent", "member"), oneOf("location_type", "national", "international"),
 		[]bound{{"location", "null", "null"}, {"location", `"x"`, `!Expected a dictionary of items but got type "str".`}, {"location", `{"x":1}`, `{"x":1}`}},

@@ -4,13 +4,16 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/scopes"
+	"doorward/kv/value"
 )
 
-// What replication leaves for staff to look at (sync.md §3). Each is written by the store and changed by nobody.
+// The records that replication leaves for staff (sync.md §3). The store writes each once; no request changes one.
 var (
 	// Conflict is a value that a merge did not take. Field "" is the whole record.
 	Conflict = table(Kind{Name: "conflict", Number: 22, Version: 1, Resource: "admin", Class: System, System: true, ULID: true,
-		scopes: []ScopeSort{ScopeSystem},
+		scopes: []scopes.Sort{scopes.System},
 		Fields: []Field{
 			{"kind", Text{Min: 1, Max: 64}, Required | ServerOnly, `""`},
 			{"record_id", Text{Min: 1, Max: 64}, Required | ServerOnly | Indexed, `""`},
@@ -21,9 +24,9 @@ var (
 			{"node", ULID{}, ServerOnly | Null, ``},
 		}})
 
-	// Refusal is a document that somebody pushed and that was not taken, kept whole.
+	// Refusal is a pushed document that was not taken. It is kept whole.
 	Refusal = table(Kind{Name: "refusal", Number: 23, Version: 1, Resource: "admin", Class: System, System: true, ULID: true,
-		scopes: []ScopeSort{ScopeSystem},
+		scopes: []scopes.Sort{scopes.System},
 		Fields: []Field{
 			{"db", Text{Min: 1, Max: 255}, Required | ServerOnly, `""`},
 			{"doc", Object{}, ServerOnly, `{}`},
@@ -33,10 +36,10 @@ var (
 		}})
 )
 
-// Erasure says that a record was erased because of the person whom it was about: the person, a membership, or a ticket with its
-// parts, whose names and contacts are gone. Its id is a keyed hash of the record's, so that it tells of nobody.
+// Erasure says that a record was erased because of a person: the person itself, a membership, or a ticket with its parts. Names and
+// contacts are gone. Its id is a keyed hash of the record's id, so it names no person.
 var Erasure = table(Kind{Name: "erasure", Number: 25, Version: 1, Resource: "admin", Class: System, System: true, ULID: true,
-	scopes: []ScopeSort{ScopeSystem},
+	scopes: []scopes.Sort{scopes.System},
 	Fields: []Field{
 		{"kind", Text{Min: 1, Max: 64}, Required | ServerOnly, `""`},
 		{"at", DateTime{}, ServerOnly | Null, ``},
@@ -47,7 +50,7 @@ var Erasure = table(Kind{Name: "erasure", Number: 25, Version: 1, Resource: "adm
 type Anything struct{}
 
 func (Anything) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
-	return compact(v), ""
+	return value.Compact(v), ""
 }
 
 func (Anything) schema(Direction) map[string]any { return anyJSON() }

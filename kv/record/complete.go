@@ -4,12 +4,14 @@ import (
 	"bytes"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
 )
 
 // Missing are the fields that a record must be given and was not: nothing stands for them.
-func (d *Doc) Missing() (names []string) {
+func Missing(d *Doc) (names []string) {
 	for _, i := range d.Kind.never {
-		if f := &d.Kind.Fields[i]; f.Flags.Has(Required) && isNull(d.values[i]) {
+		if f := &d.Kind.Fields[i]; f.Flags.Has(Required) && value.IsNull(d.values[i]) {
 			names = append(names, f.Name)
 		}
 	}
@@ -22,7 +24,7 @@ func (d *Doc) Complete(m Moment) (lacked bool) {
 	unsettled := false
 	for _, i := range d.Kind.never {
 		f, v := &d.Kind.Fields[i], d.values[i]
-		if isNull(v) {
+		if value.IsNull(v) {
 			unsettled = unsettled || f.Flags.Has(Filled)
 			lacked = lacked || f.Default != ""
 			d.values[i] = f.initial()

@@ -14,12 +14,12 @@ func TestOfWhatIsTakenNothingLacks(t *testing.T) {
 	draft := checkinDraft(noon)
 	body, _ := draft.Close()
 	fact, err := record.Checkin.Decode(body)
-	if err != nil || fact.Missing() != nil || fact.Complete(record.Moment{Now: noon}) {
-		t.Errorf("what a door writes lacks something: %v, %v", fact.Missing(), err)
+	if err != nil || record.Missing(fact) != nil || fact.Complete(record.Moment{Now: noon}) {
+		t.Errorf("what a door writes lacks something: %v, %v", record.Missing(fact), err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		d, text := drawn(t)
-		if names := d.Missing(); names != nil {
+		if names := record.Missing(d); names != nil {
 			t.Errorf("of %s %v are missing", text, names)
 		}
 		was := d.Canonical()

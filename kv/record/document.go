@@ -2,36 +2,29 @@ package record
 
 import (
 	"bytes"
-	"errors"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
 )
-
-// ErrBody is a stored body that is not two runs of members.
-var ErrBody = errors.New("not a record's body")
-
-// Body is a record as it lies in the store: two runs of JSON members in table order, without the braces. Shown holds the
-// members exactly as /v1 prints them; Hidden holds write-only and hidden fields, references and unknown fields.
-type Body struct{ Shown, Hidden []byte }
 
 // Doc is a record opened for change.
 type Doc struct {
 	Kind   *Kind
 	values []jsontext.Value // by index into Kind.Fields; nil where not stored
-	extra  []Member         // fields that this version does not know, kept; their names as written, with the quotes
+	extra  []value.Member   // fields that this version does not know; their names as written, with the quotes
 }
 
-// NewDoc is a record of defaults.
+// NewDoc returns a record of defaults.
 func (k *Kind) NewDoc() *Doc {
 	d := &Doc{Kind: k, values: make([]jsontext.Value, len(k.Fields))}
-	d.fill()
+	applyDefaults(d)
 	return d
 }
 
-// fill gives stored fields without a value their default.
-func (d *Doc) fill() {
+// applyDefaults gives each stored field without a value its default.
+func applyDefaults(d *Doc) {
 	for _, i := range d.Kind.sorted {
 		if d.values[i] == nil {
 			d.values[i] = d.Kind.Fields[i].initial()
@@ -39,67 +32,67 @@ func (d *Doc) fill() {
 	}
 }
 
-// Decode opens a stored body, written under whatever version of the table: fields it lacks get their defaults, fields that
-// this version does not know are kept. The document shares nothing with the body.
+// Decode opens a stored body of any version of the table. A field that it lacks gets its default; a field that this version does not
+// know is kept. The document shares nothing with the body. Decode returns ErrBody for anything else.
 func (k *Kind) Decode(b Body) (*Doc, error) {
 	cut := len(b.Shown)
 	buf := append(append(make([]byte, 0, cut+len(b.Hidden)), b.Shown...), b.Hidden...)
 	return k.Adopt(Body{Shown: buf[:cut:cut], Hidden: buf[cut:]})
 }
 
-// Adopt is Decode of a body that nobody will write to: the document keeps it.
+// Adopt is Decode of a body that is never written to again: the document keeps it.
 func (k *Kind) Adopt(b Body) (*Doc, error) {
 	d := &Doc{Kind: k, values: make([]jsontext.Value, len(k.Fields))}
-	return d, d.read(b)
+	return d, readBody(d, b)
 }
 
-// read takes in the members of a body. The document shares them.
-func (d *Doc) read(b Body) error {
+// readBody reads the members of a body. The document shares their bytes.
+func readBody(d *Doc, b Body) error {
 	order := [2][]int{d.Kind.shown, d.Kind.hidden}
 	if len(b.Hidden) == 0 {
 		order[0] = d.Kind.sorted // a canonical one
 	}
 	for n, run := range [2][]byte{b.Shown, b.Hidden} {
-		if !d.readRun(run, order[n]) {
+		if !readRun(d, run, order[n]) {
 			return ErrBody
 		}
 	}
-	d.fill()
+	applyDefaults(d)
 	return nil
 }
 
-// readRun takes in a run of members: mostly the fields that are expected, in that order.
-func (d *Doc) readRun(run []byte, expected []int) bool {
+// readRun reads a run of members. Mostly they are the expected fields, in that order.
+func readRun(d *Doc, run []byte, expected []int) bool {
 	for i := 0; i < len(run); {
 		if len(expected) > 0 {
 			field := expected[0]
 			label := d.Kind.labels[field]
-			if v, after, ok := labelled(run, i, label); ok {
+			if v, after, ok := value.ReadLabelled(run, i, label); ok {
 				d.values[field], expected, i = v, expected[1:], after
 				continue
 			}
 		}
-		name, v, after, ok := member(run, i)
+		name, v, after, ok := value.ReadMember(run, i)
 		if !ok {
 			return false
 		}
-		d.keep(name, v)
+		readMember(d, name, v)
 		i = after
 	}
 	return true
 }
 
-// keep puts a stored member where it belongs.
-func (d *Doc) keep(quoted []byte, v jsontext.Value) {
+// readMember gives a member to its field. A member that the table does not know is kept beside the fields.
+func readMember(d *Doc, quoted []byte, v jsontext.Value) {
 	i, ok := d.Kind.names[string(quoted[1:len(quoted)-1])]
 	if ok && d.Kind.Fields[i].Stored() {
 		d.values[i] = v
 		return
 	}
-	d.extra = append(d.extra, Member{string(quoted), v})
+	d.extra = append(d.extra, value.Member{Name: string(quoted), Value: v})
 }
 
-// Encode closes the document into its two runs.
+// Encode returns the document's body.
 func (d *Doc) Encode() Body {
 	size := 0
 	for i, v := range d.values {
@@ -108,13 +101,13 @@ func (d *Doc) Encode() Body {
 	for _, m := range d.extra {
 		size += len(m.Name) + len(m.Value) + 2
 	}
-	run := d.appendRun(make([]byte, 0, size), d.Kind.shown)
+	run := appendRun(make([]byte, 0, size), d, d.Kind.shown)
 	cut := len(run)
 	if cut > 0 {
 		run = append(run, ',') // parts the runs in one allocation; in neither of them
 	}
 	start := len(run)
-	run = d.appendRun(run, d.Kind.hidden)
+	run = appendRun(run, d, d.Kind.hidden)
 	for _, m := range d.extra {
 		if len(run) > start {
 			run = append(run, ',')
@@ -124,8 +117,8 @@ func (d *Doc) Encode() Body {
 	return Body{Shown: run[:cut:cut], Hidden: run[start:len(run):len(run)]}
 }
 
-// appendRun appends some fields as one run.
-func (d *Doc) appendRun(dst []byte, fields []int) []byte {
+// appendRun appends fields as one run.
+func appendRun(dst []byte, d *Doc, fields []int) []byte {
 	for n, i := range fields {
 		if n > 0 {
 			dst = append(dst, ',')
@@ -135,57 +128,57 @@ func (d *Doc) appendRun(dst []byte, fields []int) []byte {
 	return dst
 }
 
-// Clone is a copy that shares no state.
+// Clone returns a copy that shares nothing.
 func (d *Doc) Clone() *Doc {
-	c := &Doc{Kind: d.Kind, values: make([]jsontext.Value, len(d.values)), extra: make([]Member, len(d.extra))}
+	c := &Doc{Kind: d.Kind, values: make([]jsontext.Value, len(d.values)), extra: make([]value.Member, len(d.extra))}
 	for i, v := range d.values {
 		c.values[i] = bytes.Clone(v)
 	}
 	for i, m := range d.extra {
-		c.extra[i] = Member{m.Name, m.Value.Clone()}
+		c.extra[i] = value.Member{Name: m.Name, Value: m.Value.Clone()}
 	}
 	return c
 }
 
-// Value is a stored member's text; "null" where it has none. It must not be written to.
+// Value returns a stored member, or "null" if there is none. The caller must not write to it.
 func (d *Doc) Value(name string) jsontext.Value {
 	if i, ok := d.Kind.names[name]; ok && d.values[i] != nil {
 		return d.values[i]
 	}
 	for _, m := range d.extra {
-		if Unquote([]byte(m.Name)) == name {
+		if value.Unquote([]byte(m.Name)) == name {
 			return m.Value
 		}
 	}
 	return jsontext.Value("null")
 }
 
-// Text is a stored string decoded; "" for null.
-func (d *Doc) Text(name string) string { return Unquote(d.Value(name)) }
+// Text returns a stored string, decoded. It is "" for null.
+func (d *Doc) Text(name string) string { return value.Unquote(d.Value(name)) }
 
-// Int is a stored integer; 0 for null.
-func (d *Doc) Int(name string) int64 { return integerOf(d.Value(name)) }
+// Int returns a stored integer. It is 0 for null.
+func (d *Doc) Int(name string) int64 { return value.Int(d.Value(name)) }
 
-// Bool is a stored boolean; false for null.
+// Bool returns a stored boolean. It is false for null.
 func (d *Doc) Bool(name string) bool { return string(d.Value(name)) == "true" }
 
-// Ints is a stored list of integers.
-func (d *Doc) Ints(name string) []int64 { return integers(d.Value(name)) }
+// Ints returns a stored list of integers.
+func (d *Doc) Ints(name string) []int64 { return value.Ints(d.Value(name)) }
 
-// Time is a stored date-time; the zero time for null.
+// Time returns a stored date-time. It is the zero time for null.
 func (d *Doc) Time(name string) time.Time {
-	t, _ := ParseDateTime(d.Text(name), time.UTC)
+	t, _ := value.ParseDateTime(d.Text(name), time.UTC)
 	return t
 }
 
-// IsNull tells a stored null.
-func (d *Doc) IsNull(name string) bool { return isNull(d.Value(name)) }
+// IsNull reports whether a field is null.
+func (d *Doc) IsNull(name string) bool { return value.IsNull(d.Value(name)) }
 
 // Set stores a value in its stored form. The name must be one of the table's.
-func (d *Doc) Set(name string, v jsontext.Value) { d.values[d.Kind.stored(name)] = v }
+func (d *Doc) Set(name string, v jsontext.Value) { d.values[storedIndex(d.Kind, name)] = v }
 
-// stored is the index of a stored field; any other name is a bug in this program.
-func (k *Kind) stored(name string) int {
+// storedIndex is the index of a stored field; any other name is a bug in this program.
+func storedIndex(k *Kind, name string) int {
 	i, ok := k.names[name]
 	if !ok || !k.Fields[i].Stored() {
 		panic("record: " + k.Name + " stores no field " + name)
@@ -193,18 +186,18 @@ func (k *Kind) stored(name string) int {
 	return i
 }
 
-// Apply lays a patch over the document and answers the names of the members whose text changed, in table order. Frozen
-// fields keep their first non-null value; objects that differ in the order of their members are the same.
+// Apply sets the fields that a patch gives, and returns the names of those that changed, in table order. A frozen field keeps its first
+// value that is not null. Objects that differ only in the order of their members are equal.
 func (d *Doc) Apply(p *Patch) (changed []string) {
 	given := make([]jsontext.Value, len(d.values))
 	for _, m := range p.values {
-		given[d.Kind.stored(m.Name)] = m.Value
+		given[storedIndex(d.Kind, m.Name)] = m.Value
 	}
 	for i, v := range given {
 		f := &d.Kind.Fields[i]
 		switch {
-		case v == nil, equalValues(d.values[i], v):
-		case f.Flags.Has(Frozen) && !isNull(d.values[i]):
+		case v == nil, value.Equal(d.values[i], v):
+		case f.Flags.Has(Frozen) && !value.IsNull(d.values[i]):
 		default:
 			d.values[i] = v
 			changed = append(changed, f.Name)
@@ -213,39 +206,26 @@ func (d *Doc) Apply(p *Patch) (changed []string) {
 	return changed
 }
 
-// Moment is the clock's reading that a change is made under.
+// Moment is the clock's reading at which a change is made.
 type Moment struct {
 	Now  time.Time
 	Zone *time.Location // the congregation's timezone; nil = UTC
 }
 
-// Settle keeps a kind's own rules after Apply (contract.md §9): defaults that follow other fields, frozen originals, dates
-// of change, created_at. before is the record as it was, nil on create.
+// Settle applies a kind's own rules after Apply (contract.md §9): defaults that follow from other fields, frozen originals, dates of
+// change, created_at. before is the record before the change, or nil on create.
 func (d *Doc) Settle(before *Doc, m Moment) {
 	if _, ok := d.Kind.names["created_at"]; ok {
-		d.settleNull("created_at", Time(m.Now))
+		setIfNull(d, "created_at", value.Time(m.Now))
 	}
-	if d.Kind.settle != nil {
-		d.Kind.settle(d, before, m)
+	for _, settle := range d.Kind.rules {
+		settle(d, before, m)
 	}
 }
 
-// settleNull gives a field that is null a value.
-func (d *Doc) settleNull(name string, v jsontext.Value) {
+// setIfNull sets a field that is null.
+func setIfNull(d *Doc, name string, v jsontext.Value) {
 	if d.IsNull(name) {
 		d.Set(name, v)
 	}
-}
-
-// Quote is a string's stored form: the shortest escapes. Bytes that are no UTF-8 become U+FFFD.
-func Quote(s string) jsontext.Value { return appendQuote(make([]byte, 0, len(s)+2), s) }
-
-func appendQuote(dst []byte, s string) []byte {
-	for _, c := range []byte(s) {
-		if c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
-			dst, _ = jsontext.AppendQuote(dst, s)
-			return dst
-		}
-	}
-	return append(append(append(dst, '"'), s...), '"')
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
 )
 
 // maxFields bounds the fields of a fact.
@@ -33,7 +35,7 @@ func (d *Draft) Int(name string, n int64) {
 // Text writes a string.
 func (d *Draft) Text(name, s string) {
 	d.seek(name)
-	d.run = appendQuote(d.run, s)
+	d.run = value.AppendQuote(d.run, s)
 	d.end()
 }
 
@@ -47,7 +49,7 @@ func (d *Draft) Hex(name string, b []byte) {
 // Time writes a date-time.
 func (d *Draft) Time(name string, t time.Time) {
 	d.seek(name)
-	d.run = appendTime(d.run, t)
+	d.run = value.AppendTime(d.run, t)
 	d.end()
 }
 
@@ -103,22 +105,10 @@ func (d *Draft) Close() (b Body, canonical []byte) {
 }
 
 // NewFact is a fact of members in their stored form, in table order, as a Draft writes it.
-func (k *Kind) NewFact(members ...Member) (b Body, canonical []byte) {
+func (k *Kind) NewFact(members ...value.Member) (b Body, canonical []byte) {
 	d := k.NewDraft()
 	for _, m := range members {
 		d.Raw(m.Name, m.Value)
 	}
 	return d.Close()
-}
-
-// TextList is a list of texts in its stored form.
-func TextList(texts ...string) jsontext.Value {
-	v := jsontext.Value{'['}
-	for i, t := range texts {
-		if i > 0 {
-			v = append(v, ',')
-		}
-		v = appendQuote(v, t)
-	}
-	return append(v, ']')
 }

@@ -2,11 +2,15 @@ package record
 
 import (
 	"strconv"
+
+	"doorward/kv/names"
+	"doorward/kv/scopes"
+	"doorward/kv/value"
 )
 
 // FinancialEntry is money received or spent.
 var FinancialEntry = table(Kind{Name: "financial_entry", Number: 13, Version: 1, Resource: "financial_entries",
-	Class: Churches, Home: "church_id", scopes: []ScopeSort{ScopeChurchFinance}, settle: settleEntry,
+	Class: Churches, Home: "church_id", scopes: []scopes.Sort{scopes.ChurchFinance},
 	Fields: []Field{
 		{"transaction_type", Text{Min: 1}, Required, ``},
 		{"base_amount", Money{}, Required, `"0.00"`},
@@ -61,7 +65,7 @@ var FinancialEntry = table(Kind{Name: "financial_entry", Number: 13, Version: 1,
 		{"business_unit", Nested{Kind: "business_unit", ID: "business_unit_id", Keys: []string{"name"}}, ReadOnly, ``},
 		{"supplier", Nested{Kind: "supplier", ID: "supplier_id", Keys: []string{"name", "document"}}, ReadOnly, ``},
 		{"small_groups", NestedList{Kind: "group", IDs: "small_group_ids", Keys: []string{"name"}}, ReadOnly, ``},
-	}})
+	}}, settleEntry)
 
 // centsType holds any amount's cents.
 var centsType = Integer{Min: -9_999_999_999, Max: 9_999_999_999}
@@ -75,12 +79,12 @@ func (amountType) schema(Direction) map[string]any {
 
 // settleEntry keeps the first due and accrual dates that there ever were.
 func settleEntry(d, _ *Doc, _ Moment) {
-	d.settleNull("original_due_date", d.Value("due_date"))
-	d.settleNull("original_accrual_date", d.Value("accrual_date"))
+	setIfNull(d, "original_due_date", d.Value("due_date"))
+	setIfNull(d, "original_accrual_date", d.Value("accrual_date"))
 }
 
 func centsOf(field string) func([]byte, *View) []byte {
-	return func(dst []byte, v *View) []byte { return strconv.AppendInt(dst, cents(v.Body.Member(field)), 10) }
+	return func(dst []byte, v *View) []byte { return strconv.AppendInt(dst, value.Cents(v.Body.Member(field)), 10) }
 }
 
 func centsText(field string) func([]byte, *View) []byte {
@@ -90,7 +94,7 @@ func centsText(field string) func([]byte, *View) []byte {
 
 // multiplier is the sign that an entry's transaction type gives its amounts.
 func multiplier(b Body) int64 {
-	switch string(appendFold(nil, []byte(Unquote(b.Member("transaction_type"))))) {
+	switch string(names.AppendFold(nil, []byte(value.Unquote(b.Member("transaction_type"))))) {
 	case "expense", "despesa", "out", "saida":
 		return -1
 	}
@@ -103,11 +107,11 @@ func amountMultiplier(dst []byte, v *View) []byte {
 
 // displayAmount is what the entry comes to.
 func displayAmount(dst []byte, v *View) []byte {
-	sum := -cents(v.Body.Member("discount"))
+	sum := -value.Cents(v.Body.Member("discount"))
 	for _, field := range [...]string{"base_amount", "interest", "penalty", "admin_fee"} {
-		sum += cents(v.Body.Member(field))
+		sum += value.Cents(v.Body.Member(field))
 	}
-	return appendAmount(dst, sum*multiplier(v.Body))
+	return value.AppendAmount(dst, sum*multiplier(v.Body))
 }
 
 // entryStatus is judged on the day it is read.
@@ -116,7 +120,7 @@ func entryStatus(dst []byte, v *View) []byte {
 	switch {
 	case string(v.Body.Member("is_paid")) == "true":
 		return append(dst, `"paid"`...)
-	case !isNull(due) && string(due) < string(day(v.Now, v.Zone)):
+	case !value.IsNull(due) && string(due) < string(value.Day(v.Now, v.Zone)):
 		return append(dst, `"overdue"`...)
 	}
 	return append(dst, `"pending"`...)

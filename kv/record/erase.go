@@ -1,5 +1,7 @@
 package record
 
+import "doorward/kv/value"
+
 // Erased is a record without what is personal in it: its Personal fields are what an absent field has, and what this version
 // does not know, which may be anything, is gone. The record stays of use.
 func (d *Doc) Erased() *Doc {
@@ -13,17 +15,17 @@ func (d *Doc) Erased() *Doc {
 	return e
 }
 
-// Names tells whether one of the record's fields refers to a record.
-func (d *Doc) Names(k *Kind, id ID) bool {
+// Refers reports whether one of a record's fields names another record.
+func Refers(d *Doc, k *Kind, id ID) bool {
 	for i := range d.values {
 		f := &d.Kind.Fields[i]
 		switch t := f.Type.(type) {
 		case Ref:
-			if t.Kind == k.Name && integerOf(d.values[i]) == id.Int() {
+			if t.Kind == k.Name && value.Int(d.values[i]) == id.Int() {
 				return true
 			}
 		case Refs:
-			for _, n := range integers(d.values[i]) {
+			for _, n := range value.Ints(d.values[i]) {
 				if t.Kind == k.Name && n == id.Int() {
 					return true
 				}
@@ -33,7 +35,7 @@ func (d *Doc) Names(k *Kind, id ID) bool {
 	return false
 }
 
-// ShowsAll tells whether a reply of a surface has every member that replies about records of the kind have.
+// ShowsAll reports whether a reply of a surface has every member that replies about records of the kind have.
 func (k *Kind) ShowsAll(s Surface, reply []byte) bool {
 	if len(reply) < 2 {
 		return false

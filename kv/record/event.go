@@ -1,8 +1,10 @@
 package record
 
+import "doorward/kv/scopes"
+
 // Event is something people come to, with or without tickets. It has no /v1 write.
 var Event = table(Kind{Name: "event", Number: 14, Version: 1, Resource: "event", Class: Shared, Home: "church_id",
-	scopes: []ScopeSort{ScopeEvent, ScopeChurch}, settle: settleEvent,
+	scopes: []scopes.Sort{scopes.Event, scopes.Church},
 	Fields: []Field{
 		{"name", Text{Max: 150}, ReadOnly, `""`},
 		{"description", Text{}, ReadOnly, `""`},
@@ -68,7 +70,7 @@ var Event = table(Kind{Name: "event", Number: 14, Version: 1, Resource: "event",
 		{"regional", Nested{Kind: "regional", ID: "regional_id", Keys: []string{"name"}}, ReadOnly, ``},
 		{"updated_at", Derived{updatedAt, DateTime{}}, ReadOnly | Hidden, ``},
 		{"updated_by", Derived{updatedBy, keyID}, ReadOnly | Hidden | Null, ``},
-	}})
+	}}, settleEvent)
 
 // placeKeys are the members of an event's location, in its reply's order.
 var placeKeys = []string{"country", "state", "city", "zip_code", "address", "address_number", "address_complement",
@@ -76,6 +78,6 @@ var placeKeys = []string{"country", "state", "city", "zip_code", "address", "add
 
 // settleEvent lets an event without an end, or without a deadline, have them when it starts.
 func settleEvent(d, _ *Doc, _ Moment) {
-	d.settleNull("end_datetime", d.Value("start_datetime"))
-	d.settleNull("subscription_deadline", d.Value("start_datetime"))
+	setIfNull(d, "end_datetime", d.Value("start_datetime"))
+	setIfNull(d, "subscription_deadline", d.Value("start_datetime"))
 }

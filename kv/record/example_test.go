@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // A change goes from a request's body to the bytes that are stored, and their revision.
@@ -19,7 +21,7 @@ func ExampleKind_Parse() {
 	doc.Settle(nil, record.Moment{Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)})
 	body := doc.Encode()
 	fmt.Printf("shown:   %s\nhidden:  %s\n", body.Shown, body.Hidden)
-	fmt.Println("rev:    ", record.Next(record.Revision{}, false, doc.Canonical()))
+	fmt.Println("rev:    ", rev.Next(rev.ID{}, false, doc.Canonical()))
 	// Output:
 	// changed: [name]
 	// shown:   "name":"Youth"
@@ -28,7 +30,7 @@ func ExampleKind_Parse() {
 }
 
 // Everything that is wrong with a body is told at once.
-func ExampleFaults() {
+func ExampleKind_Parse_faults() {
 	patch, _ := record.Person.Parse([]byte(`{"email":"ana","gender":"x","full_name":""}`), record.ParseOptions{})
 	fmt.Println(patch.Faults["email"], patch.Faults["gender"], patch.Faults["full_name"])
 	// Output: [Enter a valid email address.] ["x" is not a valid choice.] [This field may not be blank.]
@@ -37,8 +39,8 @@ func ExampleFaults() {
 // A reply is the stored members and what the table derives.
 func ExampleKind_Show() {
 	doc := record.Membership.NewDoc()
-	doc.Set("person", record.Number(5))
-	doc.Set("group_id", record.Number(7))
+	doc.Set("person", value.Number(5))
+	doc.Set("group_id", value.Number(7))
 	doc.Settle(nil, record.Moment{Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)})
 	fmt.Printf("%s\n", record.Membership.Show(nil, record.V1, &record.View{ID: record.Int(9), Body: doc.Encode()}))
 	// Output: {"id":9,"person":5,"group_id":7,"is_approved":true,"approval_date":"2026-05-01T12:00:00Z","joined_at":"2026-05-01T12:00:00Z"}
@@ -53,23 +55,8 @@ func ExampleKind_NewDraft() {
 	draft.Text("checkin_id", "01HZX3Q0000000000000000ABC")
 	body, canonical := draft.Close()
 	fmt.Printf("%s %s\n", body.Member("event_id"), body.Member("checkin_id"))
-	fmt.Println(record.Next(record.Revision{}, false, canonical))
+	fmt.Println(rev.Next(rev.ID{}, false, canonical))
 	// Output:
 	// 7 "01HZX3Q0000000000000000ABC"
 	// 1-5ee31ded0ad7223c688a1a74dde9eb31
-}
-
-func ExampleParseSearch() {
-	doc := record.Person.NewDoc()
-	doc.Set("full_name", record.Quote("João Conceição"))
-	fmt.Println(record.ParseSearch("conceicao joao").Matches(record.Person, doc.Encode()))
-	// Output: true
-}
-
-func ExampleReadCode() {
-	fmt.Printf("%q\n", record.ReadCode("https://example.org/t/k7qp-2m/").Exact)
-	fmt.Printf("%q\n", record.ReadCode(" k7qp-2m ").Normal)
-	// Output:
-	// ["https://example.org/t/k7qp-2m/" "k7qp-2m"]
-	// ["K7QP2M"]
 }

@@ -1,16 +1,18 @@
 package record
 
+import "doorward/kv/scopes"
+
 // The facts: written once and never changed (sync.md §3). Values of list and direction that this version does not know
 // are stored and do not count as admissions.
 var (
-	// Checkin is an admission. Its basis is "offline" where somebody was let in again before this store was asked.
+	// Checkin is an admission. Its basis is "offline" if a door let the holder in again before it reached this store.
 	Checkin = table(Kind{Name: "checkin", Number: 18, Version: 2, Resource: "checkin", Class: Events, Home: "event_id",
-		ULID: true, Fact: true, scopes: []ScopeSort{ScopeEvent},
+		ULID: true, Fact: true, scopes: []scopes.Sort{scopes.Event},
 		Fields: observed(Indexed, Field{"basis", Text{Max: 64}, Null, ``})})
 
 	// Scan is a refusal.
 	Scan = table(Kind{Name: "scan", Number: 19, Version: 1, Resource: "checkin", Class: Events, Home: "event_id",
-		ULID: true, Fact: true, scopes: []ScopeSort{ScopeEvent},
+		ULID: true, Fact: true, scopes: []scopes.Sort{scopes.Event},
 		Fields: observed(0,
 			Field{"outcome", Text{Min: 1, Max: 64}, Required, ``},
 			Field{"length", Integer{Max: maxCount}, 0, `0`},
@@ -18,7 +20,7 @@ var (
 
 	// Undo takes an admission back.
 	Undo = table(Kind{Name: "undo", Number: 20, Version: 1, Resource: "checkin", Class: Events, Home: "event_id",
-		ULID: true, Fact: true, scopes: []ScopeSort{ScopeEvent},
+		ULID: true, Fact: true, scopes: []scopes.Sort{scopes.Event},
 		Fields: observed(0,
 			Field{"checkin_id", ULID{}, Required | Indexed, ``},
 			Field{"reason", Text{Max: 255}, Null, ``},

@@ -1,6 +1,6 @@
 package record
 
-// Form is the kind of a request's body that is no record: it has Parse and Schema, and is stored nowhere.
+// Form returns the kind of a request's body that is no record. It is for Parse and Schema; no store has it.
 func Form(name string, fields ...Field) *Kind {
 	return table(Kind{Name: name, Version: 1, Fields: fields})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"doorward/kv/record"
+	"doorward/kv/search"
 )
 
 // FuzzParse holds that whatever is parsed without fault makes a record that shows itself as JSON and decodes to itself.
@@ -56,28 +57,6 @@ func FuzzMoney(f *testing.F) {
 	})
 }
 
-// FuzzReadCode holds that forms are trimmed, distinct, not blank, and that a normal form is its own.
-func FuzzReadCode(f *testing.F) {
-	for _, seed := range []string{"K7QP-2M", "https://e.org/t/K7QP-2M/", "HTTP://[::1]/%zz", "a://b/%20/", "\u00a0ﬁ\u0301- ́", "ŉ\u0345ΐ"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		forms := record.ReadCode(text)
-		seen := map[string]bool{}
-		for _, exact := range forms.Exact {
-			if exact == "" || exact != strings.TrimSpace(exact) || seen[exact] {
-				t.Errorf("ReadCode(%q) has the exact form %q", text, exact)
-			}
-			seen[exact] = true
-		}
-		for _, normal := range forms.Normal {
-			if normal == "" || record.NormalCode(normal) != normal {
-				t.Errorf("ReadCode(%q) has the normal form %q", text, normal)
-			}
-		}
-	})
-}
-
 // FuzzMember holds that no bytes make the scanner fail.
 func FuzzMember(f *testing.F) {
 	for _, seed := range []string{`"a":1`, `"a":"\"b\":2","b":3`, `"a`, `\"`, `"a":{"b":[`, `"":`, `,,"b":1`} {
@@ -89,7 +68,7 @@ func FuzzMember(f *testing.F) {
 		if d, err := record.Person.Decode(b); err == nil {
 			d.Canonical()
 			record.Person.Show(nil, record.Admin, view(b))
-			record.ParseSearch(name).Matches(record.Person, b)
+			search.Parse(name).Matches(record.Person, b)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // anyKind draws a kind; TicketForm too.
@@ -141,6 +142,6 @@ func number(g *rapid.Generator[int64]) *rapid.Generator[string] {
 
 func listed(elements []string) string { return "[" + strings.Join(elements, " ,") + "]" }
 
-func quoted(s string) string { return string(record.Quote(s)) }
+func quoted(s string) string { return string(value.Quote(s)) }
 
 func abs(n int64) int64 { return max(n, -n) }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // noon is the moment at which the tests' changes are made.
@@ -53,7 +54,7 @@ func checkinDraft(at time.Time) record.Draft {
 	d.Time("at", at)
 	d.Int("clock_offset_ms", -12)
 	d.Hex("nonce", []byte("fedcba9876543210"))
-	d.Raw("flags", record.TextList("clock_suspect"))
+	d.Raw("flags", value.Texts("clock_suspect"))
 	return d
 }
 

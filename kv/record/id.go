@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/binary"
 	"strconv"
+	"strings"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -97,4 +98,35 @@ func (k *Kind) ParseID(s string) (id ID, ok bool) {
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	return Int(n), err == nil && 1 <= n && n <= MaxID
+}
+
+// DocID is the record's name in replication: kind, colon, 16 digits or an upper-case ULID.
+func (k *Kind) DocID(id ID) string {
+	var room [64]byte
+	return string(appendDocID(room[:0], k, id))
+}
+
+func appendDocID(dst []byte, k *Kind, id ID) []byte {
+	dst = append(append(dst, k.Name...), ':')
+	if k.ULID {
+		return append(dst, k.FormatID(id)...)
+	}
+	for least := int64(1e15); least > max(id.Int(), 1); least /= 10 {
+		dst = append(dst, '0')
+	}
+	return strconv.AppendInt(dst, id.Int(), 10)
+}
+
+// ParseDocID reads what DocID wrote. ok is false for anything else, and for a kind that this version does not have.
+func ParseDocID(text string) (k *Kind, id ID, ok bool) {
+	name, rest, _ := strings.Cut(text, ":")
+	if k, ok = ByName(name); !ok {
+		return nil, ID{}, false
+	}
+	if !k.ULID {
+		rest = strings.TrimLeft(rest, "0")
+	}
+	id, ok = k.ParseID(rest)
+	var room [64]byte
+	return k, id, ok && string(appendDocID(room[:0], k, id)) == text
 }

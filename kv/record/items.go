@@ -1,10 +1,12 @@
 package record
 
 import (
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/fault"
+	"doorward/kv/value"
 )
 
 // Items is a list of a form's bodies. What they say is read one by one, by the form: a bad one does not spoil the others.
@@ -15,10 +17,10 @@ type Items struct {
 
 func (t Items) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	if v.Kind() != '[' {
-		return nil, strings.Replace(textList, "%s", typeName(v), 1)
+		return nil, fault.NotAList(typeName(v))
 	}
 	if len(t.Split(v)) > t.Max {
-		return nil, TooMany(t.Max)
+		return nil, fault.TooMany(t.Max)
 	}
 	return v.Clone(), ""
 }
@@ -29,6 +31,8 @@ func (t Items) schema(d Direction) map[string]any {
 
 // Split takes the list apart.
 func (t Items) Split(v jsontext.Value) (items []jsontext.Value) {
-	elements(compact(v), func(e jsontext.Value) { items = append(items, e.Clone()) })
+	for e := range value.Elements(value.Compact(v)) {
+		items = append(items, e.Clone())
+	}
 	return items
 }

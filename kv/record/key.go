@@ -1,9 +1,11 @@
 package record
 
-// APIKey is who may ask. Its secret is kept only as a hash, which is shown to nobody. A key with a
-// node is that laptop's own, and its grants are what the laptop was enrolled for besides its level.
+import "doorward/kv/scopes"
+
+// APIKey is a key that requests are made with. Only a hash of its secret is kept, and no reply shows it. A key with a node belongs to
+// that laptop. Its grants are what the laptop was enrolled for besides its level.
 var APIKey = table(Kind{Name: "api_key", Number: 21, Version: 2, Resource: "admin", Class: System, System: true,
-	scopes: []ScopeSort{ScopeSystem},
+	scopes: []scopes.Sort{scopes.System},
 	Fields: []Field{
 		{"name", Text{Min: 1, Max: 255}, Required, ``},
 		{"key", Text{Min: 1, Max: 64}, ServerOnly | Indexed, ``},

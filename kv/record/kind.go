@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/scopes"
 )
 
 // A Kind says in one place what a record of one sort is. Its fields stand in reply order: stored ones first, then nested
@@ -14,16 +16,15 @@ type Kind struct {
 	Number   byte   // the kind's number in keys; never reused
 	Version  byte   // the table's number: a body written under another is re-encoded when read
 	Resource string // the resource of a permission: "people"
-	Class    Class  // who may see and change it
+	Class    Class  // the rule by which keys see and change it
 	ULID     bool   // ids are ULIDs, not integers
 	Fact     bool   // written once, never changed
 	System   bool   // not imported, not written by /admin/v1/{kind}
-	Home     string // the field whose record decides the church ("church_id", "person") or event ("event_id") it belongs to; "" = none
+	Home     string // the field that names the church ("church_id", "person") or event ("event_id") it belongs to; "" = none
 	Fields   []Field
 
-	scopes []ScopeSort                    // the databases its records belong to
-	settle func(d, before *Doc, m Moment) // the kind's own rules; nil = none
-	layout                                // made of Fields by table
+	scopes []scopes.Sort // the databases its records belong to
+	layout               // made of Fields by table
 }
 
 // Class is the rule by which a key sees a record (contract.md §7).
@@ -66,16 +67,16 @@ const (
 	Secret                       // shown on no surface and in no schema
 	Filled                       // Settle gives it a value: never null in a reply
 	Document                     // ranked search finds it by all its digits; other searches do not read it
-	Personal                     // goes when the person whom the record names is erased; the record stays
+	Personal                     // is cleared when the person that the record names is erased; the record stays
 )
 
-// Has tells whether any of the given flags is set.
+// Has reports whether any of the given flags is set.
 func (f Flags) Has(g Flags) bool { return f&g != 0 }
 
-// GoString names a kind where it is printed with everything else.
+// GoString prints a kind by its name alone.
 func (k *Kind) GoString() string { return "record." + k.Name }
 
-// Field finds a row of the table.
+// Field returns a row of the table.
 func (k *Kind) Field(name string) (*Field, bool) {
 	i, ok := k.names[name]
 	if !ok {
@@ -84,7 +85,7 @@ func (k *Kind) Field(name string) (*Field, bool) {
 	return &k.Fields[i], true
 }
 
-// Stored tells a field that lies in the body from one that is made for a reply.
+// Stored reports whether the field is part of the body. Other fields are made for a reply.
 func (f *Field) Stored() bool {
 	switch f.Type.(type) {
 	case Nested, NestedList, Derived:
@@ -93,7 +94,7 @@ func (f *Field) Stored() bool {
 	return true
 }
 
-// Settable tells whether a request on a surface may set the field.
+// Settable reports whether a request on a surface may set the field.
 func (f *Field) Settable(s Surface) bool {
 	if !f.Stored() || f.Flags.Has(ServerOnly|Secret) {
 		return false
@@ -101,7 +102,7 @@ func (f *Field) Settable(s Surface) bool {
 	return s == Admin || !f.Flags.Has(ReadOnly|Hidden)
 }
 
-// Shown tells whether a reply on a surface has the field.
+// Shown reports whether a reply on a surface has the field.
 func (f *Field) Shown(s Surface) bool {
 	if f.Flags.Has(Secret) {
 		return false
@@ -109,19 +110,40 @@ func (f *Field) Shown(s Surface) bool {
 	return s == Admin || !f.Flags.Has(WriteOnly|Hidden)
 }
 
-// TakesNull tells whether a request on a surface may set the field to null: on V1 where the contract lists it, on Admin
+// TakesNull reports whether a request on a surface may set the field to null: on V1 where the contract lists it, on Admin
 // also where null is what an absent field has.
 func (f *Field) TakesNull(s Surface) bool {
 	return f.Flags.Has(Null) || s == Admin && f.Default == "" && !f.Flags.Has(Required)
 }
 
-// OfPeople tells whether a record is a person, or says something of one.
-func (k *Kind) OfPeople() bool { return k.ofPeople }
+// Spoken reports whether searches compare the field's words. Of a phone or a number they compare the digits.
+func (f *Field) Spoken() bool {
+	switch f.Type.(type) {
+	case Phone, Integer:
+		return false
+	}
+	return true
+}
 
-// Searchable tells whether searches look into the kind's records.
-func (k *Kind) Searchable() bool { return len(k.searched) > 0 }
+// IsName reports whether searches forgive edits in the field's words.
+func (f *Field) IsName() bool {
+	_, text := f.Type.(Text)
+	return text && f.Flags.Has(Searched)
+}
 
-// initial is the value of an absent field.
+// OfPeople reports whether the kind's records are people, or name one.
+func (l *layout) OfPeople() bool { return l.ofPeople }
+
+// Searched returns the fields that searches read. The caller must not write to the list.
+func (l *layout) Searched() []*Field { return l.searched }
+
+// Ranked returns the fields that ranked searches read: those of Searched, and documents. The caller must not write to the list.
+func (l *layout) Ranked() []*Field { return l.ranked }
+
+// Searchable reports whether searches read the kind's records.
+func (l *layout) Searchable() bool { return len(l.searched) > 0 }
+
+// initial returns the value of an absent field.
 func (f *Field) initial() jsontext.Value {
 	if f.Default == "" {
 		return jsontext.Value("null")
@@ -129,7 +151,7 @@ func (f *Field) initial() jsontext.Value {
 	return jsontext.Value(f.Default)
 }
 
-// null is what a field stores for null.
+// null returns the value that a field stores for null.
 func (f *Field) null() jsontext.Value {
 	if o, ok := f.Type.(Object); ok && len(o.Keys) > 0 {
 		return f.initial()
@@ -137,7 +159,7 @@ func (f *Field) null() jsontext.Value {
 	return jsontext.Value("null")
 }
 
-// layout is what a table says, in the forms that the hot paths read it in. Numbers are indexes into Fields.
+// layout is a table in the forms that hot paths read. Numbers are indexes into Fields.
 type layout struct {
 	names         map[string]int
 	labels        []string // each field's name as it stands before its value: "full_name":
@@ -146,14 +168,18 @@ type layout struct {
 	nested        int      // from which of them on each is made of one stored field
 	sorted        []int    // stored fields by the bytes of their names
 	never         []int    // stored fields that are never null in a reply
-	searched      []int
-	ranked        []int // what ranked search reads: searched, and documents
+	searched      []*Field
+	ranked        []*Field // searched ones, and documents
 	ofPeople      bool
+	rules         []settler
 }
 
-// table completes a kind.
-func table(k Kind) *Kind {
-	k.layout = layout{names: make(map[string]int, len(k.Fields)), labels: make([]string, len(k.Fields))}
+// A settler keeps a kind's own rules (Doc.Settle).
+type settler func(d, before *Doc, m Moment)
+
+// table completes a kind. rules are its own rules, if it has any.
+func table(k Kind, rules ...settler) *Kind {
+	k.layout = layout{names: make(map[string]int, len(k.Fields)), labels: make([]string, len(k.Fields)), rules: rules}
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		if _, twice := k.names[f.Name]; twice {
@@ -162,12 +188,12 @@ func table(k Kind) *Kind {
 		k.names[f.Name] = i
 		k.labels[i] = `"` + f.Name + `":`
 		if f.Flags.Has(Searched) {
-			k.searched = append(k.searched, i)
+			k.searched = append(k.searched, f)
 		}
 		if f.Flags.Has(Searched | Document) {
-			k.ranked = append(k.ranked, i)
+			k.ranked = append(k.ranked, f)
 		}
-		k.place(i, f)
+		place(&k, i, f)
 		k.ofPeople = k.ofPeople || f.Flags.Has(Personal) || f.Type == Ref{"person"}
 	}
 	k.ofPeople = k.ofPeople || k.Name == "person"
@@ -175,11 +201,11 @@ func table(k Kind) *Kind {
 	return &k
 }
 
-// place puts a field into the runs it belongs to.
-func (k *Kind) place(i int, f *Field) {
+// place adds a field to its runs.
+func place(k *Kind, i int, f *Field) {
 	_, made := f.Type.(deriver)
 	if made {
-		m := k.maker(i)
+		m := newMaker(k, i)
 		k.derived = append(k.derived, m)
 		if m.source == "" {
 			k.nested = len(k.derived)

@@ -16,7 +16,7 @@ var kindsByName = func() map[string]*Kind {
 	return m
 }()
 
-// Kinds are all stored kinds, in order of their numbers. The list must not be written to.
+// Kinds returns all stored kinds, in order of their numbers. The caller must not write to the list.
 func Kinds() []*Kind { return kinds }
 
 // ByName finds a stored kind.
@@ -33,7 +33,7 @@ func ByNumber(n byte) (*Kind, bool) {
 	return kinds[n-1], true
 }
 
-// origin are the rows that every kind with a row of its own in an import has, where /v1 shows none of them.
+// origin appends the rows that every imported kind has, for kinds that show none of them on /v1.
 func origin(rows ...Field) []Field {
 	return append(rows,
 		Field{"external_id", Text{Min: 1, Max: 255}, Null | Hidden | Indexed, ``},
@@ -44,5 +44,5 @@ func origin(rows ...Field) []Field {
 	)
 }
 
-// keyID is the id of an api key as a stamp: it names who wrote, and need not exist here.
+// keyID is the id of the api key that wrote. The key need not exist here.
 var keyID = Integer{Min: 1, Max: MaxID}

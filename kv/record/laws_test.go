@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // drawn is a settled record of a drawn kind and body.
@@ -37,7 +38,7 @@ func view(b record.Body) *record.View {
 	return &record.View{ID: record.Int(12), Body: b, UpdatedAt: noon, UpdatedBy: 3, Now: noon,
 		Ref: func(k *record.Kind, _ record.ID) (record.Body, bool) {
 			d := k.NewDoc()
-			d.Set("name", record.Quote("A \"name\""))
+			d.Set("name", value.Quote("A \"name\""))
 			return d.Encode(), true
 		},
 		Count: func(string) int { return 5 }}

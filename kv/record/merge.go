@@ -1,52 +1,41 @@
 package record
 
 import (
-	"slices"
-
 	"github.com/go-json-experiment/json/jsontext"
-)
 
-// Rule says how two replicas' changes of one field become one (sync.md §3).
-type Rule string
-
-// The rules.
-const (
-	RulePick    Rule = "pick"    // the side that changed it; where both did, the winner's value, and a clash
-	RuleFirst   Rule = "first"   // the oldest value that is not null
-	RuleStrict  Rule = "strict"  // the side that changed it; where both did, the stricter value
-	RuleDerived Rule = "derived" // it follows from something else: as pick, and never a clash
-	RuleDelete  Rule = "delete"  // of a whole record: it stays deleted
+	"doorward/kv/rev"
+	"doorward/kv/value"
 )
 
 // Rule is the field's merge rule.
-func (f *Field) Rule() Rule {
+func (f *Field) Rule() rev.Rule {
 	switch {
 	case f.Flags.Has(Strict):
-		return RuleStrict
+		return rev.Strict
 	case f.Flags.Has(Frozen):
-		return RuleFirst
+		return rev.First
 	case !f.Stored(), f.Flags.Has(ServerOnly):
-		return RuleDerived
+		return rev.Derived
 	}
-	return RulePick
+	return rev.Pick
 }
 
-// Clash is a value that a merge did not take and that a person should see.
+// Clash is a value that a merge did not take and that staff should see.
 type Clash struct {
 	Field  string         // "": the whole record
-	Winner jsontext.Value // what stands; nil: nothing
-	Other  jsontext.Value // what does not; nil: the field was taken away
-	Rule   Rule
-	Leaf   Revision // the leaf that was merged in when it was seen; zero from Merge
+	Winner jsontext.Value // the value that was taken; nil: none
+	Other  jsontext.Value // the value that was not; nil: the field was taken away
+	Rule   rev.Rule
+	Leaf   rev.ID // the leaf that was merged in when it was seen; zero from Merge
 }
 
-// Merge makes one record of two that replicas made of base, field by field by each field's rule: what only one side changed is
-// taken; what both changed to the same is that. Without base (nil: its body is not held) every field that differs is a clash,
-// and pick takes the winner's. Fields that this version does not know are merged by pick. Where the result is neither side's
-// the kind's own rules (Settle) are kept as on the day of its creation.
+// Merge merges two changes of base, field by field, each by its rule. A value that only one side changed is taken. base is nil if its
+// body is not held: then every field that differs is a clash, and rule pick takes the winner's value. Fields that this version does not
+// know are merged by pick. If the result differs from both sides, the kind's own rules (Settle) are applied as on the day of its
+// creation.
 //
-// Values are compared as Apply compares them, and an equal one is the winner's text. Everything follows from the arguments
-// alone. The result shares its values with them.
+// Values are compared as Apply compares them; of two equal values the winner's text is taken. The result follows from the arguments
+// alone, and shares its values with them.
 func Merge(k *Kind, base, winner, other *Doc) (merged *Doc, clashes []Clash) {
 	m := merger{base: base, winner: winner, other: other}
 	merged = &Doc{Kind: k, values: make([]jsontext.Value, len(k.Fields))}
@@ -56,141 +45,121 @@ func Merge(k *Kind, base, winner, other *Doc) (merged *Doc, clashes []Clash) {
 		}
 	}
 	merged.extra = m.unknown()
-	if created := merged.Time("created_at"); m.own && m.taken && k.settle != nil && !created.IsZero() {
-		k.settle(merged, nil, Moment{Now: created})
+	if created := merged.Time("created_at"); m.own && m.taken && !created.IsZero() {
+		for _, settle := range k.rules {
+			settle(merged, nil, Moment{Now: created})
+		}
 	}
 	return merged, m.clashes
 }
 
-// merger is one merge under way.
+// merger is a merge in progress.
 type merger struct {
 	base, winner, other *Doc // base may be nil
 	own, taken          bool // the result differs from the other, from the winner
 	clashes             []Clash
 }
 
-// sides are one field's values; base is nil where none is held.
-type sides struct{ base, winner, other jsontext.Value }
-
-// field is what becomes of a known field.
+// field merges a known field.
 func (m *merger) field(i int, f *Field) jsontext.Value {
-	s := sides{winner: m.winner.values[i], other: m.other.values[i]}
-	if m.base != nil {
-		s.base = m.base.values[i]
+	s := rev.Sides{Winner: m.winner.values[i], Other: m.other.values[i], Held: m.base != nil}
+	if s.Held {
+		s.Base = m.base.values[i]
 	}
-	if equalValues(s.winner, s.other) {
-		return s.winner
+	if value.Equal(s.Winner, s.Other) {
+		return s.Winner
 	}
 	rule := f.Rule()
 	switch rule {
-	case RuleFirst:
-		v := m.first(f, s)
-		return m.choose(f.Name, rule, s, v, m.base == nil)
-	case RuleStrict:
-		v, clash := m.strict(s)
-		return m.choose(f.Name, rule, s, v, clash)
+	case rev.First:
+		return m.choose(f.Name, rule, s, choice{s.First(m.ages(f, s)), !s.Held})
+	case rev.Strict:
+		v, clash := s.Strict()
+		return m.choose(f.Name, rule, s, choice{v, clash})
 	}
-	v, clash := m.pick(s)
-	return m.choose(f.Name, rule, s, v, clash && rule == RulePick)
+	v, clash := s.Pick()
+	return m.choose(f.Name, rule, s, choice{v, clash && rule == rev.Pick})
 }
 
-// choose notes what a value means for the result, and the clash if it is one.
-func (m *merger) choose(name string, rule Rule, s sides, v jsontext.Value, clash bool) jsontext.Value {
-	own, taken := !equalValues(v, s.other), !equalValues(v, s.winner)
-	m.own, m.taken = m.own || own, m.taken || taken
-	if !clash {
-		return v
-	}
-	loser := s.other
-	if taken {
-		loser = s.winner
-	}
-	m.clashes = append(m.clashes, Clash{Field: name, Winner: v, Other: loser, Rule: rule})
-	return v
-}
-
-// pick takes the side that changed; where both did it is a clash.
-func (m *merger) pick(s sides) (v jsontext.Value, clash bool) {
-	switch {
-	case m.base != nil && equalValues(s.base, s.winner):
-		return s.other, false
-	case m.base != nil && equalValues(s.base, s.other):
-		return s.winner, false
-	}
-	return s.winner, true
-}
-
-// strict is pick, but of two changes it takes the stricter. It is a clash where that overrules one that loosened: who paid, or
-// lifted a block, must learn of it.
-func (m *merger) strict(s sides) (v jsontext.Value, clash bool) {
-	v, both := m.pick(s)
-	if !both {
-		return v, false
-	}
-	loser := s.other
-	if stricter(loser, v) {
-		v, loser = loser, v
-	}
-	return v, m.base == nil || stricter(s.base, loser)
-}
-
-// strictness are the values of strict fields, the least strict first. What this version does not know is stricter than all.
-var strictness = []string{"valid", "unpaid", "blocked", "refunded", "cancelled"}
-
-// stricter tells whether a is stricter than b.
-func stricter(a, b jsontext.Value) bool {
-	x, y := strictnessOf(a), strictnessOf(b)
-	return x > y || x == y && string(a) > string(b)
-}
-
-func strictnessOf(v jsontext.Value) int {
-	if isNull(v) {
-		return -1
-	}
-	if i := slices.Index(strictness, Unquote(v)); i >= 0 {
-		return i
-	}
-	return len(strictness)
-}
-
-// first is the oldest value that is not null: base's; else the earlier one of two times; of other values, the one of the side
-// that was created earlier.
-func (m *merger) first(f *Field, s sides) jsontext.Value {
-	var later bool
+// ages returns the times that tell which side of a field is the older one: those of its values, or those at which the records were
+// created.
+func (m *merger) ages(f *Field, s rev.Sides) rev.Sides {
 	switch f.Type.(type) {
 	case Date, DateTime:
-		later = laterTime(s.winner, s.other)
-	default:
-		x, y := m.winner.Value("created_at"), m.other.Value("created_at")
-		later = laterTime(x, y) || equalValues(x, y) && lower(s.other, s.winner)
+		return s
 	}
-	switch {
-	case !isNull(s.base):
-		return s.base
-	case isNull(s.winner), !isNull(s.other) && later:
-		return s.other
-	}
-	return s.winner
+	return rev.Sides{Winner: m.winner.Value("created_at"), Other: m.other.Value("created_at")}
 }
 
-// laterTime tells whether a stored date or date-time is later than another; null is later than any.
-func laterTime(a, b jsontext.Value) bool {
-	if isNull(a) || isNull(b) {
-		return isNull(a) && !isNull(b)
+// choice is a value that a rule chose. clash tells that a person should see the other one.
+type choice struct {
+	value jsontext.Value
+	clash bool
+}
+
+// choose notes how a choice differs from each side, and its clash.
+func (m *merger) choose(name string, rule rev.Rule, s rev.Sides, c choice) jsontext.Value {
+	own, taken := !value.Equal(c.value, s.Other), !value.Equal(c.value, s.Winner)
+	m.own, m.taken = m.own || own, m.taken || taken
+	if !c.clash {
+		return c.value
 	}
-	x, y := Unquote(a), Unquote(b)
-	if s, ok := ParseDateTime(x, nil); ok {
-		if t, ok := ParseDateTime(y, nil); ok && !s.Equal(t) {
-			return s.After(t)
+	loser := s.Other
+	if taken {
+		loser = s.Winner
+	}
+	m.clashes = append(m.clashes, Clash{Field: name, Winner: c.value, Other: loser, Rule: rule})
+	return c.value
+}
+
+// unknown merges the fields that this version does not know: the winner's in their order, then those of the other side alone.
+func (m *merger) unknown() (merged []value.Member) {
+	if len(m.winner.extra)+len(m.other.extra) == 0 {
+		return nil
+	}
+	winner, other := unknownOf(m.winner), unknownOf(m.other)
+	var base map[string]jsontext.Value
+	if m.base != nil {
+		base = unknownOf(m.base)
+	}
+	seen := map[string]bool{}
+	for _, side := range [2]*Doc{m.winner, m.other} {
+		for _, member := range side.extra {
+			name := value.Unquote([]byte(member.Name))
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if v := m.member(name, rev.Sides{Base: base[name], Winner: winner[name], Other: other[name], Held: m.base != nil}); v != nil {
+				merged = append(merged, value.Member{Name: member.Name, Value: v})
+			}
 		}
 	}
-	return x > y
+	return merged
 }
 
-// lower orders other values: numbers by size, as far as they are short, and texts.
-func lower(a, b jsontext.Value) bool {
-	if x, y := integerOf(a), integerOf(b); x != y {
-		return x < y
+// member merges an unknown field. It returns nil if the field is taken away.
+func (m *merger) member(name string, s rev.Sides) jsontext.Value {
+	if value.Equal(s.Winner, s.Other) {
+		return s.Winner
 	}
-	return string(a) < string(b)
+	v, clash := s.Pick()
+	return m.choose(name, rev.Pick, s, choice{v, clash})
+}
+
+// Unknown returns the names of the fields that this version does not know, in their stored order.
+func (d *Doc) Unknown() (names []string) {
+	for _, m := range d.extra {
+		names = append(names, value.Unquote([]byte(m.Name)))
+	}
+	return names
+}
+
+// unknownOf returns the fields that this version does not know, by name.
+func unknownOf(d *Doc) map[string]jsontext.Value {
+	out := make(map[string]jsontext.Value, len(d.extra))
+	for _, m := range d.extra {
+		out[value.Unquote([]byte(m.Name))] = m.Value
+	}
+	return out
 }

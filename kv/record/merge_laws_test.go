@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // withUnknown gives a record some fields of a newer version, for those it has.
@@ -116,7 +117,7 @@ func TestMergeCommutesButForPick(t *testing.T) {
 		for i := range k.Fields {
 			f := &k.Fields[i]
 			a, b := merged.Value(f.Name), turned.Value(f.Name)
-			if rule := f.Rule(); (rule == record.RuleFirst || rule == record.RuleStrict) && !bytes.Equal(a, b) {
+			if rule := f.Rule(); (rule == rev.First || rule == rev.Strict) && !bytes.Equal(a, b) {
 				t.Errorf("%s, %s: %s, turned %s", f.Name, rule, a, b)
 			}
 		}
@@ -133,7 +134,7 @@ func TestMergeLosesNothingUnseen(t *testing.T) {
 		merged, clashes := record.Merge(k, base, winner, other)
 		for i := range k.Fields {
 			f := &k.Fields[i]
-			if f.Rule() != record.RulePick || f.Name == "approval_date" {
+			if f.Rule() != rev.Pick || f.Name == "approval_date" {
 				continue
 			}
 			for _, side := range []*record.Doc{winner, other} {
@@ -202,8 +203,8 @@ func TestResolveDoesNotDependOnOrder(t *testing.T) {
 }
 
 // bodiesOf draws a record's bodies, each made of its parent's.
-func bodiesOf(t *rapid.T, k *record.Kind, history []record.TreeNode) map[record.Revision]*record.Doc {
-	bodies := map[record.Revision]*record.Doc{}
+func bodiesOf(t *rapid.T, k *record.Kind, history []rev.Node) map[rev.ID]*record.Doc {
+	bodies := map[rev.ID]*record.Doc{}
 	for _, n := range history {
 		if parent := bodies[n.Parent]; parent != nil {
 			bodies[n.Revision] = evolved(t, parent)
@@ -214,8 +215,8 @@ func bodiesOf(t *rapid.T, k *record.Kind, history []record.TreeNode) map[record.
 	return bodies
 }
 
-func resolved(t *rapid.T, k *record.Kind, tree *record.Tree, bodies map[record.Revision]*record.Doc) *record.Resolution {
-	r, err := record.Resolve(k, tree, func(rev record.Revision) (*record.Doc, error) { return bodies[rev], nil })
+func resolved(t *rapid.T, k *record.Kind, tree *rev.Tree, bodies map[rev.ID]*record.Doc) *record.Resolution {
+	r, err := record.Resolve(k, tree, func(rev rev.ID) (*record.Doc, error) { return bodies[rev], nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,21 +236,21 @@ func describe(r *record.Resolution) string {
 }
 
 // carryOut does to a tree what the store must do.
-func carryOut(t *rapid.T, tree *record.Tree, r *record.Resolution, bodies map[record.Revision]*record.Doc) {
+func carryOut(t *rapid.T, tree *rev.Tree, r *record.Resolution, bodies map[rev.ID]*record.Doc) {
 	type child struct {
-		of, rev record.Revision
-		leaf    record.TreeNode
+		of, rev rev.ID
+		leaf    rev.Node
 	}
 	var children []child
 	if r.Revision != r.Parent {
-		children = append(children, child{r.Parent, r.Revision, record.TreeNode{At: 1, Held: true, Fields: r.Fields}})
+		children = append(children, child{r.Parent, r.Revision, rev.Node{At: 1, Held: true, Fields: r.Fields}})
 		bodies[r.Revision] = r.Doc
 	}
 	for _, leaf := range r.Ended {
-		children = append(children, child{leaf, record.Ending(leaf), record.TreeNode{At: 1, Deleted: true, Ended: true}})
+		children = append(children, child{leaf, rev.Ending(leaf), rev.Node{At: 1, Deleted: true, Ended: true}})
 	}
 	for _, c := range children {
-		if isNew, err := tree.Graft([]record.Revision{c.rev, c.of}, c.leaf); err != nil || !isNew {
+		if isNew, err := tree.Graft([]rev.ID{c.rev, c.of}, c.leaf); err != nil || !isNew {
 			t.Fatalf("Graft(%v): %t, %v", c.rev, isNew, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // bodied is a record of some members; nil of "-".
@@ -107,13 +108,13 @@ func TestGoldenMerges(t *testing.T) {
 }
 
 func TestFieldsHaveTheirRules(t *testing.T) {
-	for name, want := range map[string]record.Rule{"email": record.RulePick, "created_at": record.RuleFirst, "created_by": record.RuleFirst,
-		"updated_at": record.RuleDerived, "church": record.RuleDerived, "role_ids": record.RulePick} {
+	for name, want := range map[string]rev.Rule{"email": rev.Pick, "created_at": rev.First, "created_by": rev.First,
+		"updated_at": rev.Derived, "church": rev.Derived, "role_ids": rev.Pick} {
 		if f, _ := record.Person.Field(name); f.Rule() != want {
 			t.Errorf("%s has the rule %s, want %s", name, f.Rule(), want)
 		}
 	}
-	for name, want := range map[string]record.Rule{"state": record.RuleStrict, "code_hash": record.RuleDerived, "label": record.RuleDerived} {
+	for name, want := range map[string]rev.Rule{"state": rev.Strict, "code_hash": rev.Derived, "label": rev.Derived} {
 		if f, _ := record.Ticket.Field(name); f.Rule() != want {
 			t.Errorf("ticket's %s has the rule %s, want %s", name, f.Rule(), want)
 		}
@@ -121,8 +122,8 @@ func TestFieldsHaveTheirRules(t *testing.T) {
 }
 
 // conflict is a tree of a group with a name for each leaf, and the bodies by revision. Names are of bodies: "a" is common.
-func conflict(t *testing.T, paths ...string) (*record.Tree, func(record.Revision) (*record.Doc, error)) {
-	return treeOf(t, paths...), func(rev record.Revision) (*record.Doc, error) {
+func conflict(t *testing.T, paths ...string) (*rev.Tree, func(rev.ID) (*record.Doc, error)) {
+	return treeOf(t, paths...), func(rev rev.ID) (*record.Doc, error) {
 		return bodied(t, record.Church, fmt.Sprintf(`"name":"n%x","external_id":%q,%s`, rev.Hash[:1], fmt.Sprint(rev.Generation), early)), nil
 	}
 }
@@ -157,13 +158,7 @@ func TestGoldenResolutions(t *testing.T) {
 			t.Errorf("%s differs: %s", row.name, diff)
 		}
 	}
-	leaf := record.Next(record.Revision{}, false, []byte(`{"name":"Sé"}`))
-	if got := record.Ending(leaf).String(); got != goldenEnding || record.Ending(leaf) == record.Next(leaf, true, nil) {
-		t.Errorf("Ending(%v) = %s, want %s", leaf, got, goldenEnding)
-	}
 }
-
-const goldenEnding = "2-732d4e29d6248ddb631dd4a1ec8e86d4"
 
 // outline writes a resolution as a table's row has it.
 func outline(r *record.Resolution) string {
@@ -179,8 +174,8 @@ func outline(r *record.Resolution) string {
 }
 
 // threeWay is a person changed at the centre and at two venues, each in a field of its own, and all in one more.
-func threeWay(t *testing.T) (*record.Tree, map[record.Revision]*record.Doc) {
-	bodies := map[record.Revision]*record.Doc{}
+func threeWay(t *testing.T) (*rev.Tree, map[rev.ID]*record.Doc) {
+	bodies := map[rev.ID]*record.Doc{}
 	for rev, members := range map[string]string{
 		"1-a": `"email":"a","phone":"1","rg":"1","cpf":"1","o":1`,
 		"2-d": `"email":"b","phone":"1","rg":"1","cpf":"2","o":1`,
@@ -194,7 +189,7 @@ func threeWay(t *testing.T) (*record.Tree, map[record.Revision]*record.Doc) {
 
 func TestResolveMergesAllLeaves(t *testing.T) {
 	tree, bodies := threeWay(t)
-	r, err := record.Resolve(record.Person, tree, func(rev record.Revision) (*record.Doc, error) { return bodies[rev], nil })
+	r, err := record.Resolve(record.Person, tree, func(rev rev.ID) (*record.Doc, error) { return bodies[rev], nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +205,7 @@ func TestResolveMergesAllLeaves(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Clashes differ: %s", diff)
 	}
-	if got := r.Revision.String(); got != goldenThreeWay || r.Revision != record.Next(revision(t, "2-d"), false, r.Doc.Canonical()) {
+	if got := r.Revision.String(); got != goldenThreeWay || r.Revision != rev.Next(revision(t, "2-d"), false, r.Doc.Canonical()) {
 		t.Errorf("Revision = %s, want %s", got, goldenThreeWay)
 	}
 	open := tree.Open()
@@ -229,7 +224,7 @@ func TestResolveGoesBackToABodyThatIsHeld(t *testing.T) {
 	for to, from := range map[string]string{"1-9": "1-a", "3-d": "2-d", "3-c": "2-c"} {
 		bodies[revision(t, to)] = bodies[revision(t, from)]
 	}
-	r, err := record.Resolve(record.Person, older, func(rev record.Revision) (*record.Doc, error) { return bodies[rev], nil })
+	r, err := record.Resolve(record.Person, older, func(rev rev.ID) (*record.Doc, error) { return bodies[rev], nil })
 	if err != nil || told(r.Clashes) != `pick cpf "2" over "3"` {
 		t.Errorf("a held ancestor two back: %s, %v", outline(r), err)
 	}
@@ -237,7 +232,7 @@ func TestResolveGoesBackToABodyThatIsHeld(t *testing.T) {
 
 func TestResolveWithoutABody(t *testing.T) {
 	tree, bodies := threeWay(t)
-	body := func(rev record.Revision) (*record.Doc, error) { return bodies[rev], nil }
+	body := func(rev rev.ID) (*record.Doc, error) { return bodies[rev], nil }
 	delete(bodies, revision(t, "1-a"))
 	r, err := record.Resolve(record.Person, tree, body)
 	if err != nil || len(r.Clashes) != 8 {
@@ -255,7 +250,7 @@ func TestResolveWithoutABody(t *testing.T) {
 	broken := errors.New("broken")
 	for at := range 4 {
 		calls := 0
-		_, err := record.Resolve(record.Person, tree, func(record.Revision) (*record.Doc, error) {
+		_, err := record.Resolve(record.Person, tree, func(rev.ID) (*record.Doc, error) {
 			if calls++; calls > at {
 				return nil, broken
 			}
@@ -272,19 +267,19 @@ func TestWhoDeletesOneBranchAndKeepsAnother(t *testing.T) {
 	venue := ulid.MustParse("01HZX3Q0000000000000000000")
 	for _, row := range []struct {
 		name          string
-		deleted, live record.TreeNode
+		deleted, live rev.Node
 		path          string // of the deletion
 		stays         bool   // deleted
 	}{
-		{"the same person keeps the other one", record.TreeNode{Key: 7, Node: venue}, record.TreeNode{Key: 7, Node: venue}, "3-f 2-b 1-a", false},
-		{"another person", record.TreeNode{Key: 8, Node: venue}, record.TreeNode{Key: 7, Node: venue}, "3-f 2-b 1-a", true},
-		{"another node", record.TreeNode{Key: 7}, record.TreeNode{Key: 7, Node: venue}, "3-f 2-b 1-a", true},
-		{"nobody known", record.TreeNode{}, record.TreeNode{}, "3-f 2-b 1-a", true},
-		{"what both had", record.TreeNode{Key: 7}, record.TreeNode{Key: 7}, "2-f 1-a", true},
+		{"the same person keeps the other one", rev.Node{Key: 7, Node: venue}, rev.Node{Key: 7, Node: venue}, "3-f 2-b 1-a", false},
+		{"another person", rev.Node{Key: 8, Node: venue}, rev.Node{Key: 7, Node: venue}, "3-f 2-b 1-a", true},
+		{"another node", rev.Node{Key: 7}, rev.Node{Key: 7, Node: venue}, "3-f 2-b 1-a", true},
+		{"nobody known", rev.Node{}, rev.Node{}, "3-f 2-b 1-a", true},
+		{"what both had", rev.Node{Key: 7}, rev.Node{Key: 7}, "2-f 1-a", true},
 	} {
 		tree := treeOf(t, "1-a")
 		row.deleted.Deleted = true
-		for path, leaf := range map[string]record.TreeNode{row.path: row.deleted, "2-c 1-a": row.live} {
+		for path, leaf := range map[string]rev.Node{row.path: row.deleted, "2-c 1-a": row.live} {
 			if _, err := tree.Graft(revisions(t, strings.Fields(path)...), leaf); err != nil {
 				t.Fatal(err)
 			}

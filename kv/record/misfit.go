@@ -8,42 +8,44 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/oklog/ulid/v2"
+
+	"doorward/kv/value"
 )
 
-// Misfits are the fields whose stored value is of no such type as the table says: a reply that shows it would break the contract.
-// null is of every type: Missing and Complete see to it. How long, how large or which of a choice's texts a value is does not matter,
-// of which another version may allow more.
-func (d *Doc) Misfits() (names []string) {
+// Misfits returns the names of the fields with a stored value of another type than the table's. A reply that shows one breaks the
+// contract. null is of every type: Missing and Complete judge it. Lengths, sizes and choices are not judged, because another version
+// may allow more.
+func Misfits(d *Doc) (names []string) {
 	for _, i := range d.Kind.sorted {
 		f, v := &d.Kind.Fields[i], d.values[i]
-		if !isNull(v) && !fits(f.Type, v) {
+		if !value.IsNull(v) && !fits(f.Type, v) {
 			names = append(names, f.Name)
 		}
 	}
 	return names
 }
 
-// LongNumbers are the members kept as they were given, fields that this version does not know too, that hold a number of more than 64
-// characters.
-func (d *Doc) LongNumbers() (names []string) {
+// LongNumbers returns the names of the members that are kept as given and hold a number of more than 64 characters. Fields that this
+// version does not know are among them.
+func LongNumbers(d *Doc) (names []string) {
 	for _, i := range d.Kind.sorted {
 		f := &d.Kind.Fields[i]
 		switch f.Type.(type) {
 		case Object, Objects:
-			if HasLongNumber(d.values[i]) {
+			if value.HasLongNumber(d.values[i]) {
 				names = append(names, f.Name)
 			}
 		}
 	}
 	for _, m := range d.extra {
-		if HasLongNumber(m.Value) {
-			names = append(names, Unquote([]byte(m.Name)))
+		if value.HasLongNumber(m.Value) {
+			names = append(names, value.Unquote([]byte(m.Name)))
 		}
 	}
 	return names
 }
 
-// fits tells whether a stored value, not null, is one of a type.
+// fits reports whether a stored value that is not null is of a type.
 func fits(t Type, v jsontext.Value) bool {
 	switch t := t.(type) {
 	case Anything:
@@ -64,23 +66,23 @@ func fits(t Type, v jsontext.Value) bool {
 		_, fault := t.parse(v, nil)
 		return v.Kind() == '0' && fault == ""
 	case Date:
-		_, ok := ParseDate(Unquote(v))
+		_, ok := value.ParseDate(value.Unquote(v))
 		return ok
 	case DateTime:
-		return isMoment(Unquote(v))
+		return isMoment(value.Unquote(v))
 	case Hash:
-		text := Unquote(v)
+		text := value.Unquote(v)
 		_, err := hex.DecodeString(text)
 		return err == nil && len(text) == t.digits()
 	case ULID:
-		text := Unquote(v)
+		text := value.Unquote(v)
 		u, err := ulid.ParseStrict(text)
 		return err == nil && u.String() == text
 	}
 	return fitsNested(t, v)
 }
 
-// fitsNested is fits for what holds values.
+// fitsNested is fits for lists and objects.
 func fitsNested(t Type, v jsontext.Value) bool {
 	each := Type(nil)
 	switch t := t.(type) {
@@ -94,7 +96,9 @@ func fitsNested(t Type, v jsontext.Value) bool {
 		each = Ref(t)
 	}
 	ok := each != nil && v.Kind() == '['
-	elements(v, func(e jsontext.Value) { ok = ok && fits(each, e) })
+	for e := range value.Elements(v) {
+		ok = ok && fits(each, e)
+	}
 	return ok
 }
 
@@ -103,21 +107,21 @@ func exact(v jsontext.Value) (n int64, ok bool) {
 	if v.Kind() != '0' || strings.Trim(string(v), "-0123456789") != "" {
 		return 0, false
 	}
-	n = integerOf(v)
+	n = value.Int(v)
 	return n, -MaxID <= n && n <= MaxID
 }
 
 // amountText is an amount as it is stored.
 var amountText = regexp.MustCompile(`^"-?[0-9]{1,16}\.[0-9]{2}"$`)
 
-// isAmount tells an amount whose cents are an exact integer.
+// isAmount reports whether a value is an amount with cents that every JSON client holds exactly.
 func isAmount(v jsontext.Value) bool {
-	n := cents(v)
+	n := value.Cents(v)
 	return amountText.Match(v) && -MaxID <= n && n <= MaxID
 }
 
-// isMoment tells a date-time as it is stored: in UTC, with seconds.
+// isMoment reports whether a text is a date-time as stored: in UTC, with seconds.
 func isMoment(text string) bool {
-	_, ok := ParseDateTime(text, time.UTC)
+	_, ok := value.ParseDateTime(text, time.UTC)
 	return ok && len(text) >= len("2006-01-02T15:04:05Z") && text[10] == 'T' && strings.HasSuffix(text, "Z")
 }

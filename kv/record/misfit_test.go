@@ -12,18 +12,18 @@ import (
 // and what doors write.
 func TestWhatIsTakenFits(t *testing.T) {
 	for _, k := range append([]*record.Kind{record.TicketForm}, record.Kinds()...) {
-		if names := k.NewDoc().Misfits(); names != nil {
+		if names := record.Misfits(k.NewDoc()); names != nil {
 			t.Errorf("the defaults of a %s do not fit: %v", k.Name, names)
 		}
 	}
 	draft := checkinDraft(noon)
 	body, _ := draft.Close()
-	if d, err := record.Checkin.Decode(body); err != nil || d.Misfits() != nil {
-		t.Errorf("what a door writes does not fit: %v, %v", d.Misfits(), err)
+	if d, err := record.Checkin.Decode(body); err != nil || record.Misfits(d) != nil {
+		t.Errorf("what a door writes does not fit: %v, %v", record.Misfits(d), err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		d, text := drawn(t)
-		if names := d.Misfits(); names != nil {
+		if names := record.Misfits(d); names != nil {
 			t.Errorf("of %s %v do not fit", text, names)
 		}
 	})
@@ -53,7 +53,7 @@ func TestMoreThanThisVersionAllowsFits(t *testing.T) {
 	} {
 		d := c.kind.NewDoc()
 		d.Set(c.name, []byte(c.text))
-		if fits := d.Misfits() == nil; fits != c.fits {
+		if fits := record.Misfits(d) == nil; fits != c.fits {
 			t.Errorf("%s.%s = %s fits: %v, want %v", c.kind.Name, c.name, c.text, fits, c.fits)
 		}
 	}

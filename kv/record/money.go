@@ -2,11 +2,13 @@ package record
 
 import (
 	"regexp"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
+
+	"doorward/kv/fault"
+	"doorward/kv/value"
 )
 
 const (
@@ -23,18 +25,18 @@ var decimalText = regexp.MustCompile(`^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-
 type Money struct{}
 
 func (Money) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
-	d, _, fault := readDecimal(v)
+	d, _, sentence := readDecimal(v)
 	switch {
-	case fault != "":
-		return nil, fault
+	case sentence != "":
+		return nil, sentence
 	case -d.Exponent() > maxPlaces:
-		return nil, TextPlaces
+		return nil, fault.Places
 	case !d.IsZero() && d.NumDigits()+int(d.Exponent()) > maxWhole:
-		return nil, TextWhole
+		return nil, fault.Whole
 	case d.IsZero():
 		return jsontext.Value(`"0.00"`), ""
 	}
-	return Quote(d.StringFixed(maxPlaces)), ""
+	return value.Quote(d.StringFixed(maxPlaces)), ""
 }
 
 func (Money) schema(d Direction) map[string]any {
@@ -45,19 +47,19 @@ func (Money) schema(d Direction) map[string]any {
 }
 
 // readDecimal reads a decimal's number or text after looking at its length and exponent.
-func readDecimal(v jsontext.Value) (d decimal.Decimal, text, fault string) {
-	text, ok := plain(v)
+func readDecimal(v jsontext.Value) (d decimal.Decimal, text, sentence string) {
+	text, ok := value.Plain(v)
 	switch {
 	case !ok:
-		return d, "", TextNotNumber
+		return d, "", fault.NotNumber
 	case len(text) > maxDecimal:
-		return d, "", TextTooLong
+		return d, "", fault.TooLarge
 	case !decimalText.MatchString(text):
-		return d, "", TextNotNumber
+		return d, "", fault.NotNumber
 	}
 	d, err := decimal.NewFromString(text)
 	if err != nil {
-		return d, "", TextNotNumber
+		return d, "", fault.NotNumber
 	}
 	return d, text, ""
 }
@@ -66,13 +68,13 @@ func readDecimal(v jsontext.Value) (d decimal.Decimal, text, fault string) {
 type Double struct{}
 
 func (Double) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
-	d, text, fault := readDecimal(v)
-	if fault != "" {
-		return nil, fault
+	d, text, sentence := readDecimal(v)
+	if sentence != "" {
+		return nil, sentence
 	}
 	if size := d.NumDigits() + int(d.Exponent()); size > maxDouble || size < -maxDouble {
 		if !d.IsZero() {
-			return nil, TextNotNumber
+			return nil, fault.NotNumber
 		}
 		return jsontext.Value("0"), ""
 	}
@@ -87,32 +89,4 @@ func (Double) schema(d Direction) map[string]any {
 		return map[string]any{"type": "number", "format": "double"}
 	}
 	return map[string]any{"type": []string{"number", "string"}, "format": "double"}
-}
-
-// cents reads a stored amount: "12.50" is 1250.
-func cents(v jsontext.Value) int64 {
-	var n int64
-	negative := false
-	for _, c := range v {
-		switch {
-		case '0' <= c && c <= '9':
-			n = n*10 + int64(c-'0')
-		case c == '-':
-			negative = true
-		}
-	}
-	if negative {
-		return -n
-	}
-	return n
-}
-
-// appendAmount appends an amount of cents as a stored amount is written.
-func appendAmount(dst []byte, cents int64) []byte {
-	dst = append(dst, '"')
-	if cents < 0 {
-		dst, cents = append(dst, '-'), -cents
-	}
-	dst = strconv.AppendInt(dst, cents/100, 10)
-	return append(dst, '.', byte('0'+cents/10%10), byte('0'+cents%10), '"')
 }

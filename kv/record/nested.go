@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/value"
 )
 
-// A deriver is a type whose value on /v1 is made when it is asked for.
+// A deriver is a type that makes its value for each reply.
 type deriver interface {
 	derive(dst []byte, name string, v *View) []byte
 }
@@ -25,7 +27,7 @@ func (Nested) parse(jsontext.Value, *time.Location) (jsontext.Value, string) { r
 
 func (t Nested) derive(dst []byte, _ string, v *View) []byte {
 	id := v.Body.reference(t.ID)
-	if isNull(id) && !t.Always {
+	if value.IsNull(id) && !t.Always {
 		return append(dst, "null"...)
 	}
 	return t.appendRecord(dst, id, v)
@@ -34,10 +36,10 @@ func (t Nested) derive(dst []byte, _ string, v *View) []byte {
 // appendRecord appends one referred record; the keys of one that is gone are null.
 func (t Nested) appendRecord(dst []byte, id jsontext.Value, v *View) []byte {
 	var body Body
-	if isNull(id) {
+	if value.IsNull(id) {
 		id = jsontext.Value("null")
 	} else if k, ok := ByName(t.Kind); ok && v.Ref != nil {
-		body, _ = v.Ref(k, Int(integerOf(id)))
+		body, _ = v.Ref(k, Int(value.Int(id)))
 	}
 	dst = append(append(dst, `{"id":`...), id...)
 	for _, key := range t.Keys {
@@ -76,13 +78,13 @@ func (t NestedList) derive(dst []byte, _ string, v *View) []byte {
 	one := Nested{Kind: t.Kind, Keys: t.Keys}
 	dst = append(dst, '[')
 	first := true
-	elements(v.Body.reference(t.IDs), func(id jsontext.Value) {
+	for id := range value.Elements(v.Body.reference(t.IDs)) {
 		if !first {
 			dst = append(dst, ',')
 		}
 		first = false
 		dst = one.appendRecord(dst, id, v)
-	})
+	}
 	return append(dst, ']')
 }
 
@@ -111,7 +113,7 @@ func (Counted) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, str
 }
 
 func (t Counted) derive(dst []byte, name string, v *View) []byte {
-	if n := v.Body.reference(name); !isNull(n) {
+	if n := v.Body.reference(name); !value.IsNull(n) {
 		return append(dst, n...)
 	}
 	if v.Count == nil {
@@ -128,10 +130,10 @@ const maxCount = 1<<31 - 1
 func updatedAt(dst []byte, v *View) []byte {
 	p := v.Page
 	if p == nil {
-		return appendTime(dst, v.UpdatedAt)
+		return value.AppendTime(dst, v.UpdatedAt)
 	}
 	if p.stamp == nil || !p.stampOf.Equal(v.UpdatedAt) {
-		p.stamp, p.stampOf = appendTime(p.stamp[:0], v.UpdatedAt), v.UpdatedAt
+		p.stamp, p.stampOf = value.AppendTime(p.stamp[:0], v.UpdatedAt), v.UpdatedAt
 	}
 	return append(dst, p.stamp...)
 }

@@ -1,9 +1,11 @@
 package record
 
+import "doorward/kv/scopes"
+
 // Node is a laptop that may join by a code, or has joined by one (sync.md §5). Its events, where it has any, are those of its level
 // that it takes along; its grants are what it is enrolled for besides.
 var Node = table(Kind{Name: "node", Number: 24, Version: 1, Resource: "admin", Class: System, System: true,
-	scopes: []ScopeSort{ScopeSystem},
+	scopes: []scopes.Sort{scopes.System},
 	Fields: []Field{
 		{"name", Text{Min: 1, Max: 255}, Required | ServerOnly, `""`},
 		{"level", Text{Min: 1}, Required | ServerOnly, `""`},

@@ -1,10 +1,12 @@
 package record
 
 import (
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/fault"
+	"doorward/kv/value"
 )
 
 // Object is an object kept as it was given, unknown keys too, if no number in it is too long. Where Keys are named all of them are always there, null when
@@ -13,34 +15,12 @@ type Object struct{ Keys []string }
 
 func (t Object) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	if v.Kind() != '{' {
-		return nil, strings.Replace(textDictionary, "%s", typeName(v), 1)
+		return nil, fault.NotAnObject(typeName(v))
 	}
-	if HasLongNumber(v) {
-		return nil, TextLongNumber
+	if value.HasLongNumber(v) {
+		return nil, fault.LongNumber
 	}
-	return t.fill(compact(v)), ""
-}
-
-// maxNumber is how many characters a number has at most in JSON that is kept as it was given. A list that shows one of thousands of digits
-// cannot be read at all by clients in some languages.
-const maxNumber = 64
-
-// HasLongNumber tells whether JSON holds, at any depth, a number of more than 64 characters.
-func HasLongNumber(v []byte) bool {
-	size := 0
-	for i := 0; i < len(v); i++ {
-		switch c := v[i]; {
-		case c == '"':
-			i, size = skipString(v, i)-1, 0
-		case '0' <= c && c <= '9', c == '-', c == '+', c == '.', c == 'e', c == 'E':
-			if size++; size > maxNumber {
-				return true
-			}
-		default:
-			size = 0
-		}
-	}
-	return false
+	return t.fill(value.Compact(v)), ""
 }
 
 // fill is an object with the keys that it lacks; one that lacks none is its own answer.
@@ -54,7 +34,7 @@ func (t Object) fill(v jsontext.Value) jsontext.Value {
 		if out = out[: len(out)-1 : len(out)-1]; len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, Quote(key)...), ':'), "null}"...)
+		out = append(append(append(out, value.Quote(key)...), ':'), "null}"...)
 	}
 	return out
 }
@@ -80,7 +60,7 @@ type Objects struct{ Keys []string }
 
 func (t Objects) parse(v jsontext.Value, zone *time.Location) (jsontext.Value, string) {
 	if v.Kind() != '[' {
-		return nil, strings.Replace(textList, "%s", typeName(v), 1)
+		return nil, fault.NotAList(typeName(v))
 	}
 	return list(v, func(e jsontext.Value) (jsontext.Value, string) { return Object(t).parse(e, zone) })
 }

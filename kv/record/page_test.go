@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // TestPageShowsEachRecordAsItIsShownAlone draws records that name few others, their hidden runs ending anywhere.
@@ -45,7 +46,7 @@ func named(b record.Body) *record.View {
 	v := view(b)
 	v.Ref = func(k *record.Kind, id record.ID) (record.Body, bool) {
 		d := k.NewDoc()
-		d.Set("name", record.Quote(fmt.Sprint(k.Name, id.Int())))
+		d.Set("name", value.Quote(fmt.Sprint(k.Name, id.Int())))
 		return d.Encode(), true
 	}
 	return v

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/fault"
+	"doorward/kv/value"
 )
 
 // ParseOptions say how a request's body is read.
@@ -17,14 +20,8 @@ type ParseOptions struct {
 // Patch is what a body asks for, each value in the form it is stored in, and everything that is wrong with it.
 type Patch struct {
 	Kind   *Kind
-	Faults Faults
-	values []Member
-}
-
-// Member is one name and value of a JSON object.
-type Member struct {
-	Name  string
-	Value jsontext.Value
+	Faults fault.ByField
+	values []value.Member
 }
 
 // Parse reads a request's body. It answers a *SyntaxError where the body is no JSON object; what is wrong with single
@@ -32,7 +29,7 @@ type Member struct {
 func (k *Kind) Parse(body []byte, o ParseOptions) (*Patch, error) {
 	p := &Patch{Kind: k}
 	given := make([]bool, len(k.Fields))
-	err := readObject(body, func(name string, v jsontext.Value) {
+	err := value.ReadObject(body, func(name string, v jsontext.Value) {
 		i, ok := k.names[name]
 		if !ok || !k.Fields[i].Settable(o.Surface) {
 			return
@@ -49,7 +46,7 @@ func (k *Kind) Parse(body []byte, o ParseOptions) (*Patch, error) {
 	for i := range k.Fields {
 		f := &k.Fields[i]
 		if f.Flags.Has(Required) && f.Settable(o.Surface) && !given[i] {
-			p.Faults.Add(f.Name, TextRequired)
+			p.Faults.Add(f.Name, fault.Required)
 		}
 	}
 	return p, nil
@@ -60,12 +57,12 @@ func (p *Patch) read(f *Field, v jsontext.Value, o ParseOptions) {
 	if _, ref := f.Type.(Ref); ref && string(v) == `""` {
 		v = jsontext.Value("null")
 	}
-	if isNull(v) {
+	if value.IsNull(v) {
 		if !f.TakesNull(o.Surface) {
-			p.Faults.Add(f.Name, TextNull)
+			p.Faults.Add(f.Name, fault.Null)
 			return
 		}
-		p.values = append(p.values, Member{f.Name, f.null()})
+		p.values = append(p.values, value.Member{Name: f.Name, Value: f.null()})
 		return
 	}
 	stored, fault := f.Type.parse(v, o.Zone)
@@ -76,7 +73,7 @@ func (p *Patch) read(f *Field, v jsontext.Value, o ParseOptions) {
 		p.Faults.Add(f.Name, fault)
 		return
 	}
-	p.values = append(p.values, Member{f.Name, stored})
+	p.values = append(p.values, value.Member{Name: f.Name, Value: stored})
 }
 
 // Value is what the patch sets a field to; ok is false where it leaves the field alone.
@@ -90,24 +87,24 @@ func (p *Patch) Value(name string) (v jsontext.Value, ok bool) {
 // Text is the string that the patch sets a field to, decoded; "" for null and where it leaves the field alone.
 func (p *Patch) Text(name string) string {
 	v, _ := p.Value(name)
-	return Unquote(v)
+	return value.Unquote(v)
 }
 
 // Empty tells a patch that sets nothing.
 func (p *Patch) Empty() bool { return len(p.values) == 0 }
 
 func (p *Patch) index(name string) int {
-	return slices.IndexFunc(p.values, func(m Member) bool { return m.Name == name })
+	return slices.IndexFunc(p.values, func(m value.Member) bool { return m.Name == name })
 }
 
 // Set makes the patch set a field to a value in its stored form. The name must be one of the table's.
 func (p *Patch) Set(name string, v jsontext.Value) {
-	p.Kind.stored(name)
+	storedIndex(p.Kind, name)
 	if i := p.index(name); i >= 0 {
 		p.values[i].Value = v
 		return
 	}
-	p.values = append(p.values, Member{name, v})
+	p.values = append(p.values, value.Member{Name: name, Value: v})
 }
 
 // Drop makes the patch leave a field alone.
@@ -128,7 +125,7 @@ type Pointer struct {
 func (p *Patch) Pointers() []Pointer {
 	var out []Pointer
 	for _, m := range p.values {
-		out = p.Kind.pointers(out, m.Name, m.Value)
+		out = appendPointers(out, p.Kind, m)
 	}
 	return out
 }
@@ -137,24 +134,24 @@ func (p *Patch) Pointers() []Pointer {
 func (d *Doc) Pointers() []Pointer {
 	var out []Pointer
 	for i, v := range d.values {
-		out = d.Kind.pointers(out, d.Kind.Fields[i].Name, v)
+		out = appendPointers(out, d.Kind, value.Member{Name: d.Kind.Fields[i].Name, Value: v})
 	}
 	return out
 }
 
-// pointers appends the references of one value.
-func (k *Kind) pointers(out []Pointer, name string, v jsontext.Value) []Pointer {
-	if isNull(v) {
+// appendPointers appends the references of one value.
+func appendPointers(out []Pointer, k *Kind, m value.Member) []Pointer {
+	if value.IsNull(m.Value) {
 		return out
 	}
-	switch t := k.Fields[k.names[name]].Type.(type) {
+	switch t := k.Fields[k.names[m.Name]].Type.(type) {
 	case Ref:
 		to, _ := ByName(t.Kind)
-		return append(out, Pointer{name, to, Int(integerOf(v))})
+		return append(out, Pointer{m.Name, to, Int(value.Int(m.Value))})
 	case Refs:
 		to, _ := ByName(t.Kind)
-		for _, n := range integers(v) {
-			out = append(out, Pointer{name, to, Int(n)})
+		for _, n := range value.Ints(m.Value) {
+			out = append(out, Pointer{m.Name, to, Int(n)})
 		}
 	}
 	return out
@@ -169,7 +166,7 @@ func (p *Patch) Project(k *Kind, names map[string]string) *Patch {
 			name = to
 		}
 		if f, ok := k.Field(name); ok && f.Stored() {
-			out.values = append(out.values, Member{name, m.Value})
+			out.values = append(out.values, value.Member{Name: name, Value: m.Value})
 		}
 	}
 	return out

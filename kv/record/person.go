@@ -1,10 +1,15 @@
 package record
 
-import "bytes"
+import (
+	"bytes"
+
+	"doorward/kv/scopes"
+	"doorward/kv/value"
+)
 
 // Person is a member of the congregation.
 var Person = table(Kind{Name: "person", Number: 10, Version: 1, Resource: "people", Class: Churches, Home: "church_id",
-	scopes: []ScopeSort{ScopeChurch}, settle: settlePerson,
+	scopes: []scopes.Sort{scopes.Church},
 	Fields: []Field{
 		{"full_name", Text{Min: 1, Max: 255}, Searched, `""`},
 		{"gender", Choice{"male", "female"}, Null, ``},
@@ -67,15 +72,15 @@ var Person = table(Kind{Name: "person", Number: 10, Version: 1, Resource: "peopl
 		{"updated_by", Derived{updatedBy, keyID}, ReadOnly | Hidden | Null, ``},
 		{"church", Nested{Kind: "church", ID: "church_id", Keys: []string{"name"}}, ReadOnly, ``},
 		{"roles", NestedList{Kind: "role", IDs: "role_ids", Keys: []string{"name"}}, ReadOnly, ``},
-	}})
+	}}, settlePerson)
 
 // settlePerson dates the last change of church_profile, at first the creation.
 func settlePerson(d, before *Doc, m Moment) {
-	d.settleNull("profile_change_date", day(d.Time("created_at"), m.Zone))
+	setIfNull(d, "profile_change_date", value.Day(d.Time("created_at"), m.Zone))
 	if before == nil || bytes.Equal(before.Value("church_profile"), d.Value("church_profile")) {
 		return
 	}
 	if bytes.Equal(before.Value("profile_change_date"), d.Value("profile_change_date")) {
-		d.Set("profile_change_date", day(m.Now, m.Zone))
+		d.Set("profile_change_date", value.Day(m.Now, m.Zone))
 	}
 }

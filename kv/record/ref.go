@@ -1,27 +1,29 @@
 package record
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/fault"
+	"doorward/kv/value"
 )
 
 // Ref is the id of a record of a kind; whether there is one is the store's to say.
 type Ref struct{ Kind string }
 
 func (r Ref) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
-	n, ok := integer(v)
+	n, ok := value.ReadInteger(v)
 	if !ok {
-		return nil, strings.Replace(textPKType, "%s", typeName(v), 1)
+		return nil, fault.NotAnID(typeName(v))
 	}
 	if n < 1 || n > MaxID {
-		s, _ := plain(v)
-		return nil, InvalidPK(s)
+		s, _ := value.Plain(v)
+		return nil, fault.InvalidPK(s)
 	}
-	return Number(n), ""
+	return value.Number(n), ""
 }
 
 func (Ref) schema(d Direction) map[string]any {
@@ -66,12 +68,12 @@ func (h Hash) digits() int {
 }
 
 func (h Hash) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
-	s, ok := plain(v)
+	s, ok := value.Plain(v)
 	s = strings.ToLower(s)
 	if !ok || len(s) != h.digits() || strings.Trim(s, "0123456789abcdef") != "" {
-		return nil, TextHex
+		return nil, fault.Hex
 	}
-	return Quote(s), ""
+	return value.Quote(s), ""
 }
 
 func (h Hash) schema(Direction) map[string]any {
@@ -83,27 +85,16 @@ type ULID struct{}
 
 func (ULID) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
 	k := Kind{ULID: true}
-	s, ok := plain(v)
+	s, ok := value.Plain(v)
 	if s = strings.ToUpper(s); ok {
 		_, ok = k.ParseID(s)
 	}
 	if !ok {
-		return nil, TextULID
+		return nil, fault.ULID
 	}
-	return Quote(s), ""
+	return value.Quote(s), ""
 }
 
 func (ULID) schema(Direction) map[string]any {
 	return map[string]any{"type": "string", "pattern": "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$"}
-}
-
-// equalValues tells whether two stored values are the same: by their text, objects whatever the order of their members.
-func equalValues(a, b jsontext.Value) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	if a.Kind() != b.Kind() || a.Kind() != '{' && a.Kind() != '[' {
-		return false
-	}
-	return bytes.Equal(appendCanonical(nil, a), appendCanonical(nil, b))
 }

@@ -6,7 +6,7 @@ import "slices"
 // replica knows. A request's takes what Parse takes; its lengths and enumerations are those of the trimmed text.
 func (k *Kind) Schema(s Surface, d Direction) map[string]any {
 	if d == Reply {
-		return k.replySchema(s)
+		return replySchema(k, s)
 	}
 	properties, required := map[string]any{}, []string{}
 	for i := range k.Fields {
@@ -36,8 +36,8 @@ func (k *Kind) Schema(s Surface, d Direction) map[string]any {
 	return out
 }
 
-func (k *Kind) replySchema(s Surface) map[string]any {
-	properties := map[string]any{"id": k.idSchema()}
+func replySchema(k *Kind, s Surface) map[string]any {
+	properties := map[string]any{"id": idSchema(k)}
 	required := []string{"id"}
 	for i := range k.Fields {
 		f := &k.Fields[i]
@@ -61,7 +61,7 @@ func (k *Kind) replySchema(s Surface) map[string]any {
 	return out
 }
 
-// mayShowNull tells whether a reply on a surface may hold null.
+// mayShowNull reports whether a reply on a surface may hold null.
 func (f *Field) mayShowNull(s Surface) bool {
 	switch t := f.Type.(type) {
 	case Nested:
@@ -81,7 +81,7 @@ func (f *Field) mayShowNull(s Surface) bool {
 	return f.Stored() && f.Default == "" && !f.Flags.Has(Required|Filled)
 }
 
-func (k *Kind) idSchema() map[string]any {
+func idSchema(k *Kind) map[string]any {
 	if k.ULID {
 		s := ULID{}.schema(Reply)
 		s["readOnly"] = true

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // expect compares stored members.
@@ -93,7 +94,7 @@ func TestDocReadsItsValues(t *testing.T) {
 		t.Error("an absent value is not read as nothing")
 	}
 	c := d.Clone()
-	c.Set("full_name", record.Quote("other"))
+	c.Set("full_name", value.Quote("other"))
 	if d.Text("full_name") != `A"b` {
 		t.Error("a clone shares its values")
 	}
@@ -143,7 +144,7 @@ func TestPatchPointsAtWhatItNames(t *testing.T) {
 		t.Errorf("Pointers differ: %s", diff)
 	}
 	p.Drop("role_ids")
-	p.Set("church_id", record.Number(4))
+	p.Set("church_id", value.Number(4))
 	d := record.Person.NewDoc()
 	d.Apply(p)
 	if diff := cmp.Diff([]record.Pointer{{Field: "church_id", Kind: record.Church, ID: record.Int(4)}}, d.Pointers(), same); diff != "" {

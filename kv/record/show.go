@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"time"
+
+	"doorward/kv/value"
 )
 
 // View is all that a reply is made of.
@@ -32,13 +34,13 @@ func (k *Kind) Show(dst []byte, s Surface, v *View) []byte {
 		dst = append(append(dst, ','), v.Body.Shown...)
 	}
 	if s == Admin {
-		dst = k.appendHidden(dst, v.Body.Hidden)
+		dst = appendHidden(dst, k, v.Body.Hidden)
 	}
-	return append(k.appendDerived(dst, s, v), '}')
+	return append(appendDerived(dst, k, s, v), '}')
 }
 
 // appendDerived appends the nested and derived members.
-func (k *Kind) appendDerived(dst []byte, s Surface, v *View) []byte {
+func appendDerived(dst []byte, k *Kind, s Surface, v *View) []byte {
 	for n := range k.derived[:k.nested] {
 		if m := &k.derived[n]; m.on[s] {
 			dst = m.deriver.derive(append(dst, m.label...), m.name, v)
@@ -70,7 +72,7 @@ type maker struct {
 	on           [Admin + 1]bool // whether a surface shows it
 }
 
-func (k *Kind) maker(i int) maker {
+func newMaker(k *Kind, i int) maker {
 	f := &k.Fields[i]
 	m := maker{deriver: f.Type.(deriver), name: f.Name, label: "," + k.labels[i]}
 	for s := range m.on {
@@ -90,7 +92,7 @@ func (v *View) derive(dst []byte, n int, m *maker) (_ []byte, after int) {
 	if v.Page == nil {
 		return m.deriver.derive(dst, m.name, v), 0
 	}
-	source, after := find(v.Body.Hidden, 0, m.source)
+	source, after := value.Find(v.Body.Hidden, 0, m.source)
 	if source == nil {
 		return m.deriver.derive(dst, m.name, v), len(v.Body.Hidden) + 1
 	}
@@ -108,8 +110,8 @@ func (v *View) derive(dst []byte, n int, m *maker) (_ []byte, after int) {
 	return dst, after
 }
 
-// Page is what the replies of one page share, whose records name the same few churches and roles: good for one state of the
-// store, as long as the memory that the replies are on and the bodies are in.
+// Page keeps the nested members that the replies of one page share: the records of a page name the same few churches and roles. It is
+// good for one state of the store, and only as long as the replies' and the bodies' memory is not written to.
 type Page struct {
 	shown    []map[string][]byte // for each derived field what it shows, by the stored value that it is made of
 	stamp    []byte              // stampOf as it was printed
@@ -122,13 +124,13 @@ type Page struct {
 func (k *Kind) NewPage() *Page { return &Page{shown: make([]map[string][]byte, len(k.derived))} }
 
 // appendHidden appends the second run without its secrets, and without unknown members that a made one would stand beside.
-func (k *Kind) appendHidden(dst, run []byte) []byte {
+func appendHidden(dst []byte, k *Kind, run []byte) []byte {
 	for i := 0; i < len(run); {
-		name, _, after, ok := member(run, i)
+		name, _, after, ok := value.ReadMember(run, i)
 		if !ok {
 			return dst
 		}
-		if k.open(name) {
+		if isShownToAdmin(k, name) {
 			dst = append(append(dst, ','), run[i:after-1]...)
 		}
 		i = after
@@ -136,8 +138,8 @@ func (k *Kind) appendHidden(dst, run []byte) []byte {
 	return dst
 }
 
-// open tells whether a member of the second run may be shown to an administrator.
-func (k *Kind) open(quoted []byte) bool {
+// isShownToAdmin reports whether a member of the second run may be shown to an administrator.
+func isShownToAdmin(k *Kind, quoted []byte) bool {
 	name := quoted[1 : len(quoted)-1]
 	i, known := k.names[string(name)]
 	if !known {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"doorward/kv/record"
+	"doorward/kv/value"
 )
 
 // registry answers references out of a map, kind and id to name.
@@ -129,7 +130,7 @@ func TestPersonReplyHasTheSeedsFieldsInItsOrder(t *testing.T) {
 
 func TestSecretsAreShownNowhere(t *testing.T) {
 	d := settled(t, record.APIKey, `{"name":"a","level":"denomination"}`)
-	d.Set("secret_hash", record.Quote(strings.Repeat("ab", 32)))
+	d.Set("secret_hash", value.Quote(strings.Repeat("ab", 32)))
 	d, err := record.APIKey.Decode(record.Body{Shown: d.Encode().Shown, Hidden: append(d.Encode().Hidden, `,"id":5,"updated_at":1,"newer":{"a":1}`...)})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/fault"
+	"doorward/kv/value"
 )
 
 // Text is a string, trimmed, of Min to Max characters; Max 0 is no limit. With Min 1 a blank one is refused. Numbers are
@@ -17,21 +20,21 @@ func (t Text) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string)
 	if fault != "" {
 		return nil, fault
 	}
-	return Quote(s), ""
+	return value.Quote(s), ""
 }
 
 // read trims a text and holds it against the limits.
-func (t Text) read(v jsontext.Value) (s, fault string) {
-	s, ok := plain(v)
+func (t Text) read(v jsontext.Value) (s, sentence string) {
+	s, ok := value.Plain(v)
 	switch {
 	case !ok:
-		return "", TextNotString
+		return "", fault.NotString
 	case strings.IndexByte(s, 0) >= 0:
-		return "", TextNUL
+		return "", fault.NUL
 	case s == "" && t.Min > 0:
-		return "", TextBlank
+		return "", fault.Blank
 	case t.Max > 0 && len(s) > t.Max && utf8.RuneCountInString(s) > t.Max:
-		return "", TooLong(t.Max)
+		return "", fault.TooLong(t.Max)
 	}
 	return s, ""
 }
@@ -78,31 +81,20 @@ func (Texts) schema(d Direction) map[string]any {
 type Choice []string
 
 func (c Choice) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
-	s, ok := plain(v)
+	s, ok := value.Plain(v)
 	if !ok {
-		return nil, strings.Replace(textChoice, "%s", `"`+echo(string(v))+`"`, 1)
+		return nil, fault.NotAChoice(string(v))
 	}
 	for _, choice := range c {
 		if s == choice {
-			return Quote(s), ""
+			return value.Quote(s), ""
 		}
 	}
-	return nil, strings.Replace(textChoice, "%s", `"`+echo(s)+`"`, 1)
+	return nil, fault.NotAChoice(s)
 }
 
 func (c Choice) schema(Direction) map[string]any {
 	return map[string]any{"type": "string", "enum": []string(c)}
-}
-
-// plain is the text of a string or number, trimmed; ok is false for anything else.
-func plain(v jsontext.Value) (s string, ok bool) {
-	switch v.Kind() {
-	case '"':
-		return strings.TrimSpace(Unquote(v)), true
-	case '0':
-		return string(v), true
-	}
-	return "", false
 }
 
 // list reads a list element by element; where it comes as one text, that is split on commas.
@@ -110,14 +102,14 @@ func list(v jsontext.Value, one func(jsontext.Value) (jsontext.Value, string)) (
 	given := v
 	switch v.Kind() {
 	case '"':
-		given = splitList(Unquote(v))
+		given = splitList(value.Unquote(v))
 	case '[':
-		given = compact(v)
+		given = value.Compact(v)
 	default:
-		return nil, strings.Replace(textList, "%s", typeName(v), 1)
+		return nil, fault.NotAList(typeName(v))
 	}
 	out, fault := jsontext.Value{'['}, ""
-	elements(given, func(e jsontext.Value) {
+	for e := range value.Elements(given) {
 		stored, f := one(e)
 		if fault == "" {
 			fault = f
@@ -128,7 +120,7 @@ func list(v jsontext.Value, one func(jsontext.Value) (jsontext.Value, string)) (
 			}
 			out = append(out, stored...)
 		}
-	})
+	}
 	return append(out, ']'), fault
 }
 
@@ -140,13 +132,13 @@ func splitList(s string) jsontext.Value {
 			if len(out) > 1 {
 				out = append(out, ',')
 			}
-			out = append(out, Quote(part)...)
+			out = append(out, value.Quote(part)...)
 		}
 	}
 	return append(out, ']')
 }
 
-// typeName is what the framework whose sentences we use calls a value's type.
+// typeName returns the name that Django REST framework gives a value's type in its sentences.
 func typeName(v jsontext.Value) string {
 	switch v.Kind() {
 	case '"':
@@ -164,13 +156,4 @@ func typeName(v jsontext.Value) string {
 		return "int"
 	}
 	return "NoneType"
-}
-
-// compact is a value without white space, its strings with the shortest escapes, its numbers as they were.
-func compact(v jsontext.Value) jsontext.Value {
-	v = v.Clone()
-	if err := v.Format(); err != nil {
-		panic("record: a value that was read is no JSON: " + err.Error())
-	}
-	return v
 }

@@ -1,10 +1,16 @@
 package record
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/names"
+	"doorward/kv/scopes"
+	"doorward/kv/value"
+)
 
 // Ticket is what a door needs to decide: no name, and no code in clear.
 var Ticket = table(Kind{Name: "ticket", Number: 15, Version: 1, Resource: "event", Class: Events, Home: "event_id",
-	scopes: []ScopeSort{ScopeEvent},
+	scopes: []scopes.Sort{scopes.Event},
 	Fields: []Field{
 		{"event_id", Ref{"event"}, Required, ``},
 		{"code_hash", Hash{}, ServerOnly, ``},
@@ -27,7 +33,7 @@ var ticketState = Choice{"valid", "cancelled", "refunded", "unpaid", "blocked"}
 
 // HolderName is what a door's search by name needs. It has its ticket's id.
 var HolderName = table(Kind{Name: "holder_name", Number: 16, Version: 1, Resource: "event", Class: Events, Home: "event_id",
-	System: true, scopes: []ScopeSort{ScopeEventNames},
+	System: true, scopes: []scopes.Sort{scopes.EventNames},
 	Fields: []Field{
 		{"event_id", Ref{"event"}, Required, ``},
 		{"full_name", Text{Max: 255}, Null | Searched | Personal, ``},
@@ -38,7 +44,7 @@ var HolderName = table(Kind{Name: "holder_name", Number: 16, Version: 1, Resourc
 
 // Holder is a ticket's private half. It has its ticket's id.
 var Holder = table(Kind{Name: "holder", Number: 17, Version: 1, Resource: "event", Class: Events, Home: "event_id",
-	System: true, scopes: []ScopeSort{ScopeEventHolders},
+	System: true, scopes: []scopes.Sort{scopes.EventHolders},
 	Fields: []Field{
 		{"event_id", Ref{"event"}, Required, ``},
 		{"code", Text{Min: 1, Max: 255}, Required, ``},
@@ -76,14 +82,14 @@ var formNames = map[string]string{"holder_name": "full_name"}
 // it. The code's hashes are the store's to add.
 func SplitTicket(p *Patch) (ticket, name, holder *Patch) {
 	ticket, name, holder = p.Project(Ticket, nil), p.Project(HolderName, formNames), p.Project(Holder, nil)
-	if code, given := holder.Value("code"); given && isNull(code) {
+	if code, given := holder.Value("code"); given && value.IsNull(code) {
 		holder.Drop("code") // as if none were given
 	}
 	if _, given := p.Value("holder_name"); given {
 		ticket.Set("label", labelValue(p.Text("holder_name")))
 	}
 	if v, given := p.Value("phone"); given {
-		name.Set("phone_tail", tailValue(Unquote(v)))
+		name.Set("phone_tail", tailValue(value.Unquote(v)))
 	}
 	return ticket, name, holder
 }
@@ -99,11 +105,11 @@ func (d *Doc) FollowPart(of *Doc) {
 	}
 }
 
-func labelValue(name string) jsontext.Value { return Quote(Label(name)) }
+func labelValue(name string) jsontext.Value { return value.Quote(names.Label(name)) }
 
 func tailValue(phone string) jsontext.Value {
-	if tail := PhoneTail(phone); tail != "" {
-		return Quote(tail)
+	if tail := names.PhoneTail(phone); tail != "" {
+		return value.Quote(tail)
 	}
 	return jsontext.Value("null")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"doorward/kv/record"
+	"doorward/kv/rev"
 )
 
 // What a tombstone says of the record that stays is agreed between versions.
@@ -41,7 +42,7 @@ func TestATombstoneNamesWhatStays(t *testing.T) {
 func TestAMergedRecordStaysMerged(t *testing.T) {
 	tree := treeOf(t, "1-a")
 	_, body := conflict(t)
-	for path, leaf := range map[string]record.TreeNode{"2-b 1-a": {Deleted: true, Into: 3}, "2-c 1-a": {Held: true}} {
+	for path, leaf := range map[string]rev.Node{"2-b 1-a": {Deleted: true, Into: 3}, "2-c 1-a": {Held: true}} {
 		if _, err := tree.Graft(revisions(t, strings.Fields(path)...), leaf); err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +51,7 @@ func TestAMergedRecordStaysMerged(t *testing.T) {
 	if err != nil || r.Doc != nil || len(r.Clashes) != 1 || len(r.Ended) != 1 || r.Ended[0] != revisions(t, "2-c")[0] {
 		t.Fatalf("Resolve = %s, %v, want the edit listed and ended", outline(r), err)
 	}
-	if _, err := tree.Graft([]record.Revision{record.Ending(r.Ended[0]), r.Ended[0]}, record.TreeNode{Deleted: true, Ended: true}); err != nil {
+	if _, err := tree.Graft([]rev.ID{rev.Ending(r.Ended[0]), r.Ended[0]}, rev.Node{Deleted: true, Ended: true}); err != nil {
 		t.Fatal(err)
 	}
 	if open := tree.Open(); len(open) != 1 || open[0].Into != 3 {

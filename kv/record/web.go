@@ -9,6 +9,9 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/fault"
+	"doorward/kv/value"
 )
 
 var (
@@ -21,14 +24,14 @@ var (
 type Email struct{ Max int }
 
 func (t Email) parse(v jsontext.Value, _ *time.Location) (jsontext.Value, string) {
-	s, fault := Text{Max: t.Max}.read(v)
+	s, sentence := Text{Max: t.Max}.read(v)
 	switch {
-	case fault != "":
-		return nil, fault
+	case sentence != "":
+		return nil, sentence
 	case s != "" && !validEmail(s):
-		return nil, TextEmail
+		return nil, fault.Email
 	}
-	return Quote(s), ""
+	return value.Quote(s), ""
 }
 
 func (t Email) schema(d Direction) map[string]any {
@@ -79,18 +82,18 @@ func (Photo) schema(d Direction) map[string]any { return URL{}.schema(d) }
 
 // readURL reads an absolute address with one of the schemes, kept as it is written.
 func readURL(v jsontext.Value, limit int, schemes ...string) (jsontext.Value, string) {
-	s, fault := Text{Min: 1, Max: limit}.read(v)
-	if fault != "" {
-		return nil, fault
+	s, sentence := Text{Min: 1, Max: limit}.read(v)
+	if sentence != "" {
+		return nil, sentence
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || strings.ContainsFunc(s, unicode.IsSpace) {
-		return nil, TextURL
+		return nil, fault.URL
 	}
 	for _, scheme := range schemes {
 		if u.Scheme == scheme {
-			return Quote(s), ""
+			return value.Quote(s), ""
 		}
 	}
-	return nil, TextURL
+	return nil, fault.URL
 }

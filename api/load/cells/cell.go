@@ -1,0 +1,293 @@
+package cells
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"doorward/api/load/kinds"
+	"doorward/api/load/words"
+	"doorward/kv/record"
+	"doorward/kv/value"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Reader turns the cells of one file into the members of JSON objects.
+type Reader struct {
+	Own      bool // the table is one that export wrote: every cell is meant as it stands
+	Workbook bool // dates are serial numbers and numbers are plain
+	From1904 bool
+	Words    map[string]string // choices seen before: field and cell → value
+	States   map[string]string // what --states says of a state's word, in plain form
+	Orders   map[string]Order  // of the dates of a field
+	UTC      []string          // fields with times in UTC, if they have no offset
+	Yearless int               // birthdays without a year, which were left out
+}
+
+// Value answers a cell's JSON value, nil for a blank one, or what is wrong with it. What is right by its type is for the
+// kind's table to say; here only people's ways of writing are undone.
+func (c *Reader) Value(name string, f *record.Field, cell string) (v jsontext.Value, fault string) {
+	if cell = strings.TrimSpace(cell); cell == "" {
+		return nil, ""
+	}
+	if !c.Own {
+		cell = Clean(cell)
+	}
+	switch {
+	case c.Own:
+		return ownValue(f, cell)
+	case Spoiled(cell):
+		return nil, "an error value of a spreadsheet"
+	case cell[0] == '=':
+		return nil, "a formula, where its value is wanted"
+	case (slices.Contains(CodeNames, name) || slices.Contains(PersonNames, name)) && Scientific.MatchString(cell):
+		return nil, "a number in scientific notation: a spreadsheet has cut its digits off"
+	}
+	if slices.Contains(CodeNames, name) {
+		cell = WithoutFormat(cell)
+	}
+	if f == nil {
+		return value.Quote(cell), ""
+	}
+	switch t := f.Type.(type) {
+	case record.Date:
+		if slices.Contains(yearlessDates, name) && yearless(cell) {
+			c.Yearless++
+			return nil, ""
+		}
+		cell, fault = c.date(name, cell)
+	case record.DateTime:
+		cell, fault = c.Moment(name, cell)
+	case record.Money, record.Double:
+		cell = c.number(cell)
+	case record.Bool:
+		cell = c.word(name, truth(cell))
+	case record.Phone:
+		cell = digitsOf(cell, phoneMarks, "+")
+	case record.Text:
+		cell = c.text(name, cell)
+	case record.Choice:
+		cell = c.Choice(name, t, cell)
+	case record.Object, record.Objects:
+		return object(cell)
+	}
+	if fault != "" {
+		return nil, fault
+	}
+	return value.Quote(cell), ""
+}
+
+// WithoutFormat takes out invisible characters, which no scanner reads.
+func WithoutFormat(cell string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, cell)
+}
+
+// Clean is a cell without the blanks around it and without what keeps spreadsheets from changing it: '+55… and ="0042".
+func Clean(cell string) string {
+	cell = unquote(strings.TrimSpace(cell))
+	if inner, ok := strings.CutPrefix(cell, `="`); ok && strings.HasSuffix(inner, `"`) && !strings.Contains(inner[:len(inner)-1], `"`) {
+		return strings.TrimSpace(inner[:len(inner)-1])
+	}
+	return cell
+}
+
+// unquote takes the apostrophe off that keeps spreadsheets from reading '+55… as a formula.
+func unquote(cell string) string {
+	if len(cell) > 1 && cell[0] == '\'' && strings.IndexByte("+-=@0123456789", cell[1]) >= 0 {
+		return cell[1:]
+	}
+	return cell
+}
+
+// The fields of which each digit counts, and the fields of names.
+var (
+	CodeNames   = []string{kinds.Code, kinds.ExternalID, "phone", "mobile_phone", "order", "cpf", "rg", "document"}
+	PersonNames = []string{kinds.HolderName, kinds.FullName, "name"}
+)
+
+// Scientific is how a spreadsheet shows a number that is too long for its cell: 9,00001E+16.
+var Scientific = regexp.MustCompile(`(?i)^-?\d+([.,]\d+E[+-]?|E[+-])\d+$`)
+
+// errorValues are what a formula leaves that cannot be worked out, in English and in Portuguese.
+var errorValues = []string{
+	"#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#SPILL!", "#CALC!", "#FIELD!", "#GETTING_DATA",
+	"#N/D", "#VALOR!", "#NOME?", "#NULO!", "#NÚM!", "#DESPEJAR!",
+}
+
+// Spoiled tells the errors that a formula leaves in a spreadsheet.
+func Spoiled(cell string) bool {
+	return cell != "" && cell[0] == '#' && slices.Contains(errorValues, strings.ToUpper(cell))
+}
+
+// yearlessDates are the fields in which a date without a year is left out, since they hold none.
+var yearlessDates = []string{"birthday", "marriage_date"}
+
+func (c *Reader) date(name, cell string) (string, string) {
+	if c.Workbook {
+		if t, ok := serial(cell, c.From1904); ok {
+			return t.Format("2006-01-02"), ""
+		}
+	}
+	return day(cell, c.Orders[name])
+}
+
+// lastMoments are the fields in which a date alone means that the whole day is within.
+var lastMoments = []string{"valid_until", "end_datetime", "subscription_deadline"}
+
+// Moment reads a date and time into RFC 3339, without an offset where the cell has none. It returns a fault for any other text.
+func (c *Reader) Moment(name, cell string) (string, string) {
+	last := slices.Contains(lastMoments, name)
+	if c.Workbook {
+		if t, ok := serial(cell, c.From1904); ok {
+			if last && t.Equal(t.Truncate(24*time.Hour)) {
+				return t.Format("2006-01-02T") + dayEnd, ""
+			}
+			return t.Format("2006-01-02T15:04:05"), ""
+		}
+	}
+	if date, rest, ok := datePart(cell, c.Orders[name]); ok && rest == "" && last {
+		return date + "T" + dayEnd, ""
+	}
+	if m, ok := moment(cell, c.Orders[name]); ok {
+		if slices.Contains(c.UTC, name) && !strings.ContainsAny(m[len("2006-01-02T"):], "+-Z") {
+			m += "Z"
+		}
+		return m, ""
+	}
+	return "", faultMoment
+}
+
+// number reads an amount; a workbook's numbers have no separators to mistake.
+func (c *Reader) number(cell string) string {
+	if c.Workbook {
+		if _, err := strconv.ParseFloat(cell, 64); err == nil {
+			return cell
+		}
+	}
+	return amount(cell)
+}
+
+// text undoes what people write into some texts: words for a value, and the points of a document.
+func (c *Reader) text(name, cell string) string {
+	switch name {
+	case kinds.CPF:
+		return digitsOf(cell, documentMarks, "")
+	case "rg":
+		return digitsOf(cell, documentMarks, "xX")
+	}
+	return c.word(name, cell)
+}
+
+const (
+	phoneMarks    = " ().-\u00a0"
+	documentMarks = " .-/\u00a0"
+)
+
+// digitsOf takes marks out of a number. What holds more than marks, digits and some other characters stays as it is.
+func digitsOf(cell, marks, others string) string {
+	if strings.Trim(cell, marks+others+"0123456789") != "" {
+		return cell
+	}
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(marks, r) {
+			return -1
+		}
+		return r
+	}, cell)
+}
+
+// word finds the value that a word means for a field; any other word stays.
+func (c *Reader) word(name, cell string) string {
+	if of, ok := words.Choices[name]; ok {
+		if v, ok := of[words.Plain(cell)]; ok {
+			return v
+		}
+	}
+	return cell
+}
+
+func truth(cell string) string {
+	if t, ok := words.Truths[words.Plain(cell)]; ok {
+		return t
+	}
+	return cell
+}
+
+// Choice finds the value that a word means; an unknown word is left to the table to refuse.
+func (c *Reader) Choice(name string, of record.Choice, cell string) string {
+	key := name + "\x00" + cell
+	if v, ok := c.Words[key]; ok {
+		return v
+	}
+	v, ok := words.Choices[name][words.Plain(cell)]
+	if !ok {
+		v = strings.ToLower(cell)
+		for _, o := range of {
+			if words.Plain(o) == words.Plain(cell) && words.Plain(o) != "" && len(words.Plain(o)) == len(o) {
+				v = o
+			}
+		}
+	}
+	if len(c.Words) < 1000 {
+		c.Words[key] = v
+	}
+	return v
+}
+
+func object(cell string) (jsontext.Value, string) {
+	if v := jsontext.Value(cell); v.IsValid() {
+		return v, ""
+	}
+	return nil, "not a JSON value"
+}
+
+// guarded are the texts before which an export writes an apostrophe: spreadsheets would take them for formulas, or the apostrophe for
+// one of theirs.
+var guarded = regexp.MustCompile(`^'*[=+\-@\t\r]`)
+
+// ownValue is a cell that export wrote. By its type's own rules the table then looks at it.
+func ownValue(f *record.Field, cell string) (jsontext.Value, string) {
+	if f != nil && isStructured(f) {
+		return object(cell)
+	}
+	if text, ok := strings.CutPrefix(cell, "'"); ok && guarded.MatchString(text) {
+		cell = text
+	}
+	return value.Quote(cell), ""
+}
+
+// FlatCell is a value as ownValue reads it back: texts as they are, lists and objects as JSON.
+func FlatCell(f *record.Field, v jsontext.Value) string {
+	if len(v) == 0 || v.Kind() == 'n' {
+		return ""
+	}
+	if f != nil && isStructured(f) {
+		return string(v)
+	}
+	if v.Kind() != '"' {
+		return string(v)
+	}
+	text := value.Unquote(v)
+	if guarded.MatchString(text) {
+		return "'" + text
+	}
+	return text
+}
+
+// isStructured tells the fields of lists and objects.
+func isStructured(f *record.Field) bool {
+	switch f.Type.(type) {
+	case record.Object, record.Objects, record.Refs, record.Texts:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,365 @@
+package columns
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
+)
+
+// A column that may decide on admission is understood or asked about: a title or values that speak of payment, of a cancellation,
+// of a block or of a ticket's validity are never left out silently.
+
+// Strictest is the place in severity of what the columns say; -1 where none says anything.
+func (ly *Layout) Strictest(texts []string, own map[string]string) int {
+	worst := -1
+	for _, by := range ly.Deciders {
+		if by.Column < len(texts) {
+			worst = max(worst, by.Means(cells.Clean(texts[by.Column]), own))
+		}
+	}
+	return worst
+}
+
+// admission finds the columns of a ticket list that decide on admission.
+type admission struct{ *chooser }
+
+// decide finds the columns that decide, and asks about those that may.
+func (c admission) decide() {
+	for i := range c.plains {
+		if c.taken[i] || c.plains[i] == "" && c.profiles == nil {
+			continue
+		}
+		d, sure, ask := c.decides(i)
+		switch {
+		case ask:
+			c.ly.questions = append(c.ly.questions, c.question(i))
+			c.taken[i] = true
+		case sure:
+			c.ly.Deciders = append(c.ly.Deciders, d)
+			c.taken[i] = true
+		}
+	}
+	if !slices.ContainsFunc(c.ly.Deciders, func(d Decider) bool { return d.State == "" || d.State == "unpaid" }) {
+		c.askForPayments()
+	}
+}
+
+// askForRest asks about columns with the title of another field that no field took, if a value of theirs refuses admission.
+func (c admission) askForRest() {
+	for i, title := range c.plains {
+		if c.profiles == nil || c.taken[i] || c.profiles[i].Filled == 0 || !c.isKnown(title) {
+			continue
+		}
+		q := c.question(i)
+		for _, field := range validities {
+			if slices.Contains(words.Titles(field), title) {
+				q.Flags = []string{fmt.Sprintf("--map '%s=%s'", field, q.Column), fmt.Sprintf("--ignore '%s'", q.Column)}
+				c.ly.questions = append(c.ly.questions, q)
+				c.taken[i] = true
+			}
+		}
+		if !c.taken[i] && c.saysOut(&c.profiles[i]) {
+			c.ly.questions = append(c.ly.questions, q)
+			c.taken[i] = true
+		}
+	}
+}
+
+// validities are the fields by which a ticket is good for a time.
+var validities = []string{"valid_from", "valid_until"}
+
+// saysOut tells a column of few values in which one is only a state that refuses admission.
+func (c admission) saysOut(p *profile.Column) bool {
+	return p.Share(func(v string) bool {
+		s := words.StateOf(v, c.said.States)
+		return s != "" && s != words.Severity[0]
+	}) > 0
+}
+
+// askForTypes asks about types of tickets with a name that refuses admission: Adulto (cancelado).
+func (c admission) askForTypes() {
+	if c.profiles == nil || len(c.said.OnlyTypes) > 0 {
+		return
+	}
+	for _, f := range c.ly.Feeds {
+		if f.Name != kinds.Type || len(f.Parts) != 1 || len(f.Parts[0]) != 1 {
+			continue
+		}
+		column := f.Parts[0][0]
+		var in, out []string
+		for _, v := range c.profiles[column].Values() {
+			if words.KeepsOut(words.Plain(v.Value)) {
+				out = append(out, v.Value)
+			} else {
+				in = append(in, v.Value)
+			}
+		}
+		if len(out) > 0 {
+			q := c.question(column)
+			q.Text = "names types that may be no admissions"
+			q.Flags = []string{
+				fmt.Sprintf("--only-type '%s' to leave “%s” out", strings.Join(in, ","), strings.Join(out, "”, “")),
+				fmt.Sprintf("--only-type '%s' to let them in", strings.Join(append(in, out...), ",")),
+			}
+			c.ly.questions = append(c.ly.questions, q)
+		}
+	}
+}
+
+// decides judges one column by its title and its values.
+func (c admission) decides(column int) (d Decider, sure, ask bool) {
+	title := c.plains[column]
+	d = deciderOf(column, title)
+	own := d.State != "" || slices.Contains(words.Titles(kinds.State), title)
+	if c.profiles == nil {
+		return d, own, false // the header is still looked for
+	}
+	p := &c.profiles[column]
+	switch {
+	case p.Filled == 0, c.isPlace(column), slices.Contains(c.origin.others, title):
+		return d, false, false
+	case own:
+		known := p.Share(func(v string) bool { return d.Means(v, c.said.States) >= 0 })
+		return d, 2*known >= p.Filled, 2*known < p.Filled
+	case c.isKnown(title):
+		return d, false, false
+	case words.IsDebt(title) && p.All(profile.Numbers):
+		d.State, d.when = "unpaid", whenOwed
+		return d, p.Has[profile.Below] == 0, p.Has[profile.Below] > 0 // below zero may be a debt or a credit
+	case words.Begins(title, words.RefundTitles) && p.All(profile.Numbers):
+		return d, false, p.Has[profile.Numbers] > p.Has[profile.Zeros]
+	case words.IsDebt(title) && p.Has[profile.Letters] > 0 && p.Dates == (cells.Evidence{}), words.Tells(title),
+		words.Begins(title, words.PayTitles) && p.Mostly(profile.Truths) && !words.Begins(title, words.MailTitles):
+		return c.decidesByValues(d, p)
+	}
+	return d, false, c.saysOut(p) || 2*p.Has[profile.Telling] >= p.Studied || p.Has[profile.Outs] > 0 && c.origin == Unknown
+}
+
+// decidesByValues judges a column with an unknown title that speaks of admission.
+func (c admission) decidesByValues(d Decider, p *profile.Column) (_ Decider, sure, ask bool) {
+	known := p.Share(func(v string) bool { return words.StateOf(v, c.said.States) != "" })
+	title := c.plains[d.Column]
+	dated := p.Dates != cells.Evidence{} || p.Samples[0] != "" && cells.IsDated(p.Samples[0])
+	pays := words.Begins(title, words.PayTitles)
+	switch {
+	case p.Counts != nil && 2*known >= p.Filled:
+		return d, true, false
+	case dated && pays, pays && p.IsAmounts():
+		return d, false, false // when and how much, not whether: see askForPayments
+	case dated, p.Mostly(profile.Truths), words.HasPhrase(title, words.TellingPhrases):
+		return d, false, true
+	case p.IsNumbering():
+		return d, false, false
+	case p.Counts == nil:
+		return d, false, 2*p.Has[profile.Telling] >= p.Studied || p.Has[profile.Outs] > 0
+	}
+	return d, false, true
+}
+
+// isKnown tells a title of another field of a ticket, which is never the title of a state.
+func (c admission) isKnown(title string) bool {
+	return slices.ContainsFunc(c.ly.Form.Known(), func(field string) bool {
+		return field != kinds.State && slices.Contains(words.Titles(field), title)
+	}) || words.IsCheckin(title)
+}
+
+// isPlace tells the state of an address: by its values, or by its neighbours where its values are no states of a ticket.
+func (c admission) isPlace(column int) bool {
+	p, title := &c.profiles[column], c.plains[column]
+	if !words.HasWord(title, []string{"state", "estado", "uf"}) || strings.Contains(title, " ") && slices.Contains(words.Titles(kinds.State), title) {
+		return false
+	}
+	if p.Counts != nil && p.Share(func(v string) bool { return slices.Contains(words.Places, words.Plain(v)) }) == p.Filled {
+		return true
+	}
+	if p.Share(func(v string) bool {
+		return words.StateOf(v, c.said.States) != "" || words.Truths[words.Plain(v)] != "" || words.Begins(words.Plain(v), words.TellingValues)
+	}) > 0 {
+		return false
+	}
+	for i := max(0, column-3); i < min(len(c.plains), column+4); i++ {
+		if i != column && words.HasWord(c.plains[i], words.PlaceTitles) {
+			return true
+		}
+	}
+	return false
+}
+
+// askForPayments asks about dates and amounts of payments that not every row has, where no other column says what is paid.
+func (c admission) askForPayments() {
+	if c.profiles == nil {
+		return
+	}
+	for i, title := range c.plains {
+		p := &c.profiles[i]
+		if c.taken[i] || p.Filled == 0 || title == "" {
+			continue
+		}
+		blank := p.Rows - p.Filled
+		none, pays := blank+p.Has[profile.Zeros], words.Begins(title, words.PayTitles)
+		switch {
+		case pays && blank > 0 && (words.HasWord(title, words.DateTitles) || cells.IsDated(p.Samples[0])),
+			pays && p.IsAmounts() && none > 0 && none < p.Rows,
+			words.HasWord(title, words.AmountTitles) && p.All(profile.Numbers) && p.Has[profile.Below] > 0: // money that was given back
+			c.ly.questions = append(c.ly.questions, c.question(i))
+			c.taken[i] = true
+		}
+	}
+}
+
+// MaxAsked is how many values of a column a question shows.
+const MaxAsked = 12
+
+// Question is a column that may decide on admission or on an identity, and that is not understood: nothing is written before
+// the operator has said what it means.
+type Question struct {
+	Column string          `json:"column"`
+	Values []profile.Value `json:"values"` // the most frequent first
+	More   int             `json:"more"`   // further ones
+	Text   string          `json:"text"`
+	Flags  []string        `json:"flags"` // what decides it, one of them
+}
+
+// text is the question as a sentence.
+func (q *Question) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the column “%s” %s", q.Column, q.Text)
+	for i, v := range q.Values {
+		b.WriteString([]string{": ", ", "}[min(i, 1)])
+		fmt.Fprintf(&b, "%s %d", valueText(v.Value), v.Count)
+	}
+	if q.More > 0 {
+		fmt.Fprintf(&b, " and %d more", q.More)
+	}
+	return b.String() + "; say " + strings.Join(q.Flags, " or ")
+}
+
+func valueText(v string) string {
+	if v == "" {
+		return "(blank)"
+	}
+	return profile.Sample(v)
+}
+
+// question asks what a column means for admission.
+func (c admission) question(column int) *Question {
+	name, p := c.ly.Name(column), &c.profiles[column]
+	q := &Question{Column: name, Text: "may decide who gets in and is not understood", Values: p.Values()}
+	if blank := p.Rows - p.Filled; blank > 0 && q.Values != nil {
+		q.Values = append(q.Values, profile.Value{Count: blank})
+	}
+	var unknown []string
+	known := 0
+	for _, v := range q.Values {
+		if words.StateOf(v.Value, c.said.States) != "" {
+			known++
+		} else if len(unknown) < 3 {
+			unknown = append(unknown, v.Value+"=…")
+		}
+	}
+	mapped := fmt.Sprintf("--map 'state=%s'", name)
+	if len(unknown) > 0 {
+		mapped += fmt.Sprintf(" --states '%s' (each valid, unpaid, blocked, refunded or cancelled)", strings.Join(unknown, ","))
+	}
+	q.Flags = []string{mapped, fmt.Sprintf("--ignore '%s'", name)}
+	if len(q.Values) > MaxAsked {
+		q.More, q.Values = len(q.Values)-MaxAsked, q.Values[:MaxAsked]
+	}
+	return q
+}
+
+// AskMember asks about a member of NDJSON lines that no table of fields has, if its name or its values may decide on admission.
+func AskMember(name string, p *profile.Column, said *Answers) (*Question, bool) {
+	c := admission{&chooser{ly: &Layout{header: header{Titles: []string{name}}}, said: said, profiles: []profile.Column{*p}}}
+	known := p.Share(func(v string) bool {
+		return words.StateOf(v, said.States) != "" || words.Begins(words.Plain(v), words.TellingValues)
+	})
+	title := words.Plain(name)
+	if p.Counts == nil || !words.Tells(title) && !words.IsDebt(title) && !words.Begins(title, words.TellingTitles) && 2*known < p.Filled && !c.saysOut(p) {
+		return nil, false
+	}
+	return c.question(0), true
+}
+
+// Questions are several at once.
+type Questions []*Question
+
+// Is makes them a sheet.ErrFile.
+func (q Questions) Is(target error) bool { return target == sheet.ErrFile }
+
+// Error has all questions as sentences.
+func (q Questions) Error() string {
+	texts := make([]string, len(q))
+	for i, one := range q {
+		texts[i] = one.text()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Decider is a column that decides on admission.
+type Decider struct {
+	Column int
+	State  string // what it means when it says so; "" = its cells are states
+	when   string // "true", "false" or whenOwed
+}
+
+// whenOwed is any amount above zero.
+const whenOwed = "an amount"
+
+// deciderOf reads a column with the title of a flag as yes or no, any other one as states.
+func deciderOf(column int, title string) Decider {
+	for _, f := range words.FlagTitles {
+		if slices.Contains(strings.Split(f.Words, "|"), title) {
+			return Decider{column, f.State, f.When}
+		}
+	}
+	return Decider{Column: column}
+}
+
+// Means is what a cell says of its ticket: the place in severity; not known with -1.
+func (d Decider) Means(cell string, own map[string]string) int {
+	p := words.Saying(cell)
+	state := words.StateOf(cell, own)
+	if d.when == whenOwed && own[p] == "" {
+		return slices.Index(words.Severity, owing(cell))
+	}
+	if d.State != "" && own[p] == "" {
+		switch yes := words.TruthOf(cell); {
+		case yes == d.when, d.when == "true" && cells.IsDated(cell):
+			state = d.State
+		case yes != "", p == "" && d.when == "true":
+			state = words.Severity[0]
+		case isFlagWord(d, p):
+			state = d.State
+		}
+	}
+	if state == "" {
+		return -1
+	}
+	return slices.Index(words.Severity, state)
+}
+
+// owing is the state of a ticket with an amount to pay; "" where the cell is no amount.
+func owing(cell string) string {
+	if cell == "" {
+		return words.Severity[0]
+	}
+	switch sign, ok := cells.SignOf(cell); {
+	case !ok:
+		return ""
+	case sign > 0:
+		return "unpaid"
+	}
+	return words.Severity[0]
+}
+
+// isFlagWord tells a cell that repeats its column's title: “Cancelado” under Cancelado.
+func isFlagWord(d Decider, word string) bool {
+	return d.when == "true" && words.StateWords[word] == d.State
+}

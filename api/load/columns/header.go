@@ -1,0 +1,320 @@
+package columns
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"doorward/api/load/cells"
+	"doorward/api/load/kinds"
+	"doorward/api/load/profile"
+	"doorward/api/load/sheet"
+	"doorward/api/load/words"
+	"doorward/kv/record"
+)
+
+// NamesChurches tells whether a feed's columns hold names of churches, or numbers under a title that does not say id.
+func (ly *Layout) NamesChurches(f *Feed) bool {
+	if ly.Origin == OwnOrigin && f.Why != "--map" {
+		return false
+	}
+	for _, i := range f.Columns() {
+		ids := ly.Profiles != nil && ly.Profiles[i].All(profile.Whole)
+		if isChurchTitle(words.PlainTitle(ly.Titles[i])) || f.Why == "--map" && !ids {
+			return true
+		}
+	}
+	return false
+}
+
+// isChurchTitle tells a title that means a church, and does not say that it is an id.
+func isChurchTitle(title string) bool {
+	all := words.Ranks(kinds.Church)
+	return slices.Contains(all[len(all)-1], title)
+}
+
+// OwnKind is the kind of a table that export wrote, "" for any other.
+func OwnKind(top []sheet.Row) string {
+	if len(top) > 1 && slices.Equal(top[0].Texts[:min(2, len(top[0].Texts))], []string{kinds.Kind, kinds.ID}) && len(top[1].Texts) > 0 {
+		return strings.TrimSpace(top[1].Texts[0])
+	}
+	return ""
+}
+
+// Feed is one field and the columns that give it. Its parts are joined by a blank; of the columns of a part the first that is
+// not blank counts.
+type Feed struct {
+	Name  string
+	Parts [][]int
+	Why   string
+}
+
+// Columns are the columns of all parts.
+func (f *Feed) Columns() []int { return slices.Concat(f.Parts...) }
+
+// Answers are what the operator says of a table: the flags that answer questions.
+type Answers struct {
+	From      string            // the system that wrote the file; "" = known by its titles, "none" = none
+	Map       map[string]string // field → column, by its title, "Title#2" or "#3"; several with + between them
+	Ignore    []string          // columns that are not read
+	States    map[string]string // word, in plain form → state of a ticket
+	Dates     string            // dmy, mdy or ymd; "" = as the dates of each column show
+	OnlyTypes []string          // the types of tickets that are taken; nil = all
+	Event     int64             // of all rows; 0 = a column names it
+	Checkins  bool              // used tickets are checked in
+}
+
+// header is the row of titles.
+type header struct {
+	Row    sheet.Row
+	Line   int
+	Titles []string
+	Full   int // columns of the row, untitled ones at its end too
+}
+
+// Layout says which column of a table feeds which field.
+type Layout struct {
+	Form kinds.Form
+	header
+	Origin    *Origin
+	Feeds     []Feed
+	Deciders  []Decider // the columns that say a ticket's state
+	Checkins  []int     // the columns that say whether and when a ticket was used
+	torn      []torn
+	questions Questions
+	Orders    map[string]cells.Order
+	Ignored   []string
+	Profiles  []profile.Column // nil while the header is looked for
+	Headings  []Heading        // above the header
+}
+
+// Find picks the row that names the most fields, the first of equals, and lays the columns out; nil where none names any.
+func Find(top []sheet.Row, f kinds.Form, said *Answers) *Layout {
+	var best *Layout
+	for _, row := range top {
+		if row.Fault != "" {
+			continue
+		}
+		ly := Lay(row, f, said, nil)
+		if n := ly.Understood(); n > 0 && (best == nil || n > best.Understood()) {
+			best = ly
+		}
+	}
+	for _, row := range top {
+		if h, ok := HeadingOf(row); ok && best != nil && row.Line < best.Line {
+			best.Headings = append(best.Headings, h)
+		}
+	}
+	return best
+}
+
+// Understood counts the columns that are understood by their titles.
+func (ly *Layout) Understood() int { return len(ly.Feeds) + len(ly.Deciders) + len(ly.Checkins) }
+
+// Lay gives each field its columns: those that the map names, those of the origin, and those with the best rank among the
+// field's titles, if their values fit it. Without profiles the titles alone count.
+func Lay(row sheet.Row, f kinds.Form, said *Answers, profiles []profile.Column) *Layout {
+	ly := &Layout{Form: f, header: header{row, row.Line, trimRight(row.Texts), len(row.Texts)}, Profiles: profiles, Orders: map[string]cells.Order{}}
+	for len(ly.Titles) < len(profiles) { // what stands beyond the titles may decide too
+		ly.Titles = append(ly.Titles, "")
+	}
+	c := &chooser{ly: ly, said: said, taken: make([]bool, len(ly.Titles)), profiles: profiles}
+	for _, t := range ly.Titles {
+		c.plains = append(c.plains, words.PlainTitle(t))
+	}
+	ly.Origin, _ = OriginNamed(said.From, f) // check has said what is wrong with it
+	if ly.Origin == nil {
+		ly.Origin = originOf(f, c.plains)
+	}
+	if ly.isOwn() {
+		ly.Origin = OwnOrigin
+	}
+	c.origin = ly.Origin
+	by := admission{c}
+	c.takeMapped()
+	c.takeOwn()
+	c.takeOrigin()
+	if f.Kind == record.Ticket {
+		c.takeCheckins()
+		by.decide()
+	}
+	c.takeByTitle()
+	c.joinNames()
+	if f.Kind == record.Ticket {
+		by.askForTypes()
+		by.askForRest()
+	}
+	for i, t := range ly.Titles {
+		if !c.taken[i] && t != "" && (profiles == nil || profiles[i].Filled > 0) {
+			ly.Ignored = append(ly.Ignored, ly.Name(i))
+		}
+	}
+	return ly
+}
+
+func trimRight(texts []string) []string {
+	out := make([]string, len(texts))
+	n := 0
+	for i, t := range texts {
+		if out[i] = strings.TrimSpace(t); out[i] != "" {
+			n = i + 1
+		}
+	}
+	return out[:n]
+}
+
+// Width is how many columns have titles, untitled ones between them too.
+func (h *header) Width() int { return len(trimRight(h.Row.Texts)) }
+
+// find answers the columns that a map names: all of one title, the second of one title ("Nome#2"), or the n-th of all ("#3").
+func (h *header) find(name string) []int {
+	columns := h.titled(name)
+	base, number, ok := cutAfter(name, "#")
+	n, err := strconv.Atoi(number)
+	if len(columns) > 0 || !ok || err != nil || n < 1 {
+		return columns
+	}
+	if base != "" {
+		columns = h.titled(base)
+		if n > len(columns) {
+			return nil
+		}
+		return columns[n-1 : n]
+	}
+	if n > len(h.Titles) {
+		return nil
+	}
+	return []int{n - 1}
+}
+
+// parts are the columns that a map names: one column, or several to be joined, "First Name"+"Last Name"; missing is one that is
+// not there.
+func (h *header) parts(name string) (parts [][]int, missing string) {
+	if columns := h.find(unquoted(name)); len(columns) > 0 {
+		return [][]int{columns}, ""
+	}
+	for one := range strings.SplitSeq(name, "+") {
+		columns := h.find(unquoted(one))
+		if len(columns) == 0 {
+			return nil, unquoted(one)
+		}
+		parts = append(parts, columns)
+	}
+	return parts, ""
+}
+
+func unquoted(name string) string {
+	name = strings.TrimSpace(name)
+	if inner, ok := strings.CutPrefix(name, `"`); ok && strings.HasSuffix(inner, `"`) {
+		return inner[:len(inner)-1]
+	}
+	return name
+}
+
+func cutAfter(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+func (h *header) titled(title string) (columns []int) {
+	for i, t := range h.Titles {
+		if t != "" && words.PlainTitle(t) == words.PlainTitle(title) {
+			columns = append(columns, i)
+		}
+	}
+	return columns
+}
+
+// Name is the name by which a map means a column: its title, or one of several of a title, "Nome#2".
+func (h *header) Name(column int) string {
+	alike := h.titled(h.Title(column))
+	if len(alike) < 2 {
+		return h.Title(column)
+	}
+	return h.Titles[column] + "#" + strconv.Itoa(slices.Index(alike, column)+1)
+}
+
+// Title is a column's title, or its number where it has none.
+func (h *header) Title(i int) string {
+	if i < len(h.Titles) && h.Titles[i] != "" {
+		return h.Titles[i]
+	}
+	return "#" + strconv.Itoa(i+1)
+}
+
+// Has tells whether a column gives the field.
+func (ly *Layout) Has(field string) bool {
+	if field == kinds.State && len(ly.Deciders) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(ly.Feeds, func(f Feed) bool { return f.Name == field })
+}
+
+// Column is the column that a field comes from, for people.
+func (ly *Layout) Column(field string) string {
+	for _, f := range ly.Feeds {
+		if f.Name == field {
+			return ly.Title(f.Parts[0][0])
+		}
+	}
+	if field == kinds.State && len(ly.Deciders) > 0 {
+		return ly.Title(ly.Deciders[0].Column)
+	}
+	return field
+}
+
+// Cell is what a row has for a field.
+func (ly *Layout) Cell(field string, texts []string) string {
+	for i := range ly.Feeds {
+		if f := &ly.Feeds[i]; f.Name == field {
+			return f.join(texts)
+		}
+	}
+	return ""
+}
+
+// Read is what a row has for the field, and the column where it begins. Over are the columns that say something else than the
+// column of their part that counts.
+func (f *Feed) Read(texts []string) (at int, cell string, over []int) {
+	at, cell = first(f.Parts[0], texts)
+	for _, part := range f.Parts {
+		if len(part) == 1 {
+			continue
+		}
+		_, said := first(part, texts)
+		for _, c := range part {
+			if _, other := first([]int{c}, texts); other != "" && other != said {
+				over = append(over, c)
+			}
+		}
+	}
+	if len(f.Parts) > 1 {
+		cell = f.join(texts)
+	}
+	return at, cell, over
+}
+
+// join puts the parts of the field's value together.
+func (f *Feed) join(texts []string) string {
+	var all []string
+	for _, part := range f.Parts {
+		if _, cell := first(part, texts); cell != "" {
+			all = append(all, cell)
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// first is the first of some columns with a cell that is not blank.
+func first(columns []int, texts []string) (at int, cell string) {
+	for _, c := range columns {
+		if c < len(texts) {
+			if s := strings.TrimSpace(texts[c]); s != "" {
+				return c, s
+			}
+		}
+	}
+	return columns[0], ""
+}

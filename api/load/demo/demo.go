@@ -1,0 +1,150 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doorward/api/load"
+	"doorward/api/load/kinds"
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// ErrNotVacant says that a store holds records already.
+var ErrNotVacant = errors.New("the store holds records already; a demo needs an empty one")
+
+// Options say what congregation to make. The same options on the same day make the same one.
+type Options struct {
+	Size     string // s, m, l or xl; "" = s
+	Seed     int64
+	Progress func(done, total int64)
+}
+
+// Report says what was made, and what to try at a door.
+type Report struct {
+	People  int      `json:"people"`
+	Tickets int      `json:"tickets"`
+	Records int      `json:"records"`
+	Event   int64    `json:"event_id"` // of an event that is open now
+	Codes   []string `json:"codes"`    // of valid tickets there
+}
+
+// sizes are the demo congregations by their number of people.
+var sizes = []struct {
+	name   string
+	people int
+}{{"s", 300}, {"m", 5_000}, {"l", 50_000}, {"xl", 1_000_000}}
+
+// demoEvent is the event that is open now; dailyEvent the one that admits once a day.
+const (
+	demoEvent  = 1
+	dailyEvent = 2
+)
+
+// demoCodes is how many codes a report names.
+const demoCodes = 3
+
+// Make makes a fictional congregation in a vacant store: churches, people, groups, finances, events and tickets. ErrNotVacant,
+// kinds.ErrUsage for an unknown size.
+func Make(ctx context.Context, s *kv.Store, p kv.Principal, o Options) (Report, error) {
+	people := 0
+	for _, z := range sizes {
+		if z.name == o.Size || z.name == "s" && o.Size == "" {
+			people = z.people
+		}
+	}
+	if people == 0 {
+		return Report{}, fmt.Errorf("%w: --size: one of s, m, l and xl is wanted", kinds.ErrUsage)
+	}
+	if vacant, err := s.Vacant(); err != nil || !vacant {
+		return Report{}, errors.Join(err, ErrNotVacant)
+	}
+	d := newDemo(people, o.Seed, s.Now().In(s.Zone()))
+	rep, err := load.Filler{Store: s, Who: p, Progress: o.Progress}.Fill(ctx, d)
+	if r := rep.Rejected; err == nil && len(r) > 0 {
+		err = fmt.Errorf("demo: %d records refused, the first for its %s: %s", len(r), r[0].Column, r[0].Reason)
+	}
+	return d.report(), err
+}
+
+// section is one kind of a demo: how many records, and what the i-th one holds, from 0; its id is i + 1.
+type section struct {
+	kind  *record.Kind
+	count int
+	body  func(i int) []byte
+}
+
+// demo makes the records.
+type demo struct {
+	size     plan
+	seed     uint64
+	sections []section
+	at, i    int // the section, and how many of it are made
+}
+
+// Next makes the next record; io.EOF after the last.
+func (d *demo) Next() (load.Record, error) {
+	for d.at < len(d.sections) && d.i == d.sections[d.at].count {
+		d.at, d.i = d.at+1, 0
+	}
+	if d.at == len(d.sections) {
+		return load.Record{}, io.EOF
+	}
+	s := &d.sections[d.at]
+	d.i++
+	return load.Record{Kind: s.kind, ID: d.i, Body: s.body(d.i - 1)}, nil
+}
+
+// Total is how many records are made in all.
+func (d *demo) Total() (n int) {
+	for _, s := range d.sections {
+		n += s.count
+	}
+	return n
+}
+
+// report names what the records will be, and the first valid tickets of the event that is open.
+func (d *demo) report() Report {
+	r := Report{People: d.size.people, Tickets: d.size.tickets, Records: d.Total(), Event: demoEvent}
+	for i := 0; i < d.size.tickets && len(r.Codes) < demoCodes; i++ {
+		if t := d.ticket(i); t.event == demoEvent && t.state == "valid" {
+			r.Codes = append(r.Codes, t.code)
+		}
+	}
+	return r
+}
+
+// arrange puts sections in the order of their references.
+func arrange(bodies map[string]section) (out []section) {
+	for _, f := range kinds.All() {
+		if s, ok := bodies[f.Kind.Name]; ok {
+			s.kind = f.Kind
+			out = append(out, s)
+		}
+	}
+	return slices.Clip(out)
+}
+
+// members puts a JSON object together from names and values; a value that is nil is left out.
+func members(pairs ...any) []byte {
+	var b strings.Builder
+	for i := 0; i < len(pairs); i += 2 {
+		var v string
+		switch x := pairs[i+1].(type) {
+		case nil:
+			continue
+		case string:
+			v = strconv.Quote(x)
+		default:
+			v = fmt.Sprint(x)
+		}
+		b.WriteString([]string{"{", ","}[min(b.Len(), 1)])
+		b.WriteString(strconv.Quote(pairs[i].(string)) + ":" + v)
+	}
+	return []byte(b.String() + "}")
+}

@@ -1,0 +1,66 @@
+package load
+
+import (
+	"context"
+	"strconv"
+
+	"doorward/api/load/kinds"
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// Filler writes records that a program makes.
+type Filler struct {
+	Store    *kv.Store
+	Who      kv.Principal
+	Progress func(done, total int64) // nil = not told
+}
+
+// Records makes records one by one. No two of them are the same, and each comes after those it refers to.
+type Records interface {
+	Next() (Record, error) // io.EOF after the last
+	Total() int
+}
+
+// Record is one of them: a JSON object under the kind's own names.
+type Record struct {
+	Kind *record.Kind
+	ID   int
+	Body []byte
+}
+
+// Fill writes all records, each on its own. The report has those that were refused. An error means that ctx ended or that the
+// store failed.
+func (f Filler) Fill(ctx context.Context, from Records) (Report, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	im := &importer{
+		writer: writer{desk: f.Store, who: f.Who}, ctx: ctx, cancel: cancel, in: &made{from: from}, progress: f.Progress, total: int64(from.Total()),
+		maker: maker{zone: f.Store.Zone()}, ready: make(chan *batch, writers), done: make(chan *batch, writers),
+	}
+	im.run()
+	return im.report, context.Cause(ctx)
+}
+
+// made reads drafts from records.
+type made struct {
+	from Records
+	form kinds.Form
+	line int
+}
+
+func (m *made) next() (draft, *Rejection, error) {
+	r, err := m.from.Next()
+	if err != nil {
+		return draft{}, nil, err
+	}
+	if m.form.Kind != r.Kind {
+		m.form = kinds.New(r.Kind)
+	}
+	m.line++
+	return draft{line: m.line, form: m.form, body: r.Body, event: true, column: sameName, id: strconv.Itoa(r.ID)}, nil, nil
+}
+
+func (m *made) ignored() []string { return nil }
+
+func (m *made) close() error { return nil }

@@ -1,0 +1,168 @@
+package kinds
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"doorward/api/load/words"
+	"doorward/kv/record"
+)
+
+// ErrUsage is returned for a request that cannot be meant.
+var ErrUsage = errors.New("wrong usage")
+
+// Form is a kind as files have it: what its rows are written as, and the table that names its columns.
+type Form struct {
+	Kind  *record.Kind
+	Table *record.Kind // record.TicketForm for tickets, otherwise kind
+	names map[string]int
+}
+
+// Two names that a file may have beside a table's own: the record's public id, and the id it has where it came from.
+const (
+	ID         = "id"
+	ExternalID = "external_id"
+	Kind       = "kind"
+	Event      = "event_id"
+	Code       = "code"
+	State      = "state"
+	HolderName = "holder_name"
+	FullName   = "full_name"
+	CPF        = "cpf"
+	Email      = "email"
+	Type       = "type"
+	Birthday   = "birthday"
+	Church     = "church_id"
+	Checkin    = "check-in" // not a field: what a list says of used tickets
+)
+
+// All are the kinds that can be imported, each after those it refers to.
+func All() []Form {
+	var out []Form
+	for _, k := range record.Kinds() {
+		if importable(k) {
+			out = append(out, New(k))
+		}
+	}
+	return byReference(out)
+}
+
+// importable tells the kinds that a file may hold: no facts, no keys, and of a ticket's three records the one that stands
+// for all.
+func importable(k *record.Kind) bool {
+	return !k.System && !k.Fact && k != record.HolderName && k != record.Holder
+}
+
+// New is the form of a kind.
+func New(k *record.Kind) Form {
+	f := Form{Kind: k, Table: k, names: map[string]int{}}
+	if k == record.Ticket {
+		f.Table = record.TicketForm
+	}
+	for i := range f.Table.Fields {
+		if settable(&f.Table.Fields[i]) {
+			f.names[f.Table.Fields[i].Name] = i
+		}
+	}
+	return f
+}
+
+// byReference puts every form behind the forms that its fields refer to.
+func byReference(in []Form) []Form {
+	var out []Form
+	done := map[string]bool{}
+	var place func(f Form)
+	place = func(f Form) {
+		if done[f.Kind.Name] {
+			return
+		}
+		done[f.Kind.Name] = true
+		for _, name := range f.refers() {
+			if i := slices.IndexFunc(in, func(g Form) bool { return g.Kind.Name == name }); i >= 0 {
+				place(in[i])
+			}
+		}
+		out = append(out, f)
+	}
+	for _, f := range in {
+		place(f)
+	}
+	return out
+}
+
+// Of finds an importable kind by its name.
+func Of(name string) (Form, error) {
+	for _, f := range All() {
+		if f.Kind.Name == name {
+			return f, nil
+		}
+	}
+	names := Names()
+	return Form{}, fmt.Errorf("%w: there is no kind “%s” to import or export%s; the kinds are %s",
+		ErrUsage, name, words.DidYouMean(name, names), strings.Join(names, ", "))
+}
+
+// Names are the kinds that can be imported and exported, each after those it refers to.
+func Names() (names []string) {
+	for _, f := range All() {
+		names = append(names, f.Kind.Name)
+	}
+	return names
+}
+
+// Has tells whether a file may give a value under a name.
+func (f Form) Has(name string) bool {
+	_, ok := f.names[name]
+	return ok || name == ID || name == ExternalID
+}
+
+// Field is the table's row of a name; nil for id and external_id where the table has none.
+func (f Form) Field(name string) *record.Field {
+	if i, ok := f.names[name]; ok {
+		return &f.Table.Fields[i]
+	}
+	return nil
+}
+
+// Known are the columns that a file may have.
+func (f Form) Known() []string {
+	var out []string
+	for i := range f.Table.Fields {
+		if name := f.Table.Fields[i].Name; f.Has(name) && name != ID {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Needs tells the fields that a table must have a column for. Without a ticket's code each row would get one made, and
+// every further import of the file would make the tickets again.
+func (f Form) Needs(name string) bool {
+	field := f.Field(name)
+	return field != nil && field.Flags.Has(record.Required) || f.Kind == record.Ticket && name == Code ||
+		f.Kind == record.Person && name == FullName
+}
+
+// settable tells fields that hold something of their own from what is made of others or by the store.
+func settable(f *record.Field) bool {
+	switch f.Type.(type) {
+	case record.Nested, record.NestedList, record.Derived:
+		return false
+	}
+	return !f.Flags.Has(record.ServerOnly) && f.Name != ID
+}
+
+// refers names the kinds that the form's fields refer to.
+func (f Form) refers() (names []string) {
+	for i := range f.Table.Fields {
+		switch t := f.Table.Fields[i].Type.(type) {
+		case record.Ref:
+			names = append(names, t.Kind)
+		case record.Refs:
+			names = append(names, t.Kind)
+		}
+	}
+	return names
+}

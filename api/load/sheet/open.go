@@ -1,0 +1,117 @@
+package sheet
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// HeaderRows is how many rows from the top are looked at for the header.
+const HeaderRows = 50
+
+// IsBinary tells bytes that stand in no text of any encoding that is read.
+func IsBinary(head []byte) bool {
+	if _, ok := wide(head); ok {
+		return false
+	}
+	odd := 0
+	for _, b := range head {
+		if b < ' ' && b != '\n' && b != '\r' && b != '\t' && b != '\f' {
+			odd++
+		}
+	}
+	return odd > len(head)/20
+}
+
+// FirstByte is the first byte of the text that is no white space; 0 where the head has none.
+func (l *Lines) FirstByte() byte {
+	head, _ := l.r.Peek(HeadSize)
+	if t := bytes.TrimLeft(head, " \t\r\n"); len(t) > 0 {
+		return t[0]
+	}
+	return 0
+}
+
+// Probe reads the head of the text without taking it.
+func (l *Lines) Probe() *Lines {
+	head, err := l.r.Peek(HeadSize)
+	if cut := bytes.LastIndexByte(head, l.end); err == nil && cut >= 0 {
+		head = head[:cut+1] // the last line may be cut short
+	}
+	return &Lines{r: bufio.NewReader(bytes.NewReader(head)), end: l.end, utf8: l.utf8, legacy: l.legacy}
+}
+
+// MaxColumns is how many columns a list may have.
+const MaxColumns = 1000
+
+// Separators are those to try: all, or the one that the first line names as spreadsheets do ("sep=;").
+func Separators(in *Lines) []byte {
+	if ln, err := in.Probe().Next(); err == nil {
+		if sep, ok := strings.CutPrefix(ln.Text, "sep="); ok && len(sep) == 1 {
+			return []byte(sep)
+		}
+	}
+	return []byte{',', ';', '\t'}
+}
+
+// Top reads the rows that the header is looked for in.
+func Top(t Rows) (out []Row) {
+	for len(out) < HeaderRows {
+		row, err := t.Next()
+		if err != nil {
+			break
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// SkipTo reads up to the header.
+func SkipTo(t Rows, line int) error {
+	for {
+		row, err := t.Next()
+		if err != nil || row.Line == line {
+			return err
+		}
+	}
+}
+
+// Rows is a file of rows and columns. next answers io.EOF after the last row.
+type Rows interface {
+	Next() (Row, error)
+	Close() error
+}
+
+// Spool keeps a source in a temporary file: an import reads it once to choose the columns, and again to write.
+type Spool struct{ Name string }
+
+// NewSpool reads a source into a temporary file. It ends with ctx.
+func NewSpool(ctx context.Context, r io.Reader) (*Spool, error) {
+	temp, err := os.CreateTemp("", "doorward-import-*")
+	if err != nil {
+		return nil, fmt.Errorf("keep the file: %w", err)
+	}
+	s := &Spool{Name: temp.Name()}
+	_, err = io.Copy(temp, &untilDone{ctx: ctx, from: r})
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return nil, errors.Join(fmt.Errorf("read the file: %w", err), s.Remove())
+	}
+	return s, nil
+}
+
+// Remove removes the temporary file.
+func (s *Spool) Remove() error { return os.Remove(s.Name) }
+
+// Open reads the source from its beginning.
+func (s *Spool) Open() (*bufio.Reader, io.Closer, error) {
+	f, err := os.Open(s.Name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the file: %w", err)
+	}
+	return bufio.NewReaderSize(f, HeadSize), f, nil
+}

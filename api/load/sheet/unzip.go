@@ -1,0 +1,119 @@
+package sheet
+
+import (
+	"archive/zip"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// A workbook is a zip archive, and what reads it takes every row, text and part into memory whole: what it may hold is limited
+// before, so that a small file does not fill the machine. No list that a spreadsheet program saved comes near to this.
+const (
+	maxWorkbook  = 256 << 20 // of the file
+	maxDirectory = 1 << 20   // of the list of its parts
+	maxUnzipped  = 512 << 20 // of all its parts
+	maxInMemory  = 16 << 20  // of one sheet, or of the texts; a larger one lies in a temporary file while it is read
+	maxSmall     = 8 << 20   // of any other part
+	maxHeld      = 64 << 20  // of all parts that do not lie in temporary files
+	maxRatio     = 100       // of all its parts against the file
+	ratioOff     = 1 << 20   // what they may hold whatever the ratio
+
+	maxToken  = 1 << 20   // of a tag, or of the text between two
+	maxRow    = 1 << 20   // of a row with its tags, as of a line
+	maxFilled = 1000      // cells of a row that hold anything
+	maxCell   = 128 << 10 // of a cell, or a text that cells share: spreadsheet programs take 32,767 characters
+	maxTexts  = 2 << 20   // that cells share
+	maxDepth  = 100       // of elements within elements
+)
+
+// inspect holds a workbook against the limits before anything is read of it: ErrFile. It ends with ctx. It tells whether any cells
+// are merged.
+func inspect(ctx context.Context, name string) (merged bool, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return false, fmt.Errorf("read the workbook: %w", err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	info, err := file.Stat()
+	if err != nil {
+		return false, fmt.Errorf("read the workbook: %w", err)
+	}
+	parts, err := directory(file, info.Size())
+	if err != nil {
+		return false, err
+	}
+	if err := weigh(parts, uint64(info.Size())); err != nil {
+		return false, err
+	}
+	for _, part := range parts {
+		some, err := inspectPart(ctx, part)
+		if err != nil {
+			return false, err
+		}
+		merged = merged || some
+	}
+	return merged, nil
+}
+
+// directory lists the parts. The list is as long as it likes, whatever it says of its length: it is read through a limit.
+func directory(file io.ReaderAt, size int64) ([]*zip.File, error) {
+	r := &limited{from: file, left: maxDirectory}
+	z, err := zip.NewReader(r, size)
+	switch {
+	case r.left < 0:
+		return nil, tooMuch("it has too many parts")
+	case err != nil:
+		return nil, unreadable(err)
+	}
+	r.left = maxDirectory + 2*size // every part once: some may lie over others
+	return z.File, nil
+}
+
+type limited struct {
+	from io.ReaderAt
+	left int64
+}
+
+// ReadAt reads while something is left.
+func (l *limited) ReadAt(b []byte, at int64) (int, error) {
+	if l.left -= int64(len(b)); l.left < 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return l.from.ReadAt(b, at)
+}
+
+func tooMuch(what string) error {
+	return fmt.Errorf("%w: %s; save the list as CSV", ErrFile, what)
+}
+
+func unreadable(err error) error { return fmt.Errorf("%w: no readable workbook: %w", ErrFile, err) }
+
+// weigh adds up what the parts say of their sizes. A part that unpacks to more than it says is an error when it is unpacked.
+func weigh(parts []*zip.File, size uint64) error {
+	var all, held uint64
+	for _, p := range parts {
+		n := p.UncompressedSize64
+		if all += min(n, maxUnzipped+1); all > maxUnzipped || all > ratioOff && all > maxRatio*size {
+			return tooMuch("it unpacks to far more than a list takes")
+		}
+		if !mayBeLarge(p.Name) && n > maxSmall {
+			return tooMuch("one of its parts is larger than 8 MiB and no sheet")
+		}
+		if n <= maxInMemory {
+			held += n
+		}
+	}
+	if held > maxHeld {
+		return tooMuch("it holds too much beside its list")
+	}
+	return nil
+}
+
+// mayBeLarge tells the parts that excelize puts into temporary files: sheets, and the texts that they share.
+func mayBeLarge(name string) bool {
+	name = strings.ToLower(strings.ReplaceAll(name, `\`, "/"))
+	return strings.HasPrefix(name, "xl/worksheets/sheet") || name == "xl/sharedstrings.xml"
+}

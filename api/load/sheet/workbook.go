@@ -1,0 +1,192 @@
+package sheet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"doorward/api/load/cells"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// Workbook is an .xlsx file.
+type Workbook struct {
+	ctx    context.Context
+	file   *excelize.File
+	merged bool // some cells are
+}
+
+// OpenWorkbook opens a workbook that keeps the limits of what it unpacks to. It returns ErrFile for any other.
+func OpenWorkbook(ctx context.Context, sp *Spool) (*Workbook, error) {
+	w := &Workbook{ctx: ctx}
+	info, err := os.Stat(sp.Name)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the workbook: %w", err)
+	case info.Size() > maxWorkbook:
+		return nil, fmt.Errorf("%w: the workbook is larger than 256 MiB; save it as CSV", ErrFile)
+	}
+	if w.merged, err = inspect(ctx, sp.Name); err != nil {
+		return nil, err
+	}
+	w.file, err = excelize.OpenFile(sp.Name, excelize.Options{
+		RawCellValue: true, UnzipSizeLimit: maxUnzipped, UnzipXMLSizeLimit: maxInMemory,
+	})
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return w, nil
+}
+
+// Close removes the temporary files of the workbook.
+func (w *Workbook) Close() error { return w.file.Close() }
+
+// Sheets are the names of the sheets.
+func (w *Workbook) Sheets() []string { return w.file.GetSheetList() }
+
+// From1904 tells whether dates count from 1904.
+func (w *Workbook) From1904() (bool, error) {
+	props, err := w.file.GetWorkbookProps()
+	if err != nil {
+		return false, fmt.Errorf("read the workbook: %w", err)
+	}
+	return props.Date1904 != nil && *props.Date1904, nil
+}
+
+// CheckMerged refuses a list in which one cell stands for several: of all but the first row it would be missing.
+func (w *Workbook) CheckMerged(name string, header int) error {
+	if !w.merged {
+		return nil
+	}
+	merged, err := w.file.GetMergeCells(name, true)
+	if err != nil {
+		return unreadable(err)
+	}
+	for _, m := range merged {
+		if _, row, err := excelize.CellNameToCoordinates(m.GetEndAxis()); err != nil || row > header {
+			return fmt.Errorf("%w: the cells %s to %s of sheet “%s” are merged; each row needs cells of its own", ErrFile, m.GetStartAxis(), m.GetEndAxis(), name)
+		}
+	}
+	return nil
+}
+
+// Sheet reads a sheet as its cells are stored. A chart has no rows: it is an error.
+func (w *Workbook) Sheet(name string) (*Sheet, error) {
+	rows, err := w.file.Rows(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Sheet{ctx: w.ctx, rows: rows}, nil
+}
+
+// SheetAsShown reads a sheet in which some columns are read as their cells are shown.
+func (w *Workbook) SheetAsShown(name string, columns []int) (*Sheet, error) {
+	s, err := w.Sheet(name)
+	if err != nil {
+		return nil, err
+	}
+	if s.shown, err = w.file.Rows(name); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.codes = columns
+	return s, nil
+}
+
+// Sheet is the table of one sheet.
+type Sheet struct {
+	ctx   context.Context
+	rows  *excelize.Rows
+	shown *excelize.Rows // the same as the cells are shown; nil where all are read as they are stored
+	codes []int          // the columns that are read as they are shown
+	line  int
+}
+
+// Close ends the reading.
+func (s *Sheet) Close() error {
+	err := s.rows.Close()
+	if s.shown != nil {
+		err = errors.Join(err, s.shown.Close())
+	}
+	return err
+}
+
+// Next answers the next row that is not blank, io.EOF after the last.
+func (s *Sheet) Next() (Row, error) {
+	for s.rows.Next() {
+		if s.ctx.Err() != nil {
+			return Row{}, context.Cause(s.ctx)
+		}
+		s.line++
+		texts, err := s.rows.Columns(excelize.Options{RawCellValue: true})
+		if err != nil {
+			return Row{Line: s.line, Fault: "the workbook is damaged here"}, nil
+		}
+		at, fault, err := s.display(texts)
+		if err != nil {
+			return Row{Line: s.line, Fault: "the workbook is damaged here"}, nil
+		}
+		blank, size := true, 0
+		for i, t := range texts {
+			size += len(t)
+			texts[i] = whole(t)
+			blank = blank && strings.TrimSpace(t) == ""
+		}
+		if size > maxRow {
+			return Row{Line: s.line, Fault: faultLong}, nil
+		}
+		if !blank {
+			return Row{Line: s.line, Texts: texts, At: at, Fault: fault}, nil
+		}
+	}
+	if err := s.rows.Error(); err != nil {
+		return Row{}, fmt.Errorf("%w: the workbook breaks off: %w", ErrFile, err)
+	}
+	return Row{}, io.EOF
+}
+
+// display puts codes as their cells show them, 000042 for 42. A number that is shown in scientific notation merely lacks a
+// format: it stays as it is stored, if all its digits are.
+func (s *Sheet) display(texts []string) (at int, fault string, err error) {
+	if s.shown == nil || !s.shown.Next() {
+		return 0, "", nil
+	}
+	shown, err := s.shown.Columns(excelize.Options{})
+	if err != nil {
+		return 0, "", err
+	}
+	for _, c := range s.codes {
+		if c >= min(len(texts), len(shown)) || texts[c] == shown[c] {
+			continue
+		}
+		switch {
+		case (texts[c] == "0" || texts[c] == "1") && (shown[c] == "TRUE" || shown[c] == "FALSE"):
+			at, fault = c, "yes or no, where a code is wanted"
+		case !cells.Scientific.MatchString(shown[c]) || len(strings.TrimLeft(texts[c], "-0")) > 15 && !strings.ContainsAny(texts[c], ".E"):
+			texts[c] = shown[c]
+		}
+	}
+	return at, fault, nil
+}
+
+// stored is how a workbook stores a number that its cell shows with fewer digits: 5.5119999999999997E+12, 10.300000000000001.
+var stored = regexp.MustCompile(`^-?\d+(\.\d{10,})?(E[+-]?\d+)?$|^-?\d(\.\d+)?E[+-]?\d+$`)
+
+// whole writes a stored number as its cell shows it, to 15 digits and without an exponent.
+func whole(text string) string {
+	if len(text) < 12 || !strings.ContainsAny(text, ".E") || !stored.MatchString(text) {
+		return text
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.Abs(f) >= 1e15 {
+		return text // digits are lost: a reader of digits refuses it
+	}
+	f, _ = strconv.ParseFloat(strconv.FormatFloat(f, 'g', 15, 64), 64) // what FormatFloat wrote can be read
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}

@@ -1,0 +1,119 @@
+package words
+
+import (
+	"slices"
+	"strings"
+)
+
+// Severity orders the states of a ticket: of several that a row says, the last one counts.
+var Severity = []string{"valid", "unpaid", "blocked", "refunded", "cancelled"}
+
+// StateWords are the words by which people and programs say a ticket's state, in Portuguese, English and Spanish.
+var StateWords = alias(
+	"valid", "valido|valida|ativo|ativa|active|activo|activa|pago|paga|paid|pagado|pagada|quitado|quitada|confirmado|confirmada|confirmed|"+
+		"aprovado|aprovada|approved|aprobado|aprobada|emitido|emitida|issued|ok|complete|completed|completo|concluido|concluida|completado|"+
+		"cortesia|gratuito|gratuita|gratis|free|attending|checked in|liberado|liberada|pagamento aprovado|pagamento confirmado|pago aprobado",
+	"cancelled", "cancelado|cancelada|canceled|cancelled|cancelacion|anulado|anulada|void|voided|not attending|deleted|transferred|transferido|"+
+		"transferida|excluido|excluida|removido|removida|eliminado|eliminada|canceled paid fee|pedido cancelado|inscricao cancelada",
+	"refunded", "reembolsado|reembolsada|estornado|estornada|devolvido|devolvida|devuelto|devuelta|refund|refunded|chargeback|charged back|"+
+		"pagamento devolvido|pagamento estornado|pagamento reembolsado",
+	"unpaid", "pendente|pending|pendiente|aguardando|aguardando pagamento|aguardando aprovacao|nao pago|nao paga|em aberto|awaiting payment|awaiting|"+
+		"not paid|unpaid|a pagar|por pagar|no pagado|sin pagar|em analise|in review|under review|en revision|expirado|expirada|expired|vencido|vencida|"+
+		"caducado|caducada|recusado|recusada|nao aprovado|nao aprovada|nao autorizado|rejeitado|rejeitada|rechazado|rechazada|refused|declined|rejected|"+
+		"failed|inadimplente|atrasado|atrasada|overdue|pending overdue|approval pending|pending approval|pagamento pendente|pago pendiente|"+
+		"em disputa|disputed|contestado|contestada|nao confirmado|nao confirmada|unconfirmed|reservado|reservada|reserved|on hold",
+	"blocked", "bloqueado|bloqueada|blocked|suspenso|suspensa|suspended|suspendido|inativo|inativa|inactive|inactivo")
+
+// FlagTitles are the titles of yes/no columns that say a ticket's state.
+var FlagTitles = []struct{ State, When, Words string }{
+	{"cancelled", "true", "cancelado|cancelada|cancelled|canceled|anulado|anulada|cancelado em|cancelled at|canceled at|data de cancelamento|data do cancelamento|cancellation date"},
+	{"refunded", "true", "reembolsado|reembolsada|estornado|estornada|refunded|reembolsado em|refunded at|data do reembolso"},
+	{"blocked", "true", "bloqueado|bloqueada|blocked"},
+	{"unpaid", "false", "pago|paga|paid|pagado|pagada|quitado|quitada"},
+}
+
+// StateOf is the state that a word means, "" where it is not known; own are the words that --states explains.
+func StateOf(cell string, own map[string]string) string {
+	p := Saying(cell)
+	if s, ok := own[p]; ok {
+		return s
+	}
+	return StateWords[p]
+}
+
+// Beginnings of words in titles that speak of admission, and words beside them that show another matter.
+var (
+	TellingTitles = slices.Concat(PayTitles, RefundTitles, strings.Fields("status situac estado state pagto pgto pgmt quitad quitou quitac bloque block cancel anulad "+
+		"valid vencid vencim vencto vigen caduc expir aprov approv aprob confirm liberad inadimpl autoriz suspen desist recus "+
+		"rejeit rechaz reject revog revok negad eliminad removid removed banid penden pendient efetivad compensad recebid abonad cobrad disput storn annul bezahl"))
+	tellingWords = strings.Fields("ativo ativa ativado ativada active activo activa enabled habilitado habilitada inativo inativa inactive disabled " +
+		"waitlist waitlisted deleted excluido excluida void permitido permitida proibido proibida allowed denied barrado banned comprovante " +
+		"statut stato zustand bezahlt storniert paye annule pagato annullato pg pgt ok conf rsvp settled cleared received")
+	debtWords = strings.Fields("aberto devedor debito debitos divida dividas due owed owes owing balance outstanding saldo saldos pendente pendentes adeudado " +
+		"deuda deudas faltante falta restante restam remaining devendo")
+	debtPhrases    = []string{"a pagar", "a receber", "por pagar", "por cobrar", "to pay"}
+	waitingPhrases = []string{"lista de espera", "fila de espera", "waiting list", "wait list", "em espera"}
+	TellingPhrases = slices.Concat(waitingPhrases, []string{"em dia", "al dia"})
+	RefundTitles   = strings.Fields("refund reembols estorn devol devuel chargeback")
+	MailTitles     = strings.Fields("mail email correo")
+	otherMatters   = strings.Fields("civil marital endereco address direccion fatura invoice billing home work shipping entrega metodo forma meio method provider " +
+		"gateway valor total amount taxa fee fees preco price precio currency moeda mail email cupom coupon voucher processing uf natal birth")
+	PlaceTitles  = strings.Fields("cidade city ciudad pais country cep zip postal bairro endereco address municipio logradouro rua street")
+	DateTitles   = strings.Fields("data date fecha em at")
+	AmountTitles = strings.Fields("valor total amount monto importe preco price precio")
+	PayTitles    = strings.Fields("pagament pagad payment pago paga paid")
+)
+
+// TellingValues are the beginnings of words in cells that speak of admission, whatever their column is called.
+var TellingValues = strings.Fields("pago paga pagad pagament paid unpaid pend cancel anulad reembols refund estorn devolv devuel bloque block expir aprov approv aprob " +
+	"confirm recus rechaz declin negad denied granted aguard await inadimpl quitad chargeback liberad void")
+
+// Places are the states of Brazil: what a column of an address holds.
+var Places = strings.Fields("ac al ap am ba ce df es go ma mt ms mg pa pb pr pe pi rj rn rs ro rr sc sp se to")
+
+// Begins tells whether a word of a text begins with one of some stems.
+func Begins(text string, stems []string) bool {
+	for word := range strings.FieldsSeq(text) {
+		if slices.ContainsFunc(stems, func(stem string) bool { return strings.HasPrefix(word, stem) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// HasWord tells whether a text has one of some words.
+func HasWord(text string, words []string) bool {
+	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return slices.Contains(words, w) })
+}
+
+// Words and phrases that refuse admission, wherever they stand.
+var (
+	notAdmitted = strings.Fields("cancelado cancelada cancelados canceladas cancelled canceled anulado anulada anulados anuladas estornado estornada estornados " +
+		"reembolsado reembolsada reembolsados refunded unpaid bloqueado bloqueada bloqueados blocked pendente pendentes pending pendiente pendientes waitlist waitlisted " +
+		"inadimplente inadimplentes suspenso suspensa banido banida cancelou desistiu desistente desistentes")
+	notAdmittedPhrases = slices.Concat(waitingPhrases, []string{"lista espera", "nao pago", "nao paga", "nao pagou", "nao pagos",
+		"not paid", "no pago", "no pagado", "sin pagar", "a pagar", "por pagar", "falta pagar"})
+	goods = strings.Fields("camiseta camisetas camisa camisas shirt shirts tshirt tshirts playera remera almoco jantar lanche refeicao refeicoes marmita meal meals lunch dinner " +
+		"breakfast almuerzo cena estacionamento parking estacionamiento livro livros caneca brinde brindes doacao donation donacion")
+)
+
+// KeepsOut tells a text in plain form that refuses admission.
+func KeepsOut(text string) bool {
+	return HasWord(text, notAdmitted) || HasPhrase(text, notAdmittedPhrases)
+}
+
+// HasPhrase tells whole words in a row.
+func HasPhrase(text string, phrases []string) bool {
+	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(" "+text+" ", " "+phrase+" ") })
+}
+
+// IsDebt tells a title in plain form that speaks of an amount to pay.
+func IsDebt(title string) bool { return HasWord(title, debtWords) || HasPhrase(title, debtPhrases) }
+
+// Tells tells a title that speaks of admission.
+func Tells(title string) bool {
+	return HasWord(title, tellingWords) || HasPhrase(title, TellingPhrases) || Begins(title, TellingTitles) && !Begins(title, otherMatters)
+}
+
+// IsGoods tells the name of a product that is no admission.
+func IsGoods(name string) bool { return HasWord(Plain(name), goods) }

@@ -1,0 +1,189 @@
+package words
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// titles are the column titles by which people call a field, besides its own name; in plain form (see Plain). A title that
+// stands with several fields means the first of them that the kind has.
+var titles = []struct {
+	field string
+	words string // separated by bars; by semicolons where those before outrank those behind
+}{
+	{"id", ""},
+	{"external_id", "external id|id externo|codigo externo;uuid;id do ingresso|ticket id|id da inscricao|registration id"},
+	{"event_id", "event id|id do evento|evento id|id evento|codigo do evento"},
+	{"code", "codigo|ticket code|code|barcode|barcode number|bar code|codigo de barras|codigo do ingresso|codigo ingresso|n do ingresso|" +
+		"n ingresso|n de ingresso|no do ingresso|numero do ingresso|numero ingresso|numero de ingresso|ticket number|ticket no|qr code|qrcode|codigo qr|ticket secret|segredo do ingresso|secret|segredo|" +
+		"codigo de entrada|codigo de la entrada|numero de entrada|localizador|secreto|secreto del ticket|codigo secreto|codigo secreto del ticket"},
+	{"type", "tipo|tipo de ingresso|tipo do ingresso|tipo ingresso|ingresso|ticket type|ticket|tipo de entrada|product|produto|producto;categoria|modalidade;setor;lote"},
+	{"state", "ticket status|ticket state|attendee status|status do participante|status do ingresso|situacao do ingresso|" +
+		"estado do ingresso|situacao da inscricao|status da inscricao|estado da inscricao|order status|status do pedido|situacao do pedido|" +
+		"estado do pedido|estado de pagamento|estado del pago|estado del pedido;situacao|status|estado|payment status|status do pagamento|estado do pagamento|situacao do pagamento|pagamento"},
+	{"holder_name", "holder|holder name|participante|nome do participante|titular|nome do titular|attendee|attendee name|" +
+		"asistente|nombre del asistente|inscrito|nome do inscrito|portador|nome do portador|convidado|nome do convidado|guest|guest name;" +
+		"nome|name|full name|nome completo|nombre|nombre completo;cliente|nome do cliente|comprador|nome do comprador|buyer|buyer name"},
+	{"full_name", "nome|name|nome completo|full name|nome do membro;pessoa"},
+	{"name", "nome;titulo|title;descricao"},
+	{"email", "e mail|mail|correio eletronico|correo electronico|correo|email do participante|e mail do participante|attendee email|email address|endereco de e mail;" +
+		"home email;work email|email de trabalho;other email"},
+	{"phone", "telefone|fone|tel|telefono|phone number|numero de telefone|telefone do participante|home phone number|home phone|homephone;celular|mobile;whatsapp;contato;work phone"},
+	{"mobile_phone", "celular|telefone celular|mobile|mobile phone|mobile phone number|cell|cell phone|cellphone;whatsapp"},
+	{"order", "pedido|order id|order number|order code|numero do pedido|n do pedido|codigo do pedido|codigo del pedido|compra|n da compra;reserva;familia|household"},
+	{"valid_from", "valido de|valido desde|valido a partir de|inicio da validade|not before"},
+	{"valid_until", "valido ate|valido hasta;validade|vencimento|expira em|fim da validade|expires|valid to"},
+	{"person_id", "person id|id da pessoa|id pessoa|id do membro"},
+	{"person", "person id|id da pessoa|id pessoa|id do membro"},
+	{"church_id", "id da igreja|id igreja|igreja id|codigo da igreja|church id;" + // the last rank: what is no id
+		"igreja|nome da igreja|igreja local|church|church name|local church|iglesia|nombre de la iglesia|iglesia local|campus|campus name|nome do campus|primary campus|" +
+		"congregacao|nome da congregacao|congregation|congregation name|congregacion|nombre de la congregacion"},
+	{"regional_id", "id da regional|id regional|regional id|codigo da regional"},
+	{"group_id", "id do grupo|id grupo|grupo id|group id"},
+	{"document", "cnpj|cpf cnpj|cnpj cpf;documento"},
+	{"currency", "moeda"},
+	{"gender", "genero|sexo|sex"},
+	{"birthday", "nascimento|data de nascimento|data nascimento|birth date|date of birth|birthdate;aniversario"},
+	{"rg_state", "uf do rg|estado do rg|orgao uf"},
+	{"is_pastor", "pastor"},
+	{"is_leader", "lider|leader"},
+	{"baptized", "batizado|batizada"},
+	{"baptism_date", "batismo|data do batismo|data de batismo"},
+	{"baptism_type", "tipo de batismo|tipo do batismo"},
+	{"marital_status", "estado civil"},
+	{"marriage_date", "casamento|data do casamento|data de casamento|anniversary|anniversary date"},
+	{"church_profile", "perfil|perfil na igreja"},
+	{"membership_number", "matricula|numero de membro|rol|n do rol|numero no rol"},
+	{"membership_start_date", "membro desde|data de membresia|data de entrada|member since|membershipdate|membership date"},
+	{"occupation", "profissao|ocupacao|profession"},
+	{"education_level", "escolaridade"},
+	{"nationality", "nacionalidade"},
+	{"blood_type", "tipo sanguineo|sangue"},
+	{"previous_church", "igreja anterior"},
+	{"is_active", "ativo|ativa|active"},
+	{"is_approved", "aprovado|aprovada|approved"},
+	{"transaction_type", "tipo|tipo de lancamento|tipo de transacao"},
+	{"base_amount", "valor|valor base|amount|value;total"},
+	{"paid_amount", "valor pago|amount paid"},
+	{"penalty", "multa"},
+	{"admin_fee", "taxa|taxa administrativa|taxa de administracao"},
+	{"description", "descricao;historico"},
+	{"due_date", "vencimento|data de vencimento"},
+	{"accrual_date", "competencia|data de competencia"},
+	{"payment_date", "pagamento|data de pagamento|data do pagamento|paid at"},
+	{"is_paid", "pago|paid"},
+	{"payment_method", "forma de pagamento|metodo de pagamento|meio de pagamento"},
+	{"installment_number", "parcela|numero da parcela"},
+	{"start_datetime", "inicio|data de inicio|comeca em|start"},
+	{"end_datetime", "fim|termino|data de termino|termina em|end"},
+	{"subscription_deadline", "inscricoes ate|prazo de inscricao|fim das inscricoes"},
+}
+
+// Choices are the words by which people mean a choice of a field, in plain form.
+var Choices = map[string]map[string]string{
+	"transaction_type": alias("expense", "saida|saidas|despesa|despesas|debito|pagamento|pagamentos",
+		"income", "entrada|entradas|receita|receitas|credito|dizimo|dizimos|oferta|ofertas"),
+	"is_active":      alias("true", "ativo|ativa|active", "false", "inativo|inativa|inactive"),
+	"status":         alias("pending", "pendente|aguardando", "approved", "aprovado|aprovada", "refused", "recusado|recusada|rejected"),
+	"gender":         alias("male", "masculino|m|homem|masc|h", "female", "feminino|f|mulher|fem"),
+	"church_profile": alias("visitor", "visitante", "frequent", "frequentador|frequentadora|congregado|frequente", "member", "membro"),
+	"location_type":  alias("national", "nacional", "international", "internacional"),
+	"baptism_type":   alias("immersion", "imersao", "aspersion", "aspersao"),
+	"list_rule":      alias("once", "uma vez|unico", "daily", "diario|por dia|diariamente"),
+	"inactive_reason": alias("transference", "transferencia|transferido|transferida", "death", "falecimento|morte|obito|falecido|falecida",
+		"withdrawal", "desligamento|saida|desistencia", "exclusion", "exclusao|excluido", "no_contact", "sem contato|no contact", "other", "outro|outros"),
+	"payment_method": alias("billet", "boleto|boleto bancario", "pix", "", "credit_card", "cartao de credito|credito|credit card",
+		"debit_card", "cartao de debito|debito|debit card", "money", "dinheiro|especie|cash", "transference", "transferencia|ted|doc|transfer",
+		"bank_check", "cheque|check", "direct_debit", "debito automatico|direct debit", "other", "outro|outros"),
+}
+
+// alias turns pairs of a value and its words into a look-up from word to value.
+func alias(pairs ...string) map[string]string {
+	m := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[Plain(pairs[i])] = pairs[i]
+		for w := range strings.SplitSeq(pairs[i+1], "|") {
+			m[w] = pairs[i]
+		}
+	}
+	delete(m, "")
+	return m
+}
+
+// Truths are the words for yes and no.
+var Truths = map[string]string{
+	"sim": "true", "s": "true", "si": "true", "verdadeiro": "true", "x": "true", "v": "true",
+	"nao": "false", "n": "false", "falso": "false",
+	"true": "true", "yes": "true", "y": "true", "1": "true", "false": "false", "no": "false", "0": "false",
+}
+
+// marks are the signs that people tick with. A cross is none of them: it means yes to one and no to another.
+var marks = map[string]string{"✓": "true", "✔": "true", "☑": "true", "✅": "true", "√": "true", "☐": "false", "⬜": "false"}
+
+// TruthOf is the yes or no that a cell says; "" where it says neither.
+func TruthOf(cell string) string {
+	if t := Truths[Plain(cell)]; t != "" {
+		return t
+	}
+	return marks[strings.Trim(cell, " \ufe0f\ufe0e")]
+}
+
+// Saying is what a cell says of a state: its plain form; of signs alone, the signs. A dash says nothing.
+func Saying(cell string) string {
+	if p := Plain(cell); p != "" {
+		return p
+	}
+	return strings.Trim(cell, " -–—.\u00a0\ufe0f\ufe0e")
+}
+
+// Plain is a text's form for comparison: lower case, no accents, one space for whatever is neither letter nor digit.
+func Plain(s string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range norm.NFD.String(strings.ToLower(s)) {
+		switch {
+		case unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Cf, r) || r == 'º' || r == 'ª' || r == '°':
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			if gap && b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			gap = false
+			b.WriteRune(r)
+		default:
+			gap = true
+		}
+	}
+	return b.String()
+}
+
+// distance is how many letters must be put in, left out or changed to make b of a, or neighbours swapped.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	before, last, now := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range x {
+		now[0] = i + 1
+		for j := range y {
+			cost := 1
+			if x[i] == y[j] {
+				cost = 0
+			}
+			now[j+1] = min(last[j]+cost, last[j+1]+1, now[j]+1)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				now[j+1] = min(now[j+1], before[j-1]+1)
+			}
+		}
+		before, last, now = last, now, before
+	}
+	return last[len(y)]
+}
+
+// Near tells whether two plain texts are close enough that one may be meant by the other, and how close.
+func Near(a, b string) (int, bool) {
+	d := distance(a, b)
+	return d, d <= max(1, min(len(a), len(b))/3)
+}

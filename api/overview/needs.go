@@ -1,0 +1,356 @@
+package overview
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// need is something that a person has to do.
+type need struct {
+	Code    string   `json:"code"`
+	Text    string   `json:"text"`
+	Command []string `json:"command"` // what to run, without the program and --data; empty = there is no command
+	On      *string  `json:"on"`      // where to run it: the name of a laptop, or "centre"; null = here
+	See     *string  `json:"see"`     // the path of a list that tells more
+}
+
+// run gives a need its command.
+func (n need) run(command ...string) need {
+	n.Command = command
+	return n
+}
+
+// at says where the command is run.
+func (n need) at(place string) need {
+	n.On = &place
+	return n
+}
+
+// look names a list that tells more.
+func (n need) look(path string) need {
+	n.See = &path
+	return n
+}
+
+func needOf(code, format string, args ...any) need {
+	return need{Code: code, Text: fmt.Sprintf(format, args...), Command: []string{}}
+}
+
+// When something needs a person.
+const (
+	unmetAfter      = 5 * time.Minute     // of the last contact, while something is still to come or an event is on
+	backupAfter     = 48 * time.Hour      // of the last backup
+	compactAfter    = 24 * time.Hour      // of an erasure
+	keySoon         = 7 * 24 * time.Hour  // before the end of a key that is of no event
+	laptopSoon      = 30 * 24 * time.Hour // before the end of a laptop's credential
+	certificateSoon = 14 * 24 * time.Hour // before the end of the server's certificate
+	keyGone         = 24 * time.Hour      // after the end of a key that is of no event
+)
+
+// needs finds what a person has to do by an overview.
+type needs struct {
+	*Overview
+	now     instant
+	zone    *time.Location
+	current []kv.CurrentEvent
+}
+
+// all are the needs, the most urgent first.
+func (s needs) all() (all []need) {
+	for _, of := range []func() []need{s.ofStore, s.ofCentre, laptopNeeds{s}.all, s.ofDoors, s.ofLists, s.ofUpkeep} {
+		all = append(all, of()...)
+	}
+	return all
+}
+
+// instant is the moment that an overview is about.
+type instant time.Time
+
+// until is how long it is to a moment.
+func (i instant) until(at time.Time) time.Duration { return at.Sub(time.Time(i)) }
+
+// since is how long ago a moment was.
+func (i instant) since(at time.Time) time.Duration { return time.Time(i).Sub(at) }
+
+// ago says how long ago a moment was.
+func (i instant) ago(at time.Time) string { return Lasting(i.since(at)) }
+
+// oldest says how old the oldest of some changes is.
+func (i instant) oldest(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return " (the oldest " + i.ago(at) + " old)"
+}
+
+// ends says when something ends or has ended.
+func (i instant) ends(at time.Time) string {
+	if left := i.until(at); left > 0 {
+		return "ends in " + Lasting(left)
+	}
+	return "has ended " + i.ago(at) + " ago"
+}
+
+// ofStore are those without which no door is answered, or not as it should be.
+func (s needs) ofStore() (all []need) {
+	if !s.Served {
+		all = append(all, needOf("not_served", "No server runs on this folder: no door is answered here.").run("serve"))
+	}
+	if !s.State.Writable && !slices.Contains(s.State.Refused, "checkins") {
+		all = append(all, needOf("store_stopped", "The store has stopped writing and doors are refused: %s. Mend the disk, start serve again, and check the store.", *s.State.Cause).run("verify"))
+	}
+	if len(s.State.Refused) > 0 {
+		all = append(all, needOf("disk_full", "The disk is nearly full: refused are %s. Make room on it; all goes on by itself.", strings.Join(s.State.Refused, ", ")))
+	}
+	if s.State.Damaged {
+		all = append(all, needOf("damaged", "Stored values are damaged: they are served to nobody, and figures here may be missing.").run("verify"))
+	}
+	if s.Clock.Doubted {
+		cause := *s.Clock.Cause
+		if off := s.Clock.Offset; off != nil && kv.Doubt(cause) == kv.OffPeer {
+			cause = "it is " + aside(time.Duration(*off)*time.Millisecond) + " that of another machine"
+		}
+		all = append(all, needOf("clock_doubted", "This machine's clock is doubted: %s. Look at it and set it; if it is right:", cause).run("clock", "trust"))
+	}
+	if s.Erasures.Unfinished > 0 {
+		all = append(all, needOf("erasures_unfinished", "%s could not be erased; nobody is shown them, and it is tried again. The log of serve says why.", many(s.Erasures.Unfinished, "record")))
+	}
+	return all
+}
+
+// ofCentre are those of a laptop.
+func (s needs) ofCentre() (all []need) {
+	c := s.Centre
+	if c == nil {
+		return nil
+	}
+	as := enrolledAs(&c.of)
+	again := func(name string) []string { // which no laptop has that is not revoked
+		return append([]string{"venue", "enrol", "--name", name}, enrolFlags(&as)...)
+	}
+	waits := ""
+	if c.Backlog != nil && *c.Backlog > 0 {
+		waits = ", and " + many(*c.Backlog, "change") + s.now.oldest(c.oldest) + " cannot be sent"
+	}
+	switch left := s.now.until(c.of.Ends); {
+	case c.Revoked:
+		all = append(all, needOf("revoked", "This laptop is revoked at its centre: check-ins are marked for review, and nothing new comes. If it may go on, enrol it again:").run(again(c.Name)...).at("centre"))
+	case !c.of.Ends.IsZero() && left <= laptopSoon:
+		all = append(all, needOf("credential_ends", "The credential of this laptop %s: enrol it again.", s.now.ends(c.of.Ends)).run(again(c.Name+" 2")...).at("centre"))
+	}
+	switch unmet := s.now.since(c.met); {
+	case c.Revoked:
+	case c.met.IsZero():
+		all = append(all, needOf("centre_unmet", "The centre %s was never met%s. Look at the network; doors go on.", c.URL, waits))
+	case unmet > unmetAfter:
+		all = append(all, needOf("centre_unmet", "The centre %s was not met for %s%s. Look at the network; doors go on.", c.URL, Lasting(unmet), waits))
+	case waits != "" && !c.oldest.IsZero() && s.now.since(c.oldest) > unmetAfter:
+		all = append(all, needOf("backlog", "The centre is met%s. The log of serve says why.", waits))
+	}
+	if len(c.Events) == 0 && slices.ContainsFunc(c.of.Pushes, func(name string) bool { return strings.HasPrefix(name, "event-") }) {
+		all = append(all, needOf("no_event", "This laptop is ready for no event: what it was enrolled for is not here."))
+	}
+	return all
+}
+
+// enrolFlags are the flags of venue enrol that let a laptop in for as much as this one is, and for no more.
+func enrolFlags(e *kv.Enrolled) (flags []string) {
+	events := e.Events
+	if e.Level.Name == kv.ChurchOf {
+		flags = numbered(flags, "--church", e.Level.IDs)
+	} else if e.Level.Name == kv.EventOf {
+		events = e.Level.IDs
+	}
+	flags = numbered(flags, "--event", events)
+	for _, f := range []struct {
+		is   bool
+		flag []string
+	}{{e.Venue.Finance, []string{"--finance"}}, {e.Venue.Mirror, []string{"--mirror"}}, {!e.Venue.Names, []string{"--door-data", "labels"}}} {
+		if f.is {
+			flags = append(flags, f.flag...)
+		}
+	}
+	return flags
+}
+
+func numbered(flags []string, flag string, ids []int64) []string {
+	for _, id := range ids {
+		flags = append(flags, flag, strconv.FormatInt(id, 10))
+	}
+	return flags
+}
+
+// enrolledAs is what this laptop was enrolled for, as far as the databases tell that the centre takes from it and gives.
+func enrolledAs(u *kv.Upstream) (e kv.Enrolled) {
+	churches, events := databaseIDs(u.Pushes, "church-"), databaseIDs(u.Pushes, "event-")
+	switch {
+	case len(churches) == 0:
+		e.Level = kv.Level{Name: kv.EventOf, IDs: events}
+	case u.Chosen:
+		e.Level, e.Events = kv.Level{Name: kv.ChurchOf, IDs: churches}, events
+	default:
+		e.Level = kv.Level{Name: kv.ChurchOf, IDs: churches}
+	}
+	e.Venue.Finance = slices.ContainsFunc(churches, func(id int64) bool { return slices.Contains(u.Pushes, fmt.Sprintf("church-%d-finance", id)) })
+	e.Venue.Mirror = slices.Contains(u.Pulls, "records")
+	e.Venue.Names = len(events) == 0 || len(u.Pulls) == 0 || slices.ContainsFunc(u.Pulls, func(name string) bool { return strings.HasSuffix(name, "-names") })
+	return e
+}
+
+// databaseIDs are the numbers of the databases with names of a prefix and a number.
+func databaseIDs(names []string, prefix string) (ids []int64) {
+	for _, name := range names {
+		text, ok := strings.CutPrefix(name, prefix)
+		if id, err := strconv.ParseInt(text, 10, 64); ok && err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (s needs) ofDoors() (all []need) {
+	for _, e := range s.Events {
+		for _, d := range e.Doors {
+			if d.Silent {
+				all = append(all, needOf("door_silent", "The door %s of %s has scanned nobody for %s, while others do. Look at it.", d.Name, e.Name, s.now.ago(d.scanned)))
+			}
+		}
+	}
+	for i := range s.Keys {
+		if n, is := s.keyNeed(&s.Keys[i]); is {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// keyNeed tells of a key that ends before its event does, or of another one that ends within a week.
+func (s needs) keyNeed(k *keyState) (n need, is bool) {
+	left := s.now.until(k.of.Expires)
+	is = left < keySoon && left > -keyGone
+	if k.of.Level.Name == kv.EventOf {
+		is = slices.ContainsFunc(s.current, func(e kv.CurrentEvent) bool {
+			return slices.Contains(k.of.Level.IDs, e.ID) && k.of.Expires.Before(e.End) && s.now.until(e.End) > 0
+		})
+	}
+	command := []string{"keys", "add", "--name", k.Name, "--level", k.Level}
+	if len(k.of.Permissions) > 0 {
+		var allow []string
+		for _, p := range k.of.Permissions {
+			allow = append(allow, p.String())
+		}
+		command = append(command, "--allow", strings.Join(allow, ","))
+	}
+	return needOf("key_ends", "The key %s of %s %s. Whoever needs it longer gets another one:", k.Name, k.Level, s.now.ends(k.of.Expires)).
+		run(append(command, "--expires", "48h")...), is
+}
+
+// ofLists are what staff have to decide or to look at. Of what can never leave its list, only the current events' counts.
+func (s needs) ofLists() (all []need) {
+	for i := range s.Events {
+		e := &s.Events[i]
+		if e.Doubles > 0 {
+			all = append(all, needOf("double_entries", "%s let in twice at %s, or with a ticket that is cancelled. Nobody is turned out; look at who it was.", were(e.Doubles), e.Name).
+				look("/admin/v1/double_entries/?event_id="+strconv.FormatInt(e.ID, 10)))
+		}
+	}
+	for i := range s.Events {
+		if e := &s.Events[i]; e.Reviews > 0 {
+			all = append(all, needOf("reviews", "To be reviewed at %s: %s of a revoked laptop or a doubted clock.", e.Name, many(e.Reviews, "scan")).
+				look("/admin/v1/reviews/?event_id="+strconv.FormatInt(e.ID, 10)))
+		}
+	}
+	if s.Conflicts > 0 {
+		all = append(all, needOf("conflicts", "%s to be decided: two people changed one field.", many(s.Conflicts, "conflict")).look("/admin/v1/conflicts/"))
+	}
+	if s.Refusals > 0 {
+		all = append(all, needOf("refusals", "%s of laptops or other stores to be applied or dropped.", many(s.Refusals, "refused document")).look("/admin/v1/refusals/"))
+	}
+	return all
+}
+
+// ofUpkeep are what can wait until the evening is over.
+func (s needs) ofUpkeep() (all []need) {
+	if s.Verify != nil && s.Verify.Faults > 0 {
+		all = append(all, needOf("verify_faults", "The last check of every value found %s.", many(int(s.Verify.Faults), "fault")).run("verify"))
+	}
+	if c := s.Certificate; c != nil && !c.ends.IsZero() && s.now.until(c.ends) < certificateSoon {
+		all = append(all, needOf("certificate_ends", "The certificate by which clients reach this server %s. Put the next one in the place of its files.", s.now.ends(c.ends)))
+	}
+	if n, is := s.backupNeed(); is {
+		all = append(all, n)
+	}
+	if since := s.Erasures.since; !since.IsZero() && s.now.since(since) > compactAfter {
+		all = append(all, needOf("compaction_due", "The bytes of %s are still in the file, since %s ago.", many(s.Erasures.Uncompacted, "erased record"), s.now.ago(since)).run("compact"))
+	}
+	return all
+}
+
+// backupNeed tells of a centre that holds something and has no backup of late. What a laptop holds the centre has.
+func (s needs) backupNeed() (n need, is bool) {
+	name := "doorward-" + time.Time(s.now).In(s.zone).Format(time.DateOnly) + ".db"
+	switch b := s.Backup; {
+	case s.Centre != nil || s.Records[record.Person.Name]+s.Records[record.Event.Name]+s.Records[record.FinancialEntry.Name] == 0:
+		return n, false
+	case b == nil:
+		n = needOf("backup_due", "No backup was ever made of this store. Make one, on another disk:")
+	case s.now.since(b.of.At) > backupAfter:
+		n = needOf("backup_due", "The last backup is %s old. Make one, on another disk:", s.now.ago(b.of.At))
+		name = filepath.Join(filepath.Dir(b.of.Path), name)
+	default:
+		return n, false
+	}
+	return n.run("backup", name), true
+}
+
+// Lasting is a time as people say it.
+func Lasting(d time.Duration) string {
+	in := func(unit time.Duration, name string) string {
+		return strconv.FormatInt(int64(d.Round(unit)/unit), 10) + " " + name
+	}
+	switch d = d.Abs(); {
+	case d < 2*time.Minute:
+		return in(time.Second, "s")
+	case d < 2*time.Hour:
+		return in(time.Minute, "min")
+	case d < 48*time.Hour:
+		return in(time.Hour, "h")
+	}
+	return in(24*time.Hour, "days")
+}
+
+// aside is where a clock is against this one, which is so far ahead of it.
+func aside(ahead time.Duration) string {
+	if ahead > 0 {
+		return Lasting(ahead) + " behind"
+	}
+	return Lasting(ahead) + " ahead of"
+}
+
+func many(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+func were(n int) string {
+	if n == 1 {
+		return "1 person was"
+	}
+	return strconv.Itoa(n) + " people were"
+}

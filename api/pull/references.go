@@ -1,0 +1,79 @@
+package pull
+
+import (
+	"errors"
+
+	"doorward/kv"
+	"doorward/kv/record"
+)
+
+// seer tells whether the store has a record that a principal sees.
+type seer interface {
+	Sees(p kv.Principal, k *record.Kind, id record.ID) error
+}
+
+// references are the records that others name.
+type references struct {
+	store   seer
+	who     kv.Principal
+	there   map[Record]bool // whether the store has one; absent = not known yet
+	unnamed map[string]int  // those that were left out, by kind
+}
+
+// fresh are the records to write before some others, which name them. What the source does not name and the store does not have
+// is taken away from those that refer to it.
+func (rs *references) fresh(all []*shaped) (fresh []*shaped, err error) {
+	for _, s := range all {
+		for _, r := range s.refs {
+			one, err := rs.named(s, r)
+			if err != nil {
+				return nil, err
+			}
+			if one != nil {
+				fresh = append(fresh, one)
+			}
+		}
+	}
+	return fresh, nil
+}
+
+// named answers the record to write for one that another names; nil where there is nothing to write.
+func (rs *references) named(s *shaped, r reference) (*shaped, error) {
+	at := Record{r.kind.Name, r.id}
+	if rs.there[at] {
+		return nil, nil
+	}
+	if r.body != nil {
+		rs.there[at] = true
+		return referenced(r), nil
+	}
+	there, err := rs.holds(r)
+	if err != nil {
+		return nil, err
+	}
+	if rs.there[at] = there; !there {
+		rs.unnamed[r.kind.Name]++
+		s.drop(r)
+	}
+	return nil, nil
+}
+
+// holds tells whether the store has a record that the source names without saying what it is.
+func (rs *references) holds(r reference) (bool, error) {
+	err := rs.store.Sees(rs.who, r.kind, record.Int(r.id))
+	if err == nil || errors.Is(err, kv.ErrNotFound) {
+		return err == nil, nil
+	}
+	return false, storeError{err}
+}
+
+func referenced(r reference) *shaped {
+	s := &shaped{kind: r.kind, id: r.id}
+	one := members(r.body)
+	for i := range r.kind.Fields {
+		if v, ok := one[r.kind.Fields[i].Name]; ok {
+			s.set(r.kind.Fields[i].Name, v)
+		}
+	}
+	return s
+}

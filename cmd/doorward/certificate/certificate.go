@@ -1,0 +1,183 @@
+package certificate
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Files are the two files. Without their names serve speaks http. Load comes before all other methods.
+type Files struct {
+	Cert, Key string // the files' names; "" = http
+
+	now    atomic.Pointer[pair]
+	seen   [2][]byte // what the files held when they were last read
+	broken bool      // seen is no pair
+	said   bool      // the log has a line about broken
+}
+
+// pair is a certificate with its key as the files held them.
+type pair struct {
+	tls.Certificate
+	files [2][]byte
+}
+
+// lookAfter is the time between two readings of the files.
+const lookAfter = time.Second
+
+// ErrNoPair is one of the two files without the other.
+var ErrNoPair = errors.New("--tls-cert and --tls-key are wanted together, or neither of them")
+
+// Load reads the files, unless they were read before. It returns ErrNoPair where one of the two names is missing.
+func (c *Files) Load() error {
+	switch {
+	case (c.Cert == "") != (c.Key == ""):
+		return ErrNoPair
+	case !c.On() || c.now.Load() != nil:
+		return nil
+	}
+	files, err := c.read()
+	if err != nil {
+		return err
+	}
+	p, err := c.parse(files)
+	if err != nil {
+		return err
+	}
+	c.now.Store(p)
+	c.seen = files
+	return nil
+}
+
+func (c *Files) read() (files [2][]byte, err error) {
+	for i, f := range []struct{ flag, name string }{{"--tls-cert", c.Cert}, {"--tls-key", c.Key}} {
+		if files[i], err = os.ReadFile(f.name); err != nil {
+			return files, fmt.Errorf("%s: %w", f.flag, err)
+		}
+	}
+	return files, nil
+}
+
+func (c *Files) parse(files [2][]byte) (*pair, error) {
+	made, err := tls.X509KeyPair(files[0], files[1])
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.Cert, c.Key, err)
+	}
+	return &pair{made, files}, nil
+}
+
+// On reports whether serve speaks https.
+func (c *Files) On() bool { return c.Cert != "" }
+
+// Scheme is how the server's addresses begin: http or https.
+func (c *Files) Scheme() string {
+	if c.On() {
+		return "https"
+	}
+	return "http"
+}
+
+// Ends is when the present certificate expires; zero where serve speaks http.
+func (c *Files) Ends() time.Time {
+	if p := c.now.Load(); p != nil {
+		return p.Leaf.NotAfter
+	}
+	return time.Time{}
+}
+
+// Config gives every new connection the present certificate; nil where serve speaks http.
+func (c *Files) Config() *tls.Config {
+	if !c.On() {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &c.now.Load().Certificate, nil },
+	}
+}
+
+// Watch reads the files again and again until end is called. end waits for the last reading.
+func (c *Files) Watch(log *slog.Logger) (end func()) {
+	if !c.On() {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.run(ctx, log)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func (c *Files) run(ctx context.Context, log *slog.Logger) {
+	c.warn(log)
+	tick := time.NewTicker(lookAfter)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			c.look(log)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look uses a new pair. Files that are no pair change nothing. The log gets one line about them, when two readings find the same: a pair
+// that is being replaced is no pair for a moment.
+func (c *Files) look(log *slog.Logger) {
+	files, err := c.read()
+	same := bytes.Equal(files[0], c.seen[0]) && bytes.Equal(files[1], c.seen[1])
+	if same && !c.broken {
+		return
+	}
+	var p *pair
+	if err == nil {
+		p, err = c.parse(files)
+	}
+	c.seen = files
+	switch {
+	case err == nil:
+		c.now.Store(p)
+		c.broken, c.said = false, false
+		log.Info("another certificate is shown from now on", "expires", c.Ends().UTC())
+		c.warn(log)
+	case !same:
+		c.broken, c.said = true, false
+	case !c.said:
+		c.said = true
+		log.Warn("the new certificate cannot be used; the one before is shown still", "cause", err, "expires", c.Ends().UTC())
+	}
+}
+
+// warn logs that the present certificate has expired.
+func (c *Files) warn(log *slog.Logger) {
+	if ends := c.Ends(); time.Now().After(ends) {
+		log.Warn("the certificate has expired: clients that trust their clock will not connect", "expired", ends.UTC())
+	}
+}
+
+// Gauge is the metric of the certificate's end.
+func (c *Files) Gauge() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "doorward_certificate_expiry_timestamp_seconds", Help: "When the present certificate expires; NaN = serve speaks http.",
+	}, func() float64 {
+		if ends := c.Ends(); !ends.IsZero() {
+			return float64(ends.Unix())
+		}
+		return math.NaN()
+	})
+}

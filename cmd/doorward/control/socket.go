@@ -1,0 +1,130 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"doorward/cmd/doorward/folder"
+)
+
+// maxSocketPath is the longest path that every system takes for a socket.
+const maxSocketPath = 100
+
+// socketPath is a path to the folder's socket that is short enough to bind and dial: the plain one, or one through a link
+// that lasts until release is called.
+func socketPath(dir string) (path string, release func(), err error) {
+	none := func() {}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", none, err
+	}
+	if path = filepath.Join(abs, folder.Socket); len(path) <= maxSocketPath {
+		return path, none, nil
+	}
+	tmp, err := os.MkdirTemp("", "doorward")
+	if err != nil {
+		return "", none, err
+	}
+	release = func() { _ = os.RemoveAll(tmp) } // a link and its folder: nothing is lost if they stay
+	link := filepath.Join(tmp, "d")
+	if err := os.Symlink(abs, link); err != nil {
+		release()
+		return "", none, err
+	}
+	return filepath.Join(link, folder.Socket), release, nil
+}
+
+// Answers reports whether a server answers on the folder's socket.
+func Answers(ctx context.Context, dir string) bool {
+	c, err := Dial(ctx, dir)
+	if err == nil {
+		_ = c.Close() // the connection only shows that a server is there
+	}
+	return err == nil
+}
+
+// Dial connects to the server of a folder.
+func Dial(ctx context.Context, dir string) (net.Conn, error) {
+	path, release, err := socketPath(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return (&net.Dialer{}).DialContext(ctx, "unix", path)
+}
+
+// Listen listens on the folder's socket. The caller has the store open, so a socket that is there was left by a server that died.
+func Listen(dir string) (*net.UnixListener, error) {
+	if err := os.Remove(filepath.Join(dir, folder.Socket)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	path, release, err := socketPath(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	l.SetUnlinkOnClose(false) // the path may be gone; Close removes the file
+	return l, os.Chmod(filepath.Join(dir, folder.Socket), 0o600)
+}
+
+// Close removes the socket. It comes before the store is closed: a command that finds no socket waits for the store's lock.
+func Close(dir string, l net.Listener) error {
+	err := os.Remove(filepath.Join(dir, folder.Socket))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if e := l.Close(); e != nil && !errors.Is(e, net.ErrClosed) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// pipes is a listener within the process.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+// Accept waits for the next dial.
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close refuses every further dial.
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+// Addr names the listener.
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.conns <- far:
+		return near, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

@@ -1,0 +1,69 @@
+package help
+
+import (
+	"embed"
+	"regexp"
+	"strings"
+)
+
+//go:embed *.md
+var pages embed.FS
+
+// order lists the topics as a reader meets them.
+var order = []string{"operate", "import", "integrate", "replicate", "erase", "recover", "performance", "proofs", "decisions"}
+
+// Topic is a page of the manual.
+type Topic struct {
+	Name  string
+	About string // one line
+	Text  string // Markdown
+}
+
+// Topics returns all pages, in the order of the manual.
+func Topics() []Topic {
+	var all []Topic
+	for _, name := range order {
+		text, err := pages.ReadFile(name + ".md")
+		if err != nil {
+			panic(err) // an embedded file is missing
+		}
+		title, _, _ := strings.Cut(string(text), "\n")
+		_, about, _ := strings.Cut(title, ": ")
+		all = append(all, Topic{Name: name, About: about, Text: string(text)})
+	}
+	return all
+}
+
+// Find returns the page with this name. It returns false if there is none.
+func Find(name string) (Topic, bool) {
+	for _, t := range Topics() {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Topic{}, false
+}
+
+// call is where a line of commands calls the program.
+var call = regexp.MustCompile(`(^|[$<]\(|[|;&{] *|^[A-Z_]+=\S+ )doorward `)
+
+// Printed is the page as a terminal shows it. Blocks are indented instead of fenced, and their commands call the program by the name
+// that the reader has called it by.
+func (t Topic) Printed(program string) string {
+	var b strings.Builder
+	fenced, commands := false, false
+	for line := range strings.Lines(t.Text) {
+		if mark, fence := strings.CutPrefix(line, "```"); fence {
+			fenced, commands = !fenced, strings.HasPrefix(mark, "sh")
+			continue
+		}
+		if commands {
+			line = call.ReplaceAllStringFunc(line, func(s string) string { return strings.TrimSuffix(s, "doorward ") + program + " " })
+		}
+		if fenced && line != "\n" {
+			line = "    " + line
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}

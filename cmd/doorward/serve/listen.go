@@ -1,0 +1,134 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"doorward/api"
+	"doorward/cmd/doorward/console"
+	"doorward/sync"
+)
+
+// faces are the listeners of a server, and the HTTP server of each.
+type faces struct {
+	log       *slog.Logger
+	drain     time.Duration // how long requests that were begun may take in the end
+	servers   []*http.Server
+	listeners []net.Listener
+}
+
+func (f *faces) add(l net.Listener, s *http.Server) {
+	s.ErrorLog = slog.NewLogLogger(f.log.Handler(), slog.LevelDebug)
+	f.servers, f.listeners = append(f.servers, s), append(f.listeners, l)
+}
+
+// answer gives the public addresses their servers.
+func (f *faces) answer(server *api.Server, peers *sync.Server) {
+	public := f.listeners
+	f.listeners = nil
+	for i, h := range []http.Handler{both(server, peers), server.Metrics()}[:len(public)] {
+		f.add(public[i], api.HTTPServer(h))
+	}
+	f.servers[0].RegisterOnShutdown(peers.Close)
+	if len(public) > 1 {
+		f.log.Info("metrics", "address", public[1].Addr().String())
+	}
+}
+
+// both answers replication below /sync and everything else as the API.
+func both(server *api.Server, peers *sync.Server) http.Handler {
+	site, replication, mount := server.Handler(), server.Wrap(peers), server.Prefix()+"/sync"
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == mount || strings.HasPrefix(r.URL.Path, mount+"/") {
+			replication.ServeHTTP(w, r)
+			return
+		}
+		site.ServeHTTP(w, r)
+	})
+}
+
+func (f *faces) close() {
+	for _, l := range f.listeners {
+		_ = l.Close() // most are closed already
+	}
+}
+
+// serveOne answers at a listener, over https where the server has a certificate.
+func serveOne(s *http.Server, l net.Listener) error {
+	if s.TLSConfig != nil {
+		return s.ServeTLS(l, "", "")
+	}
+	return s.Serve(l)
+}
+
+// run serves until ctx ends or one of the listeners fails. Then requests that were begun may finish; those that take too long are cut off.
+func (f *faces) run(ctx context.Context) error {
+	failed := make(chan error, len(f.servers))
+	for i, s := range f.servers {
+		go func() {
+			if err := serveOne(s, f.listeners[i]); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		}()
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	last, cancel := context.WithTimeout(context.Background(), f.drain)
+	defer cancel()
+	for _, s := range f.servers {
+		e := s.Shutdown(last)
+		if errors.Is(e, context.DeadlineExceeded) {
+			f.log.Warn("requests that did not end in time are cut off")
+			e = s.Close()
+		}
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// listen takes an address. Requests wait there until run. A port that the system chooses is written into the address.
+func (f *faces) listen(flag string, address *string) error {
+	host, port, err := net.SplitHostPort(*address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return console.Usage(fmt.Errorf("%s %s: an address and a port are wanted, as 127.0.0.1:8080", flag, *address))
+	}
+	l, err := net.Listen("tcp", *address)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", flag, *address, refusedAddress(err, host, port))
+	}
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok {
+		*address = net.JoinHostPort(host, strconv.Itoa(tcp.Port))
+	}
+	f.listeners = append(f.listeners, l)
+	return nil
+}
+
+// refusedAddress says why the server cannot listen at an address, and what to do.
+func refusedAddress(err error, host, port string) error {
+	unknown := new(net.DNSError)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("another program answers at port %s already; end it, or choose another port", port)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("this machine has no address %s; 0.0.0.0 stands for all that it has", host)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("you may not use port %s; choose one above 1023", port)
+	case errors.As(err, &unknown):
+		return fmt.Errorf("there is no machine of the name %s; 0.0.0.0 stands for all addresses of this one", host)
+	}
+	return err
+}

@@ -1,0 +1,66 @@
+package serve
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"doorward/cmd/doorward/archive"
+	"doorward/kv"
+)
+
+// TestARestoreIsAnsweredOnce: while a request to restore is open, another one is refused. The open request is answered after the drain, here
+// with the reason why the store before goes on.
+func TestARestoreIsAnsweredOnce(t *testing.T) {
+	store, err := kv.Open(kv.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drained, drain := context.WithCancel(t.Context())
+	var r restores
+	r.begin(drain)
+	s := httptest.NewServer(r.before(store, http.NotFoundHandler()))
+	defer s.Close()
+	path, said := s.URL+archive.RestorePath+"?"+url.Values{"folder": {kv.OwnPrefix + "restore-1"}, "realm": {store.Realm()}, "node": {store.Node()}}.Encode(), make(chan string, 1)
+	go func() { said <- ask(path) }()
+	<-drained.Done()
+	if got, want := ask(path), "409 another restore is under way"; got != want {
+		t.Errorf("a second request is answered %q, want %q", got, want)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !r.replace(store.Dir(), slog.New(slog.DiscardHandler)) {
+		t.Error("the server ends, though a command has asked for a restore")
+	}
+	select {
+	case early := <-said:
+		t.Fatalf("the request is answered %q before the store is served", early)
+	default:
+	}
+	r.answer(nil)
+	if got, want := <-said, "409 the store before goes on: "; !strings.HasPrefix(got, want) {
+		t.Errorf("the request is answered %q, want %q", got, want)
+	}
+	if r.replace(store.Dir(), slog.New(slog.DiscardHandler)) {
+		t.Error("a request that was answered is still open")
+	}
+}
+
+// ask sends a request, and returns the status and the message of the answer.
+func ask(path string) string {
+	resp, err := http.Post(path, "", nil)
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = resp.Body.Close() }() // it was read to its end
+	b, _ := io.ReadAll(resp.Body)            // an answer that is cut off is a wrong one
+	_, message, _ := strings.Cut(string(b), `"message":"`)
+	message, _, _ = strings.Cut(message, `"`)
+	return resp.Status[:4] + message
+}

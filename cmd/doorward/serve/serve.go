@@ -1,0 +1,249 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"doorward/api"
+	"doorward/cmd/doorward/certificate"
+	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/control"
+	"doorward/cmd/doorward/folder"
+	"doorward/index"
+	"doorward/kv"
+	"doorward/sync"
+	"doorward/sync/venue"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Config is what serve is told.
+type Config struct {
+	*folder.Folder
+	Console     *console.Console
+	Version     string
+	Listen      string // the address to answer at
+	Metrics     string // a second address, for /metrics alone; "" = none
+	API         api.Config
+	Certificate *certificate.Files
+	DropAfter   time.Duration        // how long after its end laptops drop an event; 0 = never
+	Delay       time.Duration        // how long after a signal requests are still answered
+	Drain       time.Duration        // how long requests may take after that; 0 = DefaultDrain
+	Clock       func() time.Time     // of the machine; nil = its own
+	Ready       func(address string) // is called once, when the server answers; nil = not called
+}
+
+// DefaultDrain is how long a server that ends waits for the requests that it has begun.
+const DefaultDrain = 30 * time.Second
+
+// memory is from how many bytes on the collector works harder. Large requests leave much garbage. The program may use more.
+const memory = 128 << 20
+
+// server is a running server, over one store after another.
+type server struct {
+	Config
+	log      *slog.Logger
+	shutdown shutdown
+	restores restores
+	greeted  bool // a person knows the addresses
+	wiped    bool // the centre has ordered to wipe the folder, and has all that was in it
+}
+
+// Run opens the store and answers until ctx ends, then closes everything in the order in which nothing is lost. It wipes the folder if the
+// centre has ordered that.
+func Run(ctx context.Context, c Config) error {
+	signal.Ignore(syscall.SIGPIPE) // the reader of the log may end before the server does
+	s := &server{Config: c, log: c.Console.Logger(slog.LevelInfo)}
+	if err := s.run(ctx); err != nil || !s.wiped {
+		return err
+	}
+	if err := folder.Clear(s.Dir); err != nil {
+		return err
+	}
+	s.log.Warn("this folder was wiped, as its centre has ordered: all check-ins are there")
+	return nil
+}
+
+// run serves the store, and each restored store that replaces it.
+func (s *server) run(ctx context.Context) error {
+	defer s.restores.answer(errAway)
+	for {
+		served, end := context.WithCancel(context.WithoutCancel(ctx)) // a signal ends it through shutdown
+		s.restores.begin(end)
+		forget := context.AfterFunc(ctx, func() { s.shutdown.run(ctx, served, shutdownConfig{s.Delay, end, s.log}) })
+		err := s.serve(served)
+		end()
+		forget()
+		if err != nil || !s.restores.replace(s.Dir, s.log) {
+			return err
+		}
+		if ctx.Err() != nil { // a signal during the drain ends the server after the store was replaced: both were asked for
+			s.restores.answer(nil)
+			return nil
+		}
+		s.greeted = true
+	}
+}
+
+// serve serves one store until ctx ends.
+func (s *server) serve(ctx context.Context) (err error) {
+	if err := s.CheckStore(); err != nil {
+		return err
+	}
+	if os.Getenv("GOMEMLIMIT") == "" { // the runtime follows it by itself
+		debug.SetMemoryLimit(memory)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	f := &faces{log: s.log, drain: cmp.Or(s.Drain, DefaultDrain)}
+	defer f.close() // after an error
+	if err := s.prepare(ctx, f); err != nil {
+		return err
+	}
+	store, err := s.openStore(ctx, registry)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	folder.Tidy(s.Dir, s.log)
+	s.apply(f.listeners[0].Addr().String(), store, registry)
+	end := control.JoinIndex(&s.API, index.Config{Store: store, Dir: s.Dir, Logger: s.log, Registerer: registry})
+	defer func() { err = errors.Join(err, end()) }()
+	site, err := api.New(s.API)
+	if err != nil {
+		return console.Usage(err)
+	}
+	defer site.Close()
+	socket, err := control.Listen(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, control.Close(s.Dir, socket)) }()
+	peers, err := sync.New(sync.Config{Store: store, Gate: site, Prefix: site.Prefix(), Version: s.Version, Logger: s.log, Registerer: registry, OverAfter: s.DropAfter})
+	if err != nil {
+		return err
+	}
+	defer peers.Close() // its tasks end before the store is closed
+	loop, ctx, err := startVenue(ctx, venue.Config{Store: store, Version: s.Version, Logger: s.log, Registerer: registry})
+	if err != nil {
+		return err
+	}
+	defer func() { s.wiped = loop.end(s.log) }()
+	f.answer(site, peers)
+	f.servers[0].TLSConfig = s.Certificate.Config()
+	h := &control.Handler{Store: store, Peers: peers, Commands: site.Control(), Wake: loop.venue.Wake, Version: s.Version, Logger: s.log}
+	f.add(socket, &http.Server{Handler: s.restores.before(store, h.HTTP())})
+	defer compactInTime(ctx, store, s.log)()
+	defer s.Certificate.Watch(s.log)()
+	return s.answerUntil(ctx, f, store)
+}
+
+// answerUntil says that the server is there, and answers until ctx ends.
+func (s *server) answerUntil(ctx context.Context, f *faces, store *kv.Store) error {
+	s.log.Info("serving", "address", s.API.Address, "version", s.Version)
+	s.greet(store)
+	defer s.log.Info("stopped")
+	s.shutdown.answers.Store(true)
+	s.restores.answer(nil)
+	return f.run(ctx)
+}
+
+// apply tells the API its store, where it is reached, and when it ends.
+func (s *server) apply(address string, store *kv.Store, registry *prometheus.Registry) {
+	a := &s.API
+	a.Store, a.Version, a.Logger, a.Registry, a.Backlog = store, s.Version, s.log, registry, control.Backlog(store)
+	a.Finder, a.Indexer = nil, nil // those of the store before are closed
+	a.Address, a.Ending, a.Outbound = address, s.shutdown.signalled.Load, control.Outbound
+	registry.MustRegister(s.Certificate.Gauge())
+	if s.Certificate.On() {
+		a.CertificateEnds = s.Certificate.Ends
+	}
+}
+
+// prepare finds what would keep the server from serving, before there is a store: its settings, its addresses, another server.
+func (s *server) prepare(ctx context.Context, f *faces) error {
+	if err := s.checkNumbers(); err != nil {
+		return err
+	}
+	if err := folder.CheckWritable(s.Dir); err != nil {
+		return err
+	}
+	if err := s.Certificate.Load(); errors.Is(err, certificate.ErrNoPair) {
+		return console.Usage(err)
+	} else if err != nil {
+		return err
+	}
+	if control.Answers(ctx, s.Dir) {
+		return errServed(s.Dir)
+	}
+	if !s.HasStore() {
+		if err := s.rehearse(); err != nil {
+			return err
+		}
+	}
+	if err := f.listen("--listen", &s.Listen); err != nil || s.Metrics == "" {
+		return err
+	}
+	return f.listen("--metrics-listen", &s.Metrics)
+}
+
+// checkNumbers refuses numbers below zero. Zero switches a limit off.
+func (s *server) checkNumbers() error {
+	switch {
+	case s.API.AuthFailures < 0:
+		return console.Usage(fmt.Errorf("--auth-failures %d: a number from 0 on is wanted; 0 = no limit", s.API.AuthFailures))
+	case s.Delay < 0:
+		return console.Usage(fmt.Errorf("--shutdown-delay %s: a time from 0 on is wanted", s.Delay))
+	case s.DropAfter < 0:
+		return console.Usage(fmt.Errorf("--drop-after %s: a time from 0 on is wanted; 0 = never", s.DropAfter))
+	}
+	return nil
+}
+
+// rehearse tries the settings on a new store elsewhere: a wrong one must not leave a store behind.
+func (s *server) rehearse() error {
+	dir, err := os.MkdirTemp("", "doorward")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // the store of a trial holds nothing of its own
+	store, err := kv.Open(kv.Config{Dir: dir, Zone: s.Zone, Built: s.Built})
+	if err != nil {
+		return err
+	}
+	c := s.API
+	c.Store = store
+	if _, err = api.New(c); err != nil {
+		err = console.Usage(err)
+	}
+	return errors.Join(err, store.Close())
+}
+
+func errServed(dir string) error {
+	return fmt.Errorf("another doorward serves the folder %s already", dir)
+}
+
+// openStore opens the store. It waits for a command that is at work on the folder, and not for another server.
+func (s *server) openStore(ctx context.Context, registry *prometheus.Registry) (store *kv.Store, err error) {
+	c := s.StoreConfig()
+	c.Logger, c.Registerer, c.Clock = s.log, registry, s.Clock
+	for range control.Tries {
+		if store, err = kv.Open(c); !errors.Is(err, kv.ErrInUse) || ctx.Err() != nil {
+			return store, err
+		}
+		if control.Answers(ctx, s.Dir) {
+			return nil, errServed(s.Dir)
+		}
+	}
+	return nil, folder.Busy(s.Dir)
+}

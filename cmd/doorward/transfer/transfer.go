@@ -1,0 +1,215 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"doorward/sync/dial"
+	"doorward/sync/replicate"
+
+	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/control"
+	"doorward/kv/backup"
+)
+
+// Config is what is copied, and how.
+type Config struct {
+	control.Opening // of folders; each place has its own path
+
+	Databases  []string // nil = those that the places name or show
+	Live       bool     // goes on with later changes until ctx ends
+	Plain      bool     // speaks with every server as with a strange one
+	Since      string   // begins after this sequence
+	Key        string
+	SecretFile string
+	Insecure   bool // allows http:// to other machines
+}
+
+// Report is what was copied.
+type Report struct {
+	Read      int        `json:"read"`
+	Written   int        `json:"written"`
+	Refused   int        `json:"refused"`
+	Databases []Database `json:"databases"`
+}
+
+// Database is what was copied of one database.
+type Database struct {
+	DB      string             `json:"db"`
+	OK      bool               `json:"ok"`
+	Read    int                `json:"read"`
+	Written int                `json:"written"`
+	Refused int                `json:"refused"`
+	LastSeq any                `json:"last_seq"`
+	Denied  []replicate.Denial `json:"denied,omitempty"`
+	Error   string             `json:"error,omitempty"`
+}
+
+// isSame reports whether two folders or files are one.
+func isSame(from, to string) bool {
+	a, failed := os.Stat(from)
+	b, err := os.Stat(to)
+	return failed == nil && err == nil && os.SameFile(a, b)
+}
+
+// failed reports whether a database was not copied, or a document refused.
+func (r *Report) failed() bool {
+	return slices.ContainsFunc(r.Databases, func(one Database) bool { return !one.OK || one.Refused > 0 })
+}
+
+// Run copies databases from one place to another. It returns console.ErrSaid with a report that tells of a failure.
+func Run(ctx context.Context, c Config, from, to string) (all Report, err error) {
+	if err := c.check(from, to); err != nil {
+		return all, console.Usage(err)
+	}
+	source, err := c.openSource(ctx, from)
+	if err != nil {
+		return all, err
+	}
+	defer func() { err = errors.Join(err, source.close(err)) }()
+	target, err := c.openTarget(ctx, to)
+	if err != nil {
+		return all, err
+	}
+	defer func() { err = errors.Join(err, target.close(err)) }()
+	names, err := c.names(ctx, source, target)
+	if err != nil {
+		return all, err
+	}
+	if err := target.joinRealm(ctx, source, names); err != nil {
+		return all, err
+	}
+	for _, name := range names {
+		one := pair{source, target, name}.run(ctx, &c)
+		all.Databases = append(all.Databases, one)
+		all.Read, all.Written, all.Refused = all.Read+one.Read, all.Written+one.Written, all.Refused+one.Refused
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if all.failed() {
+		err = console.ErrSaid
+	}
+	return all, err
+}
+
+// check refuses what cannot be meant.
+func (c *Config) check(from, to string) error {
+	switch {
+	case (c.Key != "" || c.SecretFile != "") && !isAddress(from) && !isAddress(to):
+		return errors.New("--key and --secret-file: only an address is logged in to, and neither of the two is one")
+	case from == "" || to == "":
+		return errors.New("SRC and DST each name a folder, an address or a file; one of them is empty")
+	case isSame(from, to):
+		return fmt.Errorf("%s and %s are the same place", from, to)
+	}
+	return nil
+}
+
+// names are the databases to copy.
+func (c *Config) names(ctx context.Context, source, target *place) ([]string, error) {
+	switch {
+	case source.file != "" && target.file != "":
+		return nil, console.Usage(errors.New("one of the two must be a folder or an address"))
+	case c.Live && (source.file != "" || target.file != ""):
+		return nil, console.Usage(errors.New("--live: a file does not change"))
+	}
+	names := c.Databases
+	if len(names) == 0 {
+		names = source.named(target)
+	}
+	if len(names) == 0 && target.file != "" {
+		names = []string{"records"}
+	}
+	if len(names) == 0 {
+		all, err := source.shown(ctx)
+		if err != nil {
+			return nil, err
+		}
+		names = slices.DeleteFunc(all, func(name string) bool { return replicate.OfRecords(name) && name != "records" })
+	}
+	if len(names) > 1 && (source.one() || target.one()) {
+		return nil, console.Usage(errors.New("--db: an address of a database, or a file, holds one database"))
+	}
+	return names, nil
+}
+
+// pair is one database at both places.
+type pair struct {
+	source, target *place
+	name           string
+}
+
+// run copies the database, and reports how that went.
+func (p pair) run(ctx context.Context, c *Config) (done Database) {
+	done = Database{DB: p.name}
+	out, err := p.copy(ctx, c)
+	if len(out.History) > 0 {
+		run := out.History[0]
+		done.Read, done.Written, done.Refused, done.LastSeq, done.Denied = run.Read, run.Written, run.Failures, out.Last, out.Denied
+	}
+	if c.Live && ctx.Err() != nil {
+		err = nil // a signal is its only end
+	}
+	if done.OK = err == nil; err != nil {
+		done.Error = err.Error()
+	}
+	return done
+}
+
+func (p pair) copy(ctx context.Context, c *Config) (out replicate.Outcome, err error) {
+	job := replicate.Job{Live: c.Live}
+	if c.Since != "" {
+		job.Since = []byte(quoted(c.Since))
+	}
+	source, err := p.source.open(p.name, false)
+	if err != nil {
+		return out, err
+	}
+	if job.Source = source; p.source.file != "" {
+		job.Source = p.source.changes
+	}
+	if p.target.file == "" {
+		if job.Target, err = p.target.open(p.name, !replicate.OfRecords(p.name)); err != nil {
+			return out, err
+		}
+		return replicate.Run(ctx, job)
+	}
+	says, err := source.Identify(ctx)
+	if err != nil {
+		return out, err
+	}
+	says.Since = job.Since
+	return p.write(ctx, says.Head, job)
+}
+
+// quoted is a sequence as JSON has it.
+func quoted(text string) string {
+	if strings.ContainsAny(text, `"[{`) {
+		return text
+	}
+	return `"` + text + `"`
+}
+
+// secret reads the secret that goes with --key.
+func (c *Config) secret() (string, error) {
+	if c.SecretFile == "" {
+		return "", nil
+	}
+	b, err := os.ReadFile(c.SecretFile)
+	return strings.TrimSpace(string(b)), backup.Named(c.SecretFile, err)
+}
+
+// reach is how far addresses may be dialled.
+func (c *Config) reach(u *url.URL) *http.Client {
+	if u.Scheme == "http" && !c.Insecure {
+		return dial.NewClient(dial.Loopback)
+	}
+	return dial.NewClient(dial.Anywhere)
+}

@@ -1,0 +1,213 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/crash"
+)
+
+// Write writes a file that is whole or not there, and replaces a file that is there. A name that leads to a pipe or another device is
+// written to directly, until ctx ends. Errors name the file as the caller does.
+func Write(ctx context.Context, name string, write func(io.Writer) error) error {
+	real, err := Target(name)
+	switch {
+	case err != nil:
+		return err
+	case real == "":
+		return writeInto(ctx, name, write)
+	}
+	return Named(name, Replace(real, write))
+}
+
+// Replace writes a regular file, in the place of another one or where there is none.
+func Replace(name string, write func(io.Writer) error) error {
+	p, err := prepare(name, write)
+	if err != nil {
+		return err
+	}
+	defer p.drop()
+	return p.put()
+}
+
+// pending is a whole file under a temporary name, beside its place.
+type pending struct {
+	path  string
+	temp  *tempFile    // nil = moved
+	moved string       // the temporary name of a file that was moved here
+	away  func() error // removes the work folder
+}
+
+// prepare writes and syncs a file beside its place.
+func prepare(name string, write func(io.Writer) error) (p *pending, err error) {
+	dir, away, err := kv.MakeWorkFolder(filepath.Dir(name), "put")
+	if err != nil {
+		return nil, err
+	}
+	p = &pending{path: name, away: away}
+	if p.temp, err = newTemp(dir, name); err == nil {
+		if err = write(kv.Gently(p.temp.File)); err == nil {
+			err = p.temp.Sync()
+		}
+	}
+	if err != nil {
+		p.drop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// move moves a synced file beside its place. It fails where the place is on another disk.
+func move(from, name string) (p *pending, err error) {
+	dir, away, err := kv.MakeWorkFolder(filepath.Dir(name), "put")
+	if err != nil {
+		return nil, err
+	}
+	p = &pending{path: name, moved: filepath.Join(dir, "moved"), away: away}
+	if err := os.Rename(from, p.moved); err != nil {
+		p.drop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// put gives the file its name, durably.
+func (p *pending) put() (err error) {
+	crash.At(crash.BeforeFile)
+	if p.temp != nil {
+		err = p.temp.CloseAtomicallyReplace()
+	} else {
+		err = os.Rename(p.moved, p.path)
+	}
+	if err != nil {
+		return err
+	}
+	crash.At(crash.AfterFile)
+	return SyncFolder(filepath.Dir(p.path))
+}
+
+// drop removes the temporary name. It does nothing to a file that was put.
+func (p *pending) drop() {
+	if p.temp != nil {
+		_ = p.temp.Cleanup() // the first error is the one to report
+	}
+	_ = p.away() // as above
+}
+
+// SyncFolder makes the names in a folder durable.
+func SyncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Target is the name of the file that a name leads to, or is to become; "" for a pipe or another device.
+func Target(name string) (real string, err error) {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // the file is to be made
+		return leadsTo(name)
+	case err != nil:
+		return name, nil
+	case info.IsDir():
+		return "", fmt.Errorf("%s is a folder", name)
+	case !info.Mode().IsRegular():
+		return "", nil
+	}
+	return filepath.EvalSymlinks(name)
+}
+
+// leadsTo follows links to a file that is not there, in a folder that is. A name that is no link leads to itself.
+func leadsTo(name string) (string, error) {
+	const links = 40 // as many as systems follow
+	at := name
+	for range links {
+		to, err := os.Readlink(at)
+		if err != nil {
+			return at, nil // it is no link
+		}
+		dir, err := filepath.EvalSymlinks(filepath.Dir(at))
+		if err != nil {
+			return "", err
+		}
+		if at = to; !filepath.IsAbs(to) {
+			at = filepath.Join(dir, to)
+		}
+		if _, err := os.Stat(filepath.Dir(at)); err != nil {
+			return "", fmt.Errorf("%s is a link to %s, and that folder is not there", name, at)
+		}
+	}
+	return "", fmt.Errorf("%s is a link that leads nowhere", name)
+}
+
+// Real is the whole path of a file without links. The file and its folder need not be there.
+func Real(file string) (string, error) {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		return filepath.Abs(real)
+	}
+	file, err := leadsTo(file)
+	if err != nil {
+		return "", err
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
+		file = filepath.Join(dir, filepath.Base(file))
+	}
+	return filepath.Abs(file)
+}
+
+// writeInto writes to a pipe or another device, until ctx ends.
+func writeInto(ctx context.Context, name string, write func(io.Writer) error) error {
+	f, err := openDevice(ctx, name)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = f.SetWriteDeadline(time.Now()) }) // the reader of a pipe may read no more
+	defer stop()
+	err = write(f)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return err
+}
+
+// openDevice opens a pipe or another device for writing. It waits until a pipe has a reader, or ctx ends.
+func openDevice(ctx context.Context, name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	if err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		return os.OpenFile(name, os.O_WRONLY, 0)
+	}
+	for ctx.Err() == nil {
+		f, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if !errors.Is(err, syscall.ENXIO) {
+			return f, err
+		}
+		pause(ctx)
+	}
+	return nil, ctx.Err()
+}
+
+// Named gives an error of the file system the name that a person gave.
+func Named(name string, err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return fmt.Errorf("%s: %w", name, path.Err)
+	case errors.As(err, &link):
+		return fmt.Errorf("%s: %w", name, link.Err)
+	}
+	return err
+}

@@ -1,0 +1,95 @@
+package codes
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Forms are what a scanned or typed text may mean as a ticket code, in the order they are tried (contract.md §10): the
+// trimmed text, of a URL its last path segment that is not empty; and the normal form of each.
+type Forms struct {
+	Exact  []string
+	Normal []string // NFKC, upper case, no spaces or hyphens; without those equal to one before
+}
+
+// Read reads a scan. Nothing but white space has no forms.
+func Read(text string) Forms {
+	var forms Forms
+	text = strings.TrimSpace(text)
+	for _, exact := range [...]string{text, lastSegment(text)} {
+		if exact == "" || slices.Contains(forms.Exact, exact) {
+			continue
+		}
+		forms.Exact = append(forms.Exact, exact)
+		if normal := Normal(exact); normal != "" && !slices.Contains(forms.Normal, normal) {
+			forms.Normal = append(forms.Normal, normal)
+		}
+	}
+	return forms
+}
+
+// lastSegment is the last path segment of a URL that is not empty; "" for a text that is no URL.
+func lastSegment(text string) string {
+	if !strings.Contains(text, "://") {
+		return ""
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	segments := strings.Split(u.EscapedPath(), "/")
+	for _, segment := range slices.Backward(segments) {
+		if plain, err := url.PathUnescape(segment); err == nil && strings.TrimSpace(plain) != "" {
+			return strings.TrimSpace(plain)
+		}
+	}
+	return ""
+}
+
+// Normal is the normal form of one code: NFKC, upper case, no spaces or hyphens of any sort.
+func Normal(code string) string {
+	for range 4 {
+		next := norm.NFKC.String(strings.Map(func(r rune) rune {
+			if isGap(r) {
+				return -1
+			}
+			return unicode.ToUpper(r)
+		}, norm.NFKC.String(code)))
+		if next == code {
+			break
+		}
+		code = next
+	}
+	return code
+}
+
+// isGap tells spaces and hyphens, those without width too.
+func isGap(r rune) bool {
+	switch r {
+	case '\u00AD', '\u200B', '\u2060', '\uFEFF', '\u2212':
+		return true
+	}
+	return unicode.IsSpace(r) || unicode.Is(unicode.Pd, r)
+}
+
+// crockford are the digits of a code we make.
+const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// Make draws a ticket code: 16 characters of Crockford's alphabet out of 10 random bytes.
+func Make(random [10]byte) string {
+	var code [16]byte
+	bits, have := uint32(0), 0
+	n := 0
+	for _, b := range random {
+		bits, have = bits<<8|uint32(b), have+8
+		for ; have >= 5; have -= 5 {
+			code[n] = crockford[bits>>(have-5)&31]
+			n++
+		}
+	}
+	return string(code[:])
+}

@@ -1,0 +1,86 @@
+package codes_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"doorward/kv/codes"
+)
+
+func TestReadCode(t *testing.T) {
+	for _, row := range []struct {
+		text   string
+		exact  []string
+		normal []string
+	}{
+		{" K7QP-2M\n", []string{"K7QP-2M"}, []string{"K7QP2M"}},
+		{"k7qp 2m", []string{"k7qp 2m"}, []string{"K7QP2M"}},
+		{"", nil, nil}, {" \t", nil, nil}, {"--", []string{"--"}, nil},
+		{"https://e.org/t/K7QP-2M", []string{"https://e.org/t/K7QP-2M", "K7QP-2M"}, []string{"HTTPS://E.ORG/T/K7QP2M", "K7QP2M"}},
+		{"https://e.org/t/abc//?x=y#z", []string{"https://e.org/t/abc//?x=y#z", "abc"}, []string{"HTTPS://E.ORG/T/ABC//?X=Y#Z", "ABC"}},
+		{"https://e.org/t/a%20b", []string{"https://e.org/t/a%20b", "a b"}, []string{"HTTPS://E.ORG/T/A%20B", "AB"}},
+		{"https://e.org/t/a%2Fb", []string{"https://e.org/t/a%2Fb", "a/b"}, []string{"HTTPS://E.ORG/T/A%2FB", "A/B"}},
+		{"https://e.org/", []string{"https://e.org/"}, []string{"HTTPS://E.ORG/"}},
+		{"https://e.org?c=1", []string{"https://e.org?c=1"}, []string{"HTTPS://E.ORG?C=1"}},
+		{"e.org/abc", []string{"e.org/abc"}, []string{"E.ORG/ABC"}},
+		{"ａｂ１–２", []string{"ａｂ１–２"}, []string{"AB12"}},
+		{"ﬁ\u00a0é\u200b\u00ad", []string{"ﬁ\u00a0é\u200b\u00ad"}, []string{"FIÉ"}},
+	} {
+		if diff := cmp.Diff(codes.Forms{Exact: row.exact, Normal: row.normal}, codes.Read(row.text)); diff != "" {
+			t.Errorf("ReadCode(%q) differs: %s", row.text, diff)
+		}
+	}
+}
+
+func TestNormalCodeIsStable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.String().Draw(t, "s")
+		once := codes.Normal(s)
+		if twice := codes.Normal(once); twice != once {
+			t.Errorf("NormalCode(%q) = %q, again %q", s, once, twice)
+		}
+		if spaced := codes.Normal(" " + strings.ToLower("ab"+s) + " -"); spaced != codes.Normal("AB"+strings.ToLower(s)) {
+			t.Errorf("case, spaces and hyphens change the normal form of %q: %q", s, spaced)
+		}
+	})
+}
+
+func TestMakeCode(t *testing.T) {
+	for _, row := range []struct {
+		random [10]byte
+		want   string
+	}{
+		{[10]byte{}, "0000000000000000"},
+		{[10]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 255}, "ZZZZZZZZZZZZZZZZ"},
+		{[10]byte{0x00, 0x44, 0x32, 0x14, 0xc7, 0x42, 0x54, 0xb6, 0x35, 0xcf}, "0123456789ABCDEF"},
+	} {
+		if got := codes.Make(row.random); got != row.want {
+			t.Errorf("MakeCode(%x) = %s, want %s", row.random, got, row.want)
+		}
+	}
+}
+
+// FuzzReadCode holds that forms are trimmed, distinct, not blank, and that a normal form is its own.
+func FuzzReadCode(f *testing.F) {
+	for _, seed := range []string{"K7QP-2M", "https://e.org/t/K7QP-2M/", "HTTP://[::1]/%zz", "a://b/%20/", "\u00a0ﬁ\u0301- ́", "ŉ\u0345ΐ"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		forms := codes.Read(text)
+		seen := map[string]bool{}
+		for _, exact := range forms.Exact {
+			if exact == "" || exact != strings.TrimSpace(exact) || seen[exact] {
+				t.Errorf("ReadCode(%q) has the exact form %q", text, exact)
+			}
+			seen[exact] = true
+		}
+		for _, normal := range forms.Normal {
+			if normal == "" || codes.Normal(normal) != normal {
+				t.Errorf("ReadCode(%q) has the normal form %q", text, normal)
+			}
+		}
+	})
+}

@@ -1,0 +1,28 @@
+package disk
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// push has the disk take a piece of a file, and waits for it. Unlike a sync, it neither commits the file system's journal nor flushes the
+// disk's cache, for which the commits of doors would have to wait.
+func push(f SyncWriter, from int64, n int) error {
+	file, ok := f.(*os.File)
+	if !ok {
+		return f.Sync()
+	}
+	const all = unix.SYNC_FILE_RANGE_WAIT_BEFORE | unix.SYNC_FILE_RANGE_WRITE | unix.SYNC_FILE_RANGE_WAIT_AFTER
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = conn.Control(func(fd uintptr) { failed = unix.SyncFileRange(int(fd), from, int64(n), all) })
+	if errors.Is(failed, unix.ENOSYS) || errors.Is(failed, unix.EINVAL) || errors.Is(failed, unix.ESPIPE) {
+		return errors.Join(err, f.Sync()) // not on every file system
+	}
+	return errors.Join(err, os.NewSyscallError("sync_file_range", failed))
+}

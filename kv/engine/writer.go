@@ -1,0 +1,282 @@
+package engine
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"doorward/kv/crash"
+	"doorward/kv/disk"
+)
+
+// DoorsAbout is for how long after an operation of a door more of them are expected.
+const DoorsAbout = time.Second
+
+// A group closes at this many bytes of rows, or after this much bulk work while doors are about.
+const (
+	groupBytes   = 4 << 20
+	bulkPatience = time.Millisecond
+)
+
+// groupYields is how often the writer gives way to callers before it closes a group that is smaller than the one before. Where
+// nobody wants to run, all of it takes about a tenth of a millisecond.
+const groupYields = 500
+
+// writer is the one goroutine that writes: it takes what waits, runs each operation on an overlay of its own, commits them together and
+// answers after the commit. The first error of a commit stops it for good.
+type writer struct {
+	db       *DB
+	hooks    Hooks
+	queue    *queue
+	stopped  atomic.Pointer[stopCause]
+	arena    arena
+	over     overlay
+	cache    cache
+	tx       Tx      // of the operation that runs; reused
+	owed     bool    // the group before had doors alone
+	together int     // how many jobs the group before had
+	touched  touched // since Rewrite began; nil = it is not under way
+}
+
+type stopCause struct{ err error }
+
+// group is what one commit will hold.
+type group struct {
+	tx     *bbolt.Tx
+	base   int // the version before it
+	jobs   []*job
+	bytes  int
+	rows   int
+	bulk   time.Duration // spent on other jobs than doors'
+	door   bool          // holds a door's job
+	yields int           // to callers that may come yet
+	full   error         // a *disk.Full: what writes nothing is done, the rest is not
+}
+
+func (w *writer) loop() {
+	for j := w.queue.wait(); j != nil; j = w.queue.wait() {
+		w.serve(j)
+	}
+}
+
+// serve forms a group that begins with first, commits it and answers its jobs.
+func (w *writer) serve(first *job) {
+	if cause := w.stopped.Load(); cause != nil {
+		first.done <- cause.err
+		return
+	}
+	g := &group{}
+	if err := w.begin(g); err != nil {
+		g.jobs = append(g.jobs, first)
+		w.stop(err, g.jobs)
+		return
+	}
+	if err := w.fill(g, first); err != nil {
+		_ = g.tx.Rollback() // its error could say no more than err
+		w.stop(err, g.jobs)
+		return
+	}
+	if err := w.commit(g); err != nil {
+		w.stop(err, g.jobs)
+		return
+	}
+	crash.At(crash.AfterCommit)
+	for _, j := range g.jobs {
+		for _, fn := range j.after {
+			fn()
+		}
+		j.done <- j.full
+		crash.At(crash.AmongAnswers)
+	}
+	if g.door && w.queue.bulkWaits() {
+		runtime.Gosched() // the door's caller answers before bulk takes the processor again
+	}
+}
+
+func (w *writer) begin(g *group) (err error) {
+	f := w.db.file.Load()
+	if g.tx, err = f.Begin(true); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	g.base = f.version(g.tx) - 1
+	w.arena.reset()
+	w.over.arena, w.cache = &w.arena, cache{}
+	g.full = w.db.room.Check(disk.Checkins)
+	if w.hooks.Begin != nil {
+		w.hooks.Begin()
+	}
+	return nil
+}
+
+// fill runs jobs until none waits or the group is large enough.
+func (w *writer) fill(g *group, j *job) error {
+	for {
+		whole, err := w.runJob(g, j)
+		if whole {
+			g.jobs = append(g.jobs, j)
+		}
+		if err != nil {
+			return err
+		}
+		if g.bytes >= groupBytes {
+			return nil
+		}
+		if j = w.next(g); j == nil {
+			w.owed = g.bulk == 0
+			w.together = len(g.jobs)
+			return nil
+		}
+	}
+}
+
+// next is one more job for the group; nil closes it. Callers that were answered together mostly ask again together: the writer waits for them,
+// instead of paying for a commit of the first few alone.
+func (w *writer) next(g *group) *job {
+	for {
+		j := w.queue.next(!w.doorsFirst(g))
+		if j != nil || len(g.jobs) >= w.together || g.yields == groupYields {
+			return j
+		}
+		g.yields++
+		runtime.Gosched()
+	}
+}
+
+// doorsFirst tells that this group takes no more bulk work because doors are about: it has had its time, or a door is in the group already,
+// and its commit stays small. Of two groups of doors in a row the second owes the others their time.
+func (w *writer) doorsFirst(g *group) bool {
+	return (g.bulk >= bulkPatience || g.door && !w.owed) && w.queue.doorWithin(DoorsAbout)
+}
+
+// runJob runs a job's operations. Where doors want the group closed it puts the job back with the operations that are left, and whole is false:
+// the last of its groups answers it.
+func (w *writer) runJob(g *group, j *job) (whole bool, err error) {
+	for j.next < len(j.ops) {
+		start := time.Now()
+		if err := w.run(g, j, &j.ops[j.next]); err != nil {
+			return true, err
+		}
+		j.next++
+		if j.door {
+			g.door = true
+			continue
+		}
+		g.bulk += time.Since(start)
+		if j.next < len(j.ops) && (w.doorsFirst(g) || w.queue.doorWaits()) {
+			w.queue.putBack(j)
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// run runs one operation. Its error goes to its caller; only a failure of the store itself is returned.
+func (w *writer) run(g *group, j *job, o *Op) error {
+	tx := w.begun(g)
+	if o.Err = w.shield(tx, o.Run); o.Err != nil || len(w.over.entries) == 0 {
+		return nil
+	}
+	if g.full != nil {
+		j.full = g.full
+		return nil
+	}
+	if w.over.tooLong() {
+		o.Err = ErrTooLong
+		return nil
+	}
+	if err := w.flush(tx); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	g.bytes += w.over.bytes
+	g.rows += len(w.over.entries)
+	for _, fn := range tx.kept {
+		fn()
+	}
+	j.after = append(j.after, tx.after...)
+	return nil
+}
+
+// begun is the Tx of the next operation. The operation before has ended.
+func (w *writer) begun(g *group) *Tx {
+	w.over.reset()
+	w.tx = Tx{
+		View: View{tx: g.tx, schema: w.db.schema, cache: &w.cache, over: &w.over, version: g.base},
+		db:   w.db, full: g.full, kept: w.tx.kept[:0], after: w.tx.after[:0],
+	}
+	return &w.tx
+}
+
+// shield runs an operation and turns a panic, which is a bug of ours, into its error.
+func (w *writer) shield(tx *Tx, run func(*Tx) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.db.log.Error("an operation panicked", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			err = ErrPanicked
+		}
+	}()
+	return run(tx)
+}
+
+// commit makes the group durable.
+func (w *writer) commit(g *group) error {
+	if g.rows == 0 {
+		return g.tx.Rollback()
+	}
+	tx := w.begun(g)
+	if w.hooks.Seal != nil {
+		w.hooks.Seal(tx, g.base+1)
+	}
+	if err := w.flush(tx); err != nil {
+		_ = g.tx.Rollback() // its error could say no more than err
+		return fmt.Errorf("write the last rows: %w", err)
+	}
+	crash.At(crash.BeforeCommit)
+	start := time.Now()
+	if err := w.db.turn.During(g.tx.Commit); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	if err := w.db.file.Load().stands(w.db.path); err != nil {
+		return err
+	}
+	w.db.metrics.committed(len(g.jobs), time.Since(start))
+	if w.hooks.Committed != nil {
+		w.hooks.Committed()
+	}
+	return nil
+}
+
+// flush moves an operation's rows into the transaction, and notes them for a file that is to take this one's place.
+func (w *writer) flush(tx *Tx) error {
+	if w.touched != nil {
+		w.touched.note(w.over.entries)
+	}
+	return tx.flush()
+}
+
+// stop ends writing for good: after a failed commit what the disk holds is not known, so nothing is tried again.
+func (w *writer) stop(err error, jobs []*job) {
+	cause := fmt.Errorf("%w: %w", ErrStopped, err)
+	w.stopped.Store(&stopCause{cause})
+	w.db.metrics.writable.Set(0)
+	w.db.log.Error("the store has stopped taking writes", slog.Any("cause", err))
+	for _, j := range jobs {
+		j.done <- cause
+	}
+}
+
+// between has the writer run fn between two commits.
+func (w *writer) between(fn func() error) (err error) {
+	j := &job{after: []func(){func() { err = fn() }}, done: make(chan error, 1)}
+	if !w.queue.push(j) {
+		return ErrStopped
+	}
+	if failed := j.wait(); failed != nil {
+		return failed
+	}
+	return err
+}

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package kv
-
-// push has the disk take a piece of a file, and waits for it.
-func push(f SyncWriter, _ int64, _ int) error { return f.Sync() }

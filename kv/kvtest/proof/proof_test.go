@@ -1,0 +1,65 @@
+package proof_test
+
+import (
+	"testing"
+
+	"doorward/kv/kvtest/proof"
+)
+
+// TestCountsAreFullOnlyInAProof: a sample is all that make test does, and make proof does everything.
+func TestCountsAreFullOnlyInAProof(t *testing.T) {
+	full := 300
+	if proof.Raced {
+		full = 30
+	}
+	for _, c := range []struct {
+		name, set string
+		want      int
+	}{{"make test", "", 7}, {"make proof", "1", full}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv(proof.Variable, c.set)
+			if got := proof.Count(7, 300); got != c.want {
+				t.Errorf("Count = %d, want %d", got, c.want)
+			}
+			if got := proof.Full(); got != (c.set != "") {
+				t.Errorf("Full = %t", got)
+			}
+		})
+	}
+}
+
+// TestAProofDoesNoLessThanASample: a full count that is small keeps its sample under the race detector.
+func TestAProofDoesNoLessThanASample(t *testing.T) {
+	t.Setenv(proof.Variable, "1")
+	if got := proof.Count(4, 20); got < 4 {
+		t.Errorf("Count = %d, want 4 at least", got)
+	}
+}
+
+// TestASeedThatIsGivenIsDrawnFrom, and without one each call draws another.
+func TestASeedThatIsGivenIsDrawnFrom(t *testing.T) {
+	if a, b := proof.Seed(t), proof.Seed(t); a == b {
+		t.Errorf("seeds %d and %d are the same", a, b)
+	}
+	t.Setenv(proof.SeedVariable, "42")
+	if got := proof.Seed(t); got != 42 {
+		t.Errorf("Seed = %d, want 42", got)
+	}
+}
+
+// TestATestOfProofsIsLeftToThem: Only skips in make test and nowhere else.
+func TestATestOfProofsIsLeftToThem(t *testing.T) {
+	for set, want := range map[string]bool{"": true, "1": false} {
+		t.Run(proof.Variable+"="+set, func(t *testing.T) {
+			t.Setenv(proof.Variable, set)
+			var skipped bool
+			t.Run("inner", func(t *testing.T) {
+				defer func() { skipped = t.Skipped() }()
+				proof.Only(t, "slow")
+			})
+			if skipped != want {
+				t.Errorf("skipped = %t, want %t", skipped, want)
+			}
+		})
+	}
+}

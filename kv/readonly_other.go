@@ -1,6 +1,0 @@
-//go:build !unix
-
-package kv
-
-// ReadOnly tells nothing here: whoever writes meets the error.
-func ReadOnly(string) bool { return false }

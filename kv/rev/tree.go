@@ -1,0 +1,179 @@
+package rev
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// MaxPath is the largest number of revisions in a path.
+const MaxPath = 1000
+
+// ErrPath is returned for a list of revisions that is no path: newest first, each the parent of the one before.
+var ErrPath = errors.New("not a path of revisions")
+
+// Tree is all known revisions of one document, as CouchDB has them. It has several roots if histories are unrelated or were cut
+// (Stem), a branch for each change of the same revision, and leaves, of which one is the winner. The zero Tree is empty.
+//
+// A revision's hash is over deleted, parent and body, so a known revision never changes. A tree is the union of the grafted paths:
+// neither their order nor their number makes a difference. Hashes are not verified on receipt: if a path contradicts the tree, the
+// tree stands.
+//
+// Methods that only read may be called at the same time. A copy shares its nodes with the original.
+type Tree struct {
+	nodes nodes
+}
+
+// Node is one revision of a Tree. At, Key, Node and Fields tell of the change that made it. They are zero if only a path named the
+// revision.
+type Node struct {
+	Revision ID
+	Parent   ID // zero: this is a first revision, or the earlier ones are not known
+	Deleted  bool
+	Ended    bool      // deleted to end a losing branch, not to delete the record (Ending)
+	Into     int64     // id of the record that a deleted one was merged into; 0 none
+	Held     bool      // its body is in the store
+	At       int64     // microseconds since 1970
+	Key      int64     // id of the author's api key; 0 none
+	Node     ulid.ULID // the node that made it; zero: this store
+	Fields   []string  // names of the fields that changed
+}
+
+// isNews reports whether more is known of the node than its place.
+func (n *Node) isNews() bool {
+	return n.Deleted || n.Held || n.At != 0 || n.Key != 0 || n.Node != ulid.ULID{} || len(n.Fields) > 0
+}
+
+// better orders leaves, the winner first: live before deleted, then the higher revision.
+func better(a, b Node) int {
+	switch {
+	case a.Deleted == b.Deleted:
+		return b.Revision.Compare(a.Revision)
+	case a.Deleted:
+		return 1
+	}
+	return -1
+}
+
+// Best returns the winner among some leaves, of which there is at least one, in any order.
+func Best(leaves []Node) Node { return slices.MinFunc(leaves, better) }
+
+// Graft adds a path: at most MaxPath revisions, newest first as _revisions gives them, generations descending by one. leaf tells of
+// the first revision; its Revision and Parent are not read. The path joins the tree at each revision that the tree has. If there is
+// none, the path becomes one more root. isNew reports that the tree did not have the first revision. If the tree had only its name,
+// the node takes what leaf tells. Graft returns ErrPath, and changes nothing, if the path is none.
+func (t *Tree) Graft(path []ID, leaf Node) (isNew bool, err error) {
+	if !isPath(path) {
+		return false, ErrPath
+	}
+	if leaf.Revision = path[0]; len(path) > 1 {
+		leaf.Parent = path[1]
+	} else {
+		leaf.Parent = ID{}
+	}
+	known := t.nodes.find(path[0])
+	fresh := t.link(path)
+	switch {
+	case known == nil:
+		fresh[0] = leaf
+	case !known.isNews():
+		leaf.Parent = known.Parent
+		*known = leaf
+	}
+	t.nodes = t.nodes.with(fresh)
+	return known == nil, nil
+}
+
+// link gives a root its parent if the path names one, and returns a node for each revision that the tree does not have.
+func (t *Tree) link(path []ID) (fresh []Node) {
+	for i, rev := range path {
+		var parent ID
+		if i+1 < len(path) {
+			parent = path[i+1]
+		}
+		n := t.nodes.find(rev)
+		switch {
+		case n == nil:
+			fresh = append(fresh, Node{Revision: rev, Parent: parent})
+		case n.Parent == ID{}:
+			n.Parent = parent
+		case n.Parent != parent:
+			return fresh // the path ends here, or contradicts the tree
+		}
+	}
+	return fresh
+}
+
+func isPath(path []ID) bool {
+	if len(path) == 0 || len(path) > MaxPath || path[0].Generation > MaxGeneration {
+		return false
+	}
+	for i, rev := range path {
+		if rev.Generation == 0 || rev.Generation != path[0].Generation-uint64(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// Hold notes whether a revision's body is in the store.
+func (t *Tree) Hold(rev ID, held bool) {
+	if n := t.nodes.find(rev); n != nil {
+		n.Held = held
+	}
+}
+
+// Stem removes the revisions that are more than limit revisions away from every leaf, the leaf counted, and returns them. Leaves and
+// winner stay. A limit below 1 is 1.
+func (t *Tree) Stem(limit int) (forgotten []ID) {
+	if len(t.nodes) <= max(limit, 1) {
+		return nil
+	}
+	near := make([]int, len(t.nodes)) // number of revisions that are kept from this one on; 0: not kept
+	inner := t.nodes.inner()
+	for leaf := range t.nodes {
+		if inner[leaf] {
+			continue
+		}
+		i, known := leaf, true
+		for left := max(limit, 1); known && near[i] < left; left-- {
+			near[i] = left
+			i, known = t.nodes.index(t.nodes[i].Parent)
+		}
+	}
+	kept := make([]Node, 0, len(t.nodes))
+	for i, n := range t.nodes {
+		if near[i] == 0 {
+			forgotten = append(forgotten, n.Revision)
+			continue
+		}
+		if p, known := t.nodes.index(n.Parent); known && near[p] == 0 {
+			n.Parent = ID{}
+		}
+		kept = append(kept, n)
+	}
+	t.nodes = kept
+	return forgotten
+}
+
+// Prune removes a leaf and the revisions that lead to no other leaf, down to the first one for which stays is true, and returns them.
+// It removes nothing if the revision is no leaf.
+func (t *Tree) Prune(leaf ID, stays func(Node) bool) (forgotten []ID) {
+	children := map[ID]int{}
+	for i := range t.nodes {
+		children[t.nodes[i].Parent]++
+	}
+	for n := t.nodes.find(leaf); n != nil && children[n.Revision] == 0 && !stays(*n); n = t.nodes.find(n.Parent) {
+		forgotten = append(forgotten, n.Revision)
+		children[n.Parent]--
+	}
+	kept := make([]Node, 0, len(t.nodes)) // a copy shares the others
+	for _, n := range t.nodes {
+		if !slices.Contains(forgotten, n.Revision) {
+			kept = append(kept, n)
+		}
+	}
+	t.nodes = kept
+	return forgotten
+}

@@ -1,0 +1,212 @@
+package search
+
+import (
+	"bytes"
+	"math/bits"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/names"
+	"doorward/kv/record"
+	"doorward/kv/value"
+)
+
+// Ranked is a search for a person at a keyboard: the words of a name in any order, whole, begun, mistyped, spelled or parted otherwise,
+// and the last digits of a phone, a number on its own or a whole document number. Every word but a particle counts, and each answers
+// another word of the name. The whole may also be the beginning of an address.
+type Ranked struct {
+	words   []string
+	typed   []typed // of words
+	joints  []Joint
+	digits  []string
+	address string // folded; "" where what was typed is none
+}
+
+// Empty reports whether the search is for nothing. It finds no record then.
+func (r *Ranked) Empty() bool { return len(r.words)+len(r.digits) == 0 }
+
+// Words are the words that a name must have, folded.
+func (r *Ranked) Words() []string { return r.words }
+
+// Typed is one of Words in all its forms.
+func (r *Ranked) Typed(i int) Typed { return r.typed[i].Typed }
+
+// Joints are the pairs of Words that a name may have as one word.
+func (r *Ranked) Joints() []Joint { return r.joints }
+
+// Address is what an address may begin with, folded, in the stead of all else that was typed; "" = none does.
+func (r *Ranked) Address() string { return r.address }
+
+// Digits are what a phone must end with, or a number, a document number or a word of the name be. Of WholePhone digits and more a
+// phone may also be just the last ones, TailDigits at least.
+func (r *Ranked) Digits() []string { return r.digits }
+
+// An answer's cost counts, from the most important: words that only sound alike, that it is found by its address and not by its
+// name, words that are two edits away, those one edit away, words parted otherwise, beginnings, whether the name's first word answers
+// the first that was typed, and particles that answer one. Each has room for maxTyped.
+const (
+	costParticle = 1
+	costNotFirst = 1 << 5
+	costBegun    = 1 << 6
+	costJoined   = 1 << 11
+	costOneEdit  = 1 << 16
+	costTwoEdits = 1 << 21
+	costAddress  = 1 << 26
+	costSound    = 1 << 27
+)
+
+// Forgiven are the edits that are forgiven in a typed word: one in a whole word, one in its beginning, two in a whole word.
+type Forgiven struct{ One, Begun, Two bool }
+
+// ForgivenIn is the rule, by how many letters a word has.
+func ForgivenIn(word string) Forgiven {
+	n := names.Letters([]byte(word))
+	return Forgiven{One: n >= 3, Begun: n >= 4, Two: n >= 8}
+}
+
+// Cost reports whether a record of kind k is found, and how well. Less is better: all words whole, then begun, then parted otherwise,
+// then with one edit, then with two, then by its address, then words that sound alike, fewer first. Of equals the name is first that
+// begins with the first typed word, then the name with fewer other words. Records of one cost are in the order of their ids.
+func (r *Ranked) Cost(k *record.Kind, b record.Body) (cost int64, ok bool) {
+	if r.Empty() || len(r.words)+len(r.digits) > maxTyped {
+		return 0, false
+	}
+	var stack [256]rune
+	var ends [MaxWords]int
+	m := matching{Ranked: r, name: names.List{Letters: stack[:0], Ends: ends[:0]}}
+	at := 0
+	for _, f := range k.Ranked() {
+		if !f.IsName() {
+			continue
+		}
+		var v jsontext.Value
+		if v, at = b.Next(f.Name, at); !value.IsNull(v) {
+			m.name = names.AppendWords(m.name, value.Content(v))
+		}
+	}
+	sum, more, ok := m.match()
+	if !ok && r.beginsAddress(k, b) {
+		return costAddress * 64, true
+	}
+	if !ok {
+		sum, more, ok = m.matchAloud()
+	}
+	if !ok {
+		return 0, false
+	}
+	said, n := r.said(&m.name)
+	tails, ok := r.tails(k, b, at, said)
+	if !ok {
+		return 0, false
+	}
+	return (sum/costNotFirst*64+int64(min(max(more-n, 0), 63)))*32 + int64(min(tails, 31)), true
+}
+
+// leastAddress is how many characters of an address are typed at least.
+const leastAddress = 3
+
+// beginsAddress reports whether a record's address begins with what was typed.
+func (r *Ranked) beginsAddress(k *record.Kind, b record.Body) bool {
+	if r.address == "" {
+		return false
+	}
+	for _, f := range k.Ranked() {
+		if _, ok := f.Type.(record.Email); !ok {
+			continue
+		}
+		var stack [256]byte
+		if bytes.HasPrefix(names.AppendFold(stack[:0], value.Content(b.Member(f.Name))), []byte(r.address)) {
+			return true
+		}
+	}
+	return false
+}
+
+// said has a bit for each typed number that is a word of the name, and tells how many of its words are.
+func (r *Ranked) said(name *names.List) (numbers uint64, n int) {
+	if len(r.digits) == 0 {
+		return 0, 0
+	}
+	for j := range name.Ends {
+		is := false
+		for i, digits := range r.digits {
+			if names.Spells(name.Word(j), digits) {
+				numbers |= 1 << i
+				is = true
+			}
+		}
+		if is {
+			n++
+		}
+	}
+	return numbers, n
+}
+
+// cost is how far a word of a name is from what was typed.
+func (t *typed) cost(word []rune) int64 {
+	switch {
+	case names.Begins(word, t.runes):
+		if len(t.runes) == len(word) {
+			return 0
+		}
+		return costBegun
+	case t.Full != "" && names.Spells(word, t.Full):
+		return 0
+	case t.joined != nil && names.Begins(word, t.joined):
+		if len(t.joined) == len(word) {
+			return costJoined
+		}
+		return costJoined + costBegun
+	case t.forgiven.One && near(t.runes, word, 1, false):
+		return costOneEdit
+	case t.forgiven.Begun && near(t.runes, word, 1, true):
+		return costOneEdit + costBegun
+	case t.forgiven.Two && near(t.runes, word, 2, false):
+		return costTwoEdits
+	}
+	return unmatched
+}
+
+// tails reports whether each number that was typed is a word of the name, as said tells, the end of a phone, a document number or the
+// whole of a number, looking from the member at b's shown run on; n of them are but an end. A single digit is no end and no number.
+func (r *Ranked) tails(k *record.Kind, b record.Body, at int, said uint64) (n int, ok bool) {
+	if len(r.digits) == 0 {
+		return 0, true
+	}
+	ends, whole := uint64(0), said // a bit for each number
+	for _, f := range k.Ranked() {
+		if f.Spoken() && !f.Flags.Has(record.Document) {
+			continue
+		}
+		var v jsontext.Value
+		v, at = b.Next(f.Name, at)
+		var stack [64]byte
+		have := names.AppendDigits(stack[:0], v)
+		for i, digits := range r.digits {
+			switch {
+			case len(digits) < 2:
+			case isNumber(f, have, digits):
+				whole |= 1 << i
+			case isPhone(f) && isEnd(have, digits):
+				ends |= 1 << i
+			}
+		}
+	}
+	return bits.OnesCount64(ends &^ whole), ends|whole == 1<<len(r.digits)-1
+}
+
+// isNumber reports whether a field with these digits is the whole number that was typed.
+func isNumber(f *record.Field, have []byte, typed string) bool {
+	switch {
+	case f.Flags.Has(record.Document):
+		return len(have) > 0 && names.CPF(string(have)) == typed
+	case isPhone(f):
+		return string(have) == typed || len(typed) >= WholePhone && string(national(have)) == string(national([]byte(typed)))
+	}
+	return string(have) == typed
+}
+
+func isPhone(f *record.Field) bool {
+	_, phone := f.Type.(record.Phone)
+	return phone
+}

@@ -1,0 +1,204 @@
+package search
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"doorward/kv/names"
+	"doorward/kv/record"
+	"doorward/kv/value"
+)
+
+// Terms is a people search as contract.md §6 promises it: every term must match, in any searched field.
+type Terms struct{ terms []term }
+
+// term is one word or phrase that was typed. With letters it is looked for in names and addresses, without in the digits
+// of phones and numbers; with neither it matches nothing.
+type term struct {
+	folded    []byte
+	digits    []byte
+	spoken    bool   // has letters
+	phrase    bool   // was quoted
+	forgiving []rune // folded, where one edit is forgiven in names
+}
+
+// Parse splits what was typed on spaces and commas, "quoted phrases" kept. A search without terms matches everything.
+func Parse(q string) *Terms {
+	s := &Terms{}
+	for q != "" {
+		if rest, quoted := strings.CutPrefix(q, `"`); quoted {
+			phrase, after, _ := strings.Cut(rest, `"`)
+			s.add(phrase, true)
+			q = after
+			continue
+		}
+		end := strings.IndexFunc(q, func(r rune) bool { return r == ',' || r == '"' || unicode.IsSpace(r) })
+		switch end {
+		case -1:
+			s.add(q, false)
+			q = ""
+		case 0:
+			q = strings.TrimLeftFunc(q, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+		default:
+			s.add(q[:end], false)
+			q = q[end:]
+		}
+	}
+	return s
+}
+
+// add takes one term; a blank phrase is none.
+func (s *Terms) add(text string, phrase bool) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return
+	}
+	t := term{folded: bytes.TrimSpace(names.AppendFold(nil, []byte(text))), phrase: phrase}
+	t.spoken = bytes.ContainsFunc(t.folded, unicode.IsLetter)
+	if !t.spoken {
+		t.digits = names.AppendDigits(nil, t.folded)
+	}
+	s.terms = append(s.terms, t)
+}
+
+// Empty tells a search without terms.
+func (s *Terms) Empty() bool { return len(s.terms) == 0 }
+
+// Fuzzy is the search that forgives one edit in each unquoted word of at least four letters, in names: the term matches also
+// where a word of the name, or a beginning of one, is a letter more, less or other away from it, or two neighbours swapped.
+func (s *Terms) Fuzzy() *Terms {
+	f := &Terms{slices.Clone(s.terms)}
+	for i := range f.terms {
+		t := &f.terms[i]
+		if t.spoken && !t.phrase && names.IsWord(t.folded) && ForgivenIn(string(t.folded)).Begun {
+			t.forgiving = []rune(string(t.folded))
+		}
+	}
+	return f
+}
+
+// Part is one term of a search, for a follower that keeps an index of its own.
+type Part struct {
+	Text      string // folded; "" where it has no letters
+	Digits    string // of a term without letters; with neither it matches nothing
+	Phrase    bool   // it was quoted
+	Forgiving bool   // one edit is forgiven in names
+}
+
+// Parts are what is searched for.
+func (s *Terms) Parts() []Part {
+	parts := make([]Part, len(s.terms))
+	for i, t := range s.terms {
+		parts[i] = Part{Digits: string(t.digits), Phrase: t.phrase, Forgiving: t.forgiving != nil}
+		if t.spoken {
+			parts[i].Text = string(t.folded)
+		}
+	}
+	return parts
+}
+
+// Matches reports whether a record of kind k matches.
+func (s *Terms) Matches(k *record.Kind, b record.Body) bool {
+	if len(s.terms) > 64 {
+		return s.matchesMany(k, b)
+	}
+	missing := uint64(1)<<len(s.terms) - 1 // one bit for each term that no field has matched
+	spoken := s.spoken()
+	at := 0
+	for _, f := range k.Searched() {
+		wanted := missing & spoken
+		if !f.Spoken() {
+			wanted = missing &^ spoken
+		}
+		if wanted == 0 {
+			continue
+		}
+		var v jsontext.Value
+		if v, at = b.Next(f.Name, at); !value.IsNull(v) {
+			missing &^= s.found(wanted, f, v)
+		}
+	}
+	return missing == 0
+}
+
+// matchesMany is Matches for more terms than a word has bits.
+func (s *Terms) matchesMany(k *record.Kind, b record.Body) bool {
+	for part := range slices.Chunk(s.terms, 64) {
+		if !(&Terms{part}).Matches(k, b) {
+			return false
+		}
+	}
+	return true
+}
+
+// spoken has the bits of the terms with letters.
+func (s *Terms) spoken() (bits uint64) {
+	for i := range s.terms {
+		if s.terms[i].spoken {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}
+
+// found has the bits of the wanted terms that one field's value matches.
+func (s *Terms) found(wanted uint64, f *record.Field, v jsontext.Value) (bits uint64) {
+	var stack [512]byte
+	var text []byte
+	if f.Spoken() {
+		text = names.AppendFold(stack[:0], value.Content(v))
+	} else {
+		text = names.AppendDigits(stack[:0], v)
+	}
+	_, whole := f.Type.(record.Integer)
+	forgiving := false
+	for i := range s.terms {
+		t := &s.terms[i]
+		switch {
+		case wanted&(1<<i) == 0:
+		case t.in(text, whole):
+			bits |= 1 << i
+		case t.forgiving != nil:
+			forgiving = true
+		}
+	}
+	if forgiving && f.IsName() {
+		bits |= s.foundNear(wanted&^bits, text)
+	}
+	return bits
+}
+
+// foundNear has the bits of the wanted terms that one edit is forgiven in and that a name has nearly.
+func (s *Terms) foundNear(wanted uint64, folded []byte) (bits uint64) {
+	var letters [256]rune
+	var ends [MaxWords]int
+	name := names.AppendWritten(names.List{Letters: letters[:0], Ends: ends[:0]}, folded)
+	for i := range s.terms {
+		t := &s.terms[i]
+		if t.forgiving == nil || wanted&(1<<i) == 0 {
+			continue
+		}
+		for j := range name.Ends {
+			if near(t.forgiving, name.Word(j), 1, true) {
+				bits |= 1 << i
+				break
+			}
+		}
+	}
+	return bits
+}
+
+// in reports whether a term occurs in a field's text, or, of a number, is the whole of it.
+func (t *term) in(text []byte, whole bool) bool {
+	switch {
+	case t.spoken:
+		return bytes.Contains(text, t.folded)
+	case whole:
+		return bytes.Equal(text, t.digits)
+	}
+	return len(t.digits) > 0 && bytes.Contains(text, t.digits)
+}

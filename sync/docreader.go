@@ -1,0 +1,196 @@
+package sync
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"io"
+	"strings"
+
+	"doorward/kv"
+	"doorward/kv/rev"
+	"doorward/sync/input"
+	"doorward/sync/replicate"
+	"doorward/sync/transit"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// readDocument reads the next object. Its error is one of reading; what is wrong with the document is in it. Attachments with bytes are
+// stored at once.
+func readDocument(c *call, dec *jsontext.Decoder) (*transit.Parsed, error) {
+	if dec.PeekKind() != '{' {
+		if err := dec.SkipValue(); err != nil {
+			return nil, input.Wrap(err)
+		}
+		return &transit.Parsed{Err: input.ErrShape}, nil
+	}
+	d := &transit.Parsed{Body: []byte{'{'}}
+	err := input.EachMember(dec, func(name string) error {
+		if name == "_attachments" {
+			c.values.Large = true
+			defer func() { c.values.Large = false }()
+			return readAttachments(c, dec, d)
+		}
+		v, err := dec.ReadValue()
+		if err != nil {
+			return input.Wrap(err)
+		}
+		if strings.HasPrefix(name, "_") {
+			d.Refuse(d.Special(name, v))
+			return nil
+		}
+		d.Member(name, v)
+		return nil
+	})
+	d.Body = append(d.Body, '}')
+	return d, err
+}
+
+// docWrite makes a write of a document: a new edit, or a replicated revision. What is wrong with the document is in it.
+func docWrite(c *call, d *transit.Parsed, replicated bool) (w kv.DocWrite, err error) {
+	w = kv.DocWrite{ID: d.ID, Parent: d.Rev, Deleted: d.Deleted, Body: d.Body, Wrong: d.Err}
+	if w.Wrong == nil && (d.BadRev || d.BadPath || d.UpperCase && !c.db.Free()) {
+		w.Wrong = transit.ErrRevision
+	}
+	if replicated {
+		if w.Path = d.Path; w.Path == nil || d.Rev != (rev.ID{}) && w.Path[0] != d.Rev {
+			w.Path = []rev.ID{d.Rev}
+		}
+		if w.Wrong == nil && w.Path[0] == (rev.ID{}) {
+			w.Wrong = transit.ErrNoRevision
+		}
+		w.Parent = rev.ID{}
+	}
+	if w.Wrong != nil {
+		return w, nil
+	}
+	if w.Attachments, err = resolveStubs(c, d, w.Path); errors.Is(err, transit.ErrStub) {
+		w.Wrong, err = err, nil
+	}
+	return w, err
+}
+
+// readAttachments reads _attachments, and stores the bytes in it.
+func readAttachments(c *call, dec *jsontext.Decoder, d *transit.Parsed) error {
+	if dec.PeekKind() != '{' {
+		d.Refuse(kv.ErrDocument)
+		return input.Wrap(dec.SkipValue())
+	}
+	return input.EachMember(dec, func(name string) error {
+		if dec.PeekKind() != '{' {
+			d.Refuse(kv.ErrDocument)
+			return input.Wrap(dec.SkipValue())
+		}
+		p := transit.Part{Attachment: kv.Attachment{Name: name}}
+		data := false
+		err := input.EachMember(dec, func(name string) error {
+			v, err := dec.ReadValue()
+			if err != nil {
+				return input.Wrap(err)
+			}
+			if name == "data" {
+				data = true
+				return storeInline(c, d, &p, v)
+			}
+			p.ReadMember(name, v)
+			return nil
+		})
+		if err == nil && data && p.Packed {
+			err = unpackPart(c, d, &p)
+		}
+		p.Stub = !data && !p.Follows
+		d.Parts = append(d.Parts, p)
+		return err
+	})
+}
+
+// storeInline stores an attachment that comes as base64. Only an error of the store ends the request.
+func storeInline(c *call, d *transit.Parsed, p *transit.Part, v jsontext.Value) error {
+	if v.Kind() != '"' {
+		d.Refuse(kv.ErrDocument)
+		return nil
+	}
+	raw := bytes.Trim(v, `"`)
+	if bytes.IndexByte(raw, '\\') >= 0 { // some encoders escape slashes
+		raw = bytes.ReplaceAll(raw, []byte(`\/`), []byte(`/`))
+	}
+	blob, err := c.db.PutBlob(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(raw)))
+	var corrupt base64.CorruptInputError
+	if errors.As(err, &corrupt) || errors.Is(err, io.ErrUnexpectedEOF) {
+		d.Refuse(kv.ErrDocument)
+		return nil
+	}
+	p.Blob = blob
+	return err
+}
+
+// resolveStubs finds the bytes of stubs in revisions that the store has.
+func resolveStubs(c *call, d *transit.Parsed, path []rev.ID) ([]kv.Attachment, error) {
+	var known []kv.DocRevision
+	all := make([]kv.Attachment, len(d.Parts))
+	for i, p := range d.Parts {
+		all[i] = p.Attachment
+		if !p.Stub {
+			if path == nil {
+				all[i].RevPos = 0 // the store sets it
+			}
+			continue
+		}
+		if known == nil {
+			var err error
+			if known, err = stubSources(c, d, path); err != nil {
+				return nil, err
+			}
+		}
+		found := p.Find(known)
+		if found == nil {
+			return nil, transit.ErrStub
+		}
+		if all[i] = *found; p.Type != "" {
+			all[i].Type = p.Type
+		}
+	}
+	return all, nil
+}
+
+// stubSources returns the revisions that may have the bytes of stubs: the one that is edited, or the ancestors of a replicated revision
+// and then all leaves.
+func stubSources(c *call, d *transit.Parsed, path []rev.ID) (known []kv.DocRevision, err error) {
+	asks := []kv.Ask{{Revisions: path}, {Leaves: true}}
+	if path == nil {
+		asks = []kv.Ask{{}}
+		if d.Rev != (rev.ID{}) {
+			asks[0].Revisions = []rev.ID{d.Rev}
+		}
+	}
+	return replicate.Relatives(c.db, d.ID, asks)
+}
+
+// unpackPart decompresses a stored attachment that came compressed, as CouchDB's replicator sends texts.
+func unpackPart(c *call, d *transit.Parsed, p *transit.Part) error {
+	r, w := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = w.CloseWithError(c.db.Blob(p.SHA256, w)) // never fails
+	}()
+	blob, err := storeGzip(c, r)
+	_ = r.Close() // never fails; it ends the writer
+	<-done
+	if errors.Is(err, input.ErrTooLarge) || errors.Is(err, input.ErrRatio) || errors.Is(err, input.ErrBroken) {
+		d.Refuse(kv.ErrDocument)
+		return nil
+	}
+	p.Blob = blob
+	return err
+}
+
+// storeGzip stores the decompressed bytes.
+func storeGzip(c *call, r io.Reader) (kv.Blob, error) {
+	plain, err := input.Limit(r).Gzip()
+	if err != nil {
+		return kv.Blob{}, err
+	}
+	return c.db.PutBlob(plain)
+}

@@ -1,0 +1,223 @@
+package handshake
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/scopes"
+)
+
+// EnrolRequest is the body of POST /sync/_enrol: a code, and the hash of a secret that the laptop has drawn.
+type EnrolRequest struct {
+	Code   string `json:"code"`
+	Node   string `json:"node"`
+	Secret string `json:"secret_hash"`
+	Realm  string `json:"realm"`
+	Vacant bool   `json:"vacant"`          // the store has no records and may join another realm
+	Proof  []byte `json:"proof,omitempty"` // proves that the laptop still has its earlier key
+
+	Holds []string `json:"holds,omitempty"` // the databases of churches and events that the store has records of
+}
+
+// EnrolAnswer is the answer. No other answer holds the key that codes are hashed with.
+type EnrolAnswer struct {
+	ID      int64     `json:"id"`
+	Name    string    `json:"name"`
+	Key     string    `json:"key"`
+	Realm   string    `json:"realm"`
+	Node    string    `json:"node"`
+	CodeKey string    `json:"code_key"`
+	Ends    time.Time `json:"expires_at"`
+}
+
+// Hello is the body of POST /sync/_hello: what a laptop tells its centre at each handshake.
+type Hello struct {
+	Version     string    `json:"version"`
+	Realm       string    `json:"realm"`
+	Node        string    `json:"node"`
+	Epoch       string    `json:"epoch"`
+	Session     string    `json:"session"`
+	Predecessor string    `json:"predecessor"`
+	Before      []string  `json:"before,omitempty"` // earlier sessions, as long as no handshake was answered
+	Offset      *int64    `json:"clock_offset_ms"`  // how far the centre's clock was ahead when last measured
+	Backlog     int       `json:"backlog"`
+	Oldest      time.Time `json:"oldest,omitzero"`
+	Wants       []string  `json:"wants"`          // the kinds that it wants ids of
+	Wiped       bool      `json:"wiped,omitzero"` // it wipes its folder after this answer
+
+	Since  map[string]string `json:"since"`            // by database: how far it has pulled
+	Events []int64           `json:"events,omitempty"` // the events that it holds tickets or facts of
+	Erased string            `json:"erased,omitempty"` // how far it knows the erasures
+}
+
+// Greeting is the centre's answer.
+type Greeting struct {
+	Version   string            `json:"version"`
+	Node      string            `json:"node"`
+	Epoch     string            `json:"epoch"`
+	Feed      string            `json:"feed,omitempty"` // the version of lines that it takes and gives
+	Now       time.Time         `json:"now"`
+	Clone     bool              `json:"clone,omitzero"`   // another copy of the laptop's store is in use
+	Revoked   bool              `json:"revoked,omitzero"` // the centre takes facts alone and gives nothing
+	Wipe      bool              `json:"wipe,omitzero"`    // the laptop shall push its last fact and wipe its folder
+	Databases []Database        `json:"databases"`
+	Chosen    bool              `json:"chosen,omitzero"` // of its churches' events the laptop has only those that were named
+	Drop      []Drop            `json:"drop,omitzero"`   // databases to drop once the centre has all of them
+	Behind    int               `json:"behind"`          // changes that the laptop lacks, at most
+	Leases    []Lease           `json:"leases,omitzero"`
+	Keys      []json.RawMessage `json:"keys,omitzero"`      // lines of the keys that are valid at the laptop too
+	KeyMark   string            `json:"key_mark,omitempty"` // of Keys, for GET /sync/_hello
+	Erasures  []Erasure         `json:"erasures,omitzero"`
+	Erased    string            `json:"erased,omitempty"` // how far Erasures goes
+}
+
+// IsFrom tells whether the centre that this store has joined gave the answer. A centre that was restored or has moved keeps its node and
+// changes its epoch.
+func (g *Greeting) IsFrom(node string) bool {
+	return g.Node == node && g.Epoch != "" && !g.Now.IsZero()
+}
+
+// Database is a database that the two exchange.
+type Database struct {
+	Name  string `json:"name"`
+	Push  bool   `json:"push"`
+	Pull  bool   `json:"pull"`
+	Guest bool   `json:"guest,omitzero"` // the laptop changes only records that it has made
+}
+
+// Pulls returns the databases that the laptop pulls.
+func (g *Greeting) Pulls() (names []string) {
+	for _, e := range g.Databases {
+		if e.Pull {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// Lease is a range of ids.
+type Lease struct {
+	Kind string `json:"kind,omitempty"` // "" = the kind that was asked for
+	From int64  `json:"from"`
+	To   int64  `json:"to"`
+}
+
+// KeyMark is the answer to GET /sync/_hello?keys=MARK.
+type KeyMark struct {
+	Keys string `json:"keys"`
+}
+
+// Drop is a database that a laptop shall drop.
+type Drop struct {
+	Name  string    `json:"name"`
+	Due   time.Time `json:"due,omitzero"`      // by the centre's clock, if its event is over; zero = at once
+	After int64     `json:"after_ms,omitzero"` // milliseconds from the end of the event to Due
+	Left  bool      `json:"left,omitzero"`     // its event has left the laptop's churches: it goes once no ticket was scanned for a while
+}
+
+// NewDrop makes a Drop of what the centre decides; after is how long after its end an event is dropped.
+func NewDrop(x kv.Exchanged, after time.Duration) Drop {
+	d := Drop{Name: x.Name, Due: x.Due, Left: x.Left}
+	if !d.Due.IsZero() {
+		d.After = after.Milliseconds()
+	}
+	return d
+}
+
+// StillExchanged tells whether a laptop still exchanges a database that it shall drop: its event is over or has left, and the laptop holds
+// it.
+func StillExchanged(x kv.Exchanged, now time.Time, held []int64) bool {
+	scope, _ := scopes.Parse(x.Name) // it is one of an event
+	return (x.Left || !x.Due.IsZero()) && (now.Before(x.Due) || slices.Contains(held, scope.ID))
+}
+
+// DropsByEvent returns the databases to be dropped, by event. It leaves out names that this version does not know.
+func (g *Greeting) DropsByEvent() map[int64][]Drop {
+	events := map[int64][]Drop{}
+	for _, d := range g.Drop {
+		if scope, ok := scopes.Parse(d.Name); ok && scope.Sort.OfEvent() {
+			events[scope.ID] = append(events[scope.ID], d)
+		}
+	}
+	return events
+}
+
+// Delay returns how long after the end of its event a database is dropped.
+func (d Drop) Delay() time.Duration { return time.Duration(d.After) * time.Millisecond }
+
+// Kept returns the databases that keep their records when an event is dropped. A church has its events too. A laptop of event level has no
+// events but its own.
+func Kept(pulls []string) []string {
+	if !slices.Contains(pulls, "reference-finance") {
+		return nil
+	}
+	return pulls
+}
+
+// Kept returns the databases that keep their records when one is dropped. An event that has left its church takes its own record along.
+func (g *Greeting) Kept(name string) []string {
+	if slices.ContainsFunc(g.Drop, func(d Drop) bool { return d.Name == name && d.Left }) {
+		return nil
+	}
+	return Kept(slices.DeleteFunc(g.Pulls(), g.IsDropped))
+}
+
+// IsDropped tells whether a database shall be dropped.
+func (g *Greeting) IsDropped(name string) bool {
+	return slices.ContainsFunc(g.Drop, func(d Drop) bool { return d.Name == name })
+}
+
+// Erasure is an erased record, by the keyed hash of its id.
+type Erasure struct {
+	Kind  string              `json:"kind"`
+	Hash  string              `json:"hash"`
+	First map[string][]string `json:"first,omitempty"` // of a ticket, by kind: the first revisions of its parts without names
+}
+
+// NewErasure writes an erasure for the wire.
+func NewErasure(e kv.Erasure) Erasure {
+	told := Erasure{Kind: e.Kind.Name, Hash: hex.EncodeToString(e.Hash[:])}
+	for k, revs := range e.First {
+		if told.First == nil {
+			told.First = map[string][]string{}
+		}
+		for _, rev := range revs {
+			told.First[k.Name] = append(told.First[k.Name], rev.String())
+		}
+	}
+	return told
+}
+
+// Parse reads an erasure; ok is false if it cannot be read. A kind of a later version is nil: this store has none of it.
+func (told *Erasure) Parse() (e kv.Erasure, ok bool) {
+	hash, err := hex.DecodeString(told.Hash)
+	if copy(e.Hash[:], hash) != len(hash) || err != nil {
+		return e, false
+	}
+	e.Kind, _ = record.ByName(told.Kind)
+	e.First = map[*record.Kind][]rev.ID{}
+	for name, texts := range told.First {
+		k, known := record.ByName(name)
+		for _, text := range texts {
+			rev, ok := rev.Parse(text)
+			if !ok {
+				return e, false
+			}
+			if known {
+				e.First[k] = append(e.First[k], rev)
+			}
+		}
+	}
+	return e, true
+}
+
+// ErasureReport is the body of POST /sync/_erased: a laptop tells a restored centre what was erased.
+type ErasureReport struct {
+	Erasures []Erasure `json:"erasures,omitempty"`
+	Brought  bool      `json:"brought,omitzero"` // the laptop has pushed all its records: the erasures can be carried out
+}

@@ -1,0 +1,312 @@
+package sync
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/sync/dial"
+	"doorward/sync/handshake"
+	"doorward/sync/input"
+	"doorward/sync/line"
+	"doorward/sync/replicate"
+	"doorward/sync/transit"
+)
+
+// errNode is a handshake with a key that is not that laptop's.
+var errNode = errors.New("the key is not that laptop's")
+
+// enrol exchanges a code for a key of class node. Guessing codes is slowed down like guessing secrets.
+func enrol(c *call) error {
+	var in handshake.EnrolRequest
+	if err := c.readSmall(&in); err != nil {
+		return err
+	}
+	hash, good := kv.ParseHash(in.Secret)
+	if !good {
+		return input.ErrShape
+	}
+	store := c.server.config.Store
+	if in.Realm != store.Realm() && !in.Vacant {
+		return kv.ErrOtherRealm
+	}
+	cred, err := store.Exchange(in.Code, kv.Joiner{Node: in.Node, Secret: hash, Proof: in.Proof, Holds: in.Holds})
+	if errors.Is(err, kv.ErrCode) {
+		var slow interface{ RetryAfter() time.Duration }
+		if _, e := c.server.config.Gate.Login(c.request, "enrolment", ""); errors.As(e, &slow) {
+			return e
+		}
+	}
+	if err != nil {
+		return err
+	}
+	c.server.config.Logger.Info("a laptop has joined", "id", cred.ID)
+	c.Header().Set("Cache-Control", "no-store")
+	return c.reply(http.StatusOK, handshake.EnrolAnswer{
+		ID: cred.ID, Name: cred.Name, Key: cred.Key, Realm: cred.Realm, Node: cred.Centre, CodeKey: hex.EncodeToString(cred.CodeKey), Ends: cred.Ends,
+	})
+}
+
+// answerHello answers a handshake.
+func answerHello(c *call) error {
+	var in handshake.Hello
+	if err := c.readSmall(&in); err != nil {
+		return err
+	}
+	store := c.server.config.Store
+	switch {
+	case c.caller.Node() == "" || in.Node != c.caller.Node():
+		return errNode
+	case in.Realm != store.Realm():
+		return replicate.ErrRealm
+	}
+	g := handshake.Greeting{Version: c.server.config.Version, Node: store.Node(), Epoch: store.Epoch(), Feed: dial.FeedVersion}
+	var err error
+	if g.Clone, err = store.SeenSession(in.Node, in.Session, append([]string{in.Predecessor}, in.Before...)); err != nil {
+		return err
+	}
+	contact := kv.Contact{At: store.Now(), Backlog: max(0, in.Backlog), Oldest: in.Oldest, Offset: in.Offset, Version: shortVersion(in.Version), Wiped: in.Wiped, Events: in.Events}
+	if err := store.NoteContact(c.caller, contact); err != nil {
+		return err
+	}
+	if err := fillGreeting(c, &in, &g); err != nil {
+		return err
+	}
+	g.Now = store.Now()
+	return c.reply(http.StatusOK, g)
+}
+
+// shortVersion cuts a version to what is kept.
+func shortVersion(version string) string { return version[:min(len(version), 64)] }
+
+// fillGreeting says what the laptop may exchange, and gives it ids and keys.
+func fillGreeting(c *call, in *handshake.Hello, g *handshake.Greeting) error {
+	store := c.server.config.Store
+	e, err := store.Venue(c.caller)
+	if err != nil {
+		return err
+	}
+	g.Revoked, g.Wipe, g.Chosen = !e.Revoked.IsZero(), !e.Wipe.IsZero(), !e.TakesAll()
+	all, err := store.Exchanged(c.caller, c.server.config.OverAfter)
+	if err != nil {
+		return err
+	}
+	departed, err := store.Departed(c.caller, in.Events)
+	if err != nil {
+		return err
+	}
+	for _, x := range append(all, departed...) {
+		if x.Drop && !g.Revoked {
+			g.Drop = append(g.Drop, handshake.NewDrop(x, c.server.config.OverAfter))
+			if !handshake.StillExchanged(x, store.Now(), in.Events) {
+				continue
+			}
+		}
+		if x.Push || !g.Revoked {
+			g.Databases = append(g.Databases, handshake.Database{Name: x.Name, Push: x.Push, Pull: x.Pull && !g.Revoked, Guest: x.Guest})
+		}
+	}
+	if g.Clone {
+		return nil // it asks again with another epoch
+	}
+	if err := tellErasures(c, g, in.Erased); err != nil || g.Revoked {
+		return err
+	}
+	if g.Behind, err = countBehind(c, in.Since); err != nil {
+		return err
+	}
+	if err := giveLeases(c, in, g); err != nil {
+		return err
+	}
+	if g.KeyMark, err = store.KeyMark(c.caller); err != nil { // before the keys: what changes in between is told again
+		return err
+	}
+	g.Keys, err = keyLines(c)
+	return err
+}
+
+// readSmall reads a small JSON body.
+func (c *call) readSmall(v any) error {
+	dec := json.NewDecoder(http.MaxBytesReader(c.ResponseWriter, c.request.Body, maxSmall))
+	err := dec.Decode(v)
+	var large *http.MaxBytesError
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &large):
+		return input.ErrTooLarge
+	case errors.As(err, &syntax), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return input.ErrJSON
+	case isShape(err):
+		return input.ErrShape
+	}
+	return input.ErrBroken
+}
+
+// tellErasures tells what was erased after a place, also to a revoked laptop: it shall lose it.
+func tellErasures(c *call, g *handshake.Greeting, after string) error {
+	store := c.server.config.Store
+	since, err := store.Since(cmp.Or(after, "0"))
+	if err != nil {
+		return err
+	}
+	all, upto, err := store.Erasures(c.caller, since)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		g.Erasures = append(g.Erasures, handshake.NewErasure(e))
+	}
+	if g.Erased = after; upto != since {
+		g.Erased = store.SeqText(upto)
+	}
+	return nil
+}
+
+// recallErasures erases again what a laptop knows was erased.
+func recallErasures(c *call) error {
+	if c.caller.Node() == "" {
+		return errNode
+	}
+	var in handshake.ErasureReport
+	if err := c.readSmall(&in); err != nil {
+		return err
+	}
+	var all []kv.Erasure
+	for i := range in.Erasures {
+		e, ok := in.Erasures[i].Parse()
+		if !ok {
+			return input.ErrShape
+		}
+		all = append(all, e)
+	}
+	if err := c.server.config.Store.RecallErasures(c.caller, all, in.Brought); err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, ok)
+}
+
+// countBehind counts changes after some places. A database that the laptop may not read counts 0: its event may have been deleted.
+func countBehind(c *call, since map[string]string) (n int, err error) {
+	for name, text := range since {
+		pending, err := countPending(c, name, text)
+		if errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrForbidden) || errors.Is(err, kv.ErrDatabaseName) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		n += pending
+	}
+	return n, nil
+}
+
+// countPending counts changes of a database after a place.
+func countPending(c *call, name, text string) (int, error) {
+	store := c.server.config.Store
+	db, err := store.Database(c.caller, name)
+	if err != nil {
+		return 0, err
+	}
+	from, err := store.Since(text)
+	if err != nil {
+		return 0, nil // an unreadable place counts as none
+	}
+	return db.Pending(from)
+}
+
+// giveLeases gives ids of the kinds that the laptop wants. It leaves out kinds that the laptop does not make: it draws its own ids.
+func giveLeases(c *call, in *handshake.Hello, g *handshake.Greeting) error {
+	store := c.server.config.Store
+	for _, name := range in.Wants[:min(len(in.Wants), len(record.Kinds()))] {
+		k, ok := record.ByName(name)
+		if !ok || kv.LeaseSize(k) == 0 {
+			continue
+		}
+		l, err := store.Lease(c.caller, k, kv.LeaseSize(k), in.Epoch)
+		if errors.Is(err, kv.ErrForbidden) || errors.Is(err, kv.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		g.Leases = append(g.Leases, handshake.Lease{Kind: k.Name, From: l.From, To: l.To})
+	}
+	return nil
+}
+
+// keyLines returns the keys that are valid at the laptop too, as lines.
+func keyLines(c *call) (lines []json.RawMessage, err error) {
+	store := c.server.config.Store
+	ids, err := store.KeysFor(c.caller)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	own, err := replicate.OpenLocal(store, kv.Operator(), "records")
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		err := own.Leaves(record.APIKey.DocID(record.Int(id)), func(x *transit.Revision) error {
+			lines = append(lines, line.AppendLine(nil, x))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return lines, nil
+}
+
+// keysHeld is how long a question for other keys waits. Networks may cut a link that is quiet for longer.
+const keysHeld = 20 * time.Second
+
+// awaitKeys answers once the keys that are valid at the laptop have changed since a mark. The laptop then shakes hands, so a key that is
+// revoked at the centre is refused at the door at once.
+func awaitKeys(c *call) error {
+	if c.caller.Node() == "" {
+		return errNode
+	}
+	ctx, stop := context.WithTimeout(c.request.Context(), keysHeld)
+	defer stop()
+	go func() {
+		select {
+		case <-c.server.closing.ended:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	mark, err := c.server.config.Store.AwaitKeys(ctx, c.caller, c.query.Get("keys"))
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, handshake.KeyMark{Keys: mark})
+}
+
+// lease answers POST /sync/_lease {"kind":"person","count":100} with a range of ids that is used nowhere else.
+func lease(c *call) error {
+	var in struct {
+		Kind  string `json:"kind"`
+		Count int64  `json:"count"`
+	}
+	if err := c.readSmall(&in); err != nil {
+		return err
+	}
+	k, ok := record.ByName(in.Kind)
+	if !ok || in.Count < 1 || in.Count > kv.LeaseSize(k) {
+		return input.ErrShape
+	}
+	l, err := c.server.config.Store.Lease(c.caller, k, in.Count, "")
+	if err != nil {
+		return err
+	}
+	return c.reply(http.StatusOK, handshake.Lease{From: l.From, To: l.To})
+}

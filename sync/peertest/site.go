@@ -1,0 +1,196 @@
+package peertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/value"
+	"doorward/sync"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Site is a server over a real store on a real port, with a free database "notes" and a key that may do everything.
+type Site struct {
+	testing.TB
+	Store *kv.Store
+	URL   string
+	Auth  [2]string
+}
+
+// NewSite starts a site.
+func NewSite(t testing.TB) *Site {
+	t.Helper()
+	return NewSiteAs(t, sync.Config{Insecure: true}) // its peers are on this machine
+}
+
+// NewSiteAs starts a site with another configuration.
+func NewSiteAs(t testing.TB, c sync.Config) *Site {
+	t.Helper()
+	s := &Site{TB: t, Store: kvtest.Open(t)}
+	c.Store, c.Version = s.Store, "test"
+	server, err := sync.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(server)
+	t.Cleanup(srv.Close)
+	t.Cleanup(server.Close) // first, so that feeds end
+	s.URL = srv.URL + "/sync"
+	s.Auth[0], s.Auth[1] = kvtest.Key(t, s.Store, "denomination", "*:*")
+	if err := s.Store.CreateDatabase(kv.Operator(), "notes"); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Leaf is a document of _bulk_docs with a path of hashes, the newest first.
+func Leaf(id string, generation int, hashes ...string) string {
+	return fmt.Sprintf(`{"_id":%q,"_rev":%q,"_revisions":{"start":%d,"ids":%s},"is":%q}`,
+		id, fmt.Sprintf("%d-%s", generation, hashes[0]), generation, value.Texts(hashes...), hashes[0])
+}
+
+// Bring pushes revisions as they are.
+func Bring(s *Site, docs ...string) {
+	s.Helper()
+	a := s.Want(201, "POST", "/notes/_bulk_docs", `{"new_edits":false,"docs":[`+strings.Join(docs, ",")+`]}`)
+	if Shape(s, a.Body) != "[]" {
+		s.Errorf("_bulk_docs = %s, want that all are taken", a.Body)
+	}
+}
+
+// AsLaptop is the same site asked with the key of a laptop.
+func (s *Site) AsLaptop(level string, v kv.Venue) *Site {
+	s.Helper()
+	l, err := kv.ParseLevel(level)
+	if err != nil {
+		s.Fatal(err)
+	}
+	v.Node = ulid.Make().String()
+	spec := kv.KeySpec{Name: "laptop", Level: l, Permissions: []kv.Permission{{Resource: "sync", Method: "*"}}, Node: v}
+	k, secret, err := s.Store.AddKey(kv.Operator(), spec)
+	if err != nil {
+		s.Fatal(err)
+	}
+	other := *s
+	other.Auth = [2]string{k.Key, secret}
+	return &other
+}
+
+// Anybody is the same site asked without a key.
+func (s *Site) Anybody() *Site {
+	other := *s
+	other.Auth = [2]string{}
+	return &other
+}
+
+var (
+	hashes    = regexp.MustCompile(`[0-9a-f]{32}`)
+	epochs    = regexp.MustCompile(`-[0-9A-HJKMNP-TV-Z]{26}`)
+	instances = regexp.MustCompile(`"instance_start_time":"[0-9]+"`)
+)
+
+// Replaced replaces what differs from run to run.
+func Replaced(text string) string {
+	text = hashes.ReplaceAllString(text, "R")
+	text = epochs.ReplaceAllString(text, "-E")
+	return instances.ReplaceAllString(text, `"instance_start_time":"T"`)
+}
+
+// As is the same site asked with another key.
+func (s *Site) As(level string, permissions ...string) *Site {
+	s.Helper()
+	other := *s
+	other.Auth[0], other.Auth[1] = kvtest.Key(s, s.Store, level, permissions...)
+	return &other
+}
+
+// Answer is what came back.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// Request makes a request with pairs of header names and values.
+func (s *Site) Request(method, path, body string, headers ...string) *http.Request {
+	s.Helper()
+	r, err := http.NewRequestWithContext(s.Context(), method, s.URL+path, strings.NewReader(body))
+	if err != nil {
+		s.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if s.Auth[0] != "" {
+		r.SetBasicAuth(s.Auth[0], s.Auth[1])
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return r
+}
+
+// Do asks and reads the whole answer.
+func (s *Site) Do(method, path, body string, headers ...string) Answer {
+	s.Helper()
+	resp, err := http.DefaultClient.Do(s.Request(method, path, body, headers...))
+	if err != nil {
+		s.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.Errorf("%s %s: read: %v", method, path, err)
+	}
+	return Answer{resp.StatusCode, resp.Header, string(b)}
+}
+
+// Want asks and wants a status.
+func (s *Site) Want(status int, method, path, body string, headers ...string) Answer {
+	s.Helper()
+	a := s.Do(method, path, body, headers...)
+	if a.Status != status {
+		s.Errorf("%s %s = %d %s, want %d", method, path, a.Status, a.Body, status)
+	}
+	return a
+}
+
+// Put writes a document and answers its revision.
+func (s *Site) Put(id, body string) string {
+	s.Helper()
+	var w struct{ Rev string }
+	a := s.Want(201, "PUT", "/notes/"+id, body)
+	a.Into(s, &w)
+	return w.Rev
+}
+
+// Into decodes the body.
+func (a Answer) Into(t testing.TB, v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.Body), v); err != nil {
+		t.Fatalf("body %.200s: %v", a.Body, err)
+	}
+}
+
+// Shape is a JSON text without white space, with what differs from run to run replaced: revisions of 32 hex digits by R and a
+// sequence's epoch by E.
+func Shape(t testing.TB, text string) string {
+	t.Helper()
+	var out bytes.Buffer
+	for line := range strings.Lines(text) {
+		if err := json.Compact(&out, []byte(line)); err != nil {
+			return Replaced(strings.ReplaceAll(text, "\n", ""))
+		}
+	}
+	return Replaced(out.String())
+}

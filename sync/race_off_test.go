@@ -1,5 +1,0 @@
-//go:build !race
-
-package sync_test
-
-const raceDetector = false

@@ -1,0 +1,309 @@
+package replicate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"doorward/kv"
+	"doorward/sync/dial"
+	"doorward/sync/input"
+	"doorward/sync/transit"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// httpTransport speaks CouchDB's replication protocol.
+type httpTransport struct {
+	link   *dial.Link
+	noBulk bool // the server does not know _bulk_get
+}
+
+// escape escapes a part of a path.
+func escape(text string) string { return url.PathEscape(text) }
+
+// docPath is a document's part of a path.
+func docPath(id string) string {
+	if name, is := strings.CutPrefix(id, "_design/"); is {
+		return "_design/" + escape(name)
+	}
+	return escape(id)
+}
+
+const (
+	feedRows = 500   // changes that one request asks for
+	beat     = 10000 // milliseconds between the heartbeats of a long poll
+)
+
+// feed reads the peer's changes, a batch a request. A live feed then waits for more in a long poll.
+func (t *httpTransport) feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
+	for {
+		b, rows, err := t.changes(ctx, w, page{rows: feedRows})
+		if err == nil && rows == 0 && w.Live {
+			b, rows, err = t.changes(ctx, w, page{feedRows, waiting})
+		}
+		if err != nil {
+			return err
+		}
+		if b.Upto != nil && string(b.Upto) != string(w.Since) {
+			w.Since = b.Upto
+			if err := fn(b); err != nil {
+				return err
+			}
+		}
+		if rows < feedRows && !w.Live {
+			return nil
+		}
+	}
+}
+
+// page is one request for changes.
+type page struct {
+	rows int // at most
+	wait wait
+}
+
+// wait says whether a request for changes waits until there are some.
+type wait bool
+
+const waiting wait = true
+
+// changes reads one batch.
+func (t *httpTransport) changes(ctx context.Context, w Wish, p page) (b *Batch, rows int, err error) {
+	q := url.Values{"style": {"all_docs"}, "limit": {strconv.Itoa(p.rows)}}
+	if text := transit.SequenceText(w.Since); text != "" {
+		q.Set("since", text)
+	}
+	if p.wait {
+		q.Set("feed", "longpoll")
+		q.Set("heartbeat", strconv.Itoa(beat))
+	}
+	method, payload := http.MethodGet, (*dial.Payload)(nil)
+	switch {
+	case w.IDs != nil:
+		q.Set("filter", "_doc_ids")
+		method, payload = http.MethodPost, dial.JSON(map[string]any{"doc_ids": w.IDs})
+	case w.Selector != nil:
+		q.Set("filter", "_selector")
+		method, payload = http.MethodPost, dial.JSON(map[string]any{"selector": w.Selector})
+	}
+	b = &Batch{}
+	err = t.link.Stream(ctx, method, t.link.At("_changes")+"?"+q.Encode(), payload, func(dec *jsontext.Decoder) error {
+		return input.EachMember(dec, func(name string) error {
+			switch name {
+			case "results":
+				return input.EachItem(dec, func() error {
+					rows++
+					return b.readChange(dec)
+				})
+			case "last_seq":
+				v, err := dec.ReadValue()
+				b.Upto = transit.Sequence(v.Clone())
+				return input.Wrap(err)
+			}
+			return input.Wrap(dec.SkipValue())
+		})
+	})
+	if err == nil && b.Upto == nil {
+		err = dial.ErrCut // each feed says how far it goes
+	}
+	return b, rows, err
+}
+
+// readChange reads a row of a feed.
+func (b *Batch) readChange(dec *jsontext.Decoder) error {
+	v, err := dec.ReadValue()
+	if err != nil {
+		return input.Wrap(err)
+	}
+	var row struct {
+		ID      string
+		Removed bool
+		Changes []struct{ Rev string }
+	}
+	if json.Unmarshal(v, &row) != nil {
+		return input.ErrJSON
+	}
+	if row.Removed {
+		b.Left = append(b.Left, row.ID)
+		return nil // there is nothing to copy
+	}
+	revs := make([]string, len(row.Changes))
+	for i, c := range row.Changes {
+		revs[i] = c.Rev
+	}
+	b.offer(row.ID, revs)
+	return nil
+}
+
+func (t *httpTransport) missing(ctx context.Context, offers []kv.Revs) (missing []kv.MissingRevs, err error) {
+	body := []byte{'{'}
+	for i, o := range offers {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body, _ = jsontext.AppendQuote(body, o.ID) // what is no UTF-8 becomes what is
+		body = append(body, ":["...)
+		for i, rev := range o.Revisions {
+			if i > 0 {
+				body = append(body, ',')
+			}
+			body = transit.AppendRev(body, rev)
+		}
+		body = append(body, ']')
+	}
+	body = append(body, '}')
+	err = t.link.Stream(ctx, http.MethodPost, t.link.At("_revs_diff"), dial.Bytes(body), func(dec *jsontext.Decoder) error {
+		return input.EachMember(dec, func(id string) error {
+			m := kv.MissingRevs{ID: id}
+			err := input.EachMember(dec, func(name string) (err error) {
+				var list []string
+				switch name {
+				case "missing":
+					list, err = input.Texts(dec)
+					m.Missing = transit.ParseRevs(list)
+				case "possible_ancestors":
+					list, err = input.Texts(dec)
+					m.PossibleAncestors = transit.ParseRevs(list)
+				default:
+					err = input.Wrap(dec.SkipValue())
+				}
+				return err
+			})
+			if len(m.Missing) > 0 {
+				missing = append(missing, m)
+			}
+			return err
+		})
+	})
+	return missing, err
+}
+
+// askRows is how many documents one request asks for.
+const askRows = 200
+
+// read asks for many revisions at a time. A server without _bulk_get is asked for one document after the other. Attachments come as stubs,
+// and are fetched when the target wants them.
+func (t *httpTransport) read(ctx context.Context, missing []kv.MissingRevs, fn func(*transit.Revision) error) error {
+	for some := range slices.Chunk(missing, askRows) {
+		if !t.noBulk {
+			err := t.bulkGet(ctx, some, fn)
+			if isUnsupported(err) {
+				t.noBulk = true
+			} else if err != nil {
+				return err
+			}
+		}
+		if !t.noBulk {
+			continue
+		}
+		for _, m := range some {
+			if err := t.openRevs(ctx, m, fn); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isUnsupported tells whether a server does not know a path.
+func isUnsupported(err error) bool {
+	return dial.Is(err, http.StatusNotFound) || dial.Is(err, http.StatusMethodNotAllowed) || dial.Is(err, http.StatusBadRequest) || dial.Is(err, http.StatusNotImplemented)
+}
+
+func (t *httpTransport) bulkGet(ctx context.Context, missing []kv.MissingRevs, fn func(*transit.Revision) error) error {
+	type item struct {
+		ID  string `json:"id"`
+		Rev string `json:"rev"`
+	}
+	var items []item
+	for _, m := range missing {
+		for _, rev := range m.Missing {
+			items = append(items, item{m.ID, rev.String()})
+		}
+	}
+	address := t.link.At("_bulk_get") + "?revs=true&latest=true"
+	answered := false
+	err := t.link.Stream(ctx, http.MethodPost, address, dial.JSON(map[string]any{"docs": items}), func(dec *jsontext.Decoder) error {
+		return input.EachMember(dec, func(name string) error {
+			if name != "results" {
+				return input.Wrap(dec.SkipValue())
+			}
+			answered = true
+			return input.EachItem(dec, func() error {
+				return input.EachMember(dec, func(name string) error {
+					if name != "docs" {
+						return input.Wrap(dec.SkipValue())
+					}
+					return t.eachRevision(dec, fn)
+				})
+			})
+		})
+	})
+	if err == nil && !answered {
+		err = dial.ErrCut // the answer is not one of _bulk_get
+	}
+	return err
+}
+
+// openRevs asks for the revisions of one document as JSON.
+func (t *httpTransport) openRevs(ctx context.Context, m kv.MissingRevs, fn func(*transit.Revision) error) error {
+	revs, _ := json.Marshal(transit.RevTexts(m.Missing)) // texts can be marshalled
+	q := url.Values{"open_revs": {string(revs)}, "revs": {"true"}, "latest": {"true"}}
+	address := t.link.At(docPath(m.ID)) + "?" + q.Encode()
+	err := t.link.Stream(ctx, http.MethodGet, address, nil, func(dec *jsontext.Decoder) error { return t.eachRevision(dec, fn) })
+	if dial.Is(err, http.StatusNotFound) {
+		return nil // it was deleted or erased since
+	}
+	return err
+}
+
+// eachRevision reads a list of {"ok":document} and of missing revisions.
+func (t *httpTransport) eachRevision(dec *jsontext.Decoder, fn func(*transit.Revision) error) error {
+	return input.EachItem(dec, func() error {
+		return input.EachMember(dec, func(name string) error {
+			if name != "ok" {
+				return input.Wrap(dec.SkipValue())
+			}
+			x, err := t.parse(dec)
+			if err != nil || x == nil {
+				return err
+			}
+			return fn(x)
+		})
+	})
+}
+
+// parse reads a document. It returns nil if the document has no id or no revision.
+func (t *httpTransport) parse(dec *jsontext.Decoder) (*transit.Revision, error) {
+	d := &transit.Parsed{Body: []byte{'{'}}
+	err := input.EachMember(dec, func(name string) error { return d.ReadMember(dec, name) })
+	if err != nil {
+		return nil, err
+	}
+	x := d.Revision()
+	if x != nil {
+		x.Content = func(ctx context.Context, p *transit.Part, w io.Writer) error { return t.content(ctx, x, p, w) }
+	}
+	return x, nil
+}
+
+// content fetches an attachment.
+func (t *httpTransport) content(ctx context.Context, x *transit.Revision, p *transit.Part, w io.Writer) error {
+	address := t.link.At(docPath(x.ID), escape(p.Name)) + "?rev=" + url.QueryEscape(x.Rev().String())
+	resp, err := t.link.Do(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // it is read, or given up
+	if _, err := io.Copy(w, resp.Body); err != nil {
+		return fmt.Errorf("attachment: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package replicate_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+	"doorward/sync/dial"
+	"doorward/sync/peertest"
+	"doorward/sync/replicate"
+)
+
+// holding is a link that holds back what is written over it.
+type holding struct{ writes, release chan struct{} }
+
+func (l *holding) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/_feed") {
+		l.writes <- struct{}{}
+		<-l.release
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestWhatHasLeftGoesAfterItIsWritten: a record that is on its way to a laptop leaves the source. If it were taken away first and written
+// then, it would stay for good.
+func TestWhatHasLeftGoesAfterItIsWritten(t *testing.T) {
+	a := peertest.NewSite(t)
+	for range 2 {
+		kvtest.Create(t, a.Store, record.Church, `{"name":"Church"}`)
+	}
+	ana := kvtest.Create(t, a.Store, record.Person, `{"full_name":"Ana","church_id":1}`)
+	b := a.InRealm()
+	peertest.CopyAll(t, a.LocalOf("reference"), b.LocalOf("reference"))
+	held := &holding{writes: make(chan struct{}, 8), release: make(chan struct{})}
+	ctx, stop := context.WithCancel(t.Context())
+	left, ended := make(chan string, 8), make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = replicate.Run(ctx, replicate.Job{ // it ends with ctx
+			Source: a.LocalOf("church-1"), Target: b.RemoteOf("church-1", replicate.RemoteConfig{Config: dial.Config{Client: &http.Client{Transport: held}}}), Live: true, Tries: 1,
+			On: replicate.Hooks{Left: func(_ context.Context, ids []string) error {
+				left <- fmt.Sprint(ids)
+				return nil
+			}},
+		})
+	}()
+	defer func() {
+		stop()
+		<-ended
+	}()
+	within := func(c <-chan struct{}, what string) {
+		t.Helper()
+		select {
+		case <-c:
+		case <-time.After(20 * time.Second):
+			t.Fatal(what)
+		}
+	}
+	within(held.writes, "nothing is written")
+	patch := kvtest.Parse(t, record.Person, `{"church_id":2}`, false)
+	if _, err := a.Store.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(ana)}, patch); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case ids := <-left:
+		t.Errorf("%s left while it was being written", ids)
+	case <-time.After(300 * time.Millisecond): // long enough for the feed, which does not wait for what is written
+	}
+	close(held.release)
+	select {
+	case ids := <-left:
+		if want := fmt.Sprint([]string{record.Person.DocID(record.Int(ana))}); ids != want {
+			t.Errorf("%s left, want %s", ids, want)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("nothing has left")
+	}
+}

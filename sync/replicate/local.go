@@ -1,0 +1,259 @@
+package replicate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/rev"
+	"doorward/sync/dial"
+	"doorward/sync/line"
+	"doorward/sync/mango"
+	"doorward/sync/transit"
+)
+
+// Local is a database of this process, as a peer.
+type Local struct {
+	store *kv.Store
+	db    *kv.Database
+}
+
+// NewLocal makes a peer of an open database.
+func NewLocal(store *kv.Store, db *kv.Database) *Local { return &Local{store, db} }
+
+// OpenLocal opens a database as a peer. It returns kv's errors.
+func OpenLocal(store *kv.Store, p kv.Principal, name string) (*Local, error) {
+	db, err := store.Database(p, name)
+	if err != nil {
+		return nil, err
+	}
+	return NewLocal(store, db), nil
+}
+
+// Identify says the store's realm, node and epoch.
+func (h *Local) Identify(context.Context) (Identity, error) {
+	head := line.Head{Format: line.Format, Realm: h.store.Realm(), Node: h.store.Node(), Epoch: h.store.Epoch(), DB: h.db.Name()}
+	return Identity{Head: head, ID: strings.ToLower(head.Node) + "/" + head.DB}, nil
+}
+
+// Checkpoint reads a local document of the database.
+func (h *Local) Checkpoint(_ context.Context, id string) (c Checkpoint, err error) {
+	body, _, err := h.db.Local(id)
+	if errors.Is(err, kv.ErrNotFound) {
+		return c, nil
+	}
+	if err != nil || json.Unmarshal(body, &c) != nil {
+		return Checkpoint{}, err // a document of another program
+	}
+	return c, nil
+}
+
+// Keep writes a local document of the database.
+func (h *Local) Keep(_ context.Context, id string, c Checkpoint) error {
+	body, err := json.Marshal(c)
+	if err == nil {
+		_, err = h.db.PutLocal(id, body, kv.Whatever)
+	}
+	return err
+}
+
+// coalesceFor is how long a live feed collects changes after the first. The first change after a quiet time goes at once.
+const coalesceFor = 100 * time.Millisecond
+
+// Feed reads the log page by page. A live feed waits at the log's end. From the beginning the feed brings the revisions along, because the
+// target probably lacks them.
+func (h *Local) Feed(ctx context.Context, w Wish, fn func(*Batch) error) error {
+	since, err := SinceOf(h.store, w.Since)
+	if err != nil {
+		return err
+	}
+	passes, err := mango.Parse(w.Selector)
+	if err != nil {
+		return err
+	}
+	carries := w.Carry || since == 0
+	f := kv.Feed{Since: since, Limit: kv.DocPage, IDs: w.IDs, Bodies: carries || passes != nil}
+	b, size := &Batch{Carried: carries}, 0
+	for ctx.Err() == nil {
+		page, more, err := h.db.Changes(f)
+		if err != nil {
+			return err
+		}
+		n, err := h.offer(b, page, passes)
+		if err != nil {
+			return err
+		}
+		size += n
+		if len(page) > 0 {
+			f.Since = page[len(page)-1].Seq
+			b.Upto = h.sequence(f.Since)
+		}
+		if more && !b.full(size) {
+			continue
+		}
+		if b.Upto != nil {
+			if err := fn(b); err != nil {
+				return err
+			}
+			b, size = &Batch{Carried: carries}, 0
+		}
+		switch {
+		case more:
+		case !w.Live:
+			return nil
+		default:
+			if err := h.await(ctx, f.Since); err != nil {
+				return err
+			}
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// full tells whether a batch is large enough. Revisions take more room than offers.
+func (b *Batch) full(size int) bool {
+	if !b.Carried {
+		return len(b.Offers) >= loadRows
+	}
+	return len(b.Offers) >= carriedRows || size >= carriedBytes
+}
+
+// await waits until a change follows a place, and until coalesceFor has passed.
+func (h *Local) await(ctx context.Context, since uint64) error {
+	asked := time.Now()
+	if err := h.db.Await(ctx, since); err != nil {
+		return err
+	}
+	return dial.Rest(ctx, time.Until(asked.Add(coalesceFor)))
+}
+
+func (h *Local) sequence(n uint64) transit.Sequence {
+	return transit.Sequence(`"` + h.store.SeqText(n) + `"`)
+}
+
+// SinceOf returns where a store's log goes on after a place.
+func SinceOf(store *kv.Store, s transit.Sequence) (uint64, error) {
+	if len(s) == 0 || string(s) == "null" {
+		return 0, nil
+	}
+	return store.Since(strings.Trim(string(s), `"`))
+}
+
+// offer adds a page of changes to a batch, all leaves of each document, and returns the size of the revisions that came along. A document
+// that has left the database is not copied.
+func (h *Local) offer(b *Batch, page []kv.DocChange, passes mango.Selector) (size int, err error) {
+	for i := range page {
+		c := &page[i]
+		if c.Removed {
+			b.Left = append(b.Left, c.ID)
+			continue
+		}
+		if passes != nil && !passes.Matches(c) {
+			continue
+		}
+		o := kv.Revs{ID: c.ID}
+		for _, leaf := range c.Leaves {
+			o.Revisions = append(o.Revisions, leaf.Revision)
+		}
+		b.Offers = append(b.Offers, o)
+		if !b.Carried {
+			continue
+		}
+		seq := h.sequence(c.Seq)
+		err := h.carry(c, o.Revisions, func(x *transit.Revision) error {
+			x.Seq = seq
+			size += x.Size()
+			b.Revisions = append(b.Revisions, x)
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return size, nil
+}
+
+// carry calls fn with the leaves of a change. Most documents have one, and the change has it already.
+func (h *Local) carry(c *kv.DocChange, leaves []rev.ID, fn func(*transit.Revision) error) error {
+	if len(leaves) == 1 && c.Tree.Len() > 0 && c.Winner.Body != nil {
+		return fn(h.revision(&kv.Doc{ID: c.ID, Tree: c.Tree}, &c.Winner))
+	}
+	return h.each(c.ID, kv.Ask{Revisions: leaves, Latest: true}, fn)
+}
+
+// Leaves calls fn with the leaves of a document.
+func (h *Local) Leaves(id string, fn func(*transit.Revision) error) error {
+	return h.each(id, kv.Ask{Leaves: true}, fn)
+}
+
+// Read reads revisions, or the leaves that have followed them.
+func (h *Local) Read(ctx context.Context, missing []kv.MissingRevs, fn func(*transit.Revision) error) error {
+	for _, m := range missing {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := h.each(m.ID, kv.Ask{Revisions: m.Missing, Latest: true}, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls fn with the revisions that are asked for.
+func (h *Local) each(id string, ask kv.Ask, fn func(*transit.Revision) error) error {
+	doc, err := h.db.Read(id, ask)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for i := range doc.Revisions {
+		if r := &doc.Revisions[i]; r.Body != nil {
+			if err := fn(h.revision(&doc, r)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// revision makes a revision in transit.
+func (h *Local) revision(doc *kv.Doc, r *kv.DocRevision) *transit.Revision {
+	x := &transit.Revision{ID: doc.ID, Path: doc.Tree.Path(r.Revision), Deleted: r.Deleted, Body: r.Body, Author: authorOf(doc.Tree.Find(r.Revision), h.store.Node())}
+	if len(x.Path) == 0 {
+		x.Path = []rev.ID{r.Revision} // the tree was pruned since
+	}
+	for _, a := range r.Attachments {
+		x.Parts = append(x.Parts, transit.Part{Attachment: a, ClaimedDigest: a.Digest(), Stub: true})
+	}
+	x.Content = h.content
+	return x
+}
+
+func authorOf(n rev.Node, here string) transit.Author {
+	a := transit.Author{At: n.At, Key: n.Key, Fields: n.Fields}
+	switch {
+	case !n.Node.IsZero():
+		a.Node = n.Node.String()
+	case n.At != 0:
+		a.Node = here
+	}
+	return a
+}
+
+// Path returns a revision and those before it, newest first, as far as the database has them.
+func (h *Local) Path(id, text string) ([]rev.ID, error) {
+	revision, ok := rev.ParseFree(text)
+	if !ok {
+		return nil, nil
+	}
+	doc, err := h.db.Read(id, kv.Ask{Revisions: []rev.ID{revision}})
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, nil
+	}
+	return doc.Tree.Path(revision), err
+}

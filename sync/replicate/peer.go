@@ -1,0 +1,198 @@
+package replicate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/scopes"
+	"doorward/sync/input"
+	"doorward/sync/line"
+	"doorward/sync/transit"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/oklog/ulid/v2"
+)
+
+// Peer is one end of a replication: Local, Remote or File.
+type Peer interface {
+	// Identify says which database the peer is.
+	Identify(ctx context.Context) (Identity, error)
+	// Checkpoint reads what Keep has saved. It returns the zero checkpoint if there is none.
+	Checkpoint(ctx context.Context, id string) (Checkpoint, error)
+	// Keep saves a checkpoint.
+	Keep(ctx context.Context, id string, c Checkpoint) error
+	// Feed calls fn with the changes after a place, in order. A live feed ends with ctx alone.
+	Feed(ctx context.Context, w Wish, fn func(*Batch) error) error
+	// Read calls fn with revisions that the target lacks. It leaves out those that the peer does not have any more.
+	Read(ctx context.Context, missing []kv.MissingRevs, fn func(*transit.Revision) error) error
+	// Missing returns the offered revisions that the peer lacks.
+	Missing(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
+	// Write stores revisions. It returns those that the peer refuses for good. All others are stored.
+	Write(ctx context.Context, revisions []*transit.Revision) ([]Denial, error)
+}
+
+// Identity says which database a peer is.
+type Identity struct {
+	line.Head        // realm, node, epoch and database, as far as the peer says
+	ID        string // names the peer in checkpoints; "" = it keeps none
+	CodeKey   []byte // of the realm, if the source's operator copies all records
+}
+
+// Wish says which changes a feed brings.
+type Wish struct {
+	Since    transit.Sequence // after which place; nil: from the beginning
+	Live     bool             // goes on with what comes later
+	IDs      []string         // nil: all documents
+	Selector json.RawMessage  // nil: all documents
+	Carry    bool             // the feed always brings the revisions along
+	Records  bool             // the target is a database of records
+	// Lacked tells which offers the target lacks.
+	Lacked func(ctx context.Context, offers []kv.Revs) ([]kv.MissingRevs, error)
+}
+
+// Batch is some changes in order.
+type Batch struct {
+	Offers    []kv.Revs // the revisions of the changed documents
+	Carried   bool      // Revisions has all that is offered
+	Revisions []*transit.Revision
+	Denied    []Denial         // what cannot be offered
+	Left      []string         // documents that have left the database and live on elsewhere
+	Upto      transit.Sequence // the place after the batch
+}
+
+// offer adds a document's revisions of a feed. Texts that are no revisions are denied.
+func (b *Batch) offer(id string, revs []string) {
+	o := kv.Revs{ID: id}
+	for _, text := range revs {
+		if rev, ok := rev.ParseFree(text); ok && text != "" {
+			o.Revisions = append(o.Revisions, rev)
+		} else {
+			b.Denied = append(b.Denied, Denial{ID: id, Rev: text, Error: "forbidden", Reason: "not a revision"})
+		}
+	}
+	if len(o.Revisions) > 0 {
+		b.Offers = append(b.Offers, o)
+	}
+}
+
+// Denial is a revision that the target refuses.
+type Denial struct {
+	ID     string `json:"id"`
+	Rev    string `json:"rev,omitempty"`
+	Error  string `json:"error"`
+	Reason string `json:"reason"`
+	Kept   bool   `json:"kept,omitzero"` // the target keeps it for its staff
+}
+
+func (d *Denial) readMember(dec *jsontext.Decoder, name string) error {
+	v, err := dec.ReadValue()
+	if err != nil || v.Kind() != '"' {
+		d.Kept = d.Kept || name == "kept" && v.Kind() == 't'
+		return input.Wrap(err)
+	}
+	b, _ := jsontext.AppendUnquote(nil, v) // it was read as a text
+	switch name {
+	case "id":
+		d.ID = string(b)
+	case "rev":
+		d.Rev = string(b)
+	case "error":
+		d.Error = string(b)
+	case "reason":
+		d.Reason = string(b)
+	}
+	return nil
+}
+
+// denial makes the denial of a revision.
+func denial(r *transit.Revision, err error) Denial {
+	return Denial{ID: r.ID, Rev: r.Rev().String(), Error: "forbidden", Reason: Reason(err)}
+}
+
+// reasons say why a revision is refused. The first match counts.
+var reasons = []struct {
+	err  error
+	text string
+}{
+	{kv.ErrConflict, "Document update conflict."},
+	{transit.ErrStub, "A stub of an attachment that is not there."},
+	{kv.ErrNoBlob, "A stub of an attachment that is not there."},
+	{transit.ErrLength, "An attachment is not as long as its document says."},
+	{kv.ErrDocumentID, "A document's id is a text of 1 to 8192 bytes. Only reserved ids begin with an underscore."},
+	{kv.ErrRevision, "Invalid rev format"},
+	{input.ErrTooLarge, "The request's body is too large."},
+	{kv.ErrTooLarge, "The document is too large."},
+}
+
+// Reason says why a revision is refused. It returns "" for any other error.
+func Reason(err error) string {
+	var forbidden *kv.Forbidden
+	if errors.As(err, &forbidden) {
+		return forbidden.Error()
+	}
+	for _, r := range reasons {
+		if errors.Is(err, r.err) {
+			return r.text
+		}
+	}
+	if errors.Is(err, kv.ErrDocument) {
+		return err.Error()
+	}
+	return ""
+}
+
+// isFact tells whether an id is a fact's.
+func isFact(id string) bool {
+	k, _, ok := record.ParseDocID(id)
+	return ok && k.Fact
+}
+
+// ErrRealm is a replication of records between two congregations.
+var ErrRealm = errors.New("the two stores belong to different congregations, whose records never mix: export them here, import them there")
+
+// OfRecords tells whether a name is that of a database of records. These stay within their realm.
+func OfRecords(name string) bool {
+	_, scoped := scopes.Parse(name)
+	return scoped || name == "records"
+}
+
+// holdsRecords tells whether a peer says that it is a database of records.
+func holdsRecords(ctx context.Context, p Peer) bool {
+	says, err := p.Identify(ctx)
+	return err == nil && OfRecords(says.DB)
+}
+
+// isNamed tells whether the head of a database of records names a realm and a node.
+func isNamed(h *line.Head) bool {
+	if !OfRecords(h.DB) {
+		return true
+	}
+	_, realm := ulid.ParseStrict(h.Realm)
+	_, node := ulid.ParseStrict(h.Node)
+	return realm == nil && node == nil
+}
+
+// isServerKind tells whether an id is of a kind that only a server writes: keys, laptops, erasures, items for staff. The parts of a ticket
+// are written with the ticket.
+func isServerKind(id string) bool {
+	k, _, ok := record.ParseDocID(id)
+	return ok && k.System && k != record.HolderName && k != record.Holder
+}
+
+// isErasure tells whether an id is an erasure's.
+func isErasure(id string) bool {
+	k, _, ok := record.ParseDocID(id)
+	return ok && k == record.Erasure
+}
+
+// checkRealm returns ErrRealm if records would go from one realm to another.
+func checkRealm(source, target Identity) error {
+	if (OfRecords(source.DB) || OfRecords(target.DB)) && source.Realm != target.Realm {
+		return ErrRealm
+	}
+	return nil
+}

@@ -1,0 +1,390 @@
+package sync
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"doorward/kv"
+	"doorward/sync/dial"
+	"doorward/sync/input"
+	"doorward/sync/mango"
+	"doorward/sync/replicate"
+	"doorward/sync/transit"
+)
+
+// order is a request of _replicate.
+type order struct {
+	ID         string          `json:"replication_id"`
+	Source     peerRef         `json:"source"`
+	Target     peerRef         `json:"target"`
+	Continuous bool            `json:"continuous"`
+	Create     bool            `json:"create_target"`
+	Cancel     bool            `json:"cancel"`
+	IDs        []string        `json:"doc_ids"`
+	Selector   json.RawMessage `json:"selector"`
+	Filter     string          `json:"filter"` // of a design document, which is not run
+	Since      json.RawMessage `json:"since_seq"`
+}
+
+// peerRef is a peer of an order: a database of this server, or an address.
+type peerRef struct {
+	name, secret, user string
+}
+
+// UnmarshalJSON reads a name, an address, or an object of an address and a login.
+func (p *peerRef) UnmarshalJSON(b []byte) error {
+	if json.Unmarshal(b, &p.name) == nil {
+		return nil
+	}
+	var in struct {
+		URL  string
+		Auth struct {
+			Basic struct{ Username, Password string }
+		}
+	}
+	if json.Unmarshal(b, &in) != nil {
+		return input.ErrShape
+	}
+	p.name, p.user, p.secret = in.URL, in.Auth.Basic.Username, in.Auth.Basic.Password
+	return nil
+}
+
+// remote tells an address from a name.
+func (p *peerRef) remote() bool { return strings.Contains(p.name, "://") }
+
+// secure tells whether the address is https.
+func (p *peerRef) secure() bool {
+	u, err := url.Parse(p.name)
+	return err == nil && u.Scheme == "https"
+}
+
+// redacted returns the peer without its login.
+func (p *peerRef) redacted() string {
+	if u, err := url.Parse(p.name); err == nil && p.remote() {
+		u.User = nil
+		return u.String()
+	}
+	return p.name
+}
+
+// taskID names what an order is about.
+func (o *order) taskID() string {
+	b, _ := json.Marshal([]any{o.Source.redacted(), o.Target.redacted(), o.IDs, o.Selector, o.Continuous}) // these can be marshalled
+	sum := sha256.Sum256(b)
+	id := hex.EncodeToString(sum[:16])
+	if o.Continuous {
+		id += "+continuous"
+	}
+	return id
+}
+
+// errOrder is an order that cannot be read. errPlain is an address that is not https.
+var (
+	errOrder = errors.New("not an order to replicate")
+	errPlain = errors.New("the address is not https")
+)
+
+// orderReplication carries out an order: now, or for as long as the server runs.
+func orderReplication(c *call) error {
+	if err := mayOrder(c); err != nil {
+		return err
+	}
+	o, err := readOrder(c)
+	if err != nil {
+		return err
+	}
+	if o.Cancel {
+		return cancelTask(c, o)
+	}
+	job, err := openJob(c, o)
+	if err != nil {
+		return err
+	}
+	s := c.server
+	k := &task{id: o.taskID(), source: o.Source.redacted(), target: o.Target.redacted(), user: c.caller.Name(), live: o.Continuous, began: s.config.Clock()}
+	k.updated = k.began
+	running, ctx, err := s.tasks.begin(k)
+	if err != nil {
+		return err
+	}
+	if running != nil {
+		return joinTask(c, running)
+	}
+	job.On.Progress = func(done replicate.Outcome) { k.note(s.config.Clock(), done) }
+	if !o.Continuous {
+		return runOnce(c, ctx, k, job)
+	}
+	go func() {
+		defer s.tasks.finish(k)
+		if _, err := replicate.Run(ctx, job); err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("a replication has ended", "id", k.id, "error", err)
+		}
+	}()
+	return c.reply(http.StatusAccepted, started{true, k.id})
+}
+
+// started is the answer to an order that runs from now on.
+type started struct {
+	OK bool   `json:"ok"`
+	ID string `json:"_local_id"`
+}
+
+// runOnce runs a job while the caller waits.
+func runOnce(c *call, ctx context.Context, k *task, job replicate.Job) error {
+	defer c.server.tasks.finish(k)
+	stop := context.AfterFunc(c.request.Context(), k.cancel)
+	defer stop()
+	rc := http.NewResponseController(c.ResponseWriter)
+	_ = rc.SetWriteDeadline(time.Time{}) // the answer comes late
+	out, err := replicate.Run(ctx, job)
+	_ = rc.SetWriteDeadline(time.Now().Add(idleLimit)) // as above
+	switch {
+	case err == nil:
+		return c.reply(http.StatusOK, out)
+	case ctx.Err() != nil && c.request.Context().Err() == nil:
+		return errClosing
+	}
+	return err
+}
+
+// joinTask answers an order that runs already.
+func joinTask(c *call, k *task) error {
+	if k.live {
+		return c.reply(http.StatusAccepted, started{true, k.id})
+	}
+	return &kv.Conflict{Reason: "the same replication is running"}
+}
+
+func cancelTask(c *call, o *order) error {
+	id := o.ID
+	if id == "" {
+		id = o.taskID()
+	}
+	k := c.server.tasks.find(id)
+	if k == nil {
+		return errMissing
+	}
+	k.cancel()
+	<-k.ended
+	return c.reply(http.StatusOK, started{true, id})
+}
+
+// mayOrder returns an error if the caller may not order replications.
+func mayOrder(c *call) error {
+	if err := c.caller.CheckWhole(); err != nil {
+		return err
+	}
+	return c.caller.Check("admin", "*")
+}
+
+func readOrder(c *call) (*order, error) {
+	dec, err := c.decoder()
+	if err != nil {
+		return nil, err
+	}
+	v, err := dec.ReadValue()
+	if err != nil {
+		return nil, input.Wrap(err)
+	}
+	o := &order{}
+	if json.Unmarshal(v, o) != nil {
+		return nil, errOrder
+	}
+	if o.ID == "" && (o.Source.name == "" || o.Target.name == "") {
+		return nil, errOrder
+	}
+	if o.Filter != "" {
+		return nil, errMissing // without the filter too much would be copied
+	}
+	_, err = mango.Parse(o.Selector)
+	return o, err
+}
+
+// openJob opens the peers of an order.
+func openJob(c *call, o *order) (replicate.Job, error) {
+	j := replicate.Job{Live: o.Continuous, IDs: o.IDs, Selector: o.Selector, Since: o.Since, Logger: c.server.config.Logger, Clock: c.server.config.Clock}
+	source, err := openPeer(c, &o.Source, false)
+	if err != nil {
+		return j, err
+	}
+	target, err := openPeer(c, &o.Target, o.Create)
+	if err != nil {
+		return j, err
+	}
+	j.Source, j.Target = source, target
+	return j, nil
+}
+
+// openPeer opens a peer. An address must be https and public.
+func openPeer(c *call, p *peerRef, create bool) (replicate.Peer, error) {
+	conf := &c.server.config
+	if !p.remote() {
+		if create {
+			err := conf.Store.CreateDatabase(c.caller, p.name)
+			if err != nil && !errors.Is(err, kv.ErrConflict) {
+				return nil, err
+			}
+		}
+		h, err := replicate.OpenLocal(conf.Store, c.caller, p.name)
+		if errors.Is(err, kv.ErrNotFound) {
+			err = errNoDatabase
+		}
+		return h, err
+	}
+	to := dial.Config{URL: p.name, Client: c.server.client, Key: p.user, Secret: p.secret}
+	t, err := replicate.NewRemote(replicate.RemoteConfig{Config: to, Create: create})
+	if err == nil && !conf.Insecure && !p.secure() {
+		return nil, errPlain
+	}
+	return t, err
+}
+
+// activeTasks lists the replications that run.
+func activeTasks(c *call) error {
+	if err := mayOrder(c); err != nil {
+		return err
+	}
+	all := []activeTask{}
+	for _, k := range c.server.tasks.list() {
+		all = append(all, k.active())
+	}
+	return c.reply(http.StatusOK, all)
+}
+
+// task is a replication that this server runs.
+type task struct {
+	id, source, target, user string
+	live                     bool
+	began                    time.Time
+	cancel                   context.CancelFunc
+	ended                    chan struct{}
+	mu                       sync.Mutex // guards what follows
+	updated                  time.Time
+	done                     replicate.Outcome
+}
+
+// tasks are those that run. They end with the server.
+type tasks struct {
+	ctx     context.Context
+	end     context.CancelFunc
+	mu      sync.Mutex // guards what follows
+	closed  bool
+	running map[string]*task
+	group   sync.WaitGroup
+}
+
+func newTasks() *tasks {
+	t := &tasks{running: map[string]*task{}}
+	t.ctx, t.end = context.WithCancel(context.Background())
+	return t
+}
+
+// errClosing is a server that ends.
+var errClosing = errors.New("the server is shutting down")
+
+// begin adds a task. If one of the same id runs, it is returned instead. The caller calls finish in the end.
+func (s *tasks) begin(k *task) (running *task, ctx context.Context, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, nil, errClosing
+	}
+	if there := s.running[k.id]; there != nil {
+		return there, nil, nil
+	}
+	ctx, k.cancel = context.WithCancel(s.ctx)
+	k.ended = make(chan struct{})
+	s.running[k.id] = k
+	s.group.Add(1)
+	return nil, ctx, nil
+}
+
+func (s *tasks) finish(k *task) {
+	k.cancel()
+	s.mu.Lock()
+	delete(s.running, k.id)
+	s.mu.Unlock()
+	close(k.ended)
+	s.group.Done()
+}
+
+// find returns the running task of an id, or nil.
+func (s *tasks) find(id string) *task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running[id]
+}
+
+// list returns the running tasks, the oldest first.
+func (s *tasks) list() []*task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*task, 0, len(s.running))
+	for _, k := range s.running {
+		all = append(all, k)
+	}
+	slices.SortFunc(all, func(a, b *task) int {
+		if n := a.began.Compare(b.began); n != 0 {
+			return n
+		}
+		return strings.Compare(a.id, b.id)
+	})
+	return all
+}
+
+// close ends all tasks and waits for them.
+func (s *tasks) close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.end()
+	s.group.Wait()
+}
+
+// note saves what a task has done so far.
+func (k *task) note(at time.Time, done replicate.Outcome) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.updated, k.done = at, done
+}
+
+// activeTask is a row of _active_tasks.
+type activeTask struct {
+	Type       string           `json:"type"`
+	ID         string           `json:"replication_id"`
+	Source     string           `json:"source"`
+	Target     string           `json:"target"`
+	User       string           `json:"user"`
+	Continuous bool             `json:"continuous"`
+	Started    int64            `json:"started_on"`
+	Updated    int64            `json:"updated_on"`
+	Checked    int              `json:"revisions_checked"`
+	Found      int              `json:"missing_revisions_found"`
+	Read       int              `json:"docs_read"`
+	Written    int              `json:"docs_written"`
+	Failures   int              `json:"doc_write_failures"`
+	Noted      transit.Sequence `json:"checkpointed_source_seq"`
+}
+
+func (k *task) active() activeTask {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	a := activeTask{
+		Type: "replication", ID: k.id, Source: k.source, Target: k.target, User: k.user, Continuous: k.live,
+		Started: k.began.Unix(), Updated: k.updated.Unix(),
+	}
+	if len(k.done.History) > 0 {
+		run := k.done.History[0]
+		a.Checked, a.Found, a.Read, a.Written, a.Failures, a.Noted = run.Checked, run.Found, run.Read, run.Written, run.Failures, run.Recorded
+	}
+	return a
+}

@@ -1,0 +1,250 @@
+package venue
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/sync/dial"
+	"doorward/sync/handshake"
+	"doorward/sync/replicate"
+)
+
+const (
+	helloEvery = 30 * time.Second // while the link holds
+	helloSoon  = time.Second      // after the last copy, so that both sides know soon that nothing is left
+)
+
+// copyJob is one database one way.
+type copyJob struct {
+	name string
+	push bool
+}
+
+// copies are the jobs of all databases, both ways, while the link holds.
+type copies struct {
+	*visit
+	copied  chan struct{} // something was copied since the last handshake
+	rekeyed chan struct{} // the centre has other keys
+}
+
+func newCopies(x *visit) *copies {
+	return &copies{x, make(chan struct{}, 1), make(chan struct{}, 1)}
+}
+
+// signal fills a channel of one, if it is empty.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it is full
+	}
+}
+
+// run copies until the link breaks or the centre changes what is exchanged.
+func (x *copies) run(ctx context.Context) error {
+	running, fail := context.WithCancelCause(ctx)
+	var jobs sync.WaitGroup
+	defer func() {
+		fail(nil)
+		jobs.Wait()
+	}()
+	for _, e := range x.greeting.Databases {
+		for _, push := range []bool{true, false} {
+			if push && !e.Push || !push && !e.Pull {
+				continue
+			}
+			c := copyJob{e.Name, push}
+			job, err := x.job(c)
+			if err != nil {
+				return err
+			}
+			jobs.Go(func() { x.follow(running, job, c, fail) })
+		}
+	}
+	mark := x.greeting.KeyMark
+	jobs.Go(func() { x.listen(running, mark) })
+	return x.attend(running)
+}
+
+// job makes the job of one database one way. The next visit repeats what failed. A full disk fails nothing: this job waits, and the others
+// go on. Each push is signalled, and each pull while the centre says that it has more: the next handshake then tells that nothing is
+// missing.
+func (x *copies) job(c copyJob) (replicate.Job, error) {
+	own, err := replicate.OpenLocal(x.config.Store, kv.Operator(), c.name)
+	if err != nil {
+		return replicate.Job{}, err
+	}
+	theirs, err := x.database(c.name)
+	if err != nil {
+		return replicate.Job{}, err
+	}
+	j := replicate.Job{Source: theirs, Target: own, Live: true, Tries: 1}
+	j.On.Waits = func(err error) bool { return x.waits(c, err) }
+	count := x.metrics.progress(pulled)
+	if c.push {
+		count = x.metrics.progress(pushed)
+		j.Source, j.Target = own, theirs
+		j.On.Refused, j.On.Skip = x.takeBack(own, theirs), x.received(c.name)
+	} else {
+		j.On.Gave = x.received(c.name)
+		j.On.Left = func(ctx context.Context, ids []string) error { return x.left(ctx, c.name, ids) }
+	}
+	j.On.Progress = func(out replicate.Outcome) {
+		count(out)
+		x.goesOn(c)
+		if !c.push && !x.metrics.lags() {
+			return
+		}
+		signal(x.copied)
+	}
+	return j, nil
+}
+
+// received returns what the centre has given of a database that is pushed too. It is nil for any other database, of which nothing comes
+// back.
+func (x *visit) received(name string) *replicate.Echo {
+	if !slices.ContainsFunc(x.greeting.Databases, func(e handshake.Database) bool { return e.Name == name && e.Push && e.Pull }) {
+		return nil
+	}
+	if x.given == nil {
+		x.given = map[string]*replicate.Echo{}
+	}
+	if x.given[name] == nil {
+		x.given[name] = &replicate.Echo{}
+	}
+	return x.given[name]
+}
+
+// follow runs a job. A database that does not exist at the centre stops none of the others.
+func (x *copies) follow(ctx context.Context, j replicate.Job, c copyJob, fail context.CancelCauseFunc) {
+	_, err := replicate.Run(ctx, j)
+	x.metrics.setWaiting(c, false) // the next try tells
+	switch {
+	case ctx.Err() != nil:
+	case dial.Is(err, http.StatusNotFound), errors.Is(err, kv.ErrNotFound):
+		x.config.Logger.Warn("a database is not there at the centre", "database", c.name)
+	case err != nil:
+		fail(err)
+	default:
+		fail(dial.ErrCut)
+	}
+}
+
+// attend repeats the handshake: regularly, soon after something was copied, and when the centre has other keys.
+func (x *copies) attend(ctx context.Context) error {
+	regular := time.NewTicker(helloEvery)
+	defer regular.Stop()
+	var soon <-chan time.Time
+	for {
+		measures := true
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-x.copied:
+			soon = time.After(helloSoon)
+			continue
+		case <-soon:
+			soon, measures = nil, false
+		case <-x.rekeyed:
+			measures = false
+		case <-x.told:
+		case <-regular.C:
+		}
+		if err := x.renew(ctx, measures); err != nil {
+			return err
+		}
+	}
+}
+
+// renew repeats the handshake while databases are copied. It returns errAgain if the centre exchanges other databases than before.
+func (x *copies) renew(ctx context.Context, measures bool) error {
+	before, ripe := x.greeting, x.droppable
+	if measures {
+		if err := x.handshake(ctx); err != nil {
+			return err
+		}
+	} else if _, err := x.hello(ctx, false); err != nil {
+		return err
+	} else if err := newDropper(x.visit).decide(); err != nil {
+		return err
+	}
+	if x.greeting.Revoked || x.greeting.Clone || x.greeting.Epoch != before.Epoch || !slices.Equal(before.Databases, x.greeting.Databases) ||
+		!slices.Equal(ripe, x.droppable) {
+		return errAgain
+	}
+	if err := x.applyGreeting(ctx); err != nil {
+		return err
+	}
+	if err := newDropper(x.visit).drop(ctx); err != nil {
+		return err
+	}
+	return x.release(ctx)
+}
+
+// left takes documents out of the file that have left a database of the centre. What was changed here is pushed first: the centre keeps it
+// for staff.
+func (x *copies) left(ctx context.Context, name string, ids []string) error {
+	ids, err := x.leaving(ids)
+	if err != nil {
+		return err
+	}
+	for {
+		upto, err := lag{x.config.Store, x.upstream}.acknowledged(name)
+		if err != nil {
+			return err
+		}
+		held, err := x.config.Store.Leave(kv.Operator(), name, ids, upto)
+		if err != nil || !held {
+			return err
+		}
+		if err := dial.Rest(ctx, helloSoon/10); err != nil {
+			return err
+		}
+	}
+}
+
+// leaving returns the documents that go now. An event stays while tickets are scanned there: dropper takes it out later, with its tickets.
+func (x *copies) leaving(ids []string) (going []string, err error) {
+	now := x.config.Store.Now()
+	for _, id := range ids {
+		if k, event, ok := record.ParseDocID(id); ok && k == record.Event {
+			t, err := x.config.Store.EventTimes(kv.Operator(), event.Int())
+			if err != nil {
+				return nil, err
+			}
+			if busy(t, now) {
+				continue
+			}
+		}
+		going = append(going, id)
+	}
+	return going, nil
+}
+
+// listen asks the centre to say when it has other keys than those of a mark, while the link holds. A centre that does not know the
+// question tells its keys at the next handshake.
+func (x *copies) listen(ctx context.Context, mark string) {
+	var err error
+	for mark != "" && err == nil {
+		var told handshake.KeyMark
+		asked := x.ask(ctx, question{method: http.MethodGet, path: "_hello", query: url.Values{"keys": {mark}}}, &told)
+		var refused *dial.Refusal
+		switch {
+		case errors.As(asked, &refused) && !dial.Transient(asked):
+			return
+		case asked != nil:
+			err = dial.Rest(ctx, longestPause)
+			continue
+		case told.Keys != mark:
+			mark = told.Keys
+			signal(x.rekeyed)
+		}
+		err = dial.Rest(ctx, helloSoon/10) // a centre that answers at once is not asked without end
+	}
+}

@@ -1,0 +1,63 @@
+package venue
+
+import (
+	"context"
+	"net/http"
+
+	"doorward/sync/handshake"
+	"doorward/sync/replicate"
+)
+
+// VisitOnce is one visit of a laptop to its centre over a client: the handshake, then each database once each way, one after the
+// other. What is to be replayed from its seed cannot have them side by side, as Run has them; greeted is called after the handshake.
+// It answers what was refused.
+func VisitOnce(ctx context.Context, c Config, client *http.Client, greeted func()) (denied []replicate.Denial, err error) {
+	v, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	u, _, err := c.Store.Upstream()
+	if err != nil {
+		return nil, err
+	}
+	x, err := v.visit(u)
+	if err != nil {
+		return nil, err
+	}
+	x.client = client
+	if err := x.handshake(ctx); err != nil {
+		return nil, err
+	}
+	greeted()
+	if err := newDropper(x).drop(ctx); err != nil {
+		return nil, err
+	}
+	if err := x.resync(ctx); err != nil {
+		return nil, err
+	}
+	for _, e := range x.greeting.Databases {
+		d, err := copyBothWays(ctx, newCopies(x), e)
+		if denied = append(denied, d...); err != nil {
+			return denied, err
+		}
+	}
+	return denied, x.release(ctx)
+}
+
+func copyBothWays(ctx context.Context, x *copies, e handshake.Database) (denied []replicate.Denial, err error) {
+	for _, push := range []bool{true, true, false} { // what is taken back once it was refused is a change, which the centre has to know of
+		if push && !e.Push || !push && !e.Pull {
+			continue
+		}
+		j, err := x.job(copyJob{e.Name, push})
+		if err != nil {
+			return denied, err
+		}
+		j.Live = false
+		out, err := replicate.Run(ctx, j)
+		if denied = append(denied, out.Denied...); err != nil {
+			return denied, err
+		}
+	}
+	return denied, nil
+}

@@ -1,0 +1,158 @@
+package venue
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/sync/dial"
+	"doorward/sync/handshake"
+	"doorward/sync/input"
+	"doorward/sync/line"
+	"doorward/sync/replicate"
+	"doorward/sync/transit"
+)
+
+// warnOffset is how far the two clocks may differ before the log says so.
+const warnOffset = 2 * time.Minute
+
+// handshake compares clocks, notices a copy of this store, and takes ids, keys and erasures.
+func (x *visit) handshake(ctx context.Context) error {
+	for range 3 { // a store that has a copy begins another epoch and asks again
+		offset, err := x.hello(ctx, false)
+		if err != nil {
+			return err
+		}
+		if err := x.compare(offset); err != nil {
+			return err
+		}
+		if !x.greeting.Clone {
+			if err := newDropper(x).decide(); err != nil {
+				return err
+			}
+			return x.applyGreeting(ctx)
+		}
+		if err := x.config.Store.BeginEpoch("the centre has met another copy of this folder"); err != nil {
+			return err
+		}
+	}
+	return dial.ErrCut
+}
+
+// hello sends one handshake. offset is how far the centre's clock is ahead of the middle of the exchange.
+func (x *visit) hello(ctx context.Context, wiped bool) (offset time.Duration, err error) {
+	in, err := x.newHello()
+	if err != nil {
+		return 0, err
+	}
+	in.Wiped = wiped
+	began := time.Now()
+	at := x.config.Store.Now()
+	x.greeting = handshake.Greeting{}
+	if err := x.ask(ctx, question{method: http.MethodPost, path: "_hello", body: in}, &x.greeting); err != nil {
+		return 0, err
+	}
+	if !x.greeting.IsFrom(x.upstream.Node) {
+		return 0, dial.ErrNoCentre
+	}
+	if err := x.config.Store.SessionMet(in.Session); err != nil {
+		return 0, err
+	}
+	x.metrics.noteContact(at, x.greeting.Behind)
+	return x.greeting.Now.Sub(at.Add(time.Since(began) / 2)), nil
+}
+
+// newHello says what this store has and wants.
+func (x *visit) newHello() (in handshake.Hello, err error) {
+	s := x.config.Store
+	in = handshake.Hello{Version: x.config.Version, Realm: s.Realm(), Node: s.Node(), Epoch: s.Epoch(), Wants: []string{}}
+	session, before, err := s.Session()
+	if err != nil {
+		return in, err
+	}
+	in.Session, in.Predecessor, in.Before = session, before[0], before[1:]
+	in.Epoch, in.Erased = s.Epoch(), x.upstream.Erased
+	if c := s.Clock(); !c.Measured.IsZero() {
+		ms := c.Offset.Milliseconds()
+		in.Offset = &ms
+	}
+	kinds, err := s.LeasesWanted(kv.Operator())
+	for _, k := range kinds {
+		in.Wants = append(in.Wants, k.Name)
+	}
+	if err != nil {
+		return in, err
+	}
+	if in.Events, err = s.HeldEvents(kv.Operator()); err != nil {
+		return in, err
+	}
+	o := lag{x.config.Store, x.upstream}
+	if in.Backlog, in.Oldest, err = o.backlog(); err != nil {
+		return in, err
+	}
+	in.Since, err = o.pulledUpTo()
+	return in, err
+}
+
+// compare saves how far the centre's clock is from ours.
+func (x *visit) compare(offset time.Duration) error {
+	if offset.Abs() > warnOffset {
+		x.config.Logger.Warn("this machine's clock and the centre's differ", "by", offset.Round(time.Second))
+	}
+	return x.config.Store.MeasureClock(x.greeting.Node, offset, x.config.Store.Now())
+}
+
+// applyGreeting takes what the centre gives: erasures, ids, and the keys that are valid here too.
+func (x *visit) applyGreeting(ctx context.Context) error {
+	if err := x.takeErasures(); err != nil {
+		return err
+	}
+	for _, l := range x.greeting.Leases {
+		k, ok := record.ByName(l.Kind)
+		if !ok {
+			continue
+		}
+		err := x.config.Store.TakeLease(kv.Operator(), kv.Lease{Kind: k, From: l.From, To: l.To})
+		if err != nil && !errors.Is(err, kv.ErrConflict) && !errors.Is(err, kv.ErrNotFound) {
+			return err
+		}
+	}
+	if len(x.greeting.Keys) == 0 {
+		return nil
+	}
+	return x.takeKeys(ctx)
+}
+
+// takeKeys stores keys that are new here or have changed.
+func (x *visit) takeKeys(ctx context.Context) error {
+	own, err := replicate.OpenLocal(x.config.Store, kv.Operator(), "records")
+	if err != nil {
+		return err
+	}
+	var keys []*transit.Revision
+	var offers []kv.Revs
+	for _, text := range x.greeting.Keys {
+		l, err := line.Parse(input.NewDecoder(bytes.NewReader(text)))
+		if err != nil {
+			return dial.ErrCut
+		}
+		if r := l.Revision; r != nil && strings.HasPrefix(r.ID, record.APIKey.Name+":") {
+			keys = append(keys, r)
+			offers = append(offers, kv.Revs{ID: r.ID, Revisions: []rev.ID{r.Rev()}})
+		}
+	}
+	missing, err := own.Missing(ctx, offers)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	if _, err = own.Write(ctx, keys); err == nil {
+		x.config.Logger.Info("keys have come from the centre, and work here too", "keys", len(missing))
+	}
+	return err
+}

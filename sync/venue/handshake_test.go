@@ -1,0 +1,126 @@
+package venue_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+)
+
+// code is one that a laptop joins the event with.
+func (w *town) code(name string) string {
+	w.Helper()
+	_, code, _, err := w.centre.Enrol(kv.Operator(), kv.Enrolment{Name: name, Level: kv.Level{Name: kv.EventOf, IDs: []int64{w.event}}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return code
+}
+
+// enrolled is what a laptop is told that has exchanged its code; its secret is "secret".
+func (w *town) enrolled(node string) kv.Credential {
+	w.Helper()
+	c, err := w.centre.Exchange(w.code(node), kv.Joiner{Node: node, Secret: kv.HashSecret("secret")})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return c
+}
+
+// TestHandshakeIsForTheLaptopItself: nobody shakes hands in another's name.
+func TestHandshakeIsForTheLaptopItself(t *testing.T) {
+	w := newTown(t)
+	const node, other = "01J00000000000000000000000", "01J00000000000000000000001"
+	c := w.enrolled(node)
+	page, pageSecret := kvtest.Key(t, w.centre, "denomination", "*:*")
+	hello := func(realm, node, session string) string {
+		return `{"realm":"` + realm + `","node":"` + node + `","session":"` + session + `","predecessor":"` + other + `","wants":["ticket","person","nothing"]}`
+	}
+	for name, ask := range map[string]struct {
+		key, secret, body string
+		status            int
+	}{
+		"the laptop":         {c.Key, "secret", hello(w.centre.Realm(), node, node), 200},
+		"another laptop":     {c.Key, "secret", hello(w.centre.Realm(), other, node), 403},
+		"another realm":      {c.Key, "secret", hello(other, node, node), 403},
+		"no session":         {c.Key, "secret", hello(w.centre.Realm(), node, "x"), 400},
+		"no JSON":            {c.Key, "secret", `{"realm":`, 400},
+		"a wrong secret":     {c.Key, "guess", hello(w.centre.Realm(), node, node), 401},
+		"a key of a page":    {page, pageSecret, hello(w.centre.Realm(), node, node), 403},
+		"a body of no sense": {c.Key, "secret", `[]`, 400},
+	} {
+		status, body := w.post("/sync/_hello", ask.key, ask.secret, ask.body)
+		if status != ask.status {
+			t.Errorf("a handshake of %s = %d %s, want %d", name, status, body, ask.status)
+		}
+		if status == 200 && (!strings.Contains(body, `{"kind":"ticket","from":1,"to":100000}`) || strings.Contains(body, "person")) {
+			t.Errorf("a handshake of %s = %s, want ids of tickets alone", name, body)
+		}
+	}
+}
+
+// TestAStoppedStoreIsNoFaultOfTheLaptop: it is told to come again, not that it asks for nonsense.
+func TestAStoppedStoreIsNoFaultOfTheLaptop(t *testing.T) {
+	w := newTown(t)
+	const node = "01J00000000000000000000000"
+	c := w.enrolled(node)
+	body := `{"realm":"` + w.centre.Realm() + `","node":"` + node + `","session":"01J00000000000000000000002","predecessor":"01J00000000000000000000001"}`
+	if err := w.centre.Close(); err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/sync/_hello", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth(c.Key, "secret")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("a handshake with a stopped store = %d, Retry-After %q, want 503 and when to come again", resp.StatusCode, resp.Header.Get("Retry-After"))
+	}
+}
+
+// TestWhatIsWrongWithABodyIsTold: four things, each by its own words.
+func TestWhatIsWrongWithABodyIsTold(t *testing.T) {
+	w := newTown(t)
+	const node = "01J00000000000000000000000"
+	c := w.enrolled(node)
+	for body, want := range map[string]struct {
+		status int
+		reason string
+	}{
+		`{"realm":`:   {400, "invalid UTF-8 JSON"},
+		`{"realm":7}`: {400, "of the shape that is wanted"},
+		`{"realm":"` + strings.Repeat("x", 1<<20) + `"}`:                                            {413, "too large"},
+		`{"realm":"` + w.centre.Realm() + `","node":"` + node + `","session":"x","predecessor":""}`: {400, "The session is none"},
+	} {
+		if status, answer := w.post("/sync/_hello", c.Key, "secret", body); status != want.status || !strings.Contains(answer, want.reason) {
+			t.Errorf("_hello %.60s = %d %s, want %d %s", body, status, answer, want.status, want.reason)
+		}
+	}
+}
+
+func (w *town) post(path, key, secret, body string) (int, string) {
+	w.Helper()
+	req, err := http.NewRequestWithContext(w.Context(), http.MethodPost, w.url+path, strings.NewReader(body))
+	if err != nil {
+		w.Fatal(err)
+	}
+	req.SetBasicAuth(key, secret)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}

@@ -1,0 +1,149 @@
+package venue
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"doorward/kv"
+	"doorward/sync/dial"
+	"doorward/sync/handshake"
+)
+
+// ErrCentre is an address that cannot be a centre's.
+var ErrCentre = errors.New("this is not the address of a centre: give it whole, as venue enrol prints it there: https://centre.example/#CODE")
+
+// ErrPlain is an address where secrets would go in the clear.
+var ErrPlain = errors.New("the centre's address is http://, where everybody on the way can read all: https:// is wanted, or --insecure")
+
+// centre returns a centre's site, the code behind it, and how far to dial for it.
+func centre(address string, insecure bool) (site, code string, reach dial.Reach, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.User != nil {
+		return "", "", 0, ErrCentre
+	}
+	code, u.Fragment = u.Fragment, ""
+	site = strings.TrimRight(u.String(), "/")
+	switch {
+	case u.Scheme == "https" || insecure:
+		return site, code, dial.Anywhere, nil
+	case isLocal(u):
+		return site, code, dial.Loopback, nil
+	}
+	return "", "", 0, ErrPlain
+}
+
+// CheckCentre returns ErrCentre or ErrPlain for an address that no store can join at.
+func CheckCentre(address string, insecure bool) error {
+	_, _, _, err := centre(address, insecure)
+	return err
+}
+
+// IsLocal tells whether only this machine can reach an address.
+func IsLocal(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && isLocal(u)
+}
+
+func isLocal(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// JoinConfig says which centre a store joins, and with which code.
+type JoinConfig struct {
+	Store    *kv.Store
+	URL      string // of the centre's site; a code may follow a #
+	Code     string
+	Insecure bool // http:// to other machines is allowed
+}
+
+// Join enrols a store at a centre. It returns ErrCentre, ErrPlain, ErrNoCode, kv.ErrCode, kv.ErrEnrolled or kv.ErrOtherRealm. The store
+// keeps what it learns.
+func Join(ctx context.Context, c JoinConfig) (kv.Upstream, error) {
+	site, code, reach, err := centre(c.URL, c.Insecure)
+	if err != nil {
+		return kv.Upstream{}, err
+	}
+	if c.Code != "" {
+		code = c.Code
+	}
+	if code == "" {
+		return kv.Upstream{}, ErrNoCode
+	}
+	l, err := dial.New(dial.Config{URL: site + "/sync/_enrol", Client: dial.NewClient(reach)})
+	if err != nil {
+		return kv.Upstream{}, err
+	}
+	defer l.Close()
+	u := kv.Upstream{URL: site, Insecure: c.Insecure, Secret: drawSecret()}
+	in, err := newEnrolRequest(c.Store, code, u.Secret)
+	if err != nil {
+		return kv.Upstream{}, err
+	}
+	var out handshake.EnrolAnswer
+	if err := sendEnrolRequest(ctx, l, in, &out); err != nil {
+		return kv.Upstream{}, err
+	}
+	codes, err := hex.DecodeString(out.CodeKey)
+	if err != nil || len(codes) == 0 || out.Realm == "" || out.Node == "" || out.Key == "" {
+		return kv.Upstream{}, dial.ErrNoCentre
+	}
+	u.Node, u.ID, u.Name, u.Key, u.Ends = out.Node, out.ID, out.Name, out.Key, out.Ends
+	return u, c.Store.Join(kv.Operator(), u, kv.Credential{Realm: out.Realm, CodeKey: codes})
+}
+
+// newEnrolRequest says what a store is. A store that has joined before proves that it is the same.
+func newEnrolRequest(store *kv.Store, code, secret string) (in handshake.EnrolRequest, err error) {
+	j := kv.Joiner{Node: store.Node(), Secret: kv.HashSecret(secret)}
+	before, joined, err := store.Upstream()
+	if joined {
+		j.Proof = j.Prove(code, before.Secret)
+	}
+	if err == nil {
+		j.Holds, err = store.Holdings(kv.Operator())
+	}
+	return handshake.EnrolRequest{Code: code, Node: j.Node, Secret: hex.EncodeToString(j.Secret[:]), Realm: store.Realm(), Vacant: store.MayJoin("") == nil, Proof: j.Proof, Holds: j.Holds}, err
+}
+
+// ErrNoCode is an address without a code.
+var ErrNoCode = errors.New("no code of enrolment is given")
+
+// sendEnrolRequest sends the code, and again if the answer was lost.
+func sendEnrolRequest(ctx context.Context, l *dial.Link, in handshake.EnrolRequest, out *handshake.EnrolAnswer) (err error) {
+	for tries := range 3 {
+		if err = l.Ask(ctx, http.MethodPost, l.At(), in, out); !dial.Transient(err) {
+			break
+		}
+		if e := dial.Rest(ctx, dial.Pause(time.Second/4, tries, err)); e != nil {
+			return e
+		}
+	}
+	var no *dial.Refusal
+	switch {
+	case dial.Is(err, http.StatusForbidden):
+		return kv.ErrCode
+	case dial.Is(err, http.StatusConflict):
+		return kv.ErrOtherRealm
+	case dial.Is(err, http.StatusPreconditionFailed):
+		return kv.ErrEnrolled
+	case dial.Is(err, http.StatusUnprocessableEntity) && errors.As(err, &no):
+		return errors.New(no.Reason)
+	case dial.Is(err, http.StatusNotFound):
+		return errors.New("there is no Doorward at the address")
+	}
+	return err
+}
+
+func drawSecret() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}

@@ -1,0 +1,262 @@
+package venue_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+	"doorward/kv/scopes"
+	"doorward/sync/venue"
+)
+
+// parish is a town whose laptop is enrolled for a church, which has the event; there is another church.
+func parish(t *testing.T) (w *town, church, other int64) {
+	t.Helper()
+	w = newTown(t)
+	church = kvtest.Create(t, w.centre, record.Church, `{"name":"Igreja"}`)
+	other = kvtest.Create(t, w.centre, record.Church, `{"name":"North"}`)
+	w.event = w.churchEvent(w.centre, church, "2040-01-01T21:00:00Z")
+	w.enrolFor(w.laptop, kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{church}}, Venue: kv.Venue{Names: true}})
+	return w, church, other
+}
+
+// TestADeletedEventStopsNobody: whatever else the laptops of its church have goes on, both ways.
+func TestADeletedEventStopsNobody(t *testing.T) {
+	t.Parallel()
+	w, church, _ := parish(t)
+	w.visits(w.laptop)
+	w.visits(w.laptop) // it tells how far it has come with the event
+	if err := w.centre.Delete(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)}); err != nil {
+		t.Fatal(err)
+	}
+	body := fmt.Sprintf(`{"full_name":"Ana Souza","church_id":%d}`, church)
+	made := map[*kv.Store]int64{w.laptop: kvtest.Create(t, w.centre, record.Person, body), w.centre: kvtest.Create(t, w.laptop, record.Person, body)}
+	w.visits(w.laptop)
+	for at, id := range made {
+		if _, err := at.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Person, ID: record.Int(id)}); err != nil {
+			t.Errorf("person %d on the other side = %v", id, err)
+		}
+	}
+}
+
+// madeThere has the laptop sell, let in and change a ticket of the event while it is cut off.
+func (w *town) madeThere(ticket int64) {
+	w.Helper()
+	w.sell(w.laptop, "walk-in")
+	for _, code := range []string{"first", "walk-in"} {
+		if d := w.scan(w.laptop, code); d.Outcome != kv.Admitted {
+			w.Fatalf("a check-in at the laptop = %+v", d)
+		}
+	}
+	w.changes(w.laptop, record.Ticket, ticket, `{"type":"VIP"}`)
+}
+
+// changes patches a record as staff do.
+func (w *town) changes(s *kv.Store, k *record.Kind, id int64, to string) {
+	w.Helper()
+	if _, err := s.Update(kv.Operator(), kv.Target{Surface: record.Admin, Kind: k, ID: record.Int(id)}, kvtest.Parse(w, k, to, false)); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// all are a store's records of a kind, as they are exported.
+func (w *town) all(s *kv.Store, k *record.Kind) (records []string) {
+	w.Helper()
+	if err := s.Export(kv.Operator(), k, func(json []byte) error {
+		records = append(records, string(json))
+		return nil
+	}); err != nil {
+		w.Fatal(err)
+	}
+	return records
+}
+
+// departures are the ways in which an event leaves its church at the centre.
+var departures = map[string]func(w *town, ticket, other int64){
+	"to another church": func(w *town, _, other int64) {
+		w.changes(w.centre, record.Event, w.event, fmt.Sprintf(`{"church_id":%d}`, other))
+	},
+	"to none": func(w *town, _, _ int64) { w.changes(w.centre, record.Event, w.event, `{"church_id":null}`) },
+	"deleted": func(w *town, ticket, _ int64) {
+		for _, at := range []kv.Target{{Kind: record.Ticket, ID: record.Int(ticket)}, {Kind: record.Event, ID: record.Int(w.event)}} {
+			at.Surface = record.Admin
+			if err := w.centre.Delete(kv.Operator(), at); err != nil {
+				w.Fatal(err)
+			}
+		}
+	},
+}
+
+// TestNothingIsLostOfAnEventThatLeavesItsChurch: what its laptop had made of it before it heard of that is at the centre, the facts as
+// facts and all else for staff; and then nothing of the event stays at the laptop.
+func TestNothingIsLostOfAnEventThatLeavesItsChurch(t *testing.T) {
+	t.Parallel()
+	for name, departs := range departures {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, _, other := parish(t)
+			ticket := w.sell(w.centre, "first")
+			w.visits(w.laptop)
+			w.madeThere(ticket)
+			departs(w, ticket, other)
+			w.later.Add(int64(13 * time.Hour)) // nobody is scanned any more
+			_, leave := w.follow(w.laptop)
+			w.tells("were dropped")
+			leave()
+
+			if got := w.all(w.centre, record.Checkin); len(got) != 2 {
+				t.Errorf("check-ins at the centre = %s, want both", got)
+			}
+			if s, err := w.centre.Status(kv.Operator(), w.event); name != "deleted" && (err != nil || s.Admitted != 2) {
+				t.Errorf("status at the centre = %+v, %v, want two admitted", s, err)
+			}
+			for _, want := range []string{`"type":"VIP"`, `"code":"walk-in"`} {
+				if !strings.Contains(w.refusals(), want) {
+					t.Errorf("staff find no %s among %s", want, w.refusals())
+				}
+			}
+			for _, k := range []*record.Kind{record.Ticket, record.HolderName, record.Holder, record.Checkin, record.Refusal} {
+				if got := w.all(w.laptop, k); len(got) > 0 {
+					t.Errorf("the laptop still holds %s", got)
+				}
+			}
+		})
+	}
+}
+
+// TestAnEventComesBackToItsChurch: a laptop that has dropped it is given all of it again.
+func TestAnEventComesBackToItsChurch(t *testing.T) {
+	t.Parallel()
+	w, church, other := parish(t)
+	ticket := w.sell(w.centre, "first")
+	w.visits(w.laptop)
+	w.changes(w.centre, record.Event, w.event, fmt.Sprintf(`{"church_id":%d}`, other))
+	v, leave := w.follow(w.laptop)
+	defer leave()
+	w.tells("were dropped")
+	w.changes(w.centre, record.Event, w.event, fmt.Sprintf(`{"church_id":%d}`, church))
+	v.Wake()
+	w.arrives(w.laptop, ticket)
+	w.scan(w.laptop, "first")
+	w.await(w.centre, scopes.Event, "the check-in", func(kv.DatabaseInfo) bool { return len(w.all(w.centre, record.Checkin)) == 1 })
+}
+
+// TestARevokedLaptopHandsOverWhatHasLeftItsChurch: its facts, marked for review, before it wipes itself.
+func TestARevokedLaptopHandsOverWhatHasLeftItsChurch(t *testing.T) {
+	t.Parallel()
+	w, _, other := parish(t)
+	ticket := w.sell(w.centre, "first")
+	w.visits(w.laptop)
+	w.madeThere(ticket)
+	departures["to another church"](w, ticket, other)
+	all, err := w.centre.Venues(kv.Operator())
+	if err != nil || len(all) != 1 {
+		t.Fatalf("Venues() = %v, %v", all, err)
+	}
+	if err := w.centre.WipeVenue(kv.Operator(), all[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	wiped := make(chan struct{})
+	_, leave := w.followAs(venue.Config{Store: w.laptop, Wipe: func() { close(wiped) }})
+	defer leave()
+	select {
+	case <-wiped:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the laptop never wipes itself")
+	}
+	got := w.all(w.centre, record.Checkin)
+	for _, text := range got {
+		if !strings.Contains(text, "needs_review") {
+			t.Errorf("the check-in %s is not marked", text)
+		}
+	}
+	if len(got) != 2 {
+		t.Errorf("check-ins at the centre before the wipe = %s, want both", got)
+	}
+}
+
+// TestALaptopReachesIntoNoEventOfOthers: one that was never its church's is neither dropped on its word nor open to its facts.
+func TestALaptopReachesIntoNoEventOfOthers(t *testing.T) {
+	t.Parallel()
+	w, _, other := parish(t)
+	theirs := w.churchEvent(w.centre, other, "2040-01-01T21:00:00Z")
+	u, _, err := w.laptop.Upstream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, before, err := w.laptop.Session()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hello := fmt.Sprintf(`{"realm":%q,"node":%q,"session":%q,"predecessor":%q,"events":[%d,99]}`, w.centre.Realm(), w.laptop.Node(), session, before[0], theirs)
+	name := scopes.Scope{Sort: scopes.Event, ID: theirs}.String()
+	if status, body := w.post("/sync/_hello", u.Key, u.Secret, hello); status != 200 || strings.Contains(body, name) || strings.Contains(body, "event-99") {
+		t.Errorf("a handshake that names others' events = %d %s, want them left out", status, body)
+	}
+	if status, body := w.post("/sync/"+name+"/_bulk_docs", u.Key, u.Secret, `{"docs":[]}`); status != 403 {
+		t.Errorf("a push into another church's event = %d %s, want 403", status, body)
+	}
+}
+
+// TestALaptopEnrolledForAnEventGoesOnWithoutIt: the event moves, the link holds. What the laptop has sold there counts, as at any event
+// which is none of its church's.
+func TestALaptopEnrolledForAnEventGoesOnWithoutIt(t *testing.T) {
+	t.Parallel()
+	w, church, other := parish(t)
+	w.laptop = kvtest.OpenConfig(t, kv.Config{Clock: w.now})
+	w.enrolFor(w.laptop, kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{church}}, Events: []int64{w.event}, Venue: kv.Venue{Names: true}})
+	ticket := w.sell(w.centre, "first")
+	w.visits(w.laptop)
+	w.madeThere(ticket)
+	departures["to another church"](w, ticket, other)
+	w.later.Add(int64(13 * time.Hour))
+	_, leave := w.follow(w.laptop)
+	defer leave()
+	w.tells("were dropped")
+	if d := w.scan(w.centre, "walk-in"); d.Outcome != kv.AlreadyAdmitted || !strings.Contains(w.refusals(), `"type":"VIP"`) {
+		t.Errorf("a scan at the centre = %q, and it has refused %s; want the sold ticket in, and the change of the other kept", d.Outcome, w.refusals())
+	}
+	w.event = w.churchEvent(w.centre, church, "2040-01-01T21:00:00Z")
+	w.await(w.laptop, scopes.Event, "another event", func(kv.DatabaseInfo) bool {
+		_, err := w.laptop.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)})
+		return err == nil
+	})
+}
+
+// TestAnEventThatLeavesItsChurchStaysWhileSomebodyIsScanned: somebody gives the event to another church in the middle of an evening. Its doors go
+// on, the centre hears of each scan, and the event goes when they have been quiet.
+func TestAnEventThatLeavesItsChurchStaysWhileSomebodyIsScanned(t *testing.T) {
+	t.Parallel()
+	for name, departs := range departures {
+		if name == "deleted" {
+			continue // it has no tickets then
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, _, other := parish(t)
+			ticket := w.sell(w.centre, "first")
+			w.sell(w.centre, "second")
+			w.visits(w.laptop)
+			w.scan(w.laptop, "first")
+			departs(w, ticket, other)
+			v, leave := w.follow(w.laptop)
+			defer leave()
+			w.tells("somebody was scanned there in the last 12 hours")
+			if d := w.scan(w.laptop, "second"); d.Outcome != kv.Admitted {
+				t.Errorf("a scan at the laptop = %+v, want its door to go on", d)
+			}
+			for late := time.Now().Add(20 * time.Second); len(w.all(w.centre, record.Checkin)) < 2; time.Sleep(time.Millisecond) {
+				if time.Now().After(late) {
+					t.Fatal("the centre never hears of the scan")
+				}
+			}
+			w.later.Add(int64(13 * time.Hour))
+			v.Wake()
+			w.tells("were dropped")
+		})
+	}
+}

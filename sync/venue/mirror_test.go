@@ -1,0 +1,102 @@
+package venue_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+	"doorward/sync/venue"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// TestAMirrorLetsNobodyIn: its centre takes no fact from it, so nobody else would learn who is in. What it can answer without a new fact
+// it answers, and at an event that it was enrolled for besides it is a laptop as any other.
+func TestAMirrorLetsNobodyIn(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	for _, code := range []string{"in", "out"} {
+		w.sell(w.centre, code)
+	}
+	in := kv.Attempt{Event: w.event, Code: "in", Nonce: "first"}
+	first, err := w.centre.CheckIn(kv.Operator(), in)
+	if err != nil || first.Outcome != kv.Admitted {
+		t.Fatalf("CheckIn at the centre = %+v, %v", first, err)
+	}
+	w.enrolFor(w.laptop, kv.Enrolment{Level: kv.Level{Name: kv.Denomination}, Venue: kv.Venue{Mirror: true}})
+	w.visits(w.laptop)
+	refused := func(what string, err error) {
+		t.Helper()
+		var no *kv.Forbidden
+		if !errors.As(err, &no) || !strings.Contains(no.Reason, "mirror") || !strings.Contains(no.Reason, "centre") {
+			t.Errorf("%s = %v, want *Forbidden that names the mirror and the centre", what, err)
+		}
+	}
+	before := w.laptop.Seq()
+	attempts := []kv.Attempt{in, {Event: w.event, Code: "out"}, {Event: w.event, Code: "in", LetIn: true}, {Event: w.event, Code: "nobody's"}}
+	for _, a := range attempts[1:] {
+		_, err := w.laptop.CheckIn(kv.Operator(), a)
+		refused("a check-in of "+a.Code, err)
+	}
+	again, err := w.laptop.CheckIn(kv.Operator(), in)
+	if err != nil || !again.Replayed || again.CheckinID != first.CheckinID {
+		t.Errorf("the centre's check-in with its own nonce again = %+v, %v, want the answer that it had", again, err)
+	}
+	judged, err := w.laptop.CheckInAll(kv.Operator(), attempts)
+	if err != nil || len(judged) != len(attempts) || judged[0].Err != nil || judged[0].CheckinID != first.CheckinID {
+		t.Fatalf("CheckInAll = %+v, %v, want each judged by itself", judged, err)
+	}
+	for i, j := range judged[1:] {
+		refused("the scan of "+attempts[i+1].Code, j.Err)
+	}
+	_, err = w.laptop.Undo(kv.Operator(), kv.Undoing{Event: w.event, CheckinID: first.CheckinID})
+	refused("an undo", err)
+	if got := w.laptop.Seq(); got != before {
+		t.Errorf("%d changes were written", got-before)
+	}
+
+	south := kvtest.Open(t)
+	w.enrolFor(south, kv.Enrolment{Level: kv.Level{Name: kv.Denomination}, Events: []int64{w.event}, Venue: kv.Venue{Mirror: true}})
+	w.visits(south)
+	if d := w.scan(south, "out"); d.Outcome != kv.Admitted {
+		t.Fatalf("a scan at a mirror that is enrolled for the event = %q", d.Outcome)
+	}
+	w.visits(south)
+	if d := w.scan(w.centre, "out"); d.Outcome != kv.AlreadyAdmitted {
+		t.Errorf("a scan of it at the centre = %q, want it to know", d.Outcome)
+	}
+	if _, err := w.laptop.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Event, ID: record.Int(w.event)}); err != nil {
+		t.Errorf("reading at the mirror = %v", err)
+	}
+}
+
+// TestALaptopKnowsSoonThatItHasAll: one that pushes nothing does not wait for the next regular handshake to know that it has what it
+// lacked while it was away.
+func TestALaptopKnowsSoonThatItHasAll(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.enrolFor(w.laptop, kv.Enrolment{Level: kv.Level{Name: kv.Denomination}, Venue: kv.Venue{Mirror: true}})
+	w.visits(w.laptop)
+	last := int64(0)
+	for i := range 60 {
+		last = w.sell(w.centre, fmt.Sprintf("ticket%d", i))
+	}
+	registry := prometheus.NewPedanticRegistry()
+	_, leave := w.followAs(venue.Config{Store: w.laptop, Registerer: registry})
+	t.Cleanup(leave)
+	w.arrives(w.laptop, last)
+	tick, late := time.NewTicker(10*time.Millisecond), time.After(15*time.Second)
+	defer tick.Stop()
+	for lag := lagOf(t, registry, "pull"); lag > 0; lag = lagOf(t, registry, "pull") {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("it has all, and its metric says that it lacks %v changes", lag)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package venue_test
+
+import (
+	"io"
+	"net"
+	"net/url"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"doorward/kv/scopes"
+	"doorward/sync/venue"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// meter counts what a link carries each way, headers too.
+type meter struct{ up, down atomic.Int64 }
+
+// metered is a link to a server that counts.
+func metered(t testing.TB, address string) (string, *meter) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // those who dial are told
+	server, m := u.Host, &meter{}
+	go func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", server)
+			if err != nil {
+				_ = near.Close() // as a link that is down
+				continue
+			}
+			go m.carry(far, near, &m.up)
+			go m.carry(near, far, &m.down)
+		}
+	}()
+	u.Host = l.Addr().String()
+	return u.String(), m
+}
+
+func (m *meter) carry(to, from net.Conn, n *atomic.Int64) {
+	defer func() { _, _ = to.Close(), from.Close() }() // nothing more is to come
+	_, _ = io.Copy(to, io.TeeReader(from, counter{n})) // until either is closed
+}
+
+type counter struct{ n *atomic.Int64 }
+
+func (c counter) Write(b []byte) (int, error) {
+	c.n.Add(int64(len(b)))
+	return len(b), nil
+}
+
+// inStep waits until nothing of the laptop's is known to be missing at the centre.
+func inStep(t testing.TB, r prometheus.Gatherer) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); lagOf(t, r, "push") > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the laptop is %v changes behind for ever", lagOf(t, r, "push"))
+		}
+	}
+}
+
+// TestTheFirstPullSendsLittle: a laptop that is given an event does not ask the centre about each ticket that the centre has just given.
+func TestTheFirstPullSendsLittle(t *testing.T) {
+	const tickets = 5000
+	w := newTown(t)
+	w.sellMany(tickets)
+	var link *meter
+	w.url, link = metered(t, w.url)
+	w.enrol(w.laptop)
+	registry := prometheus.NewRegistry()
+	_, leave := w.followAs(venue.Config{Store: w.laptop, Registerer: registry})
+	t.Cleanup(leave)
+	for _, sort := range []scopes.Sort{scopes.Event, scopes.EventNames} {
+		w.reaches(w.laptop, sort, tickets)
+	}
+	inStep(t, registry)
+	up, down := link.up.Load(), link.down.Load()
+	t.Logf("%d tickets: %d bytes up, %d down", tickets, up, down)
+	if down < 40*tickets || up > down/20 {
+		t.Errorf("%d bytes went up and %d came down, want less than a twentieth", up, down)
+	}
+
+	own := w.sell(w.laptop, "walk-in") // is asked about, and comes
+	w.arrives(w.centre, own)
+	inStep(t, registry)
+}

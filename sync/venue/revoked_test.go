@@ -1,0 +1,148 @@
+package venue_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+	"doorward/sync/venue"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// TestARevokedLaptopCallsLessAndLessOften: its facts are still taken, but it does not ask for ever whether they are.
+func TestARevokedLaptopCallsLessAndLessOften(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.join()
+	w.arrives(w.laptop, w.sell(w.centre, "first"))
+	all, err := w.centre.Venues(kv.Operator())
+	if err != nil || len(all) != 1 {
+		t.Fatalf("Venues() = %v, %v", all, err)
+	}
+	if err := w.centre.RevokeVenue(kv.Operator(), all[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	w.tells("this laptop is revoked")
+	_, err = w.laptop.Create(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket}, kvtest.Parse(t, record.Ticket, fmt.Sprintf(`{"event_id":%d}`, w.event), true))
+	var no *kv.Forbidden
+	if !errors.As(err, &no) || !strings.Contains(no.Reason, "revoked") {
+		t.Errorf("a sale on a revoked laptop = %v, want *Forbidden that says so: its centre takes no ticket from it", err)
+	}
+	if d, err := w.laptop.CheckIn(kv.Operator(), kv.Attempt{Event: w.event, Code: "first"}); err != nil || d.Outcome != kv.Admitted {
+		t.Errorf("a check-in on a revoked laptop = %q, %v, want it admitted", d.Outcome, err)
+	}
+	began, before := time.Now(), w.hellos.Load()
+	for w.hellos.Load() < before+3 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if took := time.Since(began); took < 2*time.Second {
+		t.Errorf("it has called three times within %v", took)
+	}
+}
+
+// TestACentreThatForgetsARevocationTakesTheLaptopBack: it was put back to before.
+func TestACentreThatForgetsARevocationTakesTheLaptopBack(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.enrol(w.laptop)
+	w.visits(w.laptop)
+	u, _, err := w.laptop.Upstream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Revoked, u.Epoch = true, "01J00000000000000000000000" // as the centre was when it was met last
+	if err := w.laptop.NoteUpstream(u); err != nil {
+		t.Fatal(err)
+	}
+	var no *kv.Forbidden
+	if _, err := w.sellsAt(w.event); !errors.As(err, &no) {
+		t.Fatalf("a sale before it is met again = %v, want *Forbidden", err)
+	}
+	w.visits(w.laptop)
+	id, err := w.sellsAt(w.event)
+	if err != nil {
+		t.Fatalf("a sale after that = %v", err)
+	}
+	w.visits(w.laptop)
+	if _, err := w.centre.Retrieve(kv.Operator(), kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: id}); err != nil {
+		t.Errorf("the ticket at the centre = %v", err)
+	}
+}
+
+// TestNobodyWaitsForWhatARevokedLaptopHas: it may never come again, so that an alert on what it has last told of itself would never end.
+func TestNobodyWaitsForWhatARevokedLaptopHas(t *testing.T) {
+	w := newTown(t)
+	registry := prometheus.NewPedanticRegistry()
+	if _, err := venue.New(venue.Config{Store: w.centre, Registerer: registry}); err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]int64{}
+	for name, node := range map[string]string{"stays": "01J00000000000000000000000", "goes": "01J00000000000000000000001"} {
+		c := w.enrolled(node)
+		p, err := w.centre.Login(c.Key, "secret")
+		if err == nil {
+			err = w.centre.NoteContact(p, kv.Contact{At: time.Now(), Backlog: 7, Oldest: time.Now()})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[name] = c.ID
+	}
+	metrics := []string{"doorward_peer_lag_changes", "doorward_peer_oldest_unacknowledged_timestamp_seconds", "doorward_peer_last_contact_timestamp_seconds"}
+	one, all := []string{fmt.Sprint(ids["stays"])}, []string{fmt.Sprint(ids["stays"]), fmt.Sprint(ids["goes"])}
+	slices.Sort(all)
+	for _, step := range []struct {
+		ends    func(kv.Principal, int64) error
+		peers   []string
+		backlog int
+	}{
+		{func(kv.Principal, int64) error { return nil }, all, 7},
+		{w.centre.RevokeVenue, one, 0},
+		{w.centre.WipeVenue, one, 0},
+	} {
+		if err := step.ends(kv.Operator(), ids["goes"]); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range metrics {
+			if got := peersOf(t, registry, name); !slices.Equal(got, step.peers) {
+				t.Errorf("%s is of %v, want %v", name, got, step.peers)
+			}
+		}
+		venues, err := w.centre.Venues(kv.Operator())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range venues {
+			if e.ID == ids["goes"] && e.Contact.Backlog != step.backlog || e.ID == ids["stays"] && e.Contact.Backlog != 7 {
+				t.Errorf("laptop %d, of which one is %d, has a backlog of %d", e.ID, ids["goes"], e.Contact.Backlog)
+			}
+		}
+	}
+}
+
+// peersOf are the peers of which a metric tells.
+func peersOf(t *testing.T, r prometheus.Gatherer, name string) (peers []string) {
+	t.Helper()
+	all, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range all {
+		for _, m := range family.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if family.GetName() == name && l.GetName() == "peer" {
+					peers = append(peers, l.GetValue())
+				}
+			}
+		}
+	}
+	slices.Sort(peers)
+	return peers
+}

@@ -1,0 +1,90 @@
+package venue_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/names"
+	"doorward/kv/record"
+	"doorward/kv/value"
+)
+
+// name gives a ticket's holder another name.
+func (w *world) name(n *node) {
+	page, err := n.store.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Ticket, Limit: 3})
+	w.must(err)
+	if len(page.IDs) == 0 {
+		return
+	}
+	id, name := page.IDs[w.IntN(len(page.IDs))].Int(), "Zed "+w.label(n)
+	_, err = n.store.Update(kv.Operator(), of(record.Ticket, id), kvtest.Parse(w, record.Ticket, fmt.Sprintf(`{"holder_name":%q}`, name), false))
+	if errors.Is(err, kv.ErrForbidden) && n != w.centre && !n.persons {
+		return
+	}
+	w.must(err)
+	w.tell("%s names the holder of ticket %d", n.name, id)
+	w.names[id] = append(w.names[id], name)
+}
+
+// erase has a ticket belong to somebody who is erased at the centre: no name that anybody has given it so far may stay anywhere.
+func (w *world) erase(*node) {
+	c := w.centre.store
+	page, err := c.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Ticket, Limit: 3})
+	w.must(err)
+	if len(page.IDs) == 0 {
+		return
+	}
+	id := page.IDs[w.IntN(len(page.IDs))].Int()
+	person := kvtest.Create(w, c, record.Person, `{"full_name":"Zed","church_id":2}`)
+	_, err = c.Update(kv.Operator(), of(record.Ticket, id), kvtest.Parse(w, record.Ticket, fmt.Sprintf(`{"person_id":%d}`, person), false))
+	w.must(err)
+	_, err = c.Erase(kv.Operator(), record.Person, record.Int(person))
+	w.must(err)
+	w.tell("the centre erases the holder of ticket %d", id)
+	w.erased = append(w.erased, w.names[id]...)
+	delete(w.names, id)
+	for _, p := range w.promises { // with the names goes what staff were to look at
+		p.forgiven = p.forgiven || p.id == docName("ticket", id)
+	}
+}
+
+// nameless wants a node to hold no name that was erased.
+func (w *world) nameless(n *node) {
+	for _, db := range []string{"event-1", "event-1-names"} {
+		docs := w.docs(n, db)
+		all := strings.Join(slices.Sorted(maps.Values(docs)), "")
+		for _, name := range w.erased {
+			if strings.Contains(all, name+`"`) {
+				w.failf("%s: %s holds %s, which was erased:\n%s", n.name, db, name, all)
+			}
+		}
+	}
+}
+
+// labelled wants the label of each ticket at a node to be that of the name which stands beside it, where both are there.
+func (w *world) labelled(n *node) {
+	list := w.docs(n, "event-1-names")
+	for id, ticket := range w.docs(n, "event-1") {
+		number, isTicket := strings.CutPrefix(id, "ticket:")
+		name := bodyIn(list["holder_name:"+number])
+		if ticket = bodyIn(ticket); !isTicket || ticket == "" || name == "" {
+			continue
+		}
+		full, label := value.Unquote([]byte(memberOf(name, "full_name"))), value.Unquote([]byte(memberOf(ticket, "label")))
+		if label != names.Label(full) {
+			w.failf("%s: the label of ticket %s is %q beside the name %q:\n%s\n%s", n.name, number, label, full, w.docs(n, "event-1")[id], list["holder_name:"+number])
+		}
+	}
+}
+
+// bodyIn is the body of a document's winner, as docs tells it; "" where it is deleted.
+func bodyIn(doc string) string {
+	winner, _, _ := strings.Cut(doc, "\n")
+	_, body, _ := strings.Cut(winner, "] false ")
+	return body
+}

@@ -1,0 +1,190 @@
+package venue_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"doorward/kv"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/scopes"
+	"doorward/sync/venue"
+)
+
+// TestALaptopGivesWayToItsCentre: both have changed a ticket that the laptop had sold while neither heard of the other. The centre's
+// word is what stands, on the laptop too, and staff find there what the laptop's said.
+func TestALaptopGivesWayToItsCentre(t *testing.T) {
+	t.Parallel()
+	for name, centre := range map[string]string{"changed": `{"order":"the centre's"}`, "cancelled": `{"state":"cancelled"}`, "deleted": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newTown(t)
+			id := w.parted(centre)
+			_, leave := w.follow(w.laptop)
+			t.Cleanup(leave)
+			w.await(w.laptop, scopes.Event, "what the centre says", func(kv.DatabaseInfo) bool { return w.leaves(w.laptop, id) == w.leaves(w.centre, id) })
+			if refusals := w.refusals(); !strings.Contains(refusals, "the laptop's") {
+				t.Errorf("the centre keeps %s, want what the laptop wrote last", refusals)
+			}
+			for _, s := range []*kv.Store{w.centre, w.laptop} {
+				if r, err := s.Verify(kv.Operator(), nil); err != nil || r.Damaged > 0 {
+					t.Errorf("Verify = %+v, %v", r, err)
+				}
+			}
+			if d := w.scan(w.laptop, "walk-in"); (d.Outcome == kv.Admitted) != (name == "changed") {
+				t.Errorf("the laptop answers %q, want what the centre would", d.Outcome)
+			}
+		})
+	}
+}
+
+// TestALaptopGivesWayNoFurther: what the centre has taken of a record before, it has still, and so has the laptop.
+func TestALaptopGivesWayNoFurther(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.enrol(w.laptop)
+	_, leave := w.follow(w.laptop)
+	w.arrives(w.laptop, w.sell(w.centre, "first"))
+	id := w.sell(w.laptop, "walk-in")
+	at := kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(id)}
+	if _, err := w.laptop.Update(kv.Operator(), at, kvtest.Parse(t, record.Ticket, `{"order":"accepted"}`, false)); err != nil {
+		t.Fatal(err)
+	}
+	w.arrives(w.centre, id)
+	w.await(w.centre, scopes.Event, "the order", func(kv.DatabaseInfo) bool { return strings.Contains(w.leaves(w.centre, id), "accepted") })
+	leave()
+	if d := w.scan(w.centre, "walk-in"); d.Outcome != kv.Admitted {
+		t.Fatalf("the centre answers %q", d.Outcome)
+	}
+	if err := w.laptop.Delete(kv.Operator(), at); err != nil { // nobody has come in with it, as far as the laptop knows
+		t.Fatal(err)
+	}
+	_, leave = w.follow(w.laptop)
+	t.Cleanup(leave)
+	w.await(w.laptop, scopes.Event, "the ticket again", func(kv.DatabaseInfo) bool { return w.leaves(w.laptop, id) == w.leaves(w.centre, id) })
+	w.admits(w.laptop, 1)
+	if d := w.scan(w.laptop, "walk-in"); d.Outcome != kv.AlreadyAdmitted {
+		t.Errorf("the laptop answers %q, want what the centre would", d.Outcome)
+	}
+}
+
+// TestPrivateHalvesThatAreKeptNowhereStay: the laptop's copy goes once the centre has it, or keeps it for its staff, and not before.
+func TestPrivateHalvesThatAreKeptNowhereStay(t *testing.T) {
+	t.Parallel()
+	for name, way := range map[string]http.RoundTripper{"kept": http.DefaultTransport, "kept nowhere": forgetful{}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newTown(t)
+			w.enrol(w.laptop)
+			db, err := w.laptop.Database(kv.Operator(), scopes.Scope{Sort: scopes.EventHolders, ID: w.event}.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			body := fmt.Appendf(nil, `{"email":5,"event_id":%d}`, w.event) // which the centre refuses
+			holder := kv.DocWrite{ID: record.Holder.DocID(record.Int(record.FirstDrawn)), Path: []rev.ID{rev.Next(rev.ID{}, false, body)}, Body: body}
+			if results, err := db.Write([]kv.DocWrite{holder}); err != nil || results[0].Err != nil {
+				t.Fatalf("Write = %+v, %v", results, err)
+			}
+			if denied, err := venue.VisitOnce(t.Context(), venue.Config{Store: w.laptop, Version: "test"}, &http.Client{Transport: way}, func() {}); err != nil || len(denied) == 0 {
+				t.Fatalf("VisitOnce() = %v, %v, want a refusal", denied, err)
+			}
+			if _, err := db.Read(holder.ID, kv.Ask{Leaves: true}); (err == nil) != (name == "kept nowhere") {
+				t.Errorf("what the centre has refused and %s is read with %v", name, err)
+			}
+		})
+	}
+}
+
+// TestALaptopKeepsWhatItsCentreDoesNot: what is refused there, and not kept for anybody to see, is not lost here either.
+func TestALaptopKeepsWhatItsCentreDoesNot(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	id := w.parted(`{"order":"the centre's"}`)
+	for range 2 { // the second offers it again, for the first has brought what the centre says
+		denied, err := venue.VisitOnce(t.Context(), venue.Config{Store: w.laptop, Version: "test"}, &http.Client{Transport: forgetful{}}, func() {})
+		if err != nil || len(denied) == 0 {
+			t.Fatalf("VisitOnce() = %v, %v, want a refusal", denied, err)
+		}
+	}
+	if leaves := w.leaves(w.laptop, id); !strings.Contains(leaves, "the laptop's") || !strings.Contains(leaves, "the centre's") {
+		t.Errorf("the laptop has %s, want what both wrote", leaves)
+	}
+}
+
+// forgetful is the way to a centre that keeps nothing of what it refuses.
+type forgetful struct{}
+
+func (forgetful) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/_feed") {
+		return resp, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	resp.Body = io.NopCloser(strings.NewReader(strings.ReplaceAll(string(b), `,"kept":true`, "")))
+	resp.ContentLength = -1
+	resp.Header.Del("Content-Length")
+	return resp, err
+}
+
+// parted has a laptop sell a ticket, and change it three times while the centre, which it does not hear of, changes it once or deletes it.
+func (w *town) parted(centre string) (id int64) {
+	w.Helper()
+	w.enrol(w.laptop)
+	_, leave := w.follow(w.laptop)
+	w.arrives(w.laptop, w.sell(w.centre, "first"))
+	id = w.sell(w.laptop, "walk-in")
+	w.arrives(w.centre, id)
+	leave()
+	at := kv.Target{Surface: record.Admin, Kind: record.Ticket, ID: record.Int(id)}
+	change := func(s *kv.Store, to string) {
+		w.Helper()
+		if _, err := s.Update(kv.Operator(), at, kvtest.Parse(w, record.Ticket, to, false)); err != nil {
+			w.Fatal(err)
+		}
+	}
+	for i := range 3 {
+		change(w.laptop, fmt.Sprintf(`{"order":"the laptop's %d"}`, i))
+	}
+	if centre != "" {
+		change(w.centre, centre)
+	} else if err := w.centre.Delete(kv.Operator(), at); err != nil {
+		w.Fatal(err)
+	}
+	return id
+}
+
+// leaves are the last revisions of a ticket.
+func (w *town) leaves(s *kv.Store, id int64) string {
+	w.Helper()
+	db, err := s.Database(kv.Operator(), scopes.Scope{Sort: scopes.Event, ID: w.event}.String())
+	if err != nil {
+		w.Fatal(err)
+	}
+	doc, err := db.Read(record.Ticket.DocID(record.Int(id)), kv.Ask{Leaves: true})
+	if err != nil {
+		w.Fatal(err)
+	}
+	var text strings.Builder
+	for _, r := range doc.Revisions {
+		fmt.Fprintf(&text, "%v %v %s\n", doc.Tree.Path(r.Revision), r.Deleted, r.Body)
+	}
+	return text.String()
+}
+
+// refusals are what the centre keeps for its staff.
+func (w *town) refusals() string {
+	w.Helper()
+	var all strings.Builder
+	if err := w.centre.Export(kv.Operator(), record.Refusal, func(json []byte) error {
+		_, err := all.Write(json)
+		return err
+	}); err != nil {
+		w.Fatal(err)
+	}
+	return all.String()
+}
