@@ -119,15 +119,6 @@ func treeOf(tb testing.TB, paths ...string) *rev.Tree {
 	return t
 }
 
-// shorts writes the revisions of nodes short.
-func shorts(nodes []rev.Node) string {
-	var out []string
-	for _, n := range nodes {
-		out = append(out, short(n.Revision))
-	}
-	return strings.Join(out, " ")
-}
-
 func short(rev rev.ID) string { return strings.TrimRight(rev.String(), "0") }
 
 func boolean(b bool) int {
