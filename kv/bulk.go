@@ -3,8 +3,8 @@ package kv
 import (
 	"errors"
 	"runtime"
+	"time"
 
-	"doorward/kv/engine"
 	"doorward/kv/fault"
 	"doorward/kv/names"
 	"doorward/kv/record"
@@ -92,10 +92,13 @@ func (s *Store) eachAlone(rows []Row, dryRun bool, prepare func(Row) func(*op) (
 	return results, nil
 }
 
+// doorsAbout is for how long after an operation of a door a long computation makes way.
+const doorsAbout = time.Second
+
 // Yield is for loops that compute for long: while doors are about it lets their goroutines onto the processor, which would else
 // wait for the end of a time slice of 10 ms.
 func (s *Store) Yield() {
-	if s.engine.DoorWithin(engine.DoorsAbout) {
+	if s.engine.DoorWithin(doorsAbout) {
 		runtime.Gosched()
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"doorward/kv/disk"
 )
 
-// DoorsAbout is for how long after an operation of a door more of them are expected.
-const DoorsAbout = time.Second
+// doorsAbout is for how long after an operation of a door more of them are expected.
+const doorsAbout = time.Second
 
 // A group closes at this many bytes of rows, or after this much bulk work while doors are about.
 const (
@@ -150,7 +150,7 @@ func (w *writer) next(g *group) *job {
 // doorsFirst tells that this group takes no more bulk work because doors are about: it has had its time, or a door is in the group already,
 // and its commit stays small. Of two groups of doors in a row the second owes the others their time.
 func (w *writer) doorsFirst(g *group) bool {
-	return (g.bulk >= bulkPatience || g.door && !w.owed) && w.queue.doorWithin(DoorsAbout)
+	return (g.bulk >= bulkPatience || g.door && !w.owed) && w.queue.doorWithin(doorsAbout)
 }
 
 // runJob runs a job's operations. Where doors want the group closed it puts the job back with the operations that are left, and whole is false:
