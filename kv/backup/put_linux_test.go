@@ -12,32 +12,26 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"doorward/kv/kvtest/proof"
 )
 
 // TestACopyIsPutOnAnyDisk: to a name beside it, through a link, and to a disk of its own, in the place of what is there.
 func TestACopyIsPutOnAnyDisk(t *testing.T) {
-	memory, err := os.MkdirTemp("/dev/shm", "doorward-test-")
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(memory); err != nil {
-			t.Error(err)
-		}
-	})
-	link := filepath.Join(t.TempDir(), "link.db")
+	memory, disk := proof.Memory(t), proof.Disk(t)
+	link := filepath.Join(disk, "link.db")
 	if err := os.Symlink(filepath.Join(memory, "linked.db"), link); err != nil {
 		t.Fatal(err)
 	}
 	for to, lands := range map[string]string{
-		filepath.Join(t.TempDir(), "here.db"): "",
-		filepath.Join(memory, "there.db"):     "",
-		link:                                  filepath.Join(memory, "linked.db"),
+		filepath.Join(disk, "here.db"):    "",
+		filepath.Join(memory, "there.db"): "",
+		link:                              filepath.Join(memory, "linked.db"),
 	} {
 		if lands == "" {
 			lands = to
 		}
-		from := filepath.Join(t.TempDir(), "copy.db")
+		from := filepath.Join(disk, "copy.db")
 		for name, text := range map[string]string{from: "the copy", lands: "an older one"} {
 			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
@@ -52,7 +46,7 @@ func TestACopyIsPutOnAnyDisk(t *testing.T) {
 			t.Errorf("%s = %q, %v, %v, %v", lands, text, info.Mode(), err, failed)
 		}
 	}
-	torn := filepath.Join(t.TempDir(), "copy.db")
+	torn := filepath.Join(disk, "copy.db")
 	if err := os.WriteFile(torn, []byte("what the disk made of it"), 0o600); err != nil {
 		t.Fatal(err)
 	}

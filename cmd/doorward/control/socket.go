@@ -27,15 +27,26 @@ func socketPath(dir string) (path string, release func(), err error) {
 	if path = filepath.Join(abs, folder.Socket); len(path) <= maxSocketPath {
 		return path, none, nil
 	}
-	tmp, err := os.MkdirTemp("", "doorward")
+	for _, in := range []string{os.TempDir(), "/tmp"} { // the first may have a long path itself
+		if path, release, err = linkedPath(in, abs); err != nil || len(path) <= maxSocketPath {
+			break
+		}
+		release()
+	}
+	return path, release, err
+}
+
+// linkedPath is a path to a folder's socket through a link in another folder.
+func linkedPath(in, dir string) (path string, release func(), err error) {
+	tmp, err := os.MkdirTemp(in, "doorward")
 	if err != nil {
-		return "", none, err
+		return "", func() {}, err
 	}
 	release = func() { _ = os.RemoveAll(tmp) } // a link and its folder: nothing is lost if they stay
 	link := filepath.Join(tmp, "d")
-	if err := os.Symlink(abs, link); err != nil {
+	if err := os.Symlink(dir, link); err != nil {
 		release()
-		return "", none, err
+		return "", func() {}, err
 	}
 	return filepath.Join(link, folder.Socket), release, nil
 }
