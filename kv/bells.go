@@ -13,8 +13,8 @@ type feedName struct {
 	scope scopes.Scope
 }
 
-// bells wake those who wait for one database's changes, and nobody else: a commit rings the bells of the databases that it
-// changed. Of a database that nobody waits for there is no bell.
+// bells wake only the callers that wait for the changes of one database. A commit rings the bells of the databases that it
+// changed. A database without waiting callers has no bell.
 type bells struct {
 	mu    sync.Mutex
 	ropes map[feedName]*rope
@@ -26,7 +26,7 @@ type rope struct {
 	listeners int
 }
 
-// hear is closed by the next ring of a bell. leave must be called once it is no longer listened to.
+// hear returns a channel that the next ring of a bell closes. The caller must call leave when it stops listening.
 func (b *bells) hear(name feedName) (pulled <-chan struct{}, leave func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,7 +48,7 @@ func (b *bells) hear(name feedName) (pulled <-chan struct{}, leave func()) {
 	}
 }
 
-// ring wakes those who listen to some bells. What they wait for has happened before.
+// ring wakes the listeners of some bells. The change is visible before the bell rings.
 func (b *bells) ring(names []feedName) {
 	if len(names) == 0 {
 		return

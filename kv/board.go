@@ -11,7 +11,7 @@ import (
 	"doorward/kv/value"
 )
 
-// boards are the events that somebody asks about, and how many double entries there are in all.
+// boards are the counts of the events that callers ask about.
 type boards struct {
 	mu     sync.Mutex
 	events map[int64]*board
@@ -58,8 +58,9 @@ func (s *tables) countDoubles(r *engine.View, found *damages) {
 	s.doubles.Store(n)
 }
 
-// board counts one event. It follows the log when it is asked, so that doors pay nothing for it, and keeps what it counted
-// each fact as: a row that is met twice, or a check-in that an undo or an earlier one turns into something else, is counted anew.
+// board counts one event. It follows the log when a caller asks it, so that doors pay nothing for it. It keeps the outcome that
+// it counted for each fact. So it can count a fact again if it meets a row twice, or if an undo or an earlier check-in changes
+// the outcome of a check-in.
 type board struct {
 	event    int64
 	asked    int64 // guarded by boards.mu

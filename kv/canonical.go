@@ -10,7 +10,7 @@ import (
 // Canonical is a document's body that is known to be canonical.
 type Canonical struct{ text []byte }
 
-// Bytes are the body's. Nobody may write to them.
+// Bytes returns the body's bytes. The caller must not write to them.
 func (c Canonical) Bytes() []byte { return c.text }
 
 // CutCanonical takes an object's members, and the brace behind them, off the front of a text: its last ones, which stand behind others
@@ -26,7 +26,7 @@ func CutCanonical(text []byte) (body Canonical, rest []byte, ok bool) {
 	return body, s.rest, len(body.text) <= MaxDoc
 }
 
-// isCanonical tells an object that is canonical already, as those of our own stores are: it says no of everything that takes a
+// isCanonical tells whether an object is canonical already, as those of our own stores are. It returns false if that takes a
 // closer look.
 func isCanonical(body []byte) bool {
 	s := canonicalScan{rest: body}

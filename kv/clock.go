@@ -29,7 +29,7 @@ const (
 type Clock struct {
 	Doubt    Doubt
 	Measured time.Time     // when a peer's clock was last looked at, by ours; zero = never
-	Peer     string        // whose that was
+	Peer     string        // the peer of that clock
 	Offset   time.Duration // how far it was ahead of ours
 }
 
@@ -40,11 +40,11 @@ type standing struct {
 	peer     string // its node, or what else it is called by
 	right    int64  // when a measure or a person said so, microseconds since 1970; 0 = never
 	trusted  int64  // the offset that the person trusted; 0 after a good measure
-	build    int64  // of the program before whose build the clock was right all the same, microseconds since 1970; 0 = none
+	build    int64  // build time of a program that was newer than the clock although the clock was right, microseconds since 1970; 0 = none
 	lost     bool   // the row is damaged: the clock is doubted until a measure or a person says that it is right
 }
 
-// wall is what the wall clock is judged by, and the doubt that the log was last told of.
+// wall is what the wall clock is judged by, and the doubt that the log last reported.
 type wall struct {
 	standing atomic.Pointer[standing]
 	told     atomic.Pointer[Doubt]
@@ -122,8 +122,8 @@ func (s *Store) MeasureClock(peer string, offset time.Duration, at time.Time) er
 	return s.changeClock(func(c *standing) { c.measure(Clock{Measured: at, Peer: peer, Offset: offset}, s.built) })
 }
 
-// TrustClock ends every doubt of the clock as it is: a person has looked at it. The same difference from a peer's is no doubt
-// again, another one is. *Forbidden.
+// TrustClock ends every doubt of the clock as it is, because a person has checked it. The same difference from a peer's clock
+// raises no doubt again; another difference does. It returns *Forbidden unless p administers the whole store.
 func (s *Store) TrustClock(p Principal) (Clock, error) {
 	if err := p.mayRule(); err != nil {
 		return Clock{}, err

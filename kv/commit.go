@@ -62,7 +62,7 @@ func (s *tables) seal(tx *engine.Tx, version int) {
 	s.publish(s.current().with(version, c.edits, g.lists))
 }
 
-// committed tells those who wait for changes of a durable group.
+// committed publishes a durable group and wakes the callers that wait for its changes.
 func (s *tables) committed() {
 	g := &s.commits.group
 	s.commits.state = g.state

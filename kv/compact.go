@@ -17,9 +17,9 @@ type Compacted struct {
 	Bytes  int64
 }
 
-// Compact writes the store's file again, without the pages that are free: what was deleted or erased before has no bytes left in it. The store
-// is read and written meanwhile (engine.DB.Rewrite). Where a row is damaged the old file stays, with what can be read of it: *BadFile.
-// *Forbidden.
+// Compact writes the store's file again, without the free pages. No byte of what was deleted or erased before is left in it.
+// The store can be read and written while Compact runs (engine.DB.Rewrite). If a row is damaged, the old file stays, with what
+// can be read of it, and Compact returns *BadFile. It returns *Forbidden unless p administers the whole store.
 func (s *Store) Compact(ctx context.Context, p Principal) (c Compacted, err error) {
 	if err := p.mayRule(); err != nil {
 		return c, err

@@ -26,9 +26,9 @@ type Copy struct {
 	Bytes int64
 }
 
-// CopyTo writes the store as it is now to a new file of mode 0600, durably. It holds a View while it does, and pages that are
-// freed meanwhile are not used again, nor does a commit remap: path must lie on a disk that is as fast as the store's own,
-// best in its folder. *Forbidden.
+// CopyTo writes the store as it is now to a new file of mode 0600, durably. It holds a View while it writes. During this time
+// freed pages are not used again, and no commit remaps the file. So path must lie on a disk that is as fast as the store's own,
+// best in its folder. It returns *Forbidden unless p administers the store.
 func (s *Store) CopyTo(p Principal, path string) (c Copy, err error) {
 	if err := p.mayRule(); err != nil {
 		return Copy{}, err
@@ -74,10 +74,10 @@ func Replace(dir, file string, now time.Time, log *slog.Logger) (kept string, er
 	return ReplaceSeen(dir, file, seen, now, log)
 }
 
-// ReplaceSeen puts a file in the place of a folder's store, and keeps the store that was there beside it under the name that it
-// answers, "" where there was none. Ids that the store before has given are not given again. At no moment is there no store, or half
-// of one. seen is the store's file as it was when somebody found that it may be replaced, nil where there was none: ErrInUse where it is
-// another by now, or was written since.
+// ReplaceSeen puts a file in the place of a folder's store. It keeps the old store beside it and returns that file's name, ""
+// if there was none. Ids that the old store has given are not given again. At every moment the folder has a whole store. seen
+// is the store's file when the caller found that it may be replaced, nil if there was none. ReplaceSeen returns ErrInUse if the
+// file is another one by now, or was written since.
 func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Logger) (kept string, err error) {
 	path := Path(dir)
 	if seen == nil {
@@ -87,7 +87,7 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, old.Close()) }() // which lets go of the lock
+	defer func() { err = errors.Join(err, old.Close()) }() // this releases the lock
 	if err := outdo(path, file, now, log); err != nil {
 		return "", err
 	}
@@ -96,7 +96,7 @@ func ReplaceSeen(dir, file string, seen fs.FileInfo, now time.Time, log *slog.Lo
 	}
 	mine, err := old.Stat()
 	if there, failed := os.Stat(path); err != nil || failed != nil || !isUntouched(seen, mine) || !os.SameFile(mine, there) {
-		return "", errors.Join(ErrInUse, err, failed) // somebody has been at it meanwhile
+		return "", errors.Join(ErrInUse, err, failed) // another process has used the store since
 	}
 	if kept, err = keepBeside(path, now); err != nil {
 		return "", err
@@ -115,8 +115,8 @@ func isUntouched(seen, now fs.FileInfo) bool {
 	return os.SameFile(seen, now) && seen.ModTime().Equal(now.ModTime())
 }
 
-// linkNew gives a file a name that nothing has yet: ErrInUse where something has. On a file system without hard links what comes to have it
-// in the very moment is replaced.
+// linkNew gives a file a new name. It returns ErrInUse if another file has it. On a file system without hard links it replaces
+// a file that gets the name at the same moment.
 func linkNew(file, path string) error {
 	err := os.Link(file, path)
 	if err == nil {
@@ -128,7 +128,7 @@ func linkNew(file, path string) error {
 	return os.Rename(file, path)
 }
 
-// keepBeside gives a file a second name that tells the time.
+// keepBeside gives a file a second name that has the time in it.
 func keepBeside(path string, now time.Time) (name string, err error) {
 	stem := strings.TrimSuffix(path, filepath.Ext(path)) + "-" + now.UTC().Format("20060102T150405Z")
 	name = stem + filepath.Ext(path)

@@ -9,36 +9,37 @@ import (
 	"doorward/kv/rev"
 )
 
-// DocPage is the largest number of rows that a method of a database answers at once, and pageBytes about how many bytes of
+// DocPage is the largest number of rows that a method of a database returns at once, and pageBytes about how many bytes of
 // bodies.
 const (
 	DocPage   = 1000
 	pageBytes = 4 << 20
 )
 
-// Database is one database of documents as one principal uses it (sync.md §1). Each method looks anew whether the database is
-// there and what the principal may: ErrNotFound, *Forbidden. It holds nothing and may be used by several goroutines.
+// Database is one database of documents as one principal uses it (sync.md §1). Each method checks again that the database
+// exists and what the principal may do: it returns ErrNotFound or *Forbidden. A Database holds no state and may be used by
+// several goroutines.
 type Database struct {
 	store     *Store
 	principal Principal
 	name      string
 }
 
-// DatabaseInfo tells of a database.
+// DatabaseInfo describes a database.
 type DatabaseInfo struct {
 	Name    string
-	Docs    int       // whose winner lives
-	Deleted int       // whose winner is a tombstone
+	Docs    int       // documents with a winner that is not deleted
+	Deleted int       // documents with a tombstone as winner
 	Seq     uint64    // of its latest change; 0 = none
-	Created time.Time // in microseconds; what it answers is the same after a restart
+	Created time.Time // in microseconds; it is the same after a restart
 }
 
-// documents is what a database holds, as one View or one operation sees it. Its methods are told where to read, as a database's
-// row outlives no transaction; who may ask has been judged when it was found.
+// documents is the content of a database, as one View or one operation sees it. Its methods take the View to read from, because
+// a database's row is valid only within its transaction. The principal is judged once, right after the database is found.
 type documents interface {
 	info() (DatabaseInfo, error)
 	feed() feedName      // names the bell that its changes ring
-	localPrefix() []byte // of the keys of its local documents, whosever they are
+	localPrefix() []byte // of the keys of its local documents, those of all principals
 	maySee(p Principal) error
 	mayWrite(p Principal) error
 
@@ -53,7 +54,7 @@ type documents interface {
 	upload(o *op, up *upload, part []byte, last bool) (Blob, error)
 }
 
-// documents finds a database by its name, whoever asks: ErrNotFound.
+// openDocuments finds a database by its name, for any principal. It returns ErrNotFound if there is none.
 func openDocuments(v *sight, name string) (documents, error) {
 	if db := recordDatabase(v, name); db != nil {
 		return db, nil
@@ -65,7 +66,7 @@ func openDocuments(v *sight, name string) (documents, error) {
 	return db, nil
 }
 
-// Database opens a database: ErrDatabaseName, ErrNotFound, *Forbidden.
+// Database opens a database. It returns ErrDatabaseName, ErrNotFound if there is none of this name, or *Forbidden.
 func (s *Store) Database(p Principal, name string) (*Database, error) {
 	if !databaseName.MatchString(name) {
 		return nil, ErrDatabaseName
@@ -77,7 +78,7 @@ func (s *Store) Database(p Principal, name string) (*Database, error) {
 // Name is the database's name.
 func (db *Database) Name() string { return db.name }
 
-// Free tells a database of documents without record rules.
+// Free tells whether it is a database of documents without record rules.
 func (db *Database) Free() bool { return freeName(db.name) == nil }
 
 // view reads the database in one View.
@@ -86,7 +87,8 @@ func (db *Database) view(fn func(*sight, documents) error) error {
 	return err
 }
 
-// touch reads in one View what whoever writes to the database may know too, should it not be for him to read.
+// touch runs fn in one View for a principal that may read the database or write to it. fn reads only what a writer may know
+// too.
 func (db *Database) touch(fn func(*sight, documents) error) error {
 	_, err := db.viewAs(func(docs documents, p Principal) error {
 		err := docs.maySee(p)
@@ -98,12 +100,12 @@ func (db *Database) touch(fn func(*sight, documents) error) error {
 	return err
 }
 
-// judge is a write's look at who asks, before it is given to the writer.
+// judge checks that the principal may write to the database, before the operation goes to the writer.
 func (db *Database) judge() (p Principal, err error) {
 	return db.viewAs(documents.mayWrite, func(*sight, documents) error { return nil })
 }
 
-// viewAs reads the database in one View, if the principal as it is now may.
+// viewAs reads the database in one View, if may allows it to the principal as its key is now.
 func (db *Database) viewAs(may func(documents, Principal) error, fn func(*sight, documents) error) (p Principal, err error) {
 	if p, err = db.store.Standing(db.principal); err != nil {
 		return p, err
@@ -120,12 +122,12 @@ func (db *Database) viewAs(may func(documents, Principal) error, fn func(*sight,
 	})
 }
 
-// MayRead answers nil where the principal may read the documents, and not write some alone.
+// MayRead returns nil if the principal may read the documents, not only write some of them.
 func (db *Database) MayRead() error {
 	return db.view(func(*sight, documents) error { return nil })
 }
 
-// Info tells of the database. A principal that only writes to it is told nothing: its counts are for readers.
+// Info describes the database. A principal that only writes to it gets no info: the counts are for readers.
 func (db *Database) Info() (info DatabaseInfo, err error) {
 	err = db.view(func(_ *sight, docs documents) (err error) {
 		info, err = docs.info()
@@ -188,7 +190,7 @@ func (db *Database) Await(ctx context.Context, since uint64) error {
 	return err
 }
 
-// Missing answers _revs_diff, one answer for each document in the same order.
+// Missing returns the result of _revs_diff, one for each document in the same order.
 func (db *Database) Missing(asked []Revs) (answers []MissingRevs, err error) {
 	for part := range slices.Chunk(asked, DocPage) {
 		err = db.touch(func(v *sight, docs documents) error {
@@ -208,7 +210,7 @@ func (db *Database) Missing(asked []Revs) (answers []MissingRevs, err error) {
 	return answers, nil
 }
 
-// Read reads a document, deleted or not: ErrNotFound.
+// Read reads a document, deleted or not. It returns ErrNotFound if there is none.
 func (db *Database) Read(id string, ask Ask) (doc Doc, err error) {
 	err = db.view(func(v *sight, docs documents) (err error) {
 		doc, err = docs.read(v, id, ask)

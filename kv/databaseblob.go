@@ -9,8 +9,8 @@ import (
 	"doorward/kv/crash"
 )
 
-// PutBlob stores bytes that a document written within the hour shall have as an attachment, in several operations, so that they
-// are never in memory as a whole: ErrNotFound, *Forbidden, or what reading them answers.
+// PutBlob stores the bytes of an attachment. A document must name them within the hour. It stores them in several operations,
+// so that they are never in memory as a whole. It returns ErrNotFound, *Forbidden, or the error of reading the bytes.
 func (db *Database) PutBlob(content io.Reader) (Blob, error) {
 	if _, err := db.judge(); err != nil {
 		return Blob{}, err
@@ -62,7 +62,8 @@ func fill(content io.Reader, part []byte) (n int, last bool, err error) {
 	return n, false, err
 }
 
-// Blob writes a blob's bytes to w; no transaction is held while w takes them. ErrNotFound, also for a blob that goes meanwhile.
+// Blob writes a blob's bytes to w. No transaction is held while w takes them. It returns ErrNotFound, also if the blob is
+// deleted before all its bytes are written.
 func (db *Database) Blob(sum [32]byte, w io.Writer) error {
 	for n, more := uint64(0), true; more; n++ {
 		var part []byte

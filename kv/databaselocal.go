@@ -12,7 +12,7 @@ func localKey(docs documents, p Principal, id string) []byte {
 	return append(binary.AppendUvarint(docs.localPrefix(), uint64(p.key)), id...)
 }
 
-// Local reads the principal's own local document and how often it was written: ErrNotFound.
+// Local reads the principal's own local document and how often it was written. It returns ErrNotFound if there is none.
 func (db *Database) Local(id string) (body []byte, written uint64, err error) {
 	err = db.touch(func(v *sight, docs documents) error {
 		row, err := v.Get(freeLocalBucket, localKey(docs, db.principal, id))
@@ -29,9 +29,10 @@ func (db *Database) Local(id string) (body []byte, written uint64, err error) {
 // Whatever is what PutLocal takes for a document that may have been written as often as it likes.
 const Whatever = math.MaxUint64
 
-// PutLocal sets the principal's own local document and answers how often it was written; a nil body deletes it. Whoever reads a
-// database may keep a checkpoint in it. ErrConflict where it was not written as often as the caller says, unless that is Whatever;
-// ErrNotFound where there is nothing to delete; ErrDocument, ErrTooLarge.
+// PutLocal sets the principal's own local document and returns how often it was written. A nil body deletes it. A principal
+// that may read or write a database may keep a checkpoint in it. PutLocal returns ErrConflict if the document was not written
+// as often as before says, unless that is Whatever. It returns ErrNotFound if there is nothing to delete, or ErrDocument,
+// ErrTooLarge.
 func (db *Database) PutLocal(id string, body []byte, before uint64) (written uint64, err error) {
 	if err := CheckDocID("l" + id); err != nil || id == "" { // one that begins with "_" is as good as any
 		return 0, errors.Join(err, ErrDocument)

@@ -25,8 +25,9 @@ func (s *Store) FreeBytes() (free int64, ok bool) { return s.room.Free() }
 // FileBytes is the size of the store's file.
 func (s *Store) FileBytes() int64 { return disk.Size(Path(s.dir)) }
 
-// useOf is what documents of one operation take room for. Facts count as check-ins whoever brings them: a laptop pushes its own,
-// and must learn of admissions elsewhere lest it admits again. What comes with them counts as they do: it cannot be taken in part.
+// useOf returns the use that the documents of one operation need disk room for. Facts count as check-ins, from any source: a laptop
+// pushes its own facts, and it must learn of admissions elsewhere so that it does not admit again. Other documents of the
+// operation count the same, because an operation cannot be taken in part.
 func useOf(writes []DocWrite) Use {
 	isFact := func(w DocWrite) bool {
 		k, _, ok := record.ParseDocID(w.ID)

@@ -102,13 +102,13 @@ type DocChange struct {
 	Tree    rev.Tree    // with Feed.Bodies
 }
 
-// Revs names revisions of a document that somebody has.
+// Revs names a document and the revisions of it that a peer has.
 type Revs struct {
 	ID        string
 	Revisions []rev.ID
 }
 
-// MissingRevs is which of them the database does not have, and which of its own may be their ancestors.
+// MissingRevs lists the revisions that the database does not have, and those of its own that may be their ancestors.
 type MissingRevs struct {
 	ID                         string
 	Missing, PossibleAncestors []rev.ID
@@ -120,16 +120,17 @@ type DocWrite struct {
 	Parent      rev.ID   // of a new edit: the leaf that it changes; zero: it is the first, or follows the tombstone
 	Path        []rev.ID // of a replicated revision: it and those before, newest first; nil: a new edit
 	Deleted     bool
-	Body        []byte       // an object without members that begin with "_"; nil: an empty one. Nobody may write to it afterwards
+	Body        []byte       // an object without members that begin with "_"; nil: an empty one. It must not change afterwards
 	Attachments []Attachment // all it has: Name, Type, SHA256, RevPos
 	Author      Author       // of a replicated revision of a record, as far as its server tells
 	Wrong       error        // what is known to be wrong with it: it is refused. nil: nothing
 	Canonical   Canonical    // instead of Body: one that is known to be canonical
 	canonical   []byte
-	opened      *opened // of a record, by who has read it already; nil: nobody has
+	opened      *opened // of a record, if it has been read already; nil: it has not
 }
 
-// Author is who made a replicated revision, when, and which fields it changed; the zero Author is not known.
+// Author says which key and node made a replicated revision, when, and which fields it changed. The zero Author means that this
+// is unknown.
 type Author struct {
 	At     time.Time
 	Key    int64
@@ -137,8 +138,8 @@ type Author struct {
 	Fields []string
 }
 
-// DocResult is what became of a DocWrite: its revision, or ErrNotFound (no such database), *Conflict, *Forbidden, ErrDocument,
-// ErrRevision, ErrTooLarge, ErrNoBlob, its Wrong.
+// DocResult is the result of a DocWrite. It has the new revision, or an error: ErrNotFound (there is no database of this name),
+// *Conflict, *Forbidden, ErrDocument, ErrRevision, ErrTooLarge, ErrNoBlob, or the DocWrite's Wrong.
 type DocResult struct {
 	Revision rev.ID
 	Err      error

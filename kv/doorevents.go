@@ -9,7 +9,7 @@ import (
 	"doorward/kv/value"
 )
 
-// DoorEvent is what a door is told of an event that it may serve.
+// DoorEvent is what a door gets of an event that it may serve.
 type DoorEvent struct {
 	ID         int64
 	Name       string
@@ -23,8 +23,8 @@ const (
 	doorEventLasts = 24 * time.Hour
 )
 
-// DoorEvents returns the events whose doors p may serve, the one that is next to begin first; those that have long been over are left out.
-// It returns *Forbidden for a key that may not read at doors.
+// DoorEvents returns the events at which p may serve doors. The event that begins next comes first. Events that ended long ago
+// are left out. It returns *Forbidden for a key that may not read at doors.
 func (s *Store) DoorEvents(p Principal) (all []DoorEvent, err error) {
 	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func doorEvent(v *sight, p Principal, id record.ID) (e DoorEvent, ok bool, err e
 	return e, true, nil
 }
 
-// DoorEvent returns one event as DoorEvents does. ErrNotFound where p does not see it.
+// DoorEvent returns one event as DoorEvents does. It returns ErrNotFound if p does not see the event.
 func (s *Store) DoorEvent(p Principal, event int64) (e DoorEvent, err error) {
 	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
 		return e, err

@@ -10,13 +10,13 @@ import (
 	"doorward/kv/value"
 )
 
-// Whether somebody is in, and what is a double entry, follows from the facts that a store holds and from nothing else, in the
-// order (hlc, id): two stores with the same facts and tickets answer the same, in whatever order they came (sync.md §3).
+// The facts and tickets of a store alone decide which holders are in and which check-ins are double entries, in the order (hlc,
+// id). Two stores with the same facts and tickets return the same result, in whatever order they arrived (sync.md §3).
 //
-// A check-in counts unless an undo names it or its list or direction is unknown. One that counts is a double entry where an
-// earlier one of its code or of its ticket, on its list, counts too; or else where its ticket is cancelled now. Each double
-// entry has a row among the admissions, by event and in order, whose value says why. A fact that comes can make or unmake only
-// its own row and that of the next check-in that counts after it, by code and by ticket: settle looks at these again.
+// A check-in counts unless an undo names it or its list or direction is unknown. One that counts is a double entry if an
+// earlier one of its code or of its ticket, on its list, counts too, or if its ticket is cancelled now. Each double entry has a
+// row among the admissions, by event and in order; the row's value says why. A new fact can make or unmake only its own row and
+// that of the next check-in that counts after it, by code and by ticket: settle checks these again.
 const byDouble = 'd'
 
 func eventDoubles(dst []byte, event int64) []byte {
@@ -98,7 +98,8 @@ func settle(o *op, checkin record.ID) error {
 	})
 }
 
-// settleTicket looks again at all check-ins of a ticket. Whoever makes a ticket under a known id, or changes its state, calls it.
+// settleTicket checks again all check-ins of a ticket. Code that makes a ticket under a known id, or changes a ticket's state,
+// must call it.
 func settleTicket(o *op, ticket record.ID) error {
 	merged, err := merged(o.sight, record.Ticket, ticket)
 	if err != nil {

@@ -20,17 +20,17 @@ import (
 // A laptop is enrolled at the centre, which gives a code; the laptop brings the code, once, with the hash of a secret that it has
 // drawn, and is given a key of class node. From then on the key is all that it is known by (sync.md §5).
 const (
-	codeLife  = 24 * time.Hour       // of a code that nobody brings
+	codeLife  = 24 * time.Hour       // of a code that no laptop brings
 	venueLife = 400 * 24 * time.Hour // of the key that it is exchanged for
 )
 
-// ErrCode is a code of enrolment that nobody may join by.
+// ErrCode says that no laptop may join by this code.
 var ErrCode = errors.New("the code is wrong, was used before, or is older than a day")
 
-// ErrEnrolled is a good code that is brought under a name which the bringer has not shown to be its own.
+// ErrEnrolled says that the code is good, but the laptop has not proved that its name is its own.
 var ErrEnrolled = errors.New("the folder is a copy of the centre's or of an enrolled laptop's, or has lost its key: revoke that laptop at the centre first")
 
-// Enrolment is what a laptop is let in for.
+// Enrolment says which rights a laptop gets when it joins.
 type Enrolment struct {
 	Name   string
 	Level  Level
@@ -38,7 +38,8 @@ type Enrolment struct {
 	Venue  Venue   // the grants; it has no Node yet
 }
 
-// Enrol makes the code by which one laptop may join: *Forbidden, fault.ByField, and *Conflict where the store has joined a centre.
+// Enrol makes the code by which one laptop may join. It returns *Forbidden, a fault.ByField, or *Conflict if the store has
+// joined a centre.
 func (s *Store) Enrol(p Principal, e Enrolment) (id int64, code string, ends time.Time, err error) {
 	if err := p.mayRule(); err != nil {
 		return 0, "", ends, err
@@ -190,9 +191,9 @@ type Credential struct {
 	Ends    time.Time
 }
 
-// Exchange gives a laptop a key for its code: ErrCode, ErrEnrolled, *HoldsMore. The same laptop may bring the same code and hash again, as when
-// the first answer was lost. Whose name is enrolled already proves that it has the present key, or that one is revoked: a name is
-// all that facts and changes are known by.
+// Exchange gives a laptop a key for its code. It returns ErrCode, ErrEnrolled or *HoldsMore. The same laptop may bring the same
+// code and hash again, for example when the first reply was lost. If its name is enrolled already, it must prove that it has
+// the present key, unless that key is revoked: facts and changes carry the name alone.
 func (s *Store) Exchange(code string, j Joiner) (c Credential, err error) {
 	if _, err := ulid.ParseStrict(j.Node); err != nil {
 		return c, ErrCode

@@ -7,17 +7,18 @@ import (
 	"doorward/kv/search"
 )
 
-// ErrNoIndex is a Finder's answer while it cannot be asked: the store looks at every record instead.
+// ErrNoIndex is a Finder's error while it is not ready: the store reads every record instead.
 var ErrNoIndex = errors.New("the search index is not ready")
 
-// ErrIndexing means that a search must wait for its index: without it there is too much to look at.
+// ErrIndexing means that a search must wait for its index: without it there are too many records to read.
 var ErrIndexing = errors.New("the search index is being built")
 
-// Finder knows where to look for what is searched. It answers candidates only: the store reads each one and decides, so an
-// index that is late or wrong costs time and shows nobody what they may not see.
+// Finder knows where to look for what is searched. It returns candidates only. The store reads each candidate and decides, so a
+// late or wrong index costs time but shows no record that the principal may not see.
 type Finder interface {
-	// Find answers at least every record that w asks for as the store was at Found.Upto, or, of a ranked search, at least
-	// w.Limit candidates of which no match left out is better than any; ErrNoIndex.
+	// Find returns at least every record that w asks for as the store was at Found.Upto. A ranked search returns at least
+	// w.Limit candidates, and no match that it leaves out is better than any of them. Find returns ErrNoIndex while the index
+	// is not ready.
 	Find(w Wanted) (Found, error)
 }
 
@@ -28,8 +29,8 @@ type Wanted struct {
 	Homes  []int64 // otherwise of these, 0 = of none
 	Search *search.Terms
 	Ranked *search.Ranked
-	Keep   func(record.ID) bool // Ranked: a candidate counts only where it answers true; nil = all count
-	Limit  int                  // Ranked: this many of the best are enough; an answer of fewer says that there are no more
+	Keep   func(record.ID) bool // Ranked: a candidate counts only if it returns true; nil = all count
+	Limit  int                  // Ranked: this many of the best are enough; if fewer are returned, there are no more
 }
 
 // Found are candidates.

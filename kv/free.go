@@ -12,12 +12,12 @@ import (
 	"doorward/kv/engine"
 )
 
-// What the methods of databases answer besides the store's other errors.
+// The methods of databases return these errors besides the store's other errors.
 var (
 	ErrDatabaseName = errors.New("not a database name") // as CouchDB has them: lower case, a letter first
 	ErrDocument     = errors.New("not a document")      // its id, its body or its path of revisions
 	ErrDocumentID   = fmt.Errorf("%w: its id", ErrDocument)
-	ErrRevision     = errors.New("not a revision of a record") // whose hash is always 32 hex digits
+	ErrRevision     = errors.New("not a revision of a record") // its hash is always 32 hex digits
 	ErrTooLarge     = errors.New("the document is too large")
 	ErrNoBlob       = errors.New("an attachment's bytes are not there")
 )
@@ -39,7 +39,7 @@ var freeBuckets = []bucket{freeDocBucket, freeBodyBucket, freeLogBucket, freeLoc
 // freeSweep is how many rows of a deleted database one operation removes.
 const freeSweep = 500
 
-// freeName answers nil for a name that a free database may have, ErrDatabaseName for one that no database has, and a *Forbidden
+// freeName returns nil for a name that a free database may have, ErrDatabaseName for one that no database has, and a *Forbidden
 // for one that belongs to a database with record rules.
 func freeName(name string) error {
 	switch {
@@ -51,10 +51,10 @@ func freeName(name string) error {
 	return nil
 }
 
-// Free tells a database of documents without record rules.
+// Free tells whether it is a database of documents without record rules.
 func (d DatabaseInfo) Free() bool { return freeName(d.Name) == nil }
 
-// mayRule answers nil or a *Forbidden: may p make and delete databases?
+// mayRule returns nil if p may make and delete databases, and a *Forbidden if not.
 func (p Principal) mayRule() error {
 	if err := p.CheckWhole(); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (p Principal) mayRule() error {
 	return p.Check("admin", "*")
 }
 
-// CreateDatabase makes an empty database: ErrDatabaseName, ErrConflict where it is there, *Forbidden.
+// CreateDatabase makes an empty database. It returns ErrDatabaseName, ErrConflict if the database exists, or *Forbidden.
 func (s *Store) CreateDatabase(p Principal, name string) error {
 	if err := p.mayRule(); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (db *freeDatabase) mayWrite(p Principal) error {
 	return p.Check("sync", "POST")
 }
 
-// database reads a database's row: ErrNotFound.
+// database reads a database's row. It returns ErrNotFound if there is none.
 func database(r *engine.View, name string) (*freeDatabase, error) {
 	if name == "" || name[0] < 'a' {
 		return nil, ErrNotFound
@@ -209,7 +209,7 @@ func putFreeCounters(w *engine.Tx, seq, last uint64) {
 	w.Put(metaBucket, freeKey, binary.AppendUvarint(binary.AppendUvarint(nil, seq), last))
 }
 
-// deadKey names a deleted database whose rows are not all gone. No name begins with its first byte.
+// deadKey is the key of a deleted database of which some rows are left. No name begins with its first byte.
 func deadKey(id uint64) []byte { return binary.AppendUvarint([]byte{0}, id) }
 
 // key is a key that begins with the database's id.

@@ -9,9 +9,9 @@ import (
 // compactPage is how many documents one operation of a compaction changes.
 const compactPage = 100
 
-// Compact drops the bodies of all revisions of a free database's documents but those of leaves; what the revisions are called stays
-// known. In a database of records it does nothing: what their merges need is kept. It returns *Forbidden for a principal who may not delete
-// databases, ErrNotFound, or the error of ctx.
+// Compact drops the bodies of all revisions of a free database's documents, except those of leaves. The names of the revisions
+// stay known. In a database of records it does nothing, because merges need the bodies. It returns *Forbidden for a principal
+// that may not delete databases, ErrNotFound, or the error of ctx.
 func (db *Database) Compact(ctx context.Context) error {
 	if _, err := db.judge(); err != nil || !db.Free() {
 		return err
@@ -65,7 +65,7 @@ func (db *Database) superseded(behind string) (ids []string, last string, err er
 	return ids, last, err
 }
 
-// heldInner are those of the first n revisions that have a child and whose bodies are held.
+// heldInner returns those of the first n revisions that have a child and a body that is held.
 func (d *freeDoc) heldInner(n int) (revs []rev.ID) {
 	if n == 0 || d.tree.Len() < 2 {
 		return nil

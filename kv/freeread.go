@@ -128,7 +128,7 @@ func orCorrupt(err error) error {
 	return err
 }
 
-// freeChange is a document's latest change; nil where there is no such document.
+// freeChange returns a document's latest change, or nil if there is no document of this id.
 func freeChange(v *sight, db *freeDatabase, id string, body bool) (*DocChange, error) {
 	d, err := loadFreeDoc(v.View, db, id)
 	if err != nil || d == nil {
@@ -142,7 +142,7 @@ func freeChange(v *sight, db *freeDatabase, id string, body bool) (*DocChange, e
 	return c, err
 }
 
-// freeChangesOf looks at the named documents alone.
+// freeChangesOf returns changes of the named documents alone.
 func freeChangesOf(v *sight, db *freeDatabase, f Feed) (page []DocChange, more bool, err error) {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(f.IDs))) {
 		c, err := freeChange(v, db, id, false)

@@ -12,12 +12,12 @@ import (
 // beside are the files that only a store makes beside its own, once that is whole and no power cut takes it away again.
 var beside = [...]string{markerName, newestName, ledgerName}
 
-// Gone answers a *BadFile where a folder had a store whose file is missing: an empty one in its place would be served as if nobody had
-// ever been here. nil = the store is there, or the folder has had none.
+// Gone returns a *BadFile if a folder had a store and its file is missing. An empty store in its place would be served as if
+// the folder had never held data. Gone returns nil if the store is there, or if the folder has had none.
 func Gone(dir string, zone *time.Location) error {
 	path := Path(dir)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil // what is the matter with it is for who opens it to say
+		return nil // if it is damaged, opening it reports that
 	}
 	for _, name := range beside {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {

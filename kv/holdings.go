@@ -18,8 +18,8 @@ func (h *HoldsMore) Error() string {
 	return "the folder holds more than its code gives (" + fault.Listed(h.Databases) + "): join with a new folder, or by a code that gives these too"
 }
 
-// givesAll answers a *HoldsMore for a laptop that brings databases of churches and events which are none of its own. What is not known
-// here, or deleted, is nobody's: a centre that was restored may be brought it by the laptop.
+// givesAll returns a *HoldsMore if a laptop brings databases of churches and events that are not its own. A database that is
+// unknown or deleted here has no owner: a laptop may bring it to a centre that was restored.
 func givesAll(o *op, p Principal, holds []string) error {
 	e, err := laptopOf(o.sight, p)
 	if err != nil {
@@ -45,7 +45,7 @@ func givesAll(o *op, p Principal, holds []string) error {
 	return nil
 }
 
-// isForeign tells a database of a church or an event that is there, but for one of an event that the laptop had and drops.
+// isForeign tells whether a database is of a church or an event that exists here. It is false for an event that the laptop had and drops.
 func isForeign(o *op, p Principal, name string) (bool, error) {
 	k := record.Church
 	scope, _ := scopes.Parse(name)
@@ -60,8 +60,9 @@ func isForeign(o *op, p Principal, name string) (bool, error) {
 	return !had, err
 }
 
-// anyEnrolment calls fn with the enrolment of a laptop's key, and with those before that ended as the next began, until it answers true:
-// what the laptop made for them it may hand over still. One that staff has revoked ended for good.
+// anyEnrolment calls fn with the enrolment of a laptop's key and with its earlier enrolments, until fn returns true. The laptop
+// may still hand over what it made under an enrolment that ended when the next began. An earlier enrolment that staff have
+// revoked is left out.
 func anyEnrolment(v *sight, p Principal, fn func(*Enrolled) (bool, error)) (bool, error) {
 	if !p.isNode() {
 		return false, nil

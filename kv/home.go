@@ -6,19 +6,19 @@ import (
 	"doorward/kv/record"
 )
 
-// scope says whose records of a kind a query is about: the churches or events, 0 for none, or all there are.
+// scope says which churches or events a query covers, 0 for records without one, or that it covers all.
 type scope struct {
 	homes []int64
 	all   bool
-	rest  []Where // the conditions besides
+	rest  []Where // the other conditions
 }
 
-// within tells whether everything that it says is among some homes.
+// within tells whether all that the scope covers is among some homes.
 func (h scope) within(all bool, homes []int64) bool {
 	return all || !h.all && !slices.ContainsFunc(h.homes, func(home int64) bool { return !slices.Contains(homes, home) })
 }
 
-// scope is what p sees of a kind, narrowed by a condition on the field that says whose a record is.
+// scopeOf returns what p sees of a kind, narrowed by the query's condition on the home field.
 func scopeOf(v *sight, p Principal, q Query) (h scope, err error) {
 	if h.homes, h.all, err = homes(v, p, q.Kind); err != nil {
 		return h, err
@@ -82,7 +82,8 @@ func homesNamed(w Where) []int64 {
 	return homes
 }
 
-// homes are the churches or events whose records of a kind p sees, 0 for those of none; all tells that it sees all.
+// homes returns the churches or events of the records of a kind that p sees, 0 for records without one. all tells that p sees
+// all records.
 func homes(v *sight, p Principal, k *record.Kind) (homes []int64, all bool, err error) {
 	event := p.level.Name == EventOf
 	switch {

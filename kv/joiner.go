@@ -15,8 +15,8 @@ type Joiner struct {
 	Holds  []string          // its Holdings
 }
 
-// Prove is what only who knows the secret of a key can say, of this code and this new secret alone. It tells nobody the secret: the
-// address may be another centre's than the key is of.
+// Prove returns a proof that the caller knows the secret of a key. The proof holds for this code and this new secret alone. It
+// does not reveal the secret, because the address may be that of another centre than the key's.
 func (j Joiner) Prove(code, secret string) []byte { return j.prove(code, HashSecret(secret)) }
 
 func (j Joiner) prove(code string, hash [sha256.Size]byte) []byte {
@@ -25,7 +25,8 @@ func (j Joiner) prove(code string, hash [sha256.Size]byte) []byte {
 	return mac.Sum(nil)
 }
 
-// retire ends what a laptop was enrolled for before, if it is that laptop: it has one key. This store's own name is no laptop's.
+// retire ends a laptop's earlier enrolment, because a laptop has one key. It returns ErrEnrolled if the laptop does not prove
+// that it has the earlier key, or if it uses this store's own name.
 func retire(o *op, code string, j Joiner) error {
 	if j.Node == o.store.Node() {
 		return ErrEnrolled
@@ -49,7 +50,7 @@ func retire(o *op, code string, j Joiner) error {
 	return nil
 }
 
-// isProven answers nil where a laptop that was enrolled before has shown that it has its key.
+// isProven returns nil if a laptop that was enrolled before has proved that it has its key. It returns ErrEnrolled if not.
 func isProven(o *op, d *record.Doc, code string, j Joiner) error {
 	key, err := o.load(record.APIKey, record.Int(d.Int("key_id")))
 	if err != nil || key == nil {

@@ -9,8 +9,8 @@ import (
 	"doorward/kv/record"
 )
 
-// KeyMark names what the keys that work at a laptop too are now: another name once one of them is another, has come or has gone, and
-// once somebody was erased.
+// KeyMark returns a mark of the keys that work at a laptop too. The mark changes if one of them changes, comes or goes, and if
+// a person is erased.
 func (s *Store) KeyMark(p Principal) (string, error) {
 	ids, err := s.KeysFor(p)
 	if err != nil {
@@ -33,9 +33,8 @@ func (s *Store) KeyMark(p Principal) (string, error) {
 	return hex.EncodeToString(sum[:16]), err
 }
 
-// AwaitKeys waits until a laptop is to be told of other keys than those of a mark, or of an erasure, and answers the mark then; the same
-// once ctx has ended.
-// The error is that of a laptop that may ask no more.
+// AwaitKeys waits until the mark of a laptop's keys is no longer seen, and returns the new mark. It returns the present mark
+// when ctx ends. It returns an error if the laptop may no longer ask.
 func (s *Store) AwaitKeys(ctx context.Context, p Principal, seen string) (mark string, err error) {
 	_ = s.rekeyed.await(ctx, func() bool { // what ends it is no failure
 		if _, err = s.Standing(p); err == nil {

@@ -27,7 +27,7 @@ type KeySpec struct {
 	Node        Venue        // of class node; its Node is "" for any other key
 }
 
-// Key is an api key as its managers see it. The secret is known only to whoever made it.
+// Key is an api key as its managers see it. Only its maker knows the secret.
 type Key struct {
 	ID          int64
 	Key         string
@@ -40,12 +40,13 @@ type Key struct {
 	Node        Venue
 }
 
-// Works tells a key by which somebody can log in at a moment. That of a laptop is for its replication alone.
+// Works tells whether a client can log in by the key at a moment. A laptop's key is for its replication alone.
 func (k *Key) Works(now time.Time) bool {
 	return k.Node.Node == "" && k.Revoked.IsZero() && (k.Expires.IsZero() || now.Before(k.Expires))
 }
 
-// eachKey calls fn with every key, in order of the ids; with none that is damaged, which lets nobody in and harms no other.
+// eachKey calls fn with every key, in order of the ids. It skips a damaged key: that key lets no client in, and the others
+// still work.
 func eachKey(v *sight, fn func(k Key, hash [sha256.Size]byte)) error {
 	all := v.lists.kind(record.APIKey).all
 	for _, id := range all.page(nil, 0, all.len()) {
@@ -211,7 +212,7 @@ func (s *Store) Keys(p Principal) (keys []Key, err error) {
 	return keys, err
 }
 
-// RevokeKey ends a key from the next request on. ErrNotFound for one that is not within p, or is revoked already.
+// RevokeKey ends a key from the next request on. It returns ErrNotFound if the key is not within p, or is revoked already.
 func (s *Store) RevokeKey(p Principal, id int64) error {
 	if err := p.Check("admin", "DELETE"); err != nil {
 		return err

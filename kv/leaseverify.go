@@ -44,7 +44,7 @@ func verifyLease(v *sight, key, value []byte) error {
 	return err
 }
 
-// verifyGiven checks that nobody mints from a range that was given, and whose it is.
+// verifyGiven checks that the row of a leased range names its holder, and that the root mints no id of the range.
 func verifyGiven(v *sight, k *record.Kind, to int64, holder []byte) error {
 	c := cutter{rest: holder}
 	c.uvarint()

@@ -11,8 +11,8 @@ import (
 	"doorward/kv/rev"
 )
 
-// limits are what no honest client meets, and what keeps a hostile one from filling the disk or making others wait. Beyond each the
-// answer is *Forbidden.
+// limits keep a hostile client from filling the disk or making others wait. No honest client reaches them. Beyond a limit the
+// store returns *Forbidden.
 type limits struct {
 	refusals allowance // of documents that are kept for staff, for each key
 	leases   allowance // of ranges of ids, for each key
@@ -44,7 +44,8 @@ var honest = limits{
 // spentBy is in meta: what a key has spent of an allowance. since 8, number uv, bytes uv, beyond it uv.
 func (a allowance) spentBy(key int64) []byte { return []byte(a.of + "/" + strconv.FormatInt(key, 10)) }
 
-// spend takes something off a key's allowance. Where there is none left it is counted; first tells that it is the first such.
+// spend takes one item of size bytes off a key's allowance. If the allowance is used up, it counts the attempt. first tells that this is
+// the first attempt beyond the allowance.
 func spend(o *op, key int64, a allowance, size int) (ok, first bool, err error) {
 	row, err := o.Get(metaBucket, a.spentBy(key))
 	if err != nil {
@@ -68,8 +69,8 @@ func spend(o *op, key int64, a allowance, size int) (ok, first bool, err error) 
 // maxBrought is the largest generation that others bring: as many again follow, our own among them, before there is none left.
 const maxBrought = rev.MaxGeneration / 2
 
-// mayBranch answers a *Forbidden for a path that would give a tree a leaf too many, or one after which none could follow. One that
-// goes on from a leaf gives it none.
+// mayBranch returns a *Forbidden for a path that would give a tree one leaf too many, or a revision that no other could follow.
+// A path that continues from a leaf adds no leaf.
 func (l *limits) mayBranch(t *rev.Tree, path []rev.ID) error {
 	if len(path) > 0 && path[0].Generation > maxBrought {
 		return refused("no revision could follow this one")
@@ -103,7 +104,7 @@ func textsOf(t *rev.Tree, path []rev.ID) (size int) {
 	return size
 }
 
-// fewer answers a *Forbidden where a bucket has as many rows with a prefix as there may be.
+// fewer returns a *Forbidden if a bucket has as many rows with a prefix as it may have.
 func fewer(v *sight, b bucket, prefix []byte, limit int, reason string) error {
 	n := 0
 	err := v.Scan(b, prefix, nil, func(key, _ []byte) (bool, error) {
@@ -116,7 +117,7 @@ func fewer(v *sight, b bucket, prefix []byte, limit int, reason string) error {
 	return err
 }
 
-// mayBringCheckin answers a *Forbidden where a code has as many check-ins as laptops may bring.
+// mayBringCheckin returns a *Forbidden if a code has as many check-ins as laptops may bring.
 func mayBringCheckin(o *op, d *record.Doc) error {
 	of := codeAdmissions(nil, d.Int("event_id"), hashOf(d.Value("code_hash")), d.Text("list"))
 	return fewer(o.sight, admissionBucket, of, o.store.limits.checkins, "the code has been checked in too often")

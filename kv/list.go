@@ -22,7 +22,7 @@ type Query struct {
 	Into          []byte                             // memory to build the page on; may be nil
 }
 
-// Page is what a list answers.
+// Page is what a list returns.
 type Page struct {
 	Count   int    // all matches
 	Results []byte // what Head wrote, and the page's records: a JSON array
@@ -89,7 +89,7 @@ func showAll(v *sight, dst []byte, q Query, ids []record.ID) ([]byte, error) {
 	return append(dst, ']'), err
 }
 
-// matches are the ids that a query finds: either whole lists, which nobody has to walk, or ids one by one.
+// matches are the ids that a query finds: either whole lists, which need no walk, or ids one by one.
 type matches struct {
 	kind  *record.Kind
 	lists []*idList // disjoint

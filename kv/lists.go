@@ -13,7 +13,7 @@ import (
 // lists are the id lists of one committed state of the store: for each kind all its records, those of each church or
 // event, and of tickets those that count as issued. They are derived: rebuilt at start, published with each commit.
 type lists struct {
-	tx    int // the transaction whose state they show
+	tx    int // the transaction with the state that they show
 	refs  *refCache
 	kinds [engine.NumBuckets]*kindLists
 	count scopeCounts
@@ -27,7 +27,7 @@ type kindLists struct {
 	issued homeLists // tickets in state valid or unpaid, by event
 	edit   uint64
 
-	doubtful bool // it was damaged when the store was opened, and of some records nobody knows whose they are
+	doubtful bool // it was damaged when the store was opened, and the homes of some records are unknown
 }
 
 // homeLists is sorted by home.
@@ -189,7 +189,7 @@ func listAll(r *engine.View, damaged map[*record.Kind]bool) (*lists, damages, *r
 	return l, found, nil, nil
 }
 
-// eachHeader calls fn with each record of a kind, and with whether it counts as issued. The record is fn's only until it answers.
+// eachHeader calls fn with each record of a kind, and with whether it counts as issued. fn must not keep the record after it returns.
 func eachHeader(r *engine.View, k *record.Kind, fn func(st *stored, counts bool)) error {
 	c := r.Cursor(kindBucket(k))
 	var st stored
@@ -246,7 +246,7 @@ func loggedOpaque(r *engine.View) (marks []scopeMark, lost bool) {
 	return marks, lost
 }
 
-// push adds a record whose id is larger than all before it.
+// push adds a record with an id that is larger than all before it.
 func (kl *kindLists) push(k *record.Kind, id record.ID, home int64, counts bool) {
 	kl.all = kl.all.own(0)
 	kl.all.push(id)

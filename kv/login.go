@@ -10,7 +10,7 @@ import (
 	"doorward/kv/record"
 )
 
-// login is what Login compares with and answers.
+// login is what Login compares with, and the principal that it returns.
 type login struct {
 	hash      [sha256.Size]byte
 	expires   time.Time
@@ -18,8 +18,8 @@ type login struct {
 	principal Principal
 }
 
-// Login finds the principal of a key and secret. ErrBadLogin whatever is wrong, after the same work; its ErrRevoked to whoever
-// has the secret of a key that was revoked.
+// Login returns the principal of a key and secret. It returns ErrBadLogin for every wrong pair, after the same work, and for an
+// expired key. It returns ErrRevoked if the pair is right and the key is revoked.
 func (s *Store) Login(key, secret string) (Principal, error) {
 	hash := HashSecret(secret)
 	l, known := (*s.logins.Load())[key]
@@ -30,10 +30,11 @@ func (s *Store) Login(key, secret string) (Principal, error) {
 	return s.stand(l)
 }
 
-// Standing is a principal as its key is now, for whoever goes on for longer than a request: ErrBadLogin, ErrRevoked.
+// Standing returns a principal as its key is now, for work that lasts longer than a request. It returns ErrBadLogin if the key
+// is gone or expired, and ErrRevoked if it is revoked.
 func (s *Store) Standing(p Principal) (Principal, error) {
 	if p.public == "" {
-		return p, nil // the operator has no key, and who has none may nothing
+		return p, nil // the operator has no key; any other principal without a key has no rights
 	}
 	l, known := (*s.logins.Load())[p.public]
 	if !known {
@@ -45,8 +46,8 @@ func (s *Store) Standing(p Principal) (Principal, error) {
 	return s.stand(l)
 }
 
-// RevokedNode is the principal of a laptop that Login has answered ErrRevoked: it reads nothing, and what it still may is to bring
-// its facts. ErrRevoked for a key of another class.
+// RevokedNode returns the principal of a laptop for which Login returned ErrRevoked. This principal reads nothing and may only
+// bring its facts. It returns ErrRevoked for a key of another class.
 func (s *Store) RevokedNode(key string) (Principal, error) {
 	l := (*s.logins.Load())[key]
 	if !l.revoked || !l.principal.isNode() {
@@ -102,11 +103,11 @@ func (s *Store) reloadLogins() {
 	if err := s.loadLogins(); err != nil {
 		s.noteCorrupt(err)
 		none := make(map[string]login)
-		s.logins.Store(&none) // who can no longer be checked is not let in
+		s.logins.Store(&none) // no key logs in while keys cannot be checked
 	}
 }
 
-// HashSecret is how a secret is told to the centre and kept there.
+// HashSecret returns the hash of a secret. The centre gets and keeps only this hash.
 func HashSecret(secret string) [sha256.Size]byte { return sha256.Sum256([]byte(secret)) }
 
 // ParseHash reads a hash as hexadecimal digits.

@@ -9,9 +9,9 @@ import (
 	"doorward/kv/rev"
 )
 
-// Who deletes a record at a laptop while an edit has lost there ends that edit's branch too, and the centre may never have seen it:
-// only leaves are pushed. So the tombstones of such a record bring along what they ended, and the centre lists it where it does not
-// have it. A tombstone's body is no part of its revision.
+// If a laptop deletes a record while an edit has lost there, it ends that edit's branch too. The centre may never have seen the
+// edit, because only leaves are pushed. So the tombstone brings along the edit that it ended, and the centre lists the edit if
+// it does not have it. A tombstone's body is no part of its revision.
 const lostMember = "lost"
 
 // lostBody is the body of a tombstone that was made here, of a record with several: what was there before it.

@@ -32,7 +32,7 @@ type marker struct {
 	machine       string
 }
 
-// isBlind tells that nothing is known of the sidecar that lasts.
+// isBlind tells whether no lasting fact about the sidecar is known.
 func (m *marker) isBlind() bool { return m.inode == 0 && m.born == 0 }
 
 // differs tells whether m lies somewhere else than was.
@@ -148,7 +148,7 @@ func restore(o *op) error {
 	return beginElsewhere(o)
 }
 
-// beginElsewhere begins a new epoch, on a machine of whose clock nothing is known.
+// beginElsewhere begins a new epoch on a machine with an unknown clock.
 func beginElsewhere(o *op) error {
 	o.delete(metaBucket, clockKey)
 	o.after(func() { o.store.wall.standing.Store(&standing{}) })

@@ -7,21 +7,21 @@ import (
 	"doorward/kv/scopes"
 )
 
-// MatterQuery is a page of what staff have to look at: conflicts or refusals (record.Conflict, record.Refusal).
+// MatterQuery is a page of what staff have to decide: conflicts or refusals (record.Conflict, record.Refusal).
 type MatterQuery struct {
 	Kind          *record.Kind
 	Where         []Where // on text fields, all of which must hold
 	Offset, Limit int
 }
 
-// MatterPage is what Matters answers.
+// MatterPage is what Matters returns.
 type MatterPage struct {
 	Count   int // of all pages
 	Replies []Reply
 }
 
-// Matters lists what p has to look at, oldest first: conflicts about records that p sees, and refusals of documents of the databases
-// of p's churches and events. *Forbidden.
+// Matters lists what p has to decide, oldest first: conflicts about records that p sees, and refusals of documents of the databases
+// of p's churches and events. It returns *Forbidden.
 func (s *Store) Matters(p Principal, q MatterQuery) (page MatterPage, err error) {
 	if err := p.checkKind(record.Admin, q.Kind, "GET"); err != nil {
 		return page, err
@@ -50,7 +50,7 @@ func (s *Store) Matters(p Principal, q MatterQuery) (page MatterPage, err error)
 	return page, err
 }
 
-// Matter reads one of them: ErrNotFound, *Forbidden.
+// Matter reads one conflict or refusal. It returns ErrNotFound or *Forbidden.
 func (s *Store) Matter(p Principal, k *record.Kind, id record.ID) (r Reply, err error) {
 	if err := p.checkKind(record.Admin, k, "GET"); err != nil {
 		return r, err
@@ -102,7 +102,7 @@ func seesConflict(v *sight, p Principal, d *record.Doc) (bool, error) {
 		return true, nil
 	}
 	k, id, _ := listedRecord(record.Conflict, d)
-	if k == nil || k.Home == "" { // what belongs to nobody is changed at denomination level
+	if k == nil || k.Home == "" { // a record without a home is changed at denomination level
 		return false, nil
 	}
 	st, err := v.loadAny(k, id)
@@ -132,8 +132,8 @@ func seesRefusal(v *sight, p Principal, d *record.Doc) (bool, error) {
 	return false, nil
 }
 
-// SeesMatter answers nil where p may say what becomes of a conflict or a refusal, as far as that follows from the list: ErrNotFound,
-// *Forbidden.
+// SeesMatter returns nil if p may decide a conflict or a refusal, as far as the list shows. It returns ErrNotFound or
+// *Forbidden if not.
 func (s *Store) SeesMatter(p Principal, k *record.Kind, id record.ID) error {
 	if err := p.checkKind(record.Admin, k, "POST"); err != nil {
 		return err

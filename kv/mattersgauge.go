@@ -9,7 +9,7 @@ import (
 	"doorward/kv/record"
 )
 
-// mattersGauge counts conflicts by kind and refusals by reason. It counts them anew when one has come or gone.
+// mattersGauge counts conflicts by kind and refusals by reason. It counts again when one has been added or removed.
 type mattersGauge struct {
 	store               *Store
 	conflicts, refusals *prometheus.Desc
@@ -32,7 +32,7 @@ func newMattersGauge(s *Store) *mattersGauge {
 	}
 }
 
-// Describe tells of both.
+// Describe sends the descriptions of both gauges.
 func (g *mattersGauge) Describe(ch chan<- *prometheus.Desc) {
 	ch <- g.conflicts
 	ch <- g.refusals

@@ -8,8 +8,8 @@ import (
 	"doorward/kv/scopes"
 )
 
-// mayPut answers nil where p's class puts records of a kind into a scope: the one answer to whose it is to change (sync.md §1), the
-// same as /v1 and /admin give. What p may do to a record that is there, and by which methods, is asked besides.
+// mayPut returns nil if p's class puts records of a kind into a scope. It is the only place that decides this (sync.md §1); /v1
+// and /admin follow the same rule. What p may do to an existing record, and by which methods, is checked elsewhere.
 func mayPut(v *sight, p Principal, k *record.Kind, s scopes.Scope) error {
 	rule, eventLevel := writeRules[k], p.level.Name == EventOf
 	var ok bool
@@ -31,9 +31,10 @@ func mayPut(v *sight, p Principal, k *record.Kind, s scopes.Scope) error {
 	return allowed(ok, err, "the key may not write where the record would belong")
 }
 
-// mayPutInEvent is mayPut for the scopes of an event. What an event without a church has is for the denomination to change; facts
-// are brought by whoever sees the event, and by a laptop that had it, for it may have let in before it heard that the event is another's.
-// A laptop of a church that has the event along sells tickets there as one of the event does.
+// mayPutInEvent is mayPut for the scopes of an event. Only the denomination changes the records of an event without a church. A
+// principal that sees the event brings its facts. So does a laptop that had the event: it may have admitted people before it
+// learned that the event had left. A laptop of a church that takes the event along sells tickets there as a laptop of the event
+// does.
 func mayPutInEvent(v *sight, p Principal, k *record.Kind, event int64) (bool, error) {
 	if k.Fact {
 		if ok, err := seesEvent(v, p, event); err != nil || ok {
@@ -44,14 +45,14 @@ func mayPutInEvent(v *sight, p Principal, k *record.Kind, event int64) (bool, er
 	ok, err := changesEvent(v, p, event)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return k == record.Event && p.level.Name != EventOf, nil // a new one: the church that it is of says whose it is
+		return k == record.Event && p.level.Name != EventOf, nil // a new event: its church's scope decides
 	case err != nil || ok:
 		return ok, err
 	}
 	return hasAlong(v, p, k, event)
 }
 
-// hasAlong tells a kind that laptops write at an event, and a laptop that was enrolled for that one besides its church, or before.
+// hasAlong tells whether laptops write this kind at an event, and whether p was enrolled for that event besides its church, or was before.
 func hasAlong(v *sight, p Principal, k *record.Kind, event int64) (bool, error) {
 	if !writeRules[k].event {
 		return false, nil
@@ -61,7 +62,7 @@ func hasAlong(v *sight, p Principal, k *record.Kind, event int64) (bool, error) 
 	})
 }
 
-// hadEvent tells an event that is or was of one of a laptop's churches, or which it was enrolled for: moved and deleted ones too.
+// hadEvent tells whether an event is or was of one of a laptop's churches, or one that it was enrolled for: moved and deleted ones too.
 func hadEvent(v *sight, p Principal, event int64) (bool, error) {
 	had, err := anyEnrolment(v, p, func(e *Enrolled) (bool, error) { return wasOf(v, e.Level, event) })
 	if err != nil || had {
@@ -70,7 +71,7 @@ func hadEvent(v *sight, p Principal, event int64) (bool, error) {
 	return hasAlong(v, p, record.Ticket, event)
 }
 
-// wasOf tells an event that is or was of one of a level's churches.
+// wasOf tells whether an event is or was of one of a level's churches.
 func wasOf(v *sight, l Level, event int64) (bool, error) {
 	id := record.Int(event)
 	st, err := v.loadAny(record.Event, id)
@@ -101,7 +102,8 @@ func isGuest(v *sight, p Principal, a *arrival) (bool, error) {
 	return false, nil
 }
 
-// isGuestIn tells a laptop of an event, and one that has an event along which is none of its churches'. One that is gone is nobody's.
+// isGuestIn tells whether p is a laptop of an event, or takes along an event of none of its churches. It returns false for an
+// event that is gone.
 func isGuestIn(v *sight, p Principal, s scopes.Scope) (bool, error) {
 	switch {
 	case !p.isNode():
@@ -118,7 +120,7 @@ func isGuestIn(v *sight, p Principal, s scopes.Scope) (bool, error) {
 	return err == nil && !ok, err
 }
 
-// changesEvent tells whether an event is p's to see and to change: ErrNotFound where it is not there.
+// changesEvent tells whether p may see and change an event. It returns ErrNotFound if the event does not exist.
 func changesEvent(v *sight, p Principal, event int64) (bool, error) {
 	if err := mayChangeEvent(v, p, event); err != nil {
 		return false, onlyFailure(err)
@@ -166,7 +168,7 @@ func (db *scopeDocs) judgeScopes(o *op, p Principal, a *arrival) error {
 	return nil
 }
 
-// mayPutAll is mayPut for a record's scopes. What is in none is nobody's.
+// mayPutAll is mayPut for all scopes of a record. It returns false for a record in no scope.
 func mayPutAll(v *sight, p Principal, k *record.Kind, all [2]scopes.Scope) (bool, error) {
 	for _, s := range all {
 		if s.Sort == 0 {
@@ -179,7 +181,7 @@ func mayPutAll(v *sight, p Principal, k *record.Kind, all [2]scopes.Scope) (bool
 	return all != [2]scopes.Scope{}, nil
 }
 
-// allowed is a failure of the store itself, or a refusal of what is not ok.
+// allowed returns err if the store failed, or a refusal if ok is false.
 func allowed(ok bool, err error, reason string) error {
 	if err != nil || ok {
 		return err

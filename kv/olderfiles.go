@@ -23,12 +23,12 @@ type backup struct {
 	path string
 }
 
-// newestName is the file beside the store that tells of its backups, for when the store's own file cannot: lines as in the meta row.
+// newestName is the file beside the store that lists its backups, in case the store's own file is lost: lines as in the meta row.
 const newestName = "doorward.backup"
 
 func (b backup) append(dst []byte) []byte { return fmt.Appendf(dst, "%d %q\n", b.at, b.path) }
 
-// parseBackup reads such a line.
+// parseBackup reads a line that append has written.
 func parseBackup(line string) (b backup, ok bool) {
 	at, quoted, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 	n, failed := strconv.ParseInt(at, 10, 64)
@@ -36,13 +36,13 @@ func parseBackup(line string) (b backup, ok bool) {
 	return backup{n, path}, failed == nil && bad == nil
 }
 
-// isThere tells a backup whose file lies where it was made. Another may lie on a disk that is in a drawer.
+// isThere tells whether a backup's file still lies where it was made. It may be on a disk that is not plugged in.
 func (b backup) isThere() bool {
 	info, err := os.Stat(b.path)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// with is what is remembered once a backup was made: lines, of which none is about a file that the backup has replaced.
+// with returns the row after a backup was made: the lines without older ones for the same file.
 func (b backup) with(all []backup) (row []byte) {
 	all = slices.DeleteFunc(all, func(a backup) bool { return a.path == b.path })
 	for _, a := range append(all[max(0, len(all)+1-keptBackups):], b) {
@@ -68,9 +68,9 @@ func NewestBackup(dir string, zone *time.Location) (text string) {
 	return text
 }
 
-// backupsBeside are the backups that the file beside a folder's store tells of, oldest first.
+// backupsBeside returns the backups that the file beside a folder's store lists, oldest first.
 func backupsBeside(dir string) (all []backup) {
-	text, _ := os.ReadFile(filepath.Join(dir, newestName)) // what cannot be read tells of none
+	text, _ := os.ReadFile(filepath.Join(dir, newestName)) // a file that cannot be read lists none
 	for line := range strings.Lines(string(text)) {
 		if b, ok := parseBackup(line); ok {
 			all = append(all, b)
@@ -84,7 +84,8 @@ func (s *Store) writeNewest(b backup) error {
 	return replaceSmall(s.dir, newestName, b.with(backupsBeside(s.dir)))
 }
 
-// NoteBackup remembers that a file holds what the store holds now: *Forbidden.
+// NoteBackup remembers that a file is a backup of the store as it is now. It returns *Forbidden unless p administers the whole
+// store.
 func (s *Store) NoteBackup(p Principal, path string) error {
 	if err := p.mayRule(); err != nil {
 		return err
@@ -114,8 +115,9 @@ func backups(v *sight) (all []backup, err error) {
 	return all, err
 }
 
-// OlderFiles are the files known to this store that still hold what it held before a moment: the stores whose place another took,
-// backups, and copies in folders within its own, as one that was cut short leaves, but for those at work. They are the operator's to delete.
+// OlderFiles returns the files known to this store that still hold its data from before a moment. They are stores that were
+// replaced, backups, and copies in folders within its own, as a copy that was cut short leaves them. Files at work are left
+// out. The operator may delete the rest.
 func (s *Store) OlderFiles(p Principal, before time.Time) (files []string, err error) {
 	if err := p.mayRule(); err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ type opaque struct {
 // opaqueKind is the first byte of an opaque document's rows in logs: no kind has this number.
 const opaqueKind = 0
 
-// isOpaque tells the id of a document of a kind that this version does not know.
+// isOpaque tells whether an id is of a document of a kind that this version does not know.
 func isOpaque(doc string) bool {
 	name, id, ok := strings.Cut(doc, ":")
 	_, known := record.ByName(name)
@@ -64,7 +64,7 @@ func (d *opaque) mark(s scopes.Scope) scopeMark {
 	return scopeMark{scopes: [2]scopes.Scope{s}, live: !d.deleted, deleted: d.deleted, opaque: true}
 }
 
-// appendOpaqueLog writes its row in the log of its scope.
+// appendLog appends the document's row in the log of its scope.
 func (d *opaque) appendLog(dst []byte, doc string) []byte {
 	leaves := d.tree.Leaves()
 	dst = append(dst, opaqueKind, flags(leaves[0].Deleted, len(leaves) > 1))
@@ -72,7 +72,7 @@ func (d *opaque) appendLog(dst []byte, doc string) []byte {
 	return append(append(dst, leaves[0].Revision.Hash[:]...), doc...)
 }
 
-// parseOpaqueLog reads such a row.
+// parseOpaqueLog reads a row that appendLog has written.
 func parseOpaqueLog(seq uint64, row []byte) (ch scopeChange, err error) {
 	c := cutter{rest: row[1:]}
 	set := c.byte()

@@ -10,7 +10,7 @@ import (
 	"doorward/kv/record"
 )
 
-// Principal is who asks: an api key that has logged in, or the operator of this machine.
+// Principal makes requests: it is an api key that has logged in, or the operator of this machine.
 type Principal struct {
 	key         int64
 	public      string // the key as it logs in; "" for the operator
@@ -24,7 +24,7 @@ type Principal struct {
 	revoked     bool  // a laptop that is revoked, and may bring its facts all the same
 }
 
-// Operator is the principal of the command line: whoever owns the folder.
+// Operator returns the principal of the command line: the owner of the folder.
 func Operator() Principal {
 	return Principal{operator: true, name: "operator", level: Level{Name: Denomination}}
 }
@@ -38,7 +38,7 @@ func (p Principal) Name() string { return p.name }
 // Rate is how many requests a minute the key may make; 0 = no limit.
 func (p Principal) Rate() int { return p.rate }
 
-// Check answers nil or a *Forbidden: may p use this method ("GET") on this resource ("people", "admin")? Without any
+// Check returns nil if p may use this method ("GET") on this resource ("people", "admin"), and a *Forbidden if not. Without any
 // permission in its list a key may do everything but administer and replicate (contract.md §7).
 func (p Principal) Check(resource, method string) error {
 	if p.operator || p.grants(Permission{resource, method}) {
@@ -63,10 +63,10 @@ func (p Principal) grants(want Permission) bool {
 	return slices.ContainsFunc(p.permissions, func(g Permission) bool { return g.covers(want) })
 }
 
-// reservedResource tells the resources that only a named permission grants.
+// reservedResource tells whether only a named permission grants the resource.
 func reservedResource(resource string) bool { return resource == "admin" || resource == "sync" }
 
-// CheckWhole answers nil or a *Forbidden: does p stand at denomination level, as whole-store actions need?
+// CheckWhole returns nil if p is at denomination level, as whole-store actions need, and a *Forbidden if not.
 func (p Principal) CheckWhole() error { return p.checkLevel(Denomination) }
 
 func (p Principal) checkLevel(need LevelName) error {
@@ -76,7 +76,7 @@ func (p Principal) checkLevel(need LevelName) error {
 	return &Forbidden{CurrentScopes: []string{}, RequiredLevel: string(need), CurrentLevel: string(p.level.Name)}
 }
 
-// checkKind answers whether p may use method on records of kind k through a surface.
+// checkKind checks whether p may use method on records of kind k through a surface.
 func (p Principal) checkKind(s record.Surface, k *record.Kind, method string) error {
 	if s == record.V1 {
 		return p.Check(k.Resource, method)
@@ -87,7 +87,7 @@ func (p Principal) checkKind(s record.Surface, k *record.Kind, method string) er
 	return p.Check("admin", method)
 }
 
-// whole tells a principal that sees everything.
+// whole tells whether p sees everything.
 func (p Principal) whole() bool { return p.level.Name == Denomination }
 
 // LevelName is one of the four levels.

@@ -37,7 +37,7 @@ type ReadsQuery struct {
 	Offset, Limit int
 }
 
-// ReadsPage is what Reads answers.
+// ReadsPage is what Reads returns.
 type ReadsPage struct {
 	Count int // of all pages
 	Reads []Reads
@@ -67,11 +67,11 @@ func (s *tables) noteReads(p Principal, k *record.Kind, n int) {
 		return
 	}
 	if s.reads.add(readsOf{minuteOf(s.clock()), p.key, k.Number}, uint64(n)) > readsHeld {
-		s.reads.keeping.Go(s.keepReads) // who reads must not wait for who writes
+		s.reads.keeping.Go(s.keepReads) // a reader must not wait for the writer
 	}
 }
 
-// add answers how many counts are held.
+// add returns how many counts are held.
 func (r *reads) add(of readsOf, n uint64) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +105,7 @@ func (r *reads) ended(minute int64) readCounts {
 	return taken
 }
 
-// keepReads writes all counts, in a commit of their own if nothing else is written. What cannot be written is let go.
+// keepReads writes all counts, in a commit of their own if nothing else is written. Counts that cannot be written are dropped.
 func (s *tables) keepReads() {
 	if taken := s.reads.ended(1 << 62); len(taken) > 0 {
 		err := s.do(false, func(o *op) error {
@@ -118,8 +118,8 @@ func (s *tables) keepReads() {
 	}
 }
 
-// write adds the counts to those in the file, and deletes some that are too old, if the clock can be believed. One that is damaged begins anew: verify reports it, and
-// no operation is to fail of it.
+// write adds the counts to those in the file. With purge, it also deletes some that are too old; purge is false if the clock is
+// in doubt. A damaged count begins again at 0: verify reports it, and no operation may fail because of it.
 func (counts readCounts) write(w *engine.Tx, purge bool) {
 	latest := int64(0)
 	for of, n := range counts {
@@ -194,10 +194,10 @@ func (r *Reads) fulfils(where []Where) bool {
 	return true
 }
 
-// readsPage is how many rows one View reads: nobody holds one for long.
+// readsPage is how many rows one View reads, so that no View stays open for long.
 const readsPage = 20_000
 
-// Reads lists which of the keys within p was shown how many records of people, and when. *Forbidden.
+// Reads lists how many records of people each key within p was shown, and when. It returns *Forbidden if p may not list keys.
 func (s *Store) Reads(p Principal, q ReadsQuery) (page ReadsPage, err error) {
 	keys, err := s.Keys(p)
 	if err != nil {
@@ -231,7 +231,7 @@ type readsList struct {
 	page   ReadsPage
 }
 
-// read goes back from a row, so many rows, and answers where to go on.
+// read goes back from a row, so many rows, and returns where to go on.
 func (l *readsList) read(v *sight, from []byte) (next []byte, more bool, err error) {
 	n := 0
 	err = v.walk(readsBucket, true, nil, from, func(key, row []byte) (bool, error) {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A root that was restored from a backup lacks what was made since, by itself and by laptops that may have been lost meanwhile, but
-// other laptops hold it. For a week it takes from a laptop also what somebody else has made: facts of other nodes, tickets that were
-// changed at the centre. Everything else that is asked of a laptop holds as ever.
+// A root that was restored from a backup lacks what was made after the backup, by itself and by laptops that may be lost by
+// now. Other laptops hold it. For a week the root takes from a laptop also what other nodes have made: their facts, and tickets
+// that were changed at the centre. All other checks of a laptop's documents stay.
 const recoveryTime = 7 * 24 * time.Hour
 
 var restoredKey = []byte("restored") // in meta: when the store was restored, microseconds since 1970 8

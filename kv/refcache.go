@@ -8,7 +8,7 @@ import (
 )
 
 // refCache keeps the records that others name and replies show: churches, roles, accounts, groups. It belongs to the lists of a
-// commit and goes on to the next ones until a commit changes such a record, so it never tells of another state.
+// commit. The next lists share it until a commit changes a record of these kinds, so it never shows another state.
 type refCache struct {
 	mu      sync.RWMutex
 	records map[refKey]*stored // nil: there is none
@@ -24,7 +24,7 @@ const maxRefs = 10_000
 
 func newRefCache() *refCache { return &refCache{records: make(map[refKey]*stored)} }
 
-// cached tells the kinds that a refCache keeps.
+// cached tells whether a refCache keeps a kind.
 func cached(k *record.Kind) bool {
 	return k.Class == record.Everyones || k.Class == record.Finances || k == record.Group
 }

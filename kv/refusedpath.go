@@ -9,8 +9,8 @@ import (
 	"doorward/kv/value"
 )
 
-// A refused document is kept with its path as the protocol writes it, "_revisions":{"start":3,"ids":["…","…"]}, newest first, so that
-// whoever applies it can tell what it changed from what others have changed since.
+// A refused document is kept with its path as the protocol writes it, "_revisions":{"start":3,"ids":["…","…"]}, newest first.
+// The path separates the document's own changes from those that others have made since.
 
 // appendPath adds a path to a document that has other members, as far as a tree may know it.
 func appendPath(doc []byte, path []rev.ID) []byte {
@@ -45,7 +45,8 @@ func pathBefore(doc record.Body) (path []rev.ID) {
 	return path
 }
 
-// baseOfRefused is what a refused document was made of: the nearest of the revisions before it whose body is held; nil: none is.
+// baseOfRefused returns the document that a refused one was made of: the nearest revision before it with a body that is held.
+// It returns nil if there is none.
 func baseOfRefused(o *op, k *record.Kind, st *stored, doc record.Body) (*record.Doc, error) {
 	for _, rev := range pathBefore(doc) {
 		if rev == st.revision {

@@ -10,8 +10,8 @@ import (
 	"doorward/kv/scopes"
 )
 
-// Held is the sequence of the latest change in a database of records that Release would take; 0 = there is none. *Forbidden,
-// ErrNotFound for a name that is no database of records.
+// Held returns the sequence of the latest change in a database of records that Release would take; 0 = there is none. It
+// returns *Forbidden, or ErrNotFound if the name is no database of records.
 func (s *Store) Held(p Principal, name string, kept ...string) (upto uint64, err error) {
 	h, err := newHandover(p, name, kept)
 	if err != nil {
@@ -30,9 +30,9 @@ func (s *Store) Held(p Principal, name string, kept ...string) (upto uint64, err
 	return upto, err
 }
 
-// Release takes out of the file what a database of records holds up to a sequence: without a tombstone, for another store has it and
-// keeps it. What is also in one of the databases that are kept stays. *Forbidden, ErrNotFound for a name that is no database of
-// records.
+// Release takes out of the file what a database of records holds up to a sequence. It writes no tombstone, because another
+// store has the records and keeps them. Records that are also in one of the kept databases stay. Release returns *Forbidden, or
+// ErrNotFound if the name is no database of records.
 func (s *Store) Release(p Principal, name string, upto uint64, kept ...string) error {
 	h, err := newHandover(p, name, kept)
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *Store) Release(p Principal, name string, upto uint64, kept ...string) e
 	}
 }
 
-// Releases grows whenever this process has taken records out of the file without a tombstone, by Release or Leave: who follows the
-// log is told of them by nothing else.
+// Releases grows whenever this process takes records out of the file without a tombstone, by Release or Leave. A follower of
+// the log learns of them by this number alone.
 func (s *Store) Releases() uint64 { return s.releases.Load() }
 
 // handover says what of a database is taken out of the file.
@@ -167,8 +167,8 @@ func leave(o *op, scope scopes.Scope, text string, upto uint64) (late bool, err 
 	return false, purge(o, k, st)
 }
 
-// release purges some of what a database holds, from one sequence to another, forgets what has left it, and answers where to go on;
-// 0 = there is no more.
+// releaseSome purges some of the records of a database, from one sequence to another, and forgets those that have left it. It
+// returns the sequence to continue from; 0 = there is no more.
 func releaseSome(o *op, h *handover, from, upto uint64) (next uint64, err error) {
 	var all []*released
 	seen := 0
@@ -213,16 +213,17 @@ func releaseOne(o *op, scope scopes.Scope, r *released) error {
 
 var releasedKey = []byte("released") // in meta: when the file first held bytes of what it has released, microseconds 8
 
-// noteReleased notes that free pages of the file hold from now on what it no longer shall.
+// noteReleased notes that free pages of the file hold bytes of released records from now on.
 func noteReleased(o *op) error {
 	since, err := releasedSince(o.sight)
-	if err == nil && (since == 0 || o.tx.Rewriting()) { // a file that is being written anew holds them too
+	if err == nil && (since == 0 || o.tx.Rewriting()) { // a file that a rewrite is writing holds them too
 		o.put(metaBucket, releasedKey, seqKey(uint64(o.stamp)))
 	}
 	return err
 }
 
-// releasedSince is since when there are such bytes; 0 where the file was written anew meanwhile.
+// releasedSince returns the time since which the file holds bytes of released records. It returns 0 if it holds none, or if it
+// was compacted since.
 func releasedSince(v *sight) (int64, error) {
 	row, err := v.Get(metaBucket, releasedKey)
 	if err != nil || len(row) != 8 {

@@ -10,23 +10,23 @@ import (
 	"doorward/kv/scopes"
 )
 
-// What a damaged row says of itself is not believed: neither its id, nor whose it is, nor that it is deleted. The logs say all
-// three, in rows of their own, so the lists of a kind with a damaged row are made of its sound rows and of those in the logs. Then they
-// count right, and whoever reads the record itself meets the damage. Only whether an unreadable ticket counts as issued stands nowhere
-// else: it does.
+// A damaged row is not believed: neither its id, nor its home, nor that it is deleted. The logs have all three, in rows of
+// their own. So the lists of a kind with a damaged row are made of its sound rows and of those in the logs. Then they count
+// right, and a caller that reads the record itself meets the damage. Only whether an unreadable ticket counts as issued stands
+// nowhere else: it counts.
 //
-// Rows of the logs may be damaged too. A record is then in its lists by whichever of its rows is sound. Where none is, it is listed as
-// a record without a home, for nobody knows that it was deleted. Where a lost row of a scope's log may tell where a record belongs, no list
-// of a home answers: see kindLists.doubtful.
+// Rows of the logs may be damaged too. A record is in its lists if any of its rows is sound. If none is, it is listed as a
+// record without a home, because nothing shows that it was deleted. If a lost row of a scope's log may say where a record
+// belongs, no list of a home returns ids: see kindLists.doubtful.
 
 // relisting collects the records of a kind of which a row is damaged.
 type relisting struct {
 	*engine.View
 	kind     *record.Kind
 	all      map[record.ID]*stored // seq 0: only the logs tell of it
-	lost     map[string]bool       // sequences of damaged rows in the log of which no sound row tells the record
+	lost     map[string]bool       // sequences of damaged rows in the log for which no sound row names the record
 	scopes   map[string]bool       // of damaged rows in the logs of scopes, likewise
-	unknown  []record.ID           // of damaged rows that no log tells of
+	unknown  []record.ID           // of damaged rows that no log names
 	doubtful bool                  // where some of the live records belong is not known
 	counts   bool                  // nor how many records each scope has
 	damages
@@ -41,7 +41,7 @@ func relist(r *engine.View, k *record.Kind) *relisting {
 	if len(l.lost)+len(l.scopes) > 0 {
 		l.readOthers()
 	}
-	// Where no row of the log is lost, the damage is in the keys: the records are others, which the log tells of.
+	// If no row of the log is lost, the damage is in the keys: the log names the records under their right ids.
 	if len(l.lost) > 0 && len(l.unknown) > 0 {
 		l.doubtful, l.counts = true, true
 		for _, id := range l.unknown {
@@ -56,7 +56,7 @@ func relist(r *engine.View, k *record.Kind) *relisting {
 	return l
 }
 
-// told is a record as a log tells of it.
+// told is a record as a log describes it.
 func (l *relisting) told(c Change) *stored {
 	st := l.all[c.ID]
 	if st == nil {
@@ -85,7 +85,7 @@ func (l *relisting) readScopeLog() {
 	})
 }
 
-// readLog notes which records the log tells of, and whether they are deleted.
+// readLog notes which records the log names, and whether they are deleted.
 func (l *relisting) readLog() {
 	sound(l.View, logBucket, nil, func(key, row []byte) {
 		switch c, err := parseLog(key, row); {
@@ -97,7 +97,7 @@ func (l *relisting) readLog() {
 	}, func(key []byte) { l.lost[string(key)] = true })
 }
 
-// readRows notes what sound records say themselves, and the ids of damaged ones that no log tells of.
+// readRows notes what sound records say themselves, and the ids of damaged ones that no log names.
 func (l *relisting) readRows() {
 	sound(l.View, kindBucket(l.kind), nil, func(key, row []byte) {
 		st := &stored{}
@@ -114,13 +114,13 @@ func (l *relisting) readRows() {
 	})
 }
 
-// known notes that the record is known whose latest change has a sequence.
+// known notes that the record with this latest change is known, by the change's sequence.
 func (l *relisting) known(seq uint64) {
 	delete(l.lost, string(seqKey(seq)))
 	delete(l.scopes, string(seqKey(seq)))
 }
 
-// readOthers notes whose the lost rows are that other kinds' sound records have.
+// readOthers takes those lost rows off the list that belong to sound records of other kinds.
 func (l *relisting) readOthers() {
 	for _, k := range record.Kinds() {
 		sound(l.View, kindBucket(k), nil, func(_, row []byte) {
@@ -138,7 +138,7 @@ func (l *relisting) readOthers() {
 	}, nil)
 }
 
-// each calls fn with each record in order of the ids, and with whether it counts as issued. The record is fn's only until it answers.
+// each calls fn with each record in order of the ids, and with whether it counts as issued. fn must not keep the record after it returns.
 func (l *relisting) each(fn func(st *stored, counts bool)) {
 	for _, id := range slices.SortedFunc(maps.Keys(l.all), record.ID.Compare) {
 		st := l.all[id]

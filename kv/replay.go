@@ -16,11 +16,11 @@ type Replayed struct {
 	Body record.Body // on memory of its own; empty where the record is deleted or fails its checksum
 }
 
-// replayPage is how many rows of the log one View looks at.
+// replayPage is how many rows of the log one View reads.
 const replayPage = 1000
 
-// Replay reads at most limit rows of the log after a sequence, oldest first, for who follows it. Page has the rows of the
-// given kinds, upto is how far it has looked: the last row, or at the log's end the sequence that the store has come to, for a new
+// Replay reads at most limit rows of the log after a sequence, oldest first, for a follower of the log. page has the rows of
+// the given kinds. upto is how far Replay has read: the last row or, at the log's end, the store's own sequence, because a new
 // epoch begins without a change. It is for denomination level.
 func (s *Store) Replay(p Principal, since uint64, limit int, kinds ...*record.Kind) (page []Replayed, upto uint64, err error) {
 	if err := p.CheckWhole(); err != nil {
@@ -68,7 +68,8 @@ func appendReplay(v *sight, page []Replayed, since uint64, n int, kinds []*recor
 	return page, seen, upto, err
 }
 
-// replayed loads what a change made. What fails its checksum is served to nobody, so a follower goes on without it.
+// replayed loads the record that a change made. It leaves out the body of a record that fails its checksum, so a follower
+// continues without it.
 func replayed(v *sight, c Change) (Replayed, error) {
 	r := Replayed{Change: c}
 	if c.Deleted {
@@ -95,10 +96,10 @@ func (s *Store) Await(ctx context.Context, seq, releases uint64) error {
 	return s.bell.await(ctx, func() bool { return s.Seq() > seq || s.Releases() != releases })
 }
 
-// bell wakes those who wait for the log to grow. Ringing it costs one load where nobody does.
+// bell wakes the callers that wait for the log to grow. Ringing it costs one load if none waits.
 type bell struct{ rope atomic.Pointer[chan struct{}] }
 
-// ring wakes everybody who waits. What they wait for has happened before.
+// ring wakes all callers that wait. The change is visible before the bell rings.
 func (b *bell) ring() {
 	if b.rope.Load() == nil {
 		return
@@ -108,7 +109,7 @@ func (b *bell) ring() {
 	}
 }
 
-// hear is closed by the next ring.
+// hear returns a channel that the next ring closes.
 func (b *bell) hear() <-chan struct{} {
 	for {
 		if rope := b.rope.Load(); rope != nil {

@@ -12,9 +12,9 @@ type Judged struct {
 	Err error
 }
 
-// CheckInAll decides attempts as they have arrived, one after another: each as CheckIn would, by itself. They are written in
-// operations of at most MaxRows that make way for doors, so a scanner that hands in what it has seen offline holds up nobody.
-// The error is the store's own, or *Forbidden; what was decided before it stays.
+// CheckInAll decides attempts in the order of arrival, each by itself as CheckIn does. It writes them in operations of at most
+// MaxRows that make way for doors. So a scanner that hands in its offline scans delays no door. The error is the store's own,
+// or *Forbidden; what was decided before it stays.
 func (s *Store) CheckInAll(p Principal, attempts []Attempt) ([]Judged, error) {
 	if err := p.Check(record.Checkin.Resource, "POST"); err != nil {
 		return nil, err

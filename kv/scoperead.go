@@ -8,7 +8,7 @@ import (
 	"doorward/kv/rev"
 )
 
-// read reads a record as a document: ErrNotFound for one that is not in the database.
+// read reads a record as a document. It returns ErrNotFound if the record is not in the database.
 func (db *scopeDocs) read(v *sight, id string, ask Ask) (doc Doc, err error) {
 	if isOpaque(id) {
 		return db.readOpaque(v, id, ask)
@@ -101,7 +101,7 @@ func (db *scopeDocs) changes(v *sight, f Feed) (page []DocChange, more bool, err
 	size := 0
 	err = db.rows(f, func(c scopeChange) (bool, error) {
 		if c.removed && f.Since == 0 {
-			return true, nil // who begins has nothing that could leave
+			return true, nil // a new reader has nothing to remove
 		}
 		if len(page) >= min(f.Limit, DocPage) || size > pageBytes {
 			more = true
@@ -154,7 +154,7 @@ func (db *scopeDocs) change(v *sight, c scopeChange, body bool) (d DocChange, er
 	return d, err
 }
 
-// changesOf looks at the named documents alone.
+// changesOf returns changes of the named documents alone.
 func (db *scopeDocs) changesOf(v *sight, f Feed) (page []DocChange, more bool, err error) {
 	var found []scopeChange
 	for _, doc := range slices.Compact(slices.Sorted(slices.Values(f.IDs))) {
@@ -243,13 +243,13 @@ func (db *scopeDocs) pending(_ *sight, since uint64) (n int, err error) {
 	return n, err
 }
 
-// missing tells which revisions of a document the database does not have. What has left it is as if it had never been there: what
-// somebody made of it meanwhile must come.
+// missing returns the revisions of a document that the database does not have. A document that has left the database counts as
+// unknown: revisions that a peer has made of it since must come.
 func (db *scopeDocs) missing(v *sight, asked Revs) (m MissingRevs, err error) {
 	m.ID = asked.ID
 	if k, id, ok := record.ParseDocID(asked.ID); ok {
 		if gone, err := isErased(v, k, id); err != nil || gone {
-			return m, err // whatever somebody has of it is not wanted
+			return m, err // no revision of an erased document is wanted
 		}
 	}
 	if isOpaque(asked.ID) {

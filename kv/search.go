@@ -18,12 +18,12 @@ import (
 
 const (
 	maxRanked = 1000    // matches that are ranked at most
-	spareBest = 64      // asked for besides, because some of the best may change meanwhile
+	spareBest = 64      // asked for in addition, because some of the best may change before they are read
 	maxAsked  = 3       // how often a Finder is asked before everything is looked at
 	scanLimit = 100_000 // of Config
 )
 
-// errAskAgain says that a Finder's answer is not enough.
+// errAskAgain says that a Finder's candidates are not enough.
 var errAskAgain = errors.New("what the index was asked is no longer what is wanted")
 
 // errIndexAhead is the errAskAgain of an index that does not fit the store.
@@ -35,25 +35,25 @@ type searching struct {
 	failed sync.Once
 }
 
-// asked is what a Finder was asked, and what it answered.
+// asked is what a Finder was asked, and what it returned.
 type asked struct {
 	want  Wanted
-	since uint64      // changes after this one are looked at besides
-	most  int         // records that may be looked at where it could not answer; 0 = all
-	found *Found      // nil: it could not answer
+	since uint64      // changes after this one are read as well
+	most  int         // records that may be read if the Finder returned nothing; 0 = all
+	found *Found      // nil: the Finder returned nothing
 	tail  []record.ID // records that have changed since it looked
 	right int         // matches that it has named, unchanged since
 }
 
-// tooMany tells whether a Finder would have to answer first, there being n records to look at.
+// tooMany tells whether n records are too many to read without the Finder's candidates.
 func (a *asked) tooMany(n int) bool { return a != nil && a.found == nil && a.most > 0 && n > a.most }
 
-// searches tells whether a query asks for what only bodies tell.
+// searches tells whether only the bodies of records can decide a query.
 func (q *Query) searches() bool {
 	return q.Ranked != nil && !q.Ranked.Empty() || q.Ranked == nil && q.Search != nil && !q.Search.Empty()
 }
 
-// ask lets a query's Finder name candidates; nil where there is nothing to ask it.
+// ask lets a query's Finder name candidates. It returns nil if the query has no Finder or needs none.
 func (s *Store) ask(p Principal, q Query, try int) (*asked, error) {
 	if q.Finder == nil || !q.searches() || !q.Kind.Searchable() {
 		return nil, nil
@@ -85,8 +85,8 @@ func (s *Store) ask(p Principal, q Query, try int) (*asked, error) {
 	return a, err
 }
 
-// find asks a Finder, for best of a ranked search; the second time for all. It counts what is not answered: that an index is not
-// ready is no failure to tell of.
+// find asks a Finder for the best candidates of a ranked search, the second time for all. It counts each call that fails. It does not
+// log that an index is not ready, because that is no failure.
 func (s *Store) find(f Finder, a *asked, best, try int) {
 	if f == nil {
 		return
@@ -110,7 +110,7 @@ func (s *Store) find(f Finder, a *asked, best, try int) {
 	}
 }
 
-// doubt counts an index's failure, and tells of the first.
+// doubt counts an index's failure, and logs the first.
 func (s *Store) doubt(err error) {
 	s.metrics.fallbacks.Inc()
 	s.search.failed.Do(func() {
@@ -166,7 +166,7 @@ func candidates(v *sight, a *asked) ([]record.ID, error) {
 	return ids, nil
 }
 
-// changed are the records of a kind that the log tells of after a sequence, ascending.
+// changed returns the records of a kind that the log names after a sequence, ascending.
 func changed(v *sight, k *record.Kind, since uint64) (ids []record.ID, err error) {
 	err = v.Scan(logBucket, nil, seqKey(since+1), func(key, row []byte) (bool, error) {
 		c, err := parseLog(key, row)

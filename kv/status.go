@@ -6,9 +6,9 @@ import (
 	"doorward/kv/record"
 )
 
-// Status is an event as its facts have it. Each check-in counts once: as admitted, as already admitted where it is a double
-// entry of somebody who was in, as undone, or, where its list or direction is unknown, not at all. Refusals count as they are
-// written: equal ones of a minute once.
+// Status is an event according to its facts. Each check-in counts once: as already admitted if it is a double entry of a holder
+// that was in, as undone, or else as admitted. It does not count if its list or direction is unknown. Refusals count as they
+// are written: equal ones of a minute once.
 type Status struct {
 	Issued   int             // tickets in state valid or unpaid
 	Admitted int             // check-ins that count
@@ -23,16 +23,16 @@ type Status struct {
 // TypeCount is what there is of a ticket's type.
 type TypeCount struct{ Issued, Admitted int }
 
-// MinuteCount is what happened within a minute, by the wall clock of who saw it.
+// MinuteCount counts the check-ins and refusals of one minute, by the wall clock of the node that recorded them.
 type MinuteCount struct {
 	Minute            time.Time
 	Admitted, Refused int
 }
 
-// maxMinutes is how many minutes a Status tells of.
+// maxMinutes is how many minutes a Status has.
 const maxMinutes = 240
 
-// Status counts an event. *Forbidden, ErrNotFound where the event is not the principal's.
+// Status counts an event. It returns *Forbidden, or ErrNotFound if the event is not the principal's.
 func (s *Store) Status(p Principal, event int64) (Status, error) {
 	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
 		return Status{}, err

@@ -8,7 +8,7 @@ import (
 	"doorward/kv/rev"
 )
 
-// keptBodies is how many of a tree's last revisions keep their bodies; those of all leaves are kept besides. The winner's body is
+// keptBodies is how many of a tree's last revisions keep their bodies; those of all leaves are kept too. The winner's body is
 // in the record's row, the others have rows of their own; a deleted one's is empty and has none.
 const keptBodies = 10
 
@@ -42,8 +42,8 @@ func (h *header) derived() (t rev.Tree) {
 	return t
 }
 
-// branch adds a change made here to its record's tree and keeps the body that it replaces. Who deletes a record deletes all that
-// replicas have made of it.
+// branch adds a change made here to its record's tree and keeps the body that it replaces. A deletion ends all branches that
+// replicas have made of the record.
 func branch(o *op, c change, next *stored) error {
 	if c.before == nil {
 		return nil
@@ -74,8 +74,7 @@ func branch(o *op, c change, next *stored) error {
 	return nil
 }
 
-// listLost lists for staff the edits that end with a record which is deleted here while they had lost: whoever deletes it has not
-// seen them.
+// listLost lists for staff the edits that had lost and that a deletion here ends: the author of the deletion has not seen them.
 func listLost(o *op, c change, t *rev.Tree) error {
 	for _, leaf := range t.Leaves() {
 		if leaf.Deleted || leaf.Revision == c.before.revision {
@@ -130,7 +129,7 @@ func endLeaf(t *rev.Tree, leaf rev.ID, node rev.Node) error {
 	return err
 }
 
-// settleTree forgets what need not be kept, tells the header what the tree says, and writes the tree.
+// settleTree removes what the tree need not keep, sets the header from the tree, and writes the tree.
 func settleTree(o *op, k *record.Kind, next *stored, t *rev.Tree) {
 	for _, rev := range shape(next, t) {
 		o.delete(bodyBucket, bodyKey(k, next.id, rev))
@@ -138,7 +137,8 @@ func settleTree(o *op, k *record.Kind, next *stored, t *rev.Tree) {
 	o.put(treeBucket, treeKey(k, next.id), t.Append(nil))
 }
 
-// shape forgets what a tree need not keep, tells the header what the tree says, and answers the revisions whose bodies go.
+// shape removes from a tree what it need not keep and sets the header from the tree. It returns the revisions that lose their
+// bodies.
 func shape(next *stored, t *rev.Tree) (dropped []rev.ID) {
 	dropped = t.Stem(RevsLimit)
 	leaves := t.Leaves()
@@ -148,7 +148,7 @@ func shape(next *stored, t *rev.Tree) (dropped []rev.ID) {
 	return dropped
 }
 
-// release notes which bodies a tree no longer holds, and answers their revisions.
+// release notes which bodies a tree no longer holds, and returns their revisions.
 func release(t *rev.Tree, leaves []rev.Node) (dropped []rev.ID) {
 	nodes := t.Nodes()
 	for _, n := range nodes[:max(0, len(nodes)-keptBodies)] {

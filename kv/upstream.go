@@ -32,7 +32,7 @@ type Upstream struct {
 	Drops    map[int64]time.Time `json:"drops,omitempty"`   // by event that is over, from when on it may be dropped here, as was announced
 	Chosen   bool                `json:"chosen,omitempty"`  // of its churches' events the laptop takes along only those that were named
 	Revoked  bool                `json:"revoked,omitempty"` // it takes nothing from here but facts
-	Erased   string              `json:"erased,omitempty"`  // its sequence up to which it has told what was erased
+	Erased   string              `json:"erased,omitempty"`  // its sequence up to which it has sent what was erased
 	Unkeyed  bool                `json:"unkeyed,omitempty"` // the key that the realm hashes with is not known here
 }
 
@@ -56,9 +56,10 @@ func upstream(v *sight) (u Upstream, err error) {
 	return u, err
 }
 
-// Join makes the store one of a centre's. An empty one takes over the realm and the key that codes are hashed with; one that has
-// records joins none but its own realm: ErrOtherRealm, *Forbidden. A store that is about to be given records by a file has a centre
-// that it has never met, with no URL and no key yet: it mints ids and merges as one that has joined, and learns the key when it does.
+// Join makes the store a laptop's store of a centre. An empty store takes over the realm and the key that codes are hashed
+// with. A store with records can join its own realm only: Join returns ErrOtherRealm for another, or *Forbidden. A store that
+// is going to be filled from a file has a centre that it has never met, without URL and key. It mints ids and merges like a
+// joined store, and gets the key when it joins.
 func (s *Store) Join(p Principal, u Upstream, c Credential) error {
 	if err := p.CheckWhole(); err != nil {
 		return err
@@ -90,11 +91,11 @@ func (s *Store) Join(p Principal, u Upstream, c Credential) error {
 	return err
 }
 
-// isUnkeyed tells a store that was filled by a file: it does not know whom an erasure is about until it joins.
+// isUnkeyed tells whether the store was filled from a file. Until it joins, it cannot tell which person an erasure is about.
 func (s *tables) isUnkeyed() bool { return s.joined.Load().Unkeyed }
 
-// CodeKey is the key that the realm hashes codes and what was erased with, for the operator alone: who copies all records to another
-// folder copies it too. *Forbidden.
+// CodeKey returns the key that the realm uses to hash codes and what was erased. The operator needs it to copy all records to
+// another folder. It returns *Forbidden for any other principal, and nil if the store has no key yet.
 func (s *Store) CodeKey(p Principal) ([]byte, error) {
 	switch {
 	case !p.operator:
@@ -105,7 +106,7 @@ func (s *Store) CodeKey(p Principal) ([]byte, error) {
 	return bytes.Clone(s.identity.family.Load().codeKey), nil
 }
 
-// MayJoin answers whether Join would take the store into a realm.
+// MayJoin returns nil if Join would take the store into a realm.
 func (s *Store) MayJoin(realm string) error {
 	if realm == s.Realm() {
 		return nil
@@ -113,7 +114,8 @@ func (s *Store) MayJoin(realm string) error {
 	return s.view(func(v *sight) error { return isVacant(v) })
 }
 
-// NoteUpstream keeps what was learnt of the centre that the store has joined: ErrNotFound where it has joined another meanwhile.
+// NoteUpstream keeps what the store has learnt about its centre. It returns ErrNotFound if the store has joined another centre
+// since.
 func (s *Store) NoteUpstream(u Upstream) error {
 	return s.do(false, func(o *op) error {
 		now, err := upstream(o.sight)
@@ -152,7 +154,7 @@ func putFamily(o *op, f *family) {
 	})
 }
 
-// HoldsNothing tells a store that nobody has given anything: no record of any kind, no document, no centre to speak with.
+// HoldsNothing tells whether a store is empty: it has no record of any kind, no document and no centre.
 func (s *Store) HoldsNothing() (nothing bool, err error) {
 	buckets := []bucket{opaqueBucket, freeDocBucket}
 	for _, k := range record.Kinds() {
@@ -171,7 +173,7 @@ func (s *Store) HoldsNothing() (nothing bool, err error) {
 	return nothing && err == nil, err
 }
 
-// isVacant answers ErrOtherRealm where there is, or was, a record that is not the server's own.
+// isVacant returns ErrOtherRealm if there is, or was, a record that is not the server's own.
 func isVacant(v *sight) error {
 	for _, k := range record.Kinds() {
 		if k.System {
@@ -188,7 +190,7 @@ func isVacant(v *sight) error {
 	return nil
 }
 
-// moveKeys gives the keys that were made here ids which the centre gives to none of its own.
+// moveKeys gives the keys that were made here ids that the centre does not give to its own keys.
 func moveKeys(o *op) error {
 	for _, id := range idsOf(o.sight, record.APIKey) {
 		st, err := o.load(record.APIKey, id)

@@ -52,10 +52,10 @@ func (n Venue) grants() (grants []string) {
 	return grants
 }
 
-// isNode tells a key of class node.
+// isNode tells whether p is a key of class node.
 func (p Principal) isNode() bool { return p.node.Node != "" }
 
-// Node is the ULID of the laptop whose key this is; "" for any other principal.
+// Node returns the ULID of the laptop that has this key; "" for any other principal.
 func (p Principal) Node() string { return p.node.Node }
 
 var centreKey = []byte("centre") // in meta: the node of this store's centre
@@ -70,7 +70,7 @@ func (s *Store) readCentre(r *engine.View) error {
 	u, err := upstream(&sight{View: r})
 	s.joined.Store(&u)
 	if errors.Is(err, ErrCorrupt) {
-		return nil // whoever asks for the centre is told; what it takes is not known
+		return nil // a caller that asks for the centre gets this error; until then it is unknown what the centre takes
 	}
 	return err
 }
@@ -80,10 +80,10 @@ func (s *tables) Centre() string { return *s.centre.Load() }
 
 func (s *tables) isLeaf() bool { return s.Centre() != "" }
 
-// IsRevoked tells a laptop that its centre has revoked: it sells and edits nothing more, and marks its check-ins for review.
+// IsRevoked tells whether its centre has revoked this laptop. A revoked laptop sells and edits nothing more, and marks its check-ins for review.
 func (s *tables) IsRevoked() bool { return s.isLeaf() && s.joined.Load().Revoked }
 
-// mayEnrol answers a *Conflict where laptops cannot be enrolled: a laptop hands on no facts but its own (sync.md §1), so those of one
+// mayEnrol returns a *Conflict if laptops cannot be enrolled: a laptop hands on no facts but its own (sync.md §1), so those of one
 // that had joined it would never come to the centre.
 func (s *Store) mayEnrol() error {
 	if !s.isLeaf() {

@@ -12,7 +12,7 @@ import (
 	"doorward/kv/value"
 )
 
-// Contact is what a laptop tells of itself when it meets its centre.
+// Contact is what a laptop reports about itself to its centre.
 type Contact struct {
 	At      time.Time `json:"at"`
 	Backlog int       `json:"backlog"`          // changes that it has and the centre may lack
@@ -41,7 +41,8 @@ type Enrolled struct {
 // contactKey is in meta: the last Contact of an enrolled laptop, as JSON.
 func contactKey(id int64) []byte { return []byte("contact/" + strconv.FormatInt(id, 10)) }
 
-// Venues lists the laptops that are enrolled for no more than p sees, in order of their ids: *Forbidden.
+// Venues lists the laptops that are enrolled for no more than p sees, in order of their ids. It returns *Forbidden if p may not
+// list them.
 func (s *Store) Venues(p Principal) (all []Enrolled, err error) {
 	if err := p.Check("admin", "GET"); err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func (s *Store) Venues(p Principal) (all []Enrolled, err error) {
 	return all, err
 }
 
-// Venue is the laptop whose key this is: ErrNotFound for a key of another class.
+// Venue returns the laptop of p's key. It returns ErrNotFound for a key of another class.
 func (s *Store) Venue(p Principal) (e Enrolled, err error) {
 	err = s.view(func(v *sight) error {
 		e, err = laptopOf(v, p)
@@ -119,13 +120,14 @@ func enrolled(v *sight, id record.ID) (e Enrolled, err error) {
 	if err == nil && row != nil && json.Unmarshal(row, &e.Contact) != nil {
 		err = fmt.Errorf("%w: meta row contact", ErrCorrupt)
 	}
-	if !e.Revoked.IsZero() { // what it had besides its facts nobody waits for, and of these alone it has told nothing
+	if !e.Revoked.IsZero() { // a revoked laptop may bring its facts alone, and it has not reported how many of these wait
 		e.Contact.Backlog, e.Contact.Oldest = 0, time.Time{}
 	}
 	return e, err
 }
 
-// RevokeVenue ends what a laptop may: from then on it reads nothing, and only facts are taken from it. ErrNotFound, *Forbidden.
+// RevokeVenue revokes a laptop. From then on the laptop reads nothing, and the store takes only its facts. It returns
+// ErrNotFound or *Forbidden.
 func (s *Store) RevokeVenue(p Principal, id int64) error {
 	return s.changeVenue(p, id, func(o *op, st *stored, d *record.Doc) error {
 		if _, revoked := timeOf(d.Value("revoked_at")); revoked {
@@ -185,7 +187,7 @@ func endVenue(o *op, p Principal, st *stored, d *record.Doc) error {
 	return err
 }
 
-// NoteContact keeps what a laptop has told of itself: ErrNotFound for a key of another class.
+// NoteContact keeps what a laptop has reported about itself. It returns ErrNotFound for a key of another class.
 func (s *Store) NoteContact(p Principal, c Contact) error {
 	return s.do(false, func(o *op) error {
 		e, err := laptopOf(o.sight, p)

@@ -14,8 +14,8 @@ import (
 // verifyPage is how many rows Verify reads in one View.
 const verifyPage = 2000
 
-// verifier walks the store bucket by bucket, in pages, so that it holds no View for long. Each page judges its rows against
-// the state of its own View; rows that a writer moves meanwhile are right in whatever state they are met.
+// verifier walks the store bucket by bucket, in pages, so that it holds no View for long. Each page judges its rows against the
+// state of its own View. A writer may move rows between two pages; they are right in each state.
 type verifier struct {
 	store    *Store
 	progress func(done, total int)
@@ -29,7 +29,7 @@ type verifier struct {
 	left   uint64 // of all pages' balances
 }
 
-// walker is who checks a page.
+// walker checks one page.
 type walker struct {
 	report  Report
 	balance *balance // nil = each row is held against what it leads to
@@ -82,7 +82,7 @@ func (w *verifier) newWalker() *walker {
 	return &walker{balance: newBalance(*w.seed)}
 }
 
-// countRows answers how many rows the store has.
+// countRows returns how many rows the store has.
 func (s *Store) countRows() (total int, err error) {
 	err = s.view(func(v *sight) error {
 		for b := range engine.NumBuckets {
@@ -95,7 +95,7 @@ func (s *Store) countRows() (total int, err error) {
 	return total, err
 }
 
-// next answers the rows of the next page, as they are in this View: none at the end.
+// next returns the rows of the next page, as they are in this View; none at the end.
 func (w *verifier) next(v *sight) (b bucket, page []engine.Row) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -65,7 +65,7 @@ func levelWithin(v *sight, p Principal, l Level) (bool, error) {
 	return true, nil
 }
 
-// homeWithin tells whether a church or an event is p's own. An event without a church is nobody's but the denomination's.
+// homeWithin tells whether a church or an event is p's own. An event without a church belongs to the denomination alone.
 func homeWithin(v *sight, p Principal, name LevelName, id int64) (bool, error) {
 	if name == ChurchOf {
 		return holdsChurch(v, p, id)
@@ -77,8 +77,8 @@ func homeWithin(v *sight, p Principal, name LevelName, id int64) (bool, error) {
 	return holdsChurch(v, p, event.home(record.Event))
 }
 
-// Missing are the ids of a level that name nothing: a key for them would see nothing, or whatever takes the number later. Only who sees
-// everything is told; others may not have such a key at all.
+// Missing returns the ids of a level that name nothing. A key for them would see nothing, or the church or event that gets the
+// number later. It returns ids only to a principal that sees everything. Other principals may not have a key for them at all.
 func (s *Store) Missing(p Principal, l Level) (ids []int64, err error) {
 	k := map[LevelName]*record.Kind{RegionalOf: record.Regional, ChurchOf: record.Church, EventOf: record.Event}[l.Name]
 	if k == nil || !p.whole() {

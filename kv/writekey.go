@@ -65,7 +65,7 @@ func (a *arrival) settleBranch(patch *record.Patch) {
 	}
 }
 
-// judgeKey answers the record that a revision changes, as it was: nil for a new one.
+// judgeKey returns the record that a revision changes, as it was; nil for a new one.
 func (db *scopeDocs) judgeKey(o *op, p Principal, a *arrival) (*record.Doc, error) {
 	switch {
 	case a.kind.Fact || a.kind.System:
@@ -87,7 +87,7 @@ func (db *scopeDocs) judgeKey(o *op, p Principal, a *arrival) (*record.Doc, erro
 	return baseOf(o, a)
 }
 
-// mayTouch answers nil where p sees a record and may use a method on it.
+// mayTouch returns nil if p sees a record and may use a method on it.
 func (db *scopeDocs) mayTouch(o *op, p Principal, a *arrival, method string) error {
 	if err := mayUse(p, a.kind, method); err != nil {
 		return err
@@ -117,14 +117,14 @@ func (db *scopeDocs) deleteAsKey(o *op, p Principal, a *arrival) error {
 	return err
 }
 
-// errNotOwnID is the answer for an id that a key may not give, whether or not somebody has it; errTaken for one that it drew and
-// that somebody has.
+// errNotOwnID refuses an id that a key may not give, whether or not the id is taken. errTaken refuses an id that the client
+// drew and that is taken.
 var (
 	errNotOwnID = refused("the id is neither leased to the key nor one of those that clients draw")
 	errTaken    = refused("the id is taken")
 )
 
-// ownID answers nil for an id that a key may give a new record: one that was leased to it, or of those that no range ever holds.
+// ownID returns nil for an id that a key may give a new record: an id leased to it, or one that no range ever holds.
 func ownID(o *op, p Principal, k *record.Kind, id record.ID) error {
 	if k.ULID || id.Int() >= record.FirstDrawn {
 		return nil
@@ -138,7 +138,8 @@ func ownID(o *op, p Principal, k *record.Kind, id record.ID) error {
 	return err
 }
 
-// sameLaptop answers nil where a key is one that p's laptop had before it joined anew, or the store takes what others have made.
+// sameLaptop returns nil if p's laptop had the key before it joined again, if the key is forgotten, or if the store recovers
+// from a backup.
 func sameLaptop(o *op, p Principal, key int64) error {
 	if key == forgotten {
 		return nil
@@ -153,7 +154,7 @@ func sameLaptop(o *op, p Principal, key int64) error {
 	return refused("the id is leased to another key")
 }
 
-// baseOf is the record that a revision was made of: its parent, or where that body is not held the winner.
+// baseOf returns the record that a revision was made of: its parent or, if that body is not held, the winner.
 func baseOf(o *op, a *arrival) (*record.Doc, error) {
 	st := a.before
 	if len(a.path) > 1 && a.path[1] != st.revision {
@@ -168,7 +169,7 @@ func baseOf(o *op, a *arrival) (*record.Doc, error) {
 	return st.decode(a.kind)
 }
 
-// patchOf is what a revision changes as a request of /v1 would say it: *Forbidden where /v1 would refuse it.
+// patchOf returns the change of a revision as a patch of /v1. It returns *Forbidden if /v1 would refuse it.
 func patchOf(o *op, p Principal, a *arrival, base *record.Doc) (*record.Patch, error) {
 	from := base
 	if from == nil {
@@ -204,15 +205,15 @@ func appendMember(dst []byte, name string, v jsontext.Value) []byte {
 	return append(append(append(dst, value.Quote(name)...), ':'), v...)
 }
 
-// requireOf adds a fault for each required field that a new document has not: one whose value is the default's has it.
+// requireOf adds a fault for each required field that a new document lacks. A field with its default value is not lacking.
 func requireOf(patch *record.Patch, d *record.Doc) {
 	for _, name := range record.Missing(d) {
 		patch.Faults.Add(name, fault.Required)
 	}
 }
 
-// asRefusal makes what /v1 would answer to a request a refusal of the document: a client of the protocol must never be told of a
-// conflict. Only fields are named.
+// asRefusal turns the error that /v1 would return for a request into a refusal of the document: a client of the protocol must
+// never get a conflict. Only fields are named.
 func asRefusal(err error) error {
 	var faults fault.ByField
 	var conflict *Conflict
