@@ -10,7 +10,7 @@ import (
 const keptAutomata = 64
 
 // edits makes the automata of words that are up to so many edits away from one; two neighbours swapped are one edit. It keeps those of
-// one edit that were asked for last: whoever types a name asks for its first words again with each letter.
+// one edit that were asked for last: while a name is typed, each letter asks for its first words again.
 type edits struct {
 	one, two *levenshtein.LevenshteinAutomatonBuilder
 	kept     *lru.Cache[string, *levenshtein.DFA]

@@ -10,7 +10,7 @@ import (
 )
 
 // best answers the best of more candidates than may be answered, all of one tier or better: those of the tiers before, then
-// names whose first word is the one that was typed first, then the others, of each the shorter names first. That is the order in
+// names that begin with the first typed word, then the others. In each group the shorter names come first. That is the order in
 // which the store will have them, so that what is left out is what it would have left out.
 func (f *finding) best(sets []*typedSets, t tier) ([]record.ID, error) {
 	ids, err := f.group(sets, func(s *typedSets) (*roaring.Bitmap, error) { return or(s.prior, new(roaring.Bitmap)), nil })
@@ -31,7 +31,8 @@ func (f *finding) group(sets []*typedSets, of func(*typedSets) (*roaring.Bitmap,
 	return f.kept(ids), err
 }
 
-// shaped are the documents that a tier has added whose name has so many words, and begins with one or does not.
+// shaped are the documents that a tier has added and that have a name of so many words. first selects the names that begin with word;
+// otherwise the names that do not are selected.
 func (s *typedSets) shaped(word string, t tier, first bool, words int) (*roaring.Bitmap, error) {
 	long, err := s.having(shapeField, countTerm(words))
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"doorward/kv"
 )
 
-// unknown is how often a store had released something where nobody has looked for what it has released.
+// unknown is the number of releases to assume where released records have not been looked for yet.
 const unknown = math.MaxUint64
 
 // compare holds the documents against the store's records: errBroken where one is missing or there twice. What has changed since the
-// log was read is left out. A document without its record is none of these: the log says nothing of what the store releases, and the
-// last process may have ended before it was forgotten.
+// log was read is left out. A document without its record is no damage: the log has no row for a release, and the
+// last process may have ended before it deleted the document.
 func (f *follower) compare() error {
 	released := f.store.Releases()
 	have, want, err := f.both()
@@ -36,8 +36,8 @@ func (f *follower) compare() error {
 	return nil
 }
 
-// forget deletes the documents whose records the store has released since it was last looked, and tells whether there were any. While the
-// disk is nearly full they wait.
+// forget deletes the documents of records that the store has released since the last call. It reports whether there were any. While the
+// disk is nearly full it deletes nothing.
 func (f *follower) forget() (some bool, err error) {
 	released := f.store.Releases()
 	if released == f.released || f.store.Room(kv.Imports) != nil {
@@ -61,7 +61,8 @@ func (f *follower) forget() (some bool, err error) {
 	return len(gone) > 0, f.count()
 }
 
-// both are the ids of the documents and then of the store's records, each sorted: what the store has got back meanwhile is in both.
+// both returns the ids of the documents and the ids of the store's records, each sorted. The documents are read first, so a record that
+// comes back between the two reads is in both lists.
 func (f *follower) both() (have, want []string, err error) {
 	if have, err = f.engine.documentIDs(); err != nil {
 		return nil, nil, err

@@ -9,13 +9,13 @@ import (
 	"doorward/kv"
 )
 
-// cursorKey is where an index keeps its cursor: within the very snapshot whose documents it speaks of.
+// cursorKey is the key of an index's cursor. The cursor lies in the same snapshot as the documents that it counts.
 var cursorKey = []byte("cursor")
 
 // errUnbegun is an index that was made and has followed nothing: the process ended before its first batch was on disk.
 var errUnbegun = fmt.Errorf("%w: it has no cursor", errBroken)
 
-// cursor says whose log an index has followed, and up to where.
+// cursor names the log that an index follows, and the last sequence that it has.
 type cursor struct {
 	realm, node, epoch string
 	seq                uint64

@@ -40,7 +40,7 @@ func flip(at float64) func([]byte) []byte {
 	}
 }
 
-// built is a store whose index lies on disk in several segments, with deleted documents, and both closed.
+// built makes a store with an index that lies on disk in several segments, with deleted documents. Both are closed.
 func built(t *testing.T) (dir string) {
 	t.Helper()
 	for range 20 { // a busy machine may merge all segments into one before the index is closed

@@ -27,8 +27,8 @@ func onDisk(t *testing.T) (s *kv.Store, x *index.Index, registry *prometheus.Reg
 	return s, x, registry, left
 }
 
-// TestAnIndexWaitsWhileTheDiskIsNearlyFull changes records meanwhile: searches that ask the store find them, and the index has
-// them once there is room.
+// TestAnIndexWaitsWhileTheDiskIsNearlyFull changes records while the disk is nearly full: searches that ask the store find them,
+// and the index has them once there is room.
 func TestAnIndexWaitsWhileTheDiskIsNearlyFull(t *testing.T) {
 	t.Parallel()
 	s, x, registry, left := onDisk(t)
@@ -38,7 +38,7 @@ func TestAnIndexWaitsWhileTheDiskIsNearlyFull(t *testing.T) {
 	pausedIs(t, registry, 1)
 	found, err := named(x, "tardia")
 	if err != nil || len(found.IDs) > 0 || found.Upto != before {
-		t.Errorf("while it waits Find = %+v, %v, want nobody up to %d", found, err, before)
+		t.Errorf("while it waits Find = %+v, %v, want none up to %d", found, err, before)
 	}
 	page, err := s.List(kv.Operator(), kv.Query{Surface: record.Admin, Kind: record.Person, Search: search.Parse("tardia"), Finder: x, Limit: 10})
 	if err != nil || page.Count != 1 {

@@ -1,7 +1,7 @@
 // Package index finds people by what is typed. It holds only what can be deleted at any moment and rebuilt from the store.
 //
 // An Index follows the store's change log on a goroutine of its own and keeps, in bleve's index scorch, one document for each
-// record of the kinds whose tables have Searched or Document fields. It is a kv.Finder: it names candidates, and says up to which
+// record of the kinds with Searched or Document fields. It is a kv.Finder: it names candidates, and says up to which
 // sequence of the log it has looked; the store adds what has changed since, reads each candidate and decides. So an index that is
 // late costs time, one that names too many costs time, and only one that names too few would be wrong: there are no false negatives.
 //
@@ -12,12 +12,12 @@
 //	<data>/index.broken/              what was damaged, until it has been rebuilt
 //
 // The cursor lies in the same snapshot as the documents it speaks of, with the store's realm, node and epoch, and a checksum. Before
-// an index is used, each segment is held against the checksum that it ends with, bleve's own small file is written anew out of
+// an index is used, each segment is held against the checksum that it ends with, bleve's own small file is written again from
 // what was read, and the documents are compared with the store's records. What is damaged, foreign or ahead of the store is
 // moved aside and rebuilt; until then, and where the folder cannot be written, Find answers kv.ErrNoIndex.
 //
 // What happens to the files of an open index is seen as far as it makes bleve fail on goroutines of ours; checksums are read when it
-// is opened. Whoever writes into the files of a running server may end it, or have it find too few until its next start.
+// is opened. A program that writes into the files of a running server may end it, or make it find too few records until its next start.
 //
 // # A document
 //
@@ -40,9 +40,9 @@
 // # Deletion
 //
 // A segment is never changed: what is deleted or replaced is marked, and its words stay in the file. Some time after
-// (Config.Sweep), all segments are written anew as one and the old files removed.
+// (Config.Sweep), all segments are written into one new segment, and the old files are removed.
 //
-// What the store releases, because another store keeps it, leaves no row in the log. Where the store says that it has released
-// something, and where an index is opened, the documents whose records are no longer there are deleted at once, and then the segments are
-// written anew without them. A record without its document is damage.
+// What the store releases, because another store keeps it, leaves no row in the log. When the store reports a release,
+// and when an index is opened, the index deletes the documents that have no record any more, at once. Then the segments are
+// written again without them. A record without its document is damage.
 package index

@@ -12,10 +12,10 @@ import (
 	bleve "github.com/blevesearch/bleve_index_api"
 )
 
-// errBroken is what an index says whose own parts failed: it is moved aside and rebuilt.
+// errBroken means that the index itself is damaged. It is moved aside and rebuilt.
 var errBroken = errors.New("the search index is damaged")
 
-// broken says of an error that it means a broken index.
+// broken wraps an error as errBroken.
 func broken(err error) error {
 	if err == nil || errors.Is(err, errBroken) {
 		return err
@@ -74,13 +74,13 @@ func (e *engine) close() error {
 	}
 }
 
-// failed tells whether anything has gone wrong in bleve's own goroutines: it says so by counting only.
+// failed reports whether bleve's own goroutines have failed. Bleve only counts these failures.
 func (e *engine) failed() bool { return atomic.LoadUint64(&e.stats.TotOnErrors) > 0 }
 
-// failurePoll is how often a wait for bleve looks whether anybody is left to answer.
+// failurePoll is how often a wait for bleve checks that bleve has not failed.
 const failurePoll = 250 * time.Millisecond
 
-// write applies a batch. A batch that fails, or that nobody takes, means that the index is broken.
+// write applies a batch. A batch that fails, or that bleve does not take, means that the index is broken.
 func (e *engine) write(b *bleve.Batch) error {
 	applied := make(chan error, 1)
 	go func() { applied <- guarded(func() error { return e.scorch.Batch(b) }) }()
@@ -98,7 +98,7 @@ func (e *engine) write(b *bleve.Batch) error {
 	}
 }
 
-// snapshot is the index as it is now, for whoever closes it.
+// snapshot returns the index as it is now. The caller closes it.
 func (e *engine) snapshot() (*scorch.IndexSnapshot, error) {
 	r, err := e.scorch.Reader()
 	if err != nil {

@@ -44,7 +44,7 @@ func (x *Index) Come(ctx context.Context, documents int) error {
 	}
 }
 
-// Forge writes a cursor of a store into the index in a folder, and takes a person out of it, behind its back; 0 = nobody.
+// Forge writes a cursor of a store into the index in a folder, and takes a person out of it, without a row of the log; 0 = no person.
 func Forge(dir string, s *kv.Store, seq uint64, without int64) error {
 	e, err := openEngine(dir, false)
 	if err != nil {

@@ -76,8 +76,8 @@ func guarded(fn func() error) error {
 }
 
 // inspect looks at an index before it is used: that its file of segments can be read, that each segment has the checksum that
-// it ends with, and that it has a cursor. Then it writes the file of segments anew, for no page of the old one is trusted in
-// goroutines that are not ours.
+// it ends with, and that it has a cursor. Then it writes the file of segments again: bleve's goroutines read that file,
+// and there a page that is damaged would end the process.
 func (f folder) inspect() (fresh bool, err error) {
 	switch info, err := os.Lstat(f.path()); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -107,7 +107,7 @@ func (f folder) inspect() (fresh bool, err error) {
 	return false, os.Rename(filepath.Join(f.path(), copied), filepath.Join(f.path(), boltFile))
 }
 
-// copied is the file of segments while it is being written anew.
+// copied is the temporary name of the file of segments that replaces the old one.
 const copied = boltFile + ".new"
 
 func (f folder) check(e *engine) error {
@@ -144,7 +144,7 @@ func checkSum(path string) error {
 	return nil
 }
 
-// copyBolt writes a snapshot's file of segments anew, beside the old one.
+// copyBolt writes a snapshot's file of segments beside the old one.
 func (f folder) copyBolt(snap *scorch.IndexSnapshot) error {
 	path := filepath.Join(f.path(), copied)
 	if err := os.RemoveAll(path); err != nil {

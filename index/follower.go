@@ -43,7 +43,7 @@ func newFollower(e *engine, s *kv.Store, from []source) *follower {
 	return f
 }
 
-// errOther is a sound index of another store, or of another epoch of this one, as lies in the folder after a restore.
+// errOther means a sound index of another store, or of another epoch of this one. A restore leaves it in the folder.
 var errOther = errors.New("the search index is another store's")
 
 // resume takes up the engine's own cursor: errOther where it follows another log, errBroken where it is ahead of this one.
@@ -135,14 +135,14 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 			err := f.catchUp(ctx, func() {})
 			if f.paused.Store(errors.Is(err, kv.ErrDiskFull)); f.paused.Load() {
 				pause(ctx, fullPause)
-				break // meanwhile the store looks itself at what has changed
+				break // until then the store looks at the changes itself
 			}
 			if err != nil {
 				return err
 			}
 			news()
 			if f.store.Releases() != f.released {
-				next = time.Now() // what is not to be here leaves at once
+				next = time.Now() // released records leave the index at once
 			}
 			pause(ctx, pace)
 		case !errors.Is(err, context.DeadlineExceeded):

@@ -52,7 +52,7 @@ func TestAnIndexThatIsNotThisStoresEndsInRightAnswers(t *testing.T) {
 		"with a torn segment":       func(t *testing.T, dir string) { write(t, filepath.Join(dir, mapping, "000000000fff.zap")) },
 		"empty":                     func(t *testing.T, dir string) { empty(t, filepath.Join(dir, mapping)) },
 		"with its segments swapped": func(t *testing.T, dir string) { swap(t, dir) },
-		"and somebody else's broken": func(t *testing.T, dir string) {
+		"and the broken one of another store": func(t *testing.T, dir string) {
 			replace(t, filepath.Join(dir, "index.broken"), filepath.Join(other, "index"))
 		},
 	} {
@@ -149,7 +149,7 @@ func rechristen(t *testing.T, s *kv.Store, id int64, name string) {
 
 func TestACursorAheadOfTheDataIsCaught(t *testing.T) {
 	t.Parallel()
-	for name, without := range map[string]int64{"of somebody new": 0, "of somebody forgotten": 21} {
+	for name, without := range map[string]int64{"of a new person": 0, "of a person that it lacks": 21} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := built(t)

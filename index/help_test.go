@@ -68,7 +68,7 @@ func stored(t testing.TB, s *kv.Store) (rows []kv.Replayed) {
 	return rows
 }
 
-// copied copies what a running process has written, as a kill would leave it; files that go away meanwhile are left out.
+// copied copies what a running process has written, as a kill would leave it; files that are removed during the copy are left out.
 func copied(t testing.TB, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "data")

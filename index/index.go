@@ -19,7 +19,7 @@ import (
 // ErrClosed is what Rebuild answers when the index is closed before it is done.
 var ErrClosed = errors.New("the search index is closed")
 
-// Config says whose records an index keeps, and where it lies.
+// Config names the store that an index follows, and the folder of the index.
 type Config struct {
 	Store      *kv.Store
 	Dir        string                // the data folder; the index lies in its folder index
@@ -100,7 +100,7 @@ func (x *Index) Find(w kv.Wanted) (found kv.Found, err error) {
 	return f.find(w, x.edits)
 }
 
-// breakDown has an index rebuilt that could not answer, unless it has been closed meanwhile.
+// breakDown has an index rebuilt that could not answer. It does nothing if that index no longer answers searches.
 func (x *Index) breakDown(f *follower, why error) {
 	if x.serving.CompareAndSwap(f, nil) {
 		x.rounds.interrupt(broken(why))

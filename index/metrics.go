@@ -18,12 +18,12 @@ type metrics struct {
 func newMetrics(x *Index, reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		registerer: reg,
-		rebuilds:   prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_index_rebuilds_total", Help: "Times the search index was built from nothing."}),
-		success:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "doorward_index_last_success_timestamp_seconds", Help: "When the search index last had all that the log held."}),
-		queries:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "doorward_index_query_seconds", Help: "Time to name the candidates of a search.", Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 10)}, []string{"mode"}),
+		rebuilds:   prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_index_rebuilds_total", Help: "Number of times the search index was built from the start."}),
+		success:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "doorward_index_last_success_timestamp_seconds", Help: "Unix time at which the search index last had all changes of the log."}),
+		queries:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "doorward_index_query_seconds", Help: "Time the search index takes to name the candidates of a search.", Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 10)}, []string{"mode"}),
 	}
-	documents := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_index_documents", Help: "Records in the search index."}, func() float64 { return float64(x.Status().Documents) })
-	lag := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_index_lag_changes", Help: "Changes of the log that the search index has not looked at."}, func() float64 { return float64(x.Status().Lag) })
+	documents := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_index_documents", Help: "Number of records in the search index."}, func() float64 { return float64(x.Status().Documents) })
+	lag := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_index_lag_changes", Help: "Number of changes in the log that the search index has not read yet."}, func() float64 { return float64(x.Status().Lag) })
 	paused := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_index_paused", Help: "1 while the search index does not follow the log because the disk is nearly full."}, func() float64 {
 		if f := x.rounds.current.Load(); f != nil && f.paused.Load() {
 			return 1

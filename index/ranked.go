@@ -100,7 +100,7 @@ type typedSets struct {
 	*part
 	base  *roaring.Bitmap
 	words []union
-	long  *roaring.Bitmap // those whose names have too many words
+	long  *roaring.Bitmap // documents with a name of too many words
 	found *roaring.Bitmap // by the last tier
 	prior *roaring.Bitmap // by the one before
 }
@@ -134,7 +134,7 @@ func (u *union) and(other *roaring.Bitmap) *roaring.Bitmap {
 	return all
 }
 
-// uncertain tells whether a name was found whose words are not all looked at.
+// uncertain reports whether a found name has more words than are looked at.
 func (s *typedSets) uncertain() bool { return s.found.Intersects(s.long) }
 
 func (f *finding) typed(p *part) (*typedSets, error) {
@@ -171,8 +171,8 @@ func (p *part) ending(digits string) (*roaring.Bitmap, error) {
 	return or(or(ends, said), documents), err
 }
 
-// extend finds the documents that have each typed word, at most as far away as a tier says, and in the last tier those whose address
-// begins so. It tells whether there may be more of them than the tier before has found.
+// extend finds the documents that have each typed word, at most as far away as a tier says. In the last tier it adds the documents with
+// an e-mail address that begins with the typed text. It tells whether there may be more of them than the tier before has found.
 func (s *typedSets) extend(f *finding, t tier) (more bool, err error) {
 	s.prior = s.found
 	if s.base.IsEmpty() { // of other kinds and homes

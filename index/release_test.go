@@ -32,7 +32,8 @@ func comes(t *testing.T, x *index.Index, documents int) {
 	}
 }
 
-// TestNoFileHoldsWhoWasReleased: a laptop's index forgets who is another's now, though no log tells it; who comes back is found.
+// TestNoFileHoldsWhoWasReleased: a laptop's index forgets people that another store keeps now, though no row of the log says so. A person
+// that comes back is found.
 func TestNoFileHoldsWhoWasReleased(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -92,7 +93,7 @@ func written(t *testing.T, s *kv.Store, name, doc string) kv.DocWrite {
 	return kv.DocWrite{ID: doc, Path: d.Tree.Path(d.Revisions[0].Revision), Body: d.Revisions[0].Body}
 }
 
-// TestAnIndexForgetsAtItsOpeningWhoWasReleased: the last process ended in between. Nothing is damaged, so nothing is built anew.
+// TestAnIndexForgetsAtItsOpeningWhoWasReleased: the last process ended in between. Nothing is damaged, so nothing is rebuilt.
 func TestAnIndexForgetsAtItsOpeningWhoWasReleased(t *testing.T) {
 	t.Parallel()
 	dir := built(t)
@@ -129,7 +130,7 @@ func TestAnIndexForgetsAtItsOpeningWhoWasReleased(t *testing.T) {
 	}
 }
 
-// TestAnIndexForgetsOnceThereIsRoom: a nearly full disk is left alone, and what was released meanwhile is not forgotten about.
+// TestAnIndexForgetsOnceThereIsRoom: nothing is written while the disk is nearly full. Records released in that time leave the index later.
 func TestAnIndexForgetsOnceThereIsRoom(t *testing.T) {
 	t.Parallel()
 	s, x, registry, left := onDisk(t)

@@ -12,7 +12,7 @@ import (
 )
 
 // round opens what lies in the folder, or builds it, and follows the log until ctx ends or something is wrong. Ready tells
-// whether the index could be asked meanwhile.
+// whether the index has answered searches.
 func (x *Index) round(ctx context.Context, asked []*request) (ready bool, err error) {
 	if len(asked) > 0 {
 		if err := x.folder.setAside(); err != nil {

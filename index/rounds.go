@@ -28,7 +28,7 @@ type rounds struct {
 	news    chan struct{} // closed by the next news
 }
 
-// tell wakes those who wait for the index to get on.
+// tell wakes the goroutines that wait for progress of the index.
 func (r *rounds) tell() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,7 +38,7 @@ func (r *rounds) tell() {
 	}
 }
 
-// hear is closed when the index has got on.
+// hear returns a channel that is closed at the next progress of the index.
 func (r *rounds) hear() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +81,7 @@ func (r *rounds) next(ctx context.Context) (context.Context, []*request) {
 	return ctx, asked
 }
 
-// close answers what was asked for and nobody will do.
+// close answers the requests that are still open with ErrClosed.
 func (r *rounds) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,11 +119,11 @@ func (x *Index) keep(ctx context.Context) {
 			answer(asked, ErrClosed)
 			return
 		case errors.Is(err, errAsked):
-			x.rounds.again(asked)
+			x.rounds.requeue(asked)
 		case errors.Is(err, errOther):
 			x.Logger.Info("the search index is built: the one before was another store's, as after a restore")
 			if err = x.folder.discard(); err == nil {
-				x.rounds.again(asked)
+				x.rounds.requeue(asked)
 				continue
 			}
 			answer(asked, err)
@@ -135,7 +135,7 @@ func (x *Index) keep(ctx context.Context) {
 				broken = 1
 			}
 			if err = x.folder.setAside(); err == nil && broken < 3 {
-				x.rounds.again(asked)
+				x.rounds.requeue(asked)
 				continue
 			}
 			fallthrough
@@ -150,8 +150,8 @@ func (x *Index) keep(ctx context.Context) {
 	}
 }
 
-// again keeps rebuilds that were asked for and are not done for the next round.
-func (r *rounds) again(asked []*request) {
+// requeue keeps requests that are not done for the next round.
+func (r *rounds) requeue(asked []*request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = append(r.asked, asked...)

@@ -63,14 +63,14 @@ func (e *engine) left(snap *scorch.IndexSnapshot) (names []string, err error) {
 func (e *engine) segments() int {
 	snap, err := e.snapshot()
 	if err != nil {
-		return 0 // whoever searches is told
+		return 0 // the search reports the error itself
 	}
 	defer snap.Close()
 	return len(snap.Segments())
 }
 
-// sweep writes all segments anew as one, without what was deleted, and waits until the old files are gone. It answers how long
-// the writing took.
+// sweep writes all segments into one new segment, without the deleted documents, and waits until the old files are removed. It returns
+// how long the writing took.
 func (e *engine) sweep(ctx context.Context) (took time.Duration, err error) {
 	b := bleve.NewBatch()
 	b.Update(&document{sweepID, []*field{named(sweepID)}})

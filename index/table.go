@@ -43,7 +43,7 @@ func (ts *tables) table(p *part) (*table, error) {
 	return t, nil
 }
 
-// warm makes the tables of a snapshot's segments before anybody waits for them, and forgets all others.
+// warm makes the tables of a snapshot's segments before a search needs them, and forgets all others.
 func (e *engine) warm() error {
 	snap, err := e.snapshot()
 	if err != nil {

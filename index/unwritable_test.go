@@ -18,14 +18,14 @@ import (
 	"doorward/kv/kvtest"
 )
 
-// nobody is a user and a group that own nothing.
-const nobody = 65534
+// unprivileged is the id of a user and of a group that own nothing.
+const unprivileged = 65534
 
-// TestAFolderThatCannotBeWrittenIsTriedAgain runs as somebody whom permissions hold.
+// TestAFolderThatCannotBeWrittenIsTriedAgain runs as a user that is bound by permissions.
 func TestAFolderThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() == 0 {
-		asNobody(t)
+		asUnprivileged(t)
 		return
 	}
 	dir := built(t)
@@ -51,8 +51,8 @@ func TestAFolderThatCannotBeWrittenIsTriedAgain(t *testing.T) {
 	wantFound(t, x, letters(20), 21)
 }
 
-// asNobody runs the calling test in a process of a user without rights.
-func asNobody(t *testing.T) {
+// asUnprivileged runs the calling test in a process of a user without rights.
+func asUnprivileged(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, path := range []string{dir, filepath.Dir(dir)} {
@@ -66,13 +66,13 @@ func asNobody(t *testing.T) {
 	}
 	c := exec.CommandContext(t.Context(), program, "-test.v", "-test.run", "^"+t.Name()+"$")
 	c.Dir, c.Env = dir, append(os.Environ(), "TMPDIR="+dir)
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unprivileged, Gid: unprivileged}}
 	if said, err := c.CombinedOutput(); err != nil || !strings.Contains(string(said), "--- PASS: "+t.Name()) {
-		t.Errorf("as nobody: %v\n%s", err, said)
+		t.Errorf("as an unprivileged user: %v\n%s", err, said)
 	}
 }
 
-// copyProgram copies the running program to where everybody may run it.
+// copyProgram copies the running program to a place where every user may run it.
 func copyProgram(to string) error {
 	path, err := os.Executable()
 	if err != nil {
