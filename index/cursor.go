@@ -12,9 +12,6 @@ import (
 // cursorKey is the key of an index's cursor. The cursor lies in the same snapshot as the documents that it counts.
 var cursorKey = []byte("cursor")
 
-// errUnbegun is an index that was made and has followed nothing: the process ended before its first batch was on disk.
-var errUnbegun = fmt.Errorf("%w: it has no cursor", errBroken)
-
 // cursor names the log that an index follows, and the last sequence that it has.
 type cursor struct {
 	realm, node, epoch string
@@ -29,14 +26,11 @@ func (c cursor) encode() []byte {
 	return fmt.Appendf(nil, "%s %08x", text, crc32.ChecksumIEEE([]byte(text)))
 }
 
-// readCursor reads a snapshot's cursor; errBroken where it has none that can be believed.
+// readCursor reads a snapshot's cursor; it returns errBroken if there is none, or if its checksum is wrong.
 func readCursor(snap *scorch.IndexSnapshot) (c cursor, err error) {
 	text, err := snap.GetInternal(cursorKey)
 	if err != nil {
 		return cursor{}, err
-	}
-	if text == nil {
-		return cursor{}, errUnbegun
 	}
 	var sum uint32
 	if _, err := fmt.Sscanf(string(text), "%s %s %s %d %x", &c.realm, &c.node, &c.epoch, &c.seq, &sum); err != nil {

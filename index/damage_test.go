@@ -124,10 +124,17 @@ func wantBuilt(t *testing.T, dir string) *kv.Store {
 	caughtUp(t, s, x)
 	wantFound(t, x, "quiteria", 35)
 	_ = x.Close()
-	if _, err := os.Stat(filepath.Join(dir, "index.broken")); err == nil {
-		t.Error("what was broken is still there")
-	}
+	wantAlone(t, dir)
 	return s
+}
+
+// wantAlone wants nothing but one index in the index's folder.
+func wantAlone(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(dir, "index"))
+	if err != nil || len(entries) != 1 || strings.Contains(entries[0].Name(), ".") {
+		t.Errorf("the folder of the index holds %v, %v, want one index", entries, err)
+	}
 }
 
 // files are an index's own, by their paths below a data folder.

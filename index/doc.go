@@ -9,12 +9,17 @@
 //
 //	<data>/index/<mapping>/           bleve's files; the name is a hash of the fields that are searched and of how they are analysed
 //	<data>/index/<mapping>.opening    there while the index is being opened: found at the start, opening it ended the process
-//	<data>/index.broken/              what was damaged, until it has been rebuilt
+//	<data>/index/<mapping>.new/       the next index, while it is being built
+//	<data>/index/<mapping>.old/       the one that it has just replaced
+//
+// An index is never built in its place. A new one is built beside, written to disk and closed, and then takes the place of the old one by
+// two renames. Until then searches use the old one. A process that ends between any two steps leaves the old index, the new one or none,
+// and an index that is missing is built again. What lies under another name than <mapping> is removed once an index is in use.
 //
 // The cursor lies in the same snapshot as the documents it speaks of, with the store's realm, node and epoch, and a checksum. Before
 // an index is used, each segment is held against the checksum that it ends with, bleve's own small file is written again from
 // what was read, and the documents are compared with the store's records. What is damaged, foreign or ahead of the store is
-// moved aside and rebuilt; until then, and where the folder cannot be written, Find answers kv.ErrNoIndex.
+// replaced by a new index. Until then, and where the folder cannot be written, Find answers kv.ErrNoIndex.
 //
 // What happens to the files of an open index is seen as far as it makes bleve fail on goroutines of ours; checksums are read when it
 // is opened. A program that writes into the files of a running server may end it, or make it find too few records until its next start.

@@ -12,7 +12,7 @@ import (
 	bleve "github.com/blevesearch/bleve_index_api"
 )
 
-// errBroken means that the index itself is damaged. It is moved aside and rebuilt.
+// errBroken means that the index itself is damaged. A new one replaces it.
 var errBroken = errors.New("the search index is damaged")
 
 // broken wraps an error as errBroken.

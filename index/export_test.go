@@ -61,7 +61,7 @@ func Forge(dir string, s *kv.Store, seq uint64, without int64) error {
 	return e.close()
 }
 
-// Begin makes an index in a folder that has followed nothing, as a process leaves it that ends before its first batch.
+// Begin makes an empty index in a folder, as a process leaves it that ends before its first batch.
 func Begin(dir string) error {
 	e, err := openEngine(dir, false)
 	if err != nil {

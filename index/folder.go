@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 
 	"doorward/kv/crash"
 
@@ -26,37 +25,40 @@ type folder struct {
 
 func (f folder) path() string { return filepath.Join(f.root, f.name) }
 
-// aside is where what is broken waits until it has been rebuilt.
-func (f folder) aside() string { return f.root + ".broken" }
+// beside is where a new index is built, until it replaces the one at path.
+func (f folder) beside() string { return f.path() + ".new" }
+
+// replaced is where the old index goes when a new one takes its place.
+func (f folder) replaced() string { return f.path() + ".old" }
 
 // marker is there while the index is being opened: found at the start, it says that opening it ended the process.
-func (f folder) marker() string { return filepath.Join(f.root, f.name+".opening") }
+func (f folder) marker() string { return f.path() + ".opening" }
 
 // boltFile is the file of bleve's that says which segments make up the index.
 const boltFile = "root.bolt"
 
-// open opens the index, having looked at all that lies in the folder. What is damaged gives errBroken, a folder that cannot
-// be written another error; fresh tells an index that has followed nothing yet.
-func (f folder) open() (e *engine, fresh bool, err error) {
+// open opens the index, after it has checked all its files. It returns fs.ErrNotExist if there is none, errBroken if it is damaged, and
+// another error if the folder cannot be written.
+func (f folder) open() (e *engine, err error) {
 	if info, err := os.Lstat(f.root); err == nil && !info.IsDir() {
-		return nil, false, fmt.Errorf("%w: %s is no folder", errBroken, filepath.Base(f.root))
+		return nil, fmt.Errorf("%w: %s is no folder", errBroken, filepath.Base(f.root))
 	}
-	if err := os.MkdirAll(f.root, 0o700); err != nil {
-		return nil, false, err
+	if _, err := os.Lstat(f.path()); err != nil {
+		return nil, err
 	}
 	if _, err := os.Lstat(f.marker()); err == nil {
-		return nil, false, fmt.Errorf("%w: it was being opened when the process ended", errBroken)
+		return nil, fmt.Errorf("%w: it was being opened when the process ended", errBroken)
 	}
 	if err := os.WriteFile(f.marker(), nil, 0o600); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	err = guarded(func() (err error) {
-		if fresh, err = f.inspect(); err == nil {
+		if err = f.inspect(); err == nil {
 			e, err = openEngine(f.path(), false)
 		}
 		return err
 	})
-	return e, fresh, errors.Join(err, os.Remove(f.marker()))
+	return e, errors.Join(err, os.Remove(f.marker()))
 }
 
 // guarded runs fn on a goroutine of its own, where a fault of memory or a panic of a library is an error: a file that was cut
@@ -78,33 +80,18 @@ func guarded(fn func() error) error {
 // inspect looks at an index before it is used: that its file of segments can be read, that each segment has the checksum that
 // it ends with, and that it has a cursor. Then it writes the file of segments again: bleve's goroutines read that file,
 // and there a page that is damaged would end the process.
-func (f folder) inspect() (fresh bool, err error) {
-	switch info, err := os.Lstat(f.path()); {
-	case errors.Is(err, fs.ErrNotExist):
-		return true, nil
-	case err != nil:
-		return false, err
-	case !info.IsDir():
-		return false, fmt.Errorf("%w: it is no folder", errBroken)
-	}
-	if entries, err := os.ReadDir(f.path()); err != nil || len(entries) == 0 {
-		return err == nil, err
-	}
+func (f folder) inspect() error {
 	if _, err := os.Stat(filepath.Join(f.path(), boltFile)); err != nil {
-		return false, fmt.Errorf("%w: %w", errBroken, err)
+		return broken(err)
 	}
 	e, err := openEngine(f.path(), true)
 	if err != nil {
-		return false, fmt.Errorf("%w: %w", errBroken, err)
+		return broken(err)
 	}
-	err = errors.Join(f.check(e), e.close())
-	if errors.Is(err, errUnbegun) {
-		return true, os.RemoveAll(f.path())
+	if err := errors.Join(f.check(e), e.close()); err != nil {
+		return err
 	}
-	if err != nil {
-		return false, err
-	}
-	return false, os.Rename(filepath.Join(f.path(), copied), filepath.Join(f.path(), boltFile))
+	return os.Rename(filepath.Join(f.path(), copied), filepath.Join(f.path(), boltFile))
 }
 
 // copied is the temporary name of the file of segments that replaces the old one.
@@ -164,37 +151,43 @@ func (b boltOnly) GetWriter(name string) (io.WriteCloser, error) {
 	return os.OpenFile(string(b), os.O_CREATE|os.O_RDWR|os.O_EXCL, 0o600)
 }
 
-// setAside moves away what is broken, in the place of what was moved away before, and with it the marker.
-func (f folder) setAside() error {
-	broken := f.path()
+// begin makes an empty index beside the present one.
+func (f folder) begin() (*engine, error) {
 	if info, err := os.Lstat(f.root); err == nil && !info.IsDir() {
-		broken = f.root
+		if err := os.Remove(f.root); err != nil {
+			return nil, err
+		}
 	}
-	if err := os.RemoveAll(f.aside()); err != nil {
+	if err := errors.Join(os.MkdirAll(f.root, 0o700), os.RemoveAll(f.beside())); err != nil {
+		return nil, err
+	}
+	return openEngine(f.beside(), false)
+}
+
+// swap puts the index that was built beside in the place of the present one. A process that ends within it leaves the old index, the
+// new one, or none.
+func (f folder) swap() error {
+	if err := os.RemoveAll(f.replaced()); err != nil {
 		return err
 	}
 	crash.At(crash.BeforeAside)
-	if err := os.Rename(broken, f.aside()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Rename(f.path(), f.replaced()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	crash.At(crash.AfterAside)
-	if err := os.Remove(f.marker()); err != nil && !errors.Is(err, fs.ErrNotExist) && broken != f.root {
+	if err := os.Remove(f.marker()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return nil
+	return os.Rename(f.beside(), f.path())
 }
 
-// discard removes a sound index that is of no use.
-func (f folder) discard() error { return os.RemoveAll(f.path()) }
-
-// tidy removes what was moved aside and the indexes of other mappings: this one is ready.
+// tidy removes all but the present index: the index that it replaced, one that was not finished, those of other mappings.
 func (f folder) tidy() error {
-	err := os.RemoveAll(f.aside())
-	entries, e := os.ReadDir(f.root)
+	entries, err := os.ReadDir(f.root)
 	for _, entry := range entries {
-		if !strings.HasPrefix(entry.Name(), f.name) {
+		if entry.Name() != f.name {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(f.root, entry.Name())))
 		}
 	}
-	return errors.Join(err, e)
+	return err
 }

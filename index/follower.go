@@ -158,6 +158,20 @@ func (f *follower) live(ctx context.Context, news func(), chore func() error) er
 	}
 }
 
+// prepare brings an index to the end of the log and compares it with the store. A disk that is nearly full leaves it behind.
+func (f *follower) prepare(ctx context.Context) error {
+	if err := f.resume(); err != nil {
+		return err
+	}
+	if err := f.catchUp(ctx, func() {}); err != nil && !errors.Is(err, kv.ErrDiskFull) {
+		return err
+	}
+	if err := guarded(f.compare); err != nil {
+		return err
+	}
+	return errors.Join(f.count(), guarded(f.engine.warm))
+}
+
 // total is how many records there are to index.
 func (f *follower) total() (n int, err error) {
 	for _, k := range f.kinds {

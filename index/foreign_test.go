@@ -47,13 +47,25 @@ func TestAnIndexThatIsNotThisStoresEndsInRightAnswers(t *testing.T) {
 			write(t, filepath.Join(dir, mapping))
 		},
 		"what ended the process":    func(t *testing.T, dir string) { write(t, filepath.Join(dir, mapping+".opening")) },
-		"beside something broken":   func(t *testing.T, dir string) { write(t, filepath.Join(dir, "index.broken")) },
+		"beside a file":             func(t *testing.T, dir string) { write(t, filepath.Join(dir, mapping+".new")) },
 		"with files of no meaning":  func(t *testing.T, dir string) { write(t, filepath.Join(dir, mapping, "x.zap")) },
 		"with a torn segment":       func(t *testing.T, dir string) { write(t, filepath.Join(dir, mapping, "000000000fff.zap")) },
 		"empty":                     func(t *testing.T, dir string) { empty(t, filepath.Join(dir, mapping)) },
 		"with its segments swapped": func(t *testing.T, dir string) { swap(t, dir) },
-		"and the broken one of another store": func(t *testing.T, dir string) {
-			replace(t, filepath.Join(dir, "index.broken"), filepath.Join(other, "index"))
+		"beside one that was being built": func(t *testing.T, dir string) {
+			replace(t, filepath.Join(dir, mapping+".new"), filepath.Join(other, mapping))
+		},
+		"to be replaced, with the new one beside": func(t *testing.T, dir string) {
+			rename(t, dir, mapping, mapping+".old")
+			replace(t, filepath.Join(dir, mapping+".new"), filepath.Join(dir, mapping+".old"))
+		},
+		"to be replaced by half of one": func(t *testing.T, dir string) {
+			rename(t, dir, mapping, mapping+".old")
+			replace(t, filepath.Join(dir, mapping+".new"), filepath.Join(other, mapping))
+			write(t, filepath.Join(dir, mapping+".new", "root.bolt"))
+		},
+		"new, with the old one beside": func(t *testing.T, dir string) {
+			replace(t, filepath.Join(dir, mapping+".old"), filepath.Join(other, mapping))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,15 +190,15 @@ func TestACursorAheadOfTheDataIsCaught(t *testing.T) {
 	}
 }
 
-// TestAnIndexThatHasFollowedNothingIsNotCalledDamaged opens what a process leaves that ends before its first batch is on disk.
-func TestAnIndexThatHasFollowedNothingIsNotCalledDamaged(t *testing.T) {
+// TestAnIndexThatWasBeingBuiltIsNotCalledDamaged opens what a process leaves that ends while it builds its first index.
+func TestAnIndexThatWasBeingBuiltIsNotCalledDamaged(t *testing.T) {
 	t.Parallel()
 	dir := built(t)
 	at := filepath.Dir(filepath.Join(dir, files(t, dir)[0]))
 	if err := os.RemoveAll(at); err != nil {
 		t.Fatal(err)
 	}
-	if err := index.Begin(at); err != nil {
+	if err := index.Begin(at + ".new"); err != nil {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
@@ -227,7 +239,5 @@ func TestTheIndexOfAnEarlierEpochIsBuiltWithoutAWordOfDamage(t *testing.T) {
 	if text := log.String(); strings.Contains(text, "WARN") || strings.Contains(text, "ERROR") || strings.Count(text, "another store's") != 1 {
 		t.Errorf("the log says %q, want one line of Info", text)
 	}
-	if _, err := os.Lstat(filepath.Join(dir, "index.broken")); err == nil {
-		t.Error("the earlier index lies beside the new one")
-	}
+	wantAlone(t, dir)
 }

@@ -32,13 +32,14 @@ type Config struct {
 // Index names the records that a search may mean. It follows the store's log by itself until it is closed.
 type Index struct {
 	Config
-	from    []source
-	folder  folder
-	edits   *edits
-	metrics *metrics
-	serving atomic.Pointer[follower] // nil while the index cannot be asked
-	rounds  rounds
-	end     func() // ends all of its goroutines, and waits for them
+	from      []source
+	folder    folder
+	edits     *edits
+	metrics   *metrics
+	serving   atomic.Pointer[follower] // nil while the index cannot be asked
+	preparing atomic.Pointer[follower] // it is being built or opened
+	rounds    rounds
+	end       func() // ends all of its goroutines, and waits for them
 }
 
 // Open starts following a store. Whatever lies in the folder, it neither fails nor waits: until the index has caught up, Find
@@ -80,7 +81,7 @@ func (x *Index) Close() error {
 	return nil
 }
 
-// Find names candidates, as kv.Finder promises: kv.ErrNoIndex until the index has caught up, and while it is rebuilt.
+// Find names candidates, as kv.Finder promises. It returns kv.ErrNoIndex until the index has caught up.
 func (x *Index) Find(w kv.Wanted) (found kv.Found, err error) {
 	f := x.serving.Load()
 	if f == nil {
@@ -116,12 +117,20 @@ type Status struct {
 
 // Status says how the index is now.
 func (x *Index) Status() Status {
-	f := x.rounds.current.Load()
+	f := x.shown()
 	if f == nil {
 		return Status{Lag: x.Store.Seq()}
 	}
 	at := f.at.Load()
 	return Status{Usable: x.serving.Load() == f, Documents: int(f.documents.Load()), Lag: max(x.Store.Seq(), at) - at}
+}
+
+// shown returns the follower that Status is about: the one that answers searches, else the one that is being prepared, or nil.
+func (x *Index) shown() *follower {
+	if f := x.serving.Load(); f != nil {
+		return f
+	}
+	return x.preparing.Load()
 }
 
 // Await returns nil once the index can be asked and has looked at the log up to a sequence, or the error of ctx when that ends
@@ -140,8 +149,8 @@ func (x *Index) Await(ctx context.Context, seq uint64) error {
 	}
 }
 
-// Rebuild builds the index from nothing and returns when it can be asked again. Progress, which may be nil, is told how many
-// of all records are in it. Errors: ctx's, ErrClosed, and what keeps the folder from being used.
+// Rebuild builds a new index beside the present one, which searches use until then, and returns when the new one answers them. Progress,
+// which may be nil, is told how many of all records are in it. Errors: ctx's, ErrClosed, and what keeps the folder from being used.
 func (x *Index) Rebuild(ctx context.Context, progress func(done, total int)) error {
 	if progress == nil {
 		progress = func(int, int) {}

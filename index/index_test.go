@@ -97,6 +97,46 @@ func TestRebuildReportsItsProgressAndAnswersOnceItIsDone(t *testing.T) {
 	}
 }
 
+// TestSearchesUseTheOldIndexWhileANewOneIsBuilt searches at each step of a rebuild.
+func TestSearchesUseTheOldIndexWhileANewOneIsBuilt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := congregation(t, dir, 12)
+	x := opened(t, s, index.Config{Dir: dir})
+	caughtUp(t, s, x)
+	steps := 0
+	err := x.Rebuild(t.Context(), func(int, int) {
+		steps++
+		wantFound(t, x, letters(3), 4)
+		if got := x.Status(); got != (index.Status{Usable: true, Documents: 12}) {
+			t.Errorf("during a rebuild Status = %+v", got)
+		}
+	})
+	if err != nil || steps == 0 {
+		t.Errorf("Rebuild = %v after %d steps", err, steps)
+	}
+	wantFound(t, x, letters(3), 4)
+	kvtest.Create(t, s, record.Person, `{"full_name":"Quitéria Gonçalves"}`)
+	caughtUp(t, s, x)
+	wantFound(t, x, "quiteria", 13)
+	wantAlone(t, dir)
+}
+
+// TestAnIndexThatCannotBeRebuiltStaysInUse asks for a rebuild while the disk is nearly full.
+func TestAnIndexThatCannotBeRebuiltStaysInUse(t *testing.T) {
+	t.Parallel()
+	s, x, _, left := onDisk(t)
+	left.Store(1<<30 - 1)
+	if err := x.Rebuild(t.Context(), nil); !errors.Is(err, kv.ErrDiskFull) {
+		t.Errorf("Rebuild on a full disk = %v, want %v", err, kv.ErrDiskFull)
+	}
+	wantFound(t, x, letters(20), 21)
+	left.Store(1 << 40)
+	kvtest.Create(t, s, record.Person, `{"full_name":"Quitéria Gonçalves"}`)
+	caughtUp(t, s, x)
+	wantFound(t, x, "quiteria", 35)
+}
+
 func TestMetricsSayHowAnIndexIs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

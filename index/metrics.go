@@ -25,7 +25,7 @@ func newMetrics(x *Index, reg prometheus.Registerer) *metrics {
 	documents := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_index_documents", Help: "Number of records in the search index."}, func() float64 { return float64(x.Status().Documents) })
 	lag := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_index_lag_changes", Help: "Number of changes in the log that the search index has not read yet."}, func() float64 { return float64(x.Status().Lag) })
 	paused := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_index_paused", Help: "1 while the search index does not follow the log because the disk is nearly full."}, func() float64 {
-		if f := x.rounds.current.Load(); f != nil && f.paused.Load() {
+		if f := x.shown(); f != nil && f.paused.Load() {
 			return 1
 		}
 		return 0

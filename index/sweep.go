@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -14,8 +15,73 @@ import (
 	bleve "github.com/blevesearch/bleve_index_api"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
+	"doorward/kv"
 	"doorward/kv/record"
 )
+
+const (
+	fewSegments = 8                // with more of them searches, which ask one after the other, get slow
+	crowdedWait = 10 * time.Second // that long bleve may make fewer of them by itself
+	sweepShare  = 20               // how many times as long as a sweep took there is none
+)
+
+// keeper looks after the files of an index while it is live.
+type keeper struct {
+	engine  *engine
+	store   *kv.Store
+	after   time.Duration // how long what was deleted may stay
+	compact bool          // it has just been built, in pieces
+	forgot  bool          // what the store has released was deleted since the last sweep began
+	since   time.Time     // when there was first something to sweep; zero = there is nothing
+	rest    time.Time     // no sweep before
+	busy    chan error    // of the sweep under way
+}
+
+// chore starts a sweep where one is due, and reports what went wrong in the last one, or in bleve. What the store has released is swept at
+// once, but not while there is more of it each time.
+func (k *keeper) chore(ctx context.Context, helpers *sync.WaitGroup, forgot bool) error {
+	if k.engine.failed() {
+		return errBroken
+	}
+	k.forgot = k.forgot || forgot
+	select {
+	case err := <-k.busy:
+		k.busy, k.compact, k.since = nil, false, time.Time{}
+		return err
+	default:
+	}
+	if err := k.engine.warm(); err != nil {
+		return err
+	}
+	dirty, err := k.engine.dirty()
+	if err != nil || k.busy != nil {
+		return err
+	}
+	now, wait := time.Now(), k.after
+	switch crowded := k.engine.segments() > fewSegments; {
+	case k.compact, k.forgot && dirty && !forgot:
+		wait = 0
+	case crowded:
+		wait = min(wait, crowdedWait)
+	case !dirty:
+		k.since, k.forgot = time.Time{}, false
+		return nil
+	}
+	if k.since.IsZero() {
+		k.since = now
+	}
+	if now.Before(k.rest) || now.Sub(k.since) < wait || k.store.Room(kv.Imports) != nil {
+		return nil
+	}
+	busy := make(chan error, 1)
+	k.busy, k.forgot = busy, false
+	helpers.Go(func() {
+		took, err := k.engine.sweep(ctx)
+		k.rest = time.Now().Add(sweepShare * took) // read only after busy has been
+		busy <- err
+	})
+	return nil
+}
 
 // sweepID is the document of no record that a sweep writes: bleve merges two segments or more, and one may hold everything.
 const sweepID = "\x00sweep"

@@ -39,7 +39,7 @@ func cutSteps() []cutStep {
 	}
 }
 
-// TestCutStepsLeaveAStore: creating, replacing, compacting, backing up, setting an index aside and taking a blob may each
+// TestCutStepsLeaveAStore: creating, replacing, compacting, backing up, replacing an index and taking a blob may each
 // be cut off between any two of their steps. What was acknowledged is there, and the same command works the next time.
 func TestCutStepsLeaveAStore(t *testing.T) {
 	t.Parallel()

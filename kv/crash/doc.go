@@ -26,8 +26,8 @@ const (
 	AfterCompacted  Point = "after compacted"  // it is in its place, and the folder is not synced
 	BeforeFile      Point = "before file"      // a file for a person, as a backup, has a temporary name
 	AfterFile       Point = "after file"       // it has its own, and the folder is not synced
-	BeforeAside     Point = "before aside"     // an index is found broken
-	AfterAside      Point = "after aside"      // it is out of the way, and the new one not begun
+	BeforeAside     Point = "before aside"     // a new index is built beside, the old one in its place
+	AfterAside      Point = "after aside"      // the old one is out of the way, the new one not in its place
 )
 
 // Points are all there are.

@@ -2,7 +2,7 @@
 // that the program keeps in it, and what a killed process left there.
 //
 //	doorward.db, doorward.*     the store and what belongs to it (package kv)
-//	index, index.broken         the search index
+//	index                       the search index
 //	control.sock                the control socket of serve
 //	.doorward-<purpose>-<n>     work folders: copies and files under a temporary name
 package folder

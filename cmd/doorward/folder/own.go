@@ -17,21 +17,16 @@ import (
 // Socket is the control socket's name in the folder.
 const Socket = "control.sock"
 
-// indexNames are the folders of the search index.
-var indexNames = []string{"index", "index.broken"}
+// indexName is the folder of the search index.
+const indexName = "index"
 
 // isOwn reports whether the program gives a name to what it keeps in its folder.
 func isOwn(name string) bool {
-	return kv.IsOwnName(name) || name == Socket || slices.Contains(indexNames, name)
+	return kv.IsOwnName(name) || name == Socket || name == indexName
 }
 
 // RemoveIndex removes the search index of a folder.
-func RemoveIndex(dir string) (err error) {
-	for _, name := range indexNames {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
-	}
-	return err
-}
+func RemoveIndex(dir string) error { return os.RemoveAll(filepath.Join(dir, indexName)) }
 
 // Clear removes what the program keeps in a folder, but for some names. The store's file goes last: a process that is killed leaves a store,
 // and no folder that lost its store.
