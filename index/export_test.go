@@ -15,6 +15,13 @@ func (x *Index) Flush() error {
 	return x.serving.Load().engine.persist(context.Background(), bleve.NewBatch())
 }
 
+// Fail makes an index behave as if a search had met damage in it.
+func (x *Index) Fail() {
+	if f := x.serving.Load(); f != nil {
+		x.breakDown(f, ErrBroken)
+	}
+}
+
 // Swept waits until no file of an index holds anything that was deleted, or ctx ends.
 func (x *Index) Swept(ctx context.Context) error {
 	for {

@@ -122,6 +122,26 @@ func TestSearchesUseTheOldIndexWhileANewOneIsBuilt(t *testing.T) {
 	wantAlone(t, dir)
 }
 
+// TestAnIndexThatFailsInASearchIsRebuilt fails while it is live, and while a new one is built beside.
+func TestAnIndexThatFailsInASearchIsRebuilt(t *testing.T) {
+	t.Parallel()
+	dir, registry := t.TempDir(), prometheus.NewRegistry()
+	s := congregation(t, dir, 12)
+	x := opened(t, s, index.Config{Dir: dir, Registerer: registry})
+	caughtUp(t, s, x)
+	x.Fail()
+	caughtUp(t, s, x)
+	wantFound(t, x, letters(3), 4)
+	if n := gauge(t, registry, "doorward_index_rebuilds_total"); n != 2 {
+		t.Errorf("the index was built %v times, want 2", n)
+	}
+	if err := x.Rebuild(t.Context(), func(int, int) { x.Fail() }); err != nil {
+		t.Errorf("Rebuild of an index that fails during it = %v", err)
+	}
+	wantFound(t, x, letters(3), 4)
+	wantAlone(t, dir)
+}
+
 // TestAnIndexThatCannotBeRebuiltStaysInUse asks for a rebuild while the disk is nearly full.
 func TestAnIndexThatCannotBeRebuiltStaysInUse(t *testing.T) {
 	t.Parallel()

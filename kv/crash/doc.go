@@ -12,7 +12,7 @@ const (
 	BeforeLogRow    Point = "before log row"   // an operation has given a record its sequence, but no row yet
 	BeforeRecord    Point = "before record"    // its log row is there, the record is not
 	BeforeCommit    Point = "before commit"    // a group is whole, and not written
-	AfterCommit     Point = "after commit"     // it is on disk, and nobody was told
+	AfterCommit     Point = "after commit"     // it is on disk, and no caller was told
 	AmongAnswers    Point = "among answers"    // one of its callers was told
 	BeforeReply     Point = "before reply"     // a request is done, its answer not begun
 	AfterReply      Point = "after reply"      // its answer is written, perhaps not sent
@@ -22,7 +22,7 @@ const (
 	AfterCreate     Point = "after create"     // it has its own, and the folder is not synced
 	BeforeReplace   Point = "before replace"   // a store is kept beside, the other one not in its place
 	AfterReplace    Point = "after replace"    // it is in its place, and the folder is not synced
-	BeforeCompacted Point = "before compacted" // a store is written anew, under a temporary name
+	BeforeCompacted Point = "before compacted" // a store is written again, under a temporary name
 	AfterCompacted  Point = "after compacted"  // it is in its place, and the folder is not synced
 	BeforeFile      Point = "before file"      // a file for a person, as a backup, has a temporary name
 	AfterFile       Point = "after file"       // it has its own, and the folder is not synced
