@@ -55,6 +55,7 @@ var mayImport = map[string][]string{
 	"kv/engine":            {"kv/crash", "kv/disk"},
 	"kv/kvtest/disk":       {"kv/kvtest/proof"},
 	"kv/rev":               {"kv/value"},
+	"kv/rev/revtest":       {"kv/rev"},
 	"api/barcode":          {},
 	"api/load/words":       {},
 	"api/reach":            {},
@@ -75,6 +76,7 @@ var mayImport = map[string][]string{
 
 // mayUse are the libraries, by the start of their paths, and the rooms that may know them.
 var mayUse = map[string][]string{
+	"pgregory.net/rapid":                  {"kv/rev/revtest"},
 	"github.com/RoaringBitmap/":           {"index"},
 	"github.com/blevesearch/":             {"index"},
 	"github.com/go-chi/":                  {"api", "sync"},
@@ -84,7 +86,7 @@ var mayUse = map[string][]string{
 	"github.com/hashicorp/golang-lru/v2":  {"index"},
 	"github.com/klauspost/compress":       {"sync/line", "sync/replicate"},
 	"github.com/makiuchi-d/gozxing":       {"api/barcode"},
-	"github.com/oklog/ulid/v2":            {"kv", "kv/record", "kv/rev", "sync/peertest", "sync/replicate", "sync/transit"},
+	"github.com/oklog/ulid/v2":            {"kv", "kv/record", "kv/rev", "sync/peertest", "sync/replicate", "sync/transit", "kv/rev/revtest"},
 	"github.com/pelletier/go-toml/v2":     {"cmd"},
 	"github.com/prometheus/client_golang": {"api", "cmd/certificate", "cmd/serve", "index", "kv", "kv/disk", "kv/engine", "sync", "sync/venue"},
 	"github.com/shopspring/decimal":       {"kv/record"},

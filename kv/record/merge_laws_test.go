@@ -12,6 +12,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/rev/revtest"
 )
 
 // withUnknown gives a record some fields of a newer version, for those it has.
@@ -172,14 +173,14 @@ func equal(a, b []byte) bool {
 func TestResolveDoesNotDependOnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := mergeable().Draw(t, "kind")
-		history := anyHistory().Draw(t, "history")
+		history := revtest.AnyHistory().Draw(t, "history")
 		bodies := bodiesOf(t, k, history)
-		deliveries := anyDeliveries(history).Draw(t, "deliveries")
+		deliveries := revtest.AnyDeliveries(history).Draw(t, "deliveries")
 		for i := range deliveries {
-			deliveries[i].leaf.Held = true
+			deliveries[i].Leaf.Held = true
 		}
-		tree := grafted(t, deliveries)
-		other := grafted(t, rapid.Permutation(deliveries).Draw(t, "order"))
+		tree := revtest.Grafted(t, deliveries)
+		other := revtest.Grafted(t, rapid.Permutation(deliveries).Draw(t, "order"))
 		want, got := resolved(t, k, tree, bodies), resolved(t, k, other, bodies)
 		if diff := cmp.Diff(describe(want), describe(got)); diff != "" {
 			t.Fatalf("the resolutions differ: %s", diff)

@@ -12,6 +12,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/rev/revtest"
 )
 
 // bodied is a record of some members; nil of "-".
@@ -123,7 +124,7 @@ func TestFieldsHaveTheirRules(t *testing.T) {
 
 // conflict is a tree of a group with a name for each leaf, and the bodies by revision. Names are of bodies: "a" is common.
 func conflict(t *testing.T, paths ...string) (*rev.Tree, func(rev.ID) (*record.Doc, error)) {
-	return treeOf(t, paths...), func(rev rev.ID) (*record.Doc, error) {
+	return revtest.Tree(t, paths...), func(rev rev.ID) (*record.Doc, error) {
 		return bodied(t, record.Church, fmt.Sprintf(`"name":"n%x","external_id":%q,%s`, rev.Hash[:1], fmt.Sprint(rev.Generation), early)), nil
 	}
 }
@@ -167,9 +168,9 @@ func outline(r *record.Resolution) string {
 	}
 	ended := make([]string, len(r.Ended))
 	for i, rev := range r.Ended {
-		ended[i] = short(rev)
+		ended[i] = revtest.Short(rev)
 	}
-	return fmt.Sprintf("%s on %s; %v; ends %s; %s", short(r.Revision), short(r.Parent), r.Fields, strings.Join(ended, " "),
+	return fmt.Sprintf("%s on %s; %v; ends %s; %s", revtest.Short(r.Revision), revtest.Short(r.Parent), r.Fields, strings.Join(ended, " "),
 		strings.ReplaceAll(told(r.Clashes), ";", ","))
 }
 
@@ -182,9 +183,9 @@ func threeWay(t *testing.T) (*rev.Tree, map[rev.ID]*record.Doc) {
 		"2-c": `"email":"a","phone":"2","rg":"1","cpf":"3","o":1`,
 		"2-b": `"email":"a","phone":"1","rg":"2","cpf":"4","n":1`,
 	} {
-		bodies[revision(t, rev)] = bodied(t, record.Person, members+","+early)
+		bodies[revtest.Revision(t, rev)] = bodied(t, record.Person, members+","+early)
 	}
-	return treeOf(t, "1-a", "2-d 1-a", "2-c 1-a", "2-b 1-a"), bodies
+	return revtest.Tree(t, "1-a", "2-d 1-a", "2-c 1-a", "2-b 1-a"), bodies
 }
 
 func TestResolveMergesAllLeaves(t *testing.T) {
@@ -200,12 +201,12 @@ func TestResolveMergesAllLeaves(t *testing.T) {
 	want := []string{"cpf 2-c", "cpf 2-b"}
 	var got []string
 	for _, c := range r.Clashes {
-		got = append(got, c.Field+" "+short(c.Leaf))
+		got = append(got, c.Field+" "+revtest.Short(c.Leaf))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Clashes differ: %s", diff)
 	}
-	if got := r.Revision.String(); got != goldenThreeWay || r.Revision != rev.Next(revision(t, "2-d"), false, r.Doc.Canonical()) {
+	if got := r.Revision.String(); got != goldenThreeWay || r.Revision != rev.Next(revtest.Revision(t, "2-d"), false, r.Doc.Canonical()) {
 		t.Errorf("Revision = %s, want %s", got, goldenThreeWay)
 	}
 	open := tree.Open()
@@ -219,10 +220,10 @@ const goldenThreeWay = "3-78150303865a267e49dec39e944fb5e5"
 
 func TestResolveGoesBackToABodyThatIsHeld(t *testing.T) {
 	_, bodies := threeWay(t)
-	older := treeOf(t, "2-a 1-9", "3-d 2-a", "3-c 2-a", "1-9")
-	older.Hold(revision(t, "2-a"), false)
+	older := revtest.Tree(t, "2-a 1-9", "3-d 2-a", "3-c 2-a", "1-9")
+	older.Hold(revtest.Revision(t, "2-a"), false)
 	for to, from := range map[string]string{"1-9": "1-a", "3-d": "2-d", "3-c": "2-c"} {
-		bodies[revision(t, to)] = bodies[revision(t, from)]
+		bodies[revtest.Revision(t, to)] = bodies[revtest.Revision(t, from)]
 	}
 	r, err := record.Resolve(record.Person, older, func(rev rev.ID) (*record.Doc, error) { return bodies[rev], nil })
 	if err != nil || told(r.Clashes) != `pick cpf "2" over "3"` {
@@ -233,20 +234,20 @@ func TestResolveGoesBackToABodyThatIsHeld(t *testing.T) {
 func TestResolveWithoutABody(t *testing.T) {
 	tree, bodies := threeWay(t)
 	body := func(rev rev.ID) (*record.Doc, error) { return bodies[rev], nil }
-	delete(bodies, revision(t, "1-a"))
+	delete(bodies, revtest.Revision(t, "1-a"))
 	r, err := record.Resolve(record.Person, tree, body)
 	if err != nil || len(r.Clashes) != 8 {
 		t.Errorf("without the ancestor: %v, %v", outline(r), err)
 	}
-	tree.Hold(revision(t, "1-a"), false)
+	tree.Hold(revtest.Revision(t, "1-a"), false)
 	if r, err = record.Resolve(record.Person, tree, body); err != nil || len(r.Clashes) != 8 {
 		t.Errorf("with an ancestor that is not held: %v, %v", outline(r), err)
 	}
-	delete(bodies, revision(t, "2-c"))
+	delete(bodies, revtest.Revision(t, "2-c"))
 	if _, err := record.Resolve(record.Person, tree, body); !errors.Is(err, record.ErrNotHeld) {
 		t.Errorf("without a leaf: %v, want %v", err, record.ErrNotHeld)
 	}
-	tree.Hold(revision(t, "1-a"), true)
+	tree.Hold(revtest.Revision(t, "1-a"), true)
 	broken := errors.New("broken")
 	for at := range 4 {
 		calls := 0
@@ -277,10 +278,10 @@ func TestWhoDeletesOneBranchAndKeepsAnother(t *testing.T) {
 		{"nobody known", rev.Node{}, rev.Node{}, "3-f 2-b 1-a", true},
 		{"what both had", rev.Node{Key: 7}, rev.Node{Key: 7}, "2-f 1-a", true},
 	} {
-		tree := treeOf(t, "1-a")
+		tree := revtest.Tree(t, "1-a")
 		row.deleted.Deleted = true
 		for path, leaf := range map[string]rev.Node{row.path: row.deleted, "2-c 1-a": row.live} {
-			if _, err := tree.Graft(revisions(t, strings.Fields(path)...), leaf); err != nil {
+			if _, err := tree.Graft(revtest.Revisions(t, strings.Fields(path)...), leaf); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"doorward/kv/record"
 	"doorward/kv/rev"
+	"doorward/kv/rev/revtest"
 )
 
 // What a tombstone says of the record that stays is agreed between versions.
@@ -40,15 +41,15 @@ func TestATombstoneNamesWhatStays(t *testing.T) {
 
 // A record that was merged into another one stays that, whatever replicas have made of it meanwhile; what they made is listed.
 func TestAMergedRecordStaysMerged(t *testing.T) {
-	tree := treeOf(t, "1-a")
+	tree := revtest.Tree(t, "1-a")
 	_, body := conflict(t)
 	for path, leaf := range map[string]rev.Node{"2-b 1-a": {Deleted: true, Into: 3}, "2-c 1-a": {Held: true}} {
-		if _, err := tree.Graft(revisions(t, strings.Fields(path)...), leaf); err != nil {
+		if _, err := tree.Graft(revtest.Revisions(t, strings.Fields(path)...), leaf); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r, err := record.Resolve(record.Church, tree, body)
-	if err != nil || r.Doc != nil || len(r.Clashes) != 1 || len(r.Ended) != 1 || r.Ended[0] != revisions(t, "2-c")[0] {
+	if err != nil || r.Doc != nil || len(r.Clashes) != 1 || len(r.Ended) != 1 || r.Ended[0] != revtest.Revisions(t, "2-c")[0] {
 		t.Fatalf("Resolve = %s, %v, want the edit listed and ended", outline(r), err)
 	}
 	if _, err := tree.Graft([]rev.ID{rev.Ending(r.Ended[0]), r.Ended[0]}, rev.Node{Deleted: true, Ended: true}); err != nil {

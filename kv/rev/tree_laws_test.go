@@ -9,18 +9,19 @@ import (
 	"pgregory.net/rapid"
 
 	"doorward/kv/rev"
+	"doorward/kv/rev/revtest"
 )
 
 func TestTreeIsTheUnionOfItsPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		history := anyHistory().Draw(t, "history")
-		deliveries := anyDeliveries(history).Draw(t, "deliveries")
+		history := revtest.AnyHistory().Draw(t, "history")
+		deliveries := revtest.AnyDeliveries(history).Draw(t, "deliveries")
 		tree := &rev.Tree{}
 		for i, d := range deliveries {
-			isNew, err := tree.Graft(d.path, d.leaf)
-			known := slices.ContainsFunc(union(deliveries[:i]), func(n rev.Node) bool { return n.Revision == d.path[0] })
+			isNew, err := tree.Graft(d.Path, d.Leaf)
+			known := slices.ContainsFunc(union(deliveries[:i]), func(n rev.Node) bool { return n.Revision == d.Path[0] })
 			if err != nil || isNew == known {
-				t.Fatalf("Graft(%v) = %t, %v; known before: %t", d.path, isNew, err, known)
+				t.Fatalf("Graft(%v) = %t, %v; known before: %t", d.Path, isNew, err, known)
 			}
 		}
 		if diff := cmp.Diff(union(deliveries), tree.Nodes()); diff != "" {
@@ -31,10 +32,10 @@ func TestTreeIsTheUnionOfItsPaths(t *testing.T) {
 
 func TestGraftCommutesAndIsIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		history := anyHistory().Draw(t, "history")
-		deliveries := anyDeliveries(history).Draw(t, "deliveries")
-		tree := grafted(t, deliveries)
-		other := grafted(t, rapid.Permutation(append(deliveries, deliveries...)).Draw(t, "order"))
+		history := revtest.AnyHistory().Draw(t, "history")
+		deliveries := revtest.AnyDeliveries(history).Draw(t, "deliveries")
+		tree := revtest.Grafted(t, deliveries)
+		other := revtest.Grafted(t, rapid.Permutation(append(deliveries, deliveries...)).Draw(t, "order"))
 		if !bytes.Equal(tree.Append(nil), other.Append(nil)) {
 			t.Errorf("the order makes a difference: %s", cmp.Diff(tree.Nodes(), other.Nodes()))
 		}
@@ -161,24 +162,24 @@ func TestTreeKnowsAncestors(t *testing.T) {
 
 // anyTree draws a tree.
 func anyTree(t *rapid.T) *rev.Tree {
-	history := anyHistory().Draw(t, "history")
-	return grafted(t, anyDeliveries(history).Draw(t, "deliveries"))
+	history := revtest.AnyHistory().Draw(t, "history")
+	return revtest.Grafted(t, revtest.AnyDeliveries(history).Draw(t, "deliveries"))
 }
 
 // union is what a tree of some deliveries must be: sets, without any cleverness.
-func union(deliveries []delivery) []rev.Node {
+func union(deliveries []revtest.Delivery) []rev.Node {
 	told := map[rev.ID]rev.Node{}
 	parents := map[rev.ID]rev.ID{}
 	for _, d := range deliveries {
-		for i, revision2 := range d.path {
-			if i+1 < len(d.path) {
-				parents[revision2] = d.path[i+1]
+		for i, revision2 := range d.Path {
+			if i+1 < len(d.Path) {
+				parents[revision2] = d.Path[i+1]
 			}
 			if _, known := told[revision2]; !known {
 				told[revision2] = rev.Node{}
 			}
 		}
-		told[d.path[0]] = d.leaf
+		told[d.Path[0]] = d.Leaf
 	}
 	var out []rev.Node
 	for rev, n := range told {

@@ -10,6 +10,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"doorward/kv/rev"
+	"doorward/kv/rev/revtest"
 )
 
 // The winners of this table are what CouchDB, PouchDB and every version of this program must agree on. Rows may be added and
@@ -40,8 +41,8 @@ func TestGoldenWinners(t *testing.T) {
 		{"an inner revision is not a leaf again", []string{"3-c 2-b 1-a", "2-b 1-a", "1-a"}, "3-c", "", ""},
 		{"a path that contradicts the tree", []string{"3-c 2-b", "3-c 2-f", "4-d 3-c 2-f"}, "4-d", "", ""},
 	} {
-		tree := treeOf(t, row.paths...)
-		got := []string{short(tree.Winner().Revision), shorts(tree.Conflicts()), shorts(tree.DeletedConflicts())}
+		tree := revtest.Tree(t, row.paths...)
+		got := []string{revtest.Short(tree.Winner().Revision), revtest.Shorts(tree.Conflicts()), revtest.Shorts(tree.DeletedConflicts())}
 		if diff := cmp.Diff([]string{row.winner, row.conflicts, row.dead}, got); diff != "" {
 			t.Errorf("%s: winner, conflicts and deleted conflicts differ: %s", row.name, diff)
 		}
@@ -56,17 +57,17 @@ type goldenTree struct {
 
 // goldenTrees are trees and their bytes. They may be added to; a change of one needs a new format byte.
 func goldenTrees(tb testing.TB) []goldenTree {
-	one, grown := &rev.Tree{}, treeOf(tb, "x3-cc 2-c 1-a")
+	one, grown := &rev.Tree{}, revtest.Tree(tb, "x3-cc 2-c 1-a")
 	venue, at := ulid.MustParse("01HZX3Q0000000000000000000"), int64(1_777_636_800_123_456)
 	for _, g := range []struct {
 		tree *rev.Tree
 		path []rev.ID
 		leaf rev.Node
 	}{
-		{one, revisions(tb, "1-a"), rev.Node{At: at, Key: 7, Held: true}},
-		{grown, revisions(tb, "2-b", "1-a"), rev.Node{At: at, Key: 300, Node: venue, Held: true, Fields: []string{"email", "née"}}},
-		{grown, revisions(tb, "300-d", "299-d"), rev.Node{At: at + 1, Node: venue, Deleted: true, Fields: []string{"née"}}},
-		{grown, revisions(tb, "3-e", "2-b"), rev.Node{At: at - 1, Fields: []string{"phone"}}},
+		{one, revtest.Revisions(tb, "1-a"), rev.Node{At: at, Key: 7, Held: true}},
+		{grown, revtest.Revisions(tb, "2-b", "1-a"), rev.Node{At: at, Key: 300, Node: venue, Held: true, Fields: []string{"email", "née"}}},
+		{grown, revtest.Revisions(tb, "300-d", "299-d"), rev.Node{At: at + 1, Node: venue, Deleted: true, Fields: []string{"née"}}},
+		{grown, revtest.Revisions(tb, "3-e", "2-b"), rev.Node{At: at - 1, Fields: []string{"phone"}}},
 	} {
 		if _, err := g.tree.Graft(g.path, g.leaf); err != nil {
 			tb.Fatal(err)
@@ -148,25 +149,25 @@ func TestGraftRefusesWhatIsNoPath(t *testing.T) {
 	for name, path := range map[string][]rev.ID{
 		"nothing":           nil,
 		"no revision":       {{}},
-		"oldest first":      revisions(t, "1-a", "2-b"),
-		"a gap":             revisions(t, "3-c", "1-a"),
-		"one generation":    revisions(t, "2-c", "2-a"),
-		"before the first":  append(revisions(t, "1-a"), rev.ID{}),
+		"oldest first":      revtest.Revisions(t, "1-a", "2-b"),
+		"a gap":             revtest.Revisions(t, "3-c", "1-a"),
+		"one generation":    revtest.Revisions(t, "2-c", "2-a"),
+		"before the first":  append(revtest.Revisions(t, "1-a"), rev.ID{}),
 		"around the corner": {{Generation: 1}, {Generation: 0}, {Generation: 1<<64 - 1}},
 		"too long":          long,
 	} {
-		tree := treeOf(t, "1-a")
+		tree := revtest.Tree(t, "1-a")
 		if _, err := tree.Graft(path, rev.Node{}); !errors.Is(err, rev.ErrPath) || tree.Len() != 1 {
 			t.Errorf("%s: Graft = %v, the tree has %d revisions", name, err, tree.Len())
 		}
 	}
-	if _, err := treeOf(t).Graft(long[1:], rev.Node{}); err != nil {
+	if _, err := revtest.Tree(t).Graft(long[1:], rev.Node{}); err != nil {
 		t.Errorf("the longest path: %v", err)
 	}
 }
 
 func TestGraftLearnsOfARevisionOnlyOnce(t *testing.T) {
-	tree := treeOf(t)
+	tree := revtest.Tree(t)
 	for _, g := range []struct {
 		path string
 		leaf rev.Node
@@ -176,18 +177,18 @@ func TestGraftLearnsOfARevisionOnlyOnce(t *testing.T) {
 		{"2-b 1-a", rev.Node{At: 9, Key: 6, Deleted: true}},
 		{"1-a", rev.Node{At: 9, Deleted: true}},
 	} {
-		if _, err := tree.Graft(revisions(t, strings.Fields(g.path)...), g.leaf); err != nil {
+		if _, err := tree.Graft(revtest.Revisions(t, strings.Fields(g.path)...), g.leaf); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := []rev.Node{{Revision: revision(t, "1-a"), At: 1, Held: true},
-		{Revision: revision(t, "2-b"), Parent: revision(t, "1-a"), At: 2, Key: 5}}
+	want := []rev.Node{{Revision: revtest.Revision(t, "1-a"), At: 1, Held: true},
+		{Revision: revtest.Revision(t, "2-b"), Parent: revtest.Revision(t, "1-a"), At: 2, Key: 5}}
 	if diff := cmp.Diff(want, tree.Nodes()); diff != "" {
 		t.Errorf("the nodes differ: %s", diff)
 	}
-	tree.Hold(revision(t, "1-a"), false)
-	tree.Hold(revision(t, "9-f"), true)
-	if tree.Find(revision(t, "1-a")).Held || tree.Len() != 2 {
+	tree.Hold(revtest.Revision(t, "1-a"), false)
+	tree.Hold(revtest.Revision(t, "9-f"), true)
+	if tree.Find(revtest.Revision(t, "1-a")).Held || tree.Len() != 2 {
 		t.Error("Hold did not let go")
 	}
 }
@@ -214,24 +215,24 @@ func TestPrune(t *testing.T) {
 		{"another root", []string{"2-b 1-a", "2-d 1-c"}, "2-d", own, "2-d 1-c", "1-a 2-b"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			tree := treeOf(t, row.paths...)
+			tree := revtest.Tree(t, row.paths...)
 			copied := *tree
 			var forgotten []string
-			for _, rev := range tree.Prune(revision(t, row.leaf), row.stays) {
-				forgotten = append(forgotten, short(rev))
+			for _, rev := range tree.Prune(revtest.Revision(t, row.leaf), row.stays) {
+				forgotten = append(forgotten, revtest.Short(rev))
 			}
-			if got := strings.Join(forgotten, " "); got != row.forgotten || shorts(tree.Nodes()) != row.left {
-				t.Errorf("Prune(%s) = %q and leaves %q, want %q and %q", row.leaf, got, shorts(tree.Nodes()), row.forgotten, row.left)
+			if got := strings.Join(forgotten, " "); got != row.forgotten || revtest.Shorts(tree.Nodes()) != row.left {
+				t.Errorf("Prune(%s) = %q and leaves %q, want %q and %q", row.leaf, got, revtest.Shorts(tree.Nodes()), row.forgotten, row.left)
 			}
-			if want := treeOf(t, row.paths...); shorts(copied.Nodes()) != shorts(want.Nodes()) {
-				t.Errorf("a copy is %q now", shorts(copied.Nodes()))
+			if want := revtest.Tree(t, row.paths...); revtest.Shorts(copied.Nodes()) != revtest.Shorts(want.Nodes()) {
+				t.Errorf("a copy is %q now", revtest.Shorts(copied.Nodes()))
 			}
 		})
 	}
 }
 
 func TestMissingNamesPossibleAncestors(t *testing.T) {
-	tree := treeOf(t, "4-d 3-c 2-b 1-a", "!3-f 2-b 1-a", "2-e 1-a")
+	tree := revtest.Tree(t, "4-d 3-c 2-b 1-a", "!3-f 2-b 1-a", "2-e 1-a")
 	for _, row := range []struct{ ask, missing, ancestors string }{
 		{"", "", ""},
 		{"1-a 3-c 4-d 3-f", "", ""},
@@ -240,18 +241,18 @@ func TestMissingNamesPossibleAncestors(t *testing.T) {
 		{"3-9 2-9", "3-9 2-9", "2-e"},
 		{"1-f", "1-f", ""},
 	} {
-		missing, ancestors := tree.Missing(revisions(t, strings.Fields(row.ask)...))
+		missing, ancestors := tree.Missing(revtest.Revisions(t, strings.Fields(row.ask)...))
 		got := [2]string{}
 		for i, revs := range [][]rev.ID{missing, ancestors} {
 			for _, rev := range revs {
-				got[i] = strings.TrimSpace(got[i] + " " + short(rev))
+				got[i] = strings.TrimSpace(got[i] + " " + revtest.Short(rev))
 			}
 		}
 		if want := [2]string{row.missing, row.ancestors}; got != want {
 			t.Errorf("Missing(%s) = %q, want %q", row.ask, got, want)
 		}
 	}
-	if missing, ancestors := treeOf(t).Missing(revisions(t, "2-b")); len(missing) != 1 || ancestors != nil {
+	if missing, ancestors := revtest.Tree(t).Missing(revtest.Revisions(t, "2-b")); len(missing) != 1 || ancestors != nil {
 		t.Errorf("Missing of an empty tree = %v, %v", missing, ancestors)
 	}
 }

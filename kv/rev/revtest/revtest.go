@@ -1,4 +1,6 @@
-package rev_test
+// Package revtest draws histories of revisions, and writes revisions and trees short: "3-ab" is generation 3 with a hash that begins with ab.
+// Tests of trees and tests of records share it.
+package revtest
 
 import (
 	"strings"
@@ -10,18 +12,18 @@ import (
 	"doorward/kv/rev"
 )
 
-// A delivery is a path that comes to a store, and what is told of its first revision.
-type delivery struct {
-	path []rev.ID
-	leaf rev.Node
+// Delivery is a path that comes to a store, and what is told of its first revision.
+type Delivery struct {
+	Path []rev.ID
+	Leaf rev.Node
 }
 
-// anyHistory draws the revisions of a record as they were made all over the world, parents before children.
-func anyHistory() *rapid.Generator[[]rev.Node] {
+// AnyHistory draws the revisions of a record as they were made all over the world, parents before children.
+func AnyHistory() *rapid.Generator[[]rev.Node] {
 	return rapid.Custom(func(t *rapid.T) []rev.Node {
 		out := make([]rev.Node, rapid.IntRange(1, 16).Draw(t, "revisions"))
 		for i := range out {
-			out[i] = anyNode().Draw(t, "node")
+			out[i] = AnyNode().Draw(t, "node")
 			out[i].Revision = rev.ID{Generation: rapid.Uint64Range(1, 3).Draw(t, "generation")}
 			if i > 0 && rapid.IntRange(0, 5).Draw(t, "root") > 0 {
 				out[i].Parent = out[rapid.IntRange(max(0, i-4), i-1).Draw(t, "parent")].Revision
@@ -37,8 +39,8 @@ func anyHistory() *rapid.Generator[[]rev.Node] {
 	})
 }
 
-// anyNode draws what is told of a revision.
-func anyNode() *rapid.Generator[rev.Node] {
+// AnyNode draws what is told of a revision.
+func AnyNode() *rapid.Generator[rev.Node] {
 	return rapid.Custom(func(t *rapid.T) (n rev.Node) {
 		n.Deleted = rapid.IntRange(0, 2).Draw(t, "deleted") == 0
 		n.Ended = n.Deleted && rapid.Bool().Draw(t, "ended")
@@ -57,36 +59,37 @@ func anyNode() *rapid.Generator[rev.Node] {
 	})
 }
 
-// anyDeliveries draws paths of a history, some of them cut, some more than once.
-func anyDeliveries(history []rev.Node) *rapid.Generator[[]delivery] {
+// AnyDeliveries draws paths of a history, some of them cut, some more than once.
+func AnyDeliveries(history []rev.Node) *rapid.Generator[[]Delivery] {
 	byRevision := map[rev.ID]rev.Node{}
 	for _, n := range history {
 		byRevision[n.Revision] = n
 	}
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) delivery {
-		d := delivery{leaf: rapid.SampledFrom(history).Draw(t, "leaf")}
-		for n, ok := d.leaf, true; ok; n, ok = byRevision[n.Parent] {
-			d.path = append(d.path, n.Revision)
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Delivery {
+		d := Delivery{Leaf: rapid.SampledFrom(history).Draw(t, "leaf")}
+		for n, ok := d.Leaf, true; ok; n, ok = byRevision[n.Parent] {
+			d.Path = append(d.Path, n.Revision)
 		}
 		if rapid.Bool().Draw(t, "cut") {
-			d.path = d.path[:rapid.IntRange(1, len(d.path)).Draw(t, "length")]
+			d.Path = d.Path[:rapid.IntRange(1, len(d.Path)).Draw(t, "length")]
 		}
 		return d
 	}), 1, 20)
 }
 
-func grafted(t *rapid.T, deliveries []delivery) *rev.Tree {
+// Grafted is the tree that some deliveries make.
+func Grafted(t *rapid.T, deliveries []Delivery) *rev.Tree {
 	tree := &rev.Tree{}
 	for _, d := range deliveries {
-		if _, err := tree.Graft(d.path, d.leaf); err != nil {
-			t.Fatalf("Graft(%v): %v", d.path, err)
+		if _, err := tree.Graft(d.Path, d.Leaf); err != nil {
+			t.Fatalf("Graft(%v): %v", d.Path, err)
 		}
 	}
 	return tree
 }
 
-// revision reads a revision written short: "3-ab" is generation 3, and a hash that begins with ab.
-func revision(tb testing.TB, short string) rev.ID {
+// Revision reads a revision written short: "3-ab" is generation 3, and a hash that begins with ab.
+func Revision(tb testing.TB, short string) rev.ID {
 	tb.Helper()
 	_, hash, _ := strings.Cut(short, "-")
 	rev, ok := rev.Parse(short + strings.Repeat("0", 32-len(hash)))
@@ -96,43 +99,38 @@ func revision(tb testing.TB, short string) rev.ID {
 	return rev
 }
 
-func revisions(tb testing.TB, short ...string) []rev.ID {
+// Revisions reads several.
+func Revisions(tb testing.TB, short ...string) []rev.ID {
 	tb.Helper()
 	out := make([]rev.ID, len(short))
 	for i, s := range short {
-		out[i] = revision(tb, s)
+		out[i] = Revision(tb, s)
 	}
 	return out
 }
 
-// treeOf grafts paths written short, newest first: "3-c 2-b 1-a". A "!" before one makes its leaf a deleted one, "x" an
+// Tree grafts paths written short, newest first: "3-c 2-b 1-a". A "!" before one makes its leaf a deleted one, "x" an
 // ending.
-func treeOf(tb testing.TB, paths ...string) *rev.Tree {
+func Tree(tb testing.TB, paths ...string) *rev.Tree {
 	tb.Helper()
 	t := &rev.Tree{}
 	for _, path := range paths {
 		leaf := rev.Node{At: 1, Held: true, Deleted: path[0] == '!' || path[0] == 'x', Ended: path[0] == 'x'}
-		if _, err := t.Graft(revisions(tb, strings.Fields(strings.TrimLeft(path, "!x"))...), leaf); err != nil {
+		if _, err := t.Graft(Revisions(tb, strings.Fields(strings.TrimLeft(path, "!x"))...), leaf); err != nil {
 			tb.Fatalf("Graft(%s): %v", path, err)
 		}
 	}
 	return t
 }
 
-// shorts writes the revisions of nodes short.
-func shorts(nodes []rev.Node) string {
+// Shorts writes the revisions of nodes short.
+func Shorts(nodes []rev.Node) string {
 	var out []string
 	for _, n := range nodes {
-		out = append(out, short(n.Revision))
+		out = append(out, Short(n.Revision))
 	}
 	return strings.Join(out, " ")
 }
 
-func short(rev rev.ID) string { return strings.TrimRight(rev.String(), "0") }
-
-func boolean(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
+// Short writes a revision short.
+func Short(rev rev.ID) string { return strings.TrimRight(rev.String(), "0") }

@@ -1,0 +1,8 @@
+package rev_test
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
