@@ -15,7 +15,7 @@ func blamed(c Config, err error) error {
 	err = engine.Blamed(Path(c.Dir), err)
 	var bad *BadFile
 	if errors.As(err, &bad) {
-		bad.Path, bad.Backup = Path(c.Dir), NewestBackup(c.Dir, c.Zone)
+		bad.Backup = NewestBackup(c.Dir, c.Zone)
 	}
 	return err
 }

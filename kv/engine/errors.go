@@ -38,6 +38,15 @@ func (b *BadFile) Error() string {
 // Is makes a BadFile an ErrCorrupt.
 func (b *BadFile) Is(target error) bool { return target == ErrCorrupt }
 
+// named gives a *BadFile that does not say which file it is the file's path.
+func named(path string, err error) error {
+	var bad *BadFile
+	if errors.As(err, &bad) && bad.Path == "" {
+		bad.Path = path
+	}
+	return err
+}
+
 // Blamed is an error of the file at a path in words for its owner: damage comes as a *BadFile, a file that this process may not use names
 // its mode.
 func Blamed(path string, err error) error {

@@ -163,7 +163,7 @@ func prepare(db *bbolt.DB, c Config) error {
 		if err != nil || c.Accept == nil {
 			return err
 		}
-		return c.Accept(&View{tx: tx, schema: c.Schema, cache: &cache{}})
+		return named(c.Path, c.Accept(&View{tx: tx, schema: c.Schema, cache: &cache{}}))
 	})
 	switch {
 	case err != nil || !missing:
@@ -203,7 +203,7 @@ func Read(path string, s *Schema, fn func(*View) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return db.View(func(tx *bbolt.Tx) error { return fn(&View{tx: tx, schema: s, cache: &cache{}}) })
+	return named(path, db.View(func(tx *bbolt.Tx) error { return fn(&View{tx: tx, schema: s, cache: &cache{}}) }))
 }
 
 // Edit runs an operation on a file that no process has open, durably.
