@@ -137,7 +137,7 @@ func (s *Store) TrustClock(p Principal) (Clock, error) {
 
 func (s *Store) changeClock(change func(*standing)) error {
 	err := s.do(false, func(o *op) error {
-		c, err := readStanding(o.View)
+		c, err := readStanding(o.sight.View)
 		if errors.Is(err, ErrCorrupt) {
 			c, err = &standing{lost: true}, nil
 		}

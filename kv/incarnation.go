@@ -78,7 +78,7 @@ func (s *Store) BeginEpoch(why string) error {
 // beginEpoch begins a new incarnation. Both sequences, the records' and the free databases', go on from the larger one, so that
 // one number tells for either where the old epoch ended.
 func beginEpoch(o *op) error {
-	free, last, err := freeCounters(o.View)
+	free, last, err := freeCounters(o.sight.View)
 	if err != nil {
 		return identified(freeKey, err)
 	}

@@ -25,7 +25,7 @@ func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
 	for _, o := range Outcomes() {
 		m.checkins.WithLabelValues(string(o))
 	}
-	m.collectors = []prometheus.Collector{m.checkins, s.corrupt, m.fallbacks, damagedGauge(s), seqGauge(s), doublesGauge(s), erasuresGauge(s), unfinishedGauge(s), newMattersGauge(s), newUpkeepGauge(s)}
+	m.collectors = []prometheus.Collector{m.checkins, s.corrupt, m.fallbacks, damagedGauge(s), seqGauge(s), doublesGauge(s), erasuresGauge(s), unfinishedGauge(s), newMattersGauge(s.tables), newUpkeepGauge(s)}
 	for _, k := range record.Kinds() {
 		m.collectors = append(m.collectors, recordsGauge(s, k))
 	}

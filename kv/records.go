@@ -292,7 +292,7 @@ func isUsed(o *op, k *record.Kind, id record.ID) (bool, error) {
 	st, err := o.loadAny(k, id)
 	if errors.Is(err, ErrCorrupt) {
 		o.store.noteCorrupt(err)
-		return hasRow(o.View, kindBucket(k), key), nil
+		return hasRow(o.sight.View, kindBucket(k), key), nil
 	}
 	if err != nil || st != nil {
 		return true, err
@@ -301,7 +301,7 @@ func isUsed(o *op, k *record.Kind, id record.ID) (bool, error) {
 	if errors.Is(err, ErrCorrupt) {
 		o.store.noteCorrupt(err)
 		hash := o.store.hashErased(k, id)
-		return hasRow(o.View, erasedBucket, hash[:]), nil
+		return hasRow(o.sight.View, erasedBucket, hash[:]), nil
 	}
 	return gone, err
 }
