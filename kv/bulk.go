@@ -97,7 +97,7 @@ const doorsAbout = time.Second
 
 // Yield is for loops that compute for long: while doors are about it lets their goroutines onto the processor, which would else
 // wait for the end of a time slice of 10 ms.
-func (s *Store) Yield() {
+func (s *tables) Yield() {
 	if s.engine.DoorWithin(doorsAbout) {
 		runtime.Gosched()
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/engine"
+	"doorward/kv/record"
 )
 
 // Config says where a store lies and what it lives among. Only Dir is needed.
@@ -72,7 +73,7 @@ func open(c Config) (s *Store, err error) {
 			s, err = nil, engine.Broken(found)
 		}
 	}()
-	s = &Store{tables: newTables(c), search: searching{limit: c.ScanLimit}}
+	s = &Store{tables: newTables(c, storeRules()), search: searching{limit: c.ScanLimit}}
 	s.followed = s.followKeys
 	if err := makeFolderFor(c); err != nil {
 		return nil, err
@@ -96,6 +97,23 @@ func open(c Config) (s *Store, err error) {
 	}
 	s.judgeClock(s.clock())
 	return s, nil
+}
+
+// storeRules are what the rooms above the tables say of each change.
+func storeRules() rules {
+	return rules{
+		leaves: mayLeave,
+		placed: func(o *op, k *record.Kind, before, next *stored) {
+			if before != nil {
+				noteFormer(o, k, before, next)
+			}
+			if next.deleted {
+				forgetPulled(o, k, next.id)
+			}
+		},
+		ended:   listLost,
+		settled: settleTicket,
+	}
 }
 
 // start brings up everything that is derived from the file, then the writer.
