@@ -123,7 +123,7 @@ func (s *Store) DeleteDatabase(p Principal, name string) error {
 
 // Databases lists the databases that p may read, in order of their names.
 func (s *Store) Databases(p Principal) (all []DatabaseInfo, err error) {
-	if p, err = s.Standing(p); err != nil {
+	if p, err = s.standing(p); err != nil {
 		return nil, err
 	}
 	if err := p.Check("sync", "GET"); err != nil {

@@ -43,7 +43,7 @@ func LeaseSize(k *record.Kind) int64 {
 // a kind that the key does not make, or where it has been given more ranges than anybody needs; *Conflict where a store that has a centre has too few left, ErrNotFound for a count that is
 // less than 1 or more than LeaseSize.
 func (s *Store) Lease(p Principal, k *record.Kind, count int64, epoch string) (l Lease, err error) {
-	if p, err = s.Standing(p); err != nil {
+	if p, err = s.standing(p); err != nil {
 		return l, err
 	}
 	if err := mayLease(p, k); err != nil {

@@ -199,7 +199,7 @@ const readsPage = 20_000
 
 // Reads lists how many records of people each key within p was shown, and when. It returns *Forbidden if p may not list keys.
 func (s *Store) Reads(p Principal, q ReadsQuery) (page ReadsPage, err error) {
-	keys, err := s.Keys(p)
+	keys, err := keysWithin(s.tables, p)
 	if err != nil {
 		return page, err
 	}

@@ -46,6 +46,11 @@ func (s *Store) Retrieve(p Principal, t Target) (r Reply, err error) {
 
 // Sees answers nil where the principal's scope holds a record, whatever it may do with it; otherwise ErrNotFound.
 func (s *Store) Sees(p Principal, k *record.Kind, id record.ID) error {
+	return visible(s.tables, p, k, id)
+}
+
+// visible answers nil where p sees a record, otherwise ErrNotFound.
+func visible(s *tables, p Principal, k *record.Kind, id record.ID) error {
 	return s.view(func(v *sight) error {
 		_, err := v.find(p, k, id)
 		return err

@@ -38,7 +38,7 @@ func (s *Store) Release(p Principal, name string, upto uint64, kept ...string) e
 	if err != nil {
 		return err
 	}
-	if err := s.hushAnswers(h.scope, func(_ *record.Kind, st *stored) bool { return st.seq <= upto && !h.keeps(st) }); err != nil {
+	if err := hushAnswers(s.tables, h.scope, func(_ *record.Kind, st *stored) bool { return st.seq <= upto && !h.keeps(st) }); err != nil {
 		return err
 	}
 	for from := uint64(0); ; {
@@ -125,7 +125,7 @@ func (s *Store) Leave(p Principal, name string, ids []string, upto uint64) (held
 	for _, id := range ids {
 		gone[id] = true
 	}
-	if err := s.hushAnswers(scope, func(k *record.Kind, st *stored) bool { return gone[k.DocID(st.id)] && st.seq <= upto }); err != nil {
+	if err := hushAnswers(s.tables, scope, func(k *record.Kind, st *stored) bool { return gone[k.DocID(st.id)] && st.seq <= upto }); err != nil {
 		return false, err
 	}
 	for some := range slices.Chunk(ids, MaxRows) {
