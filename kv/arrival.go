@@ -71,7 +71,7 @@ func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err e
 		return nil, fmt.Errorf("%w: %w", ErrDocument, rev.ErrPath)
 	}
 	if err = a.read(in); err == nil {
-		err = a.sign(o, p, in)
+		err = sign(o, p, a, in)
 	}
 	return a, err
 }
@@ -132,7 +132,7 @@ func (a *arrival) hashed(in *DocWrite) []byte {
 
 // sign says who made the revision. A laptop is believed that one of the keys which work there has made it, and nothing else: it
 // pushes what it made itself. While the store takes back what a backup did not have, others may have made it.
-func (a *arrival) sign(o *op, p Principal, in *DocWrite) error {
+func sign(o *op, p Principal, a *arrival, in *DocWrite) error {
 	if p.operator {
 		return nil
 	}
@@ -164,7 +164,7 @@ func worksAt(v *sight, p Principal, key int64) (bool, error) {
 	if err != nil || st == nil {
 		return key >= record.FirstDrawn, err
 	}
-	k, _, err := st.key()
+	k, _, err := readKey(st)
 	if err != nil || k.Node.Node == p.node.Node {
 		return err == nil, nil // whose record is damaged has signed nothing that could be shown
 	}

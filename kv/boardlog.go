@@ -14,7 +14,7 @@ const boardPage = 2000
 var boardKinds = [...]*record.Kind{record.Ticket, record.Checkin, record.Scan}
 
 // follow brings a board up to the latest commit.
-func (b *board) follow(s *Store) error {
+func (b *board) follow(s *tables) error {
 	if !b.read || b.behind(s.Seq()) > uint64(s.current().kind(record.Checkin).home.of(b.event).len())+100*boardPage {
 		if err := b.rebuild(s); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (b *board) follow(s *Store) error {
 func (b *board) behind(seq uint64) uint64 { return seq - min(seq, b.upto) }
 
 // rebuild counts everything there is. The log is followed from before the first look.
-func (b *board) rebuild(s *Store) error {
+func (b *board) rebuild(s *tables) error {
 	b.tickets, b.checkins, b.refused = map[int64]*boardTicket{}, map[record.ID]Outcome{}, map[record.ID]bool{}
 	b.tally = tally{outcomes: map[Outcome]int{}, types: map[string]TypeCount{}, doors: map[string]int{}, scanned: map[string]time.Time{}, minutes: map[int64]MinuteCount{}}
 	b.upto = s.Seq()

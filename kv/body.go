@@ -55,7 +55,7 @@ func (st *stored) parseBody(k *record.Kind, row []byte) error {
 
 // forget deletes all that is kept of a record besides its row: its tree, and the bodies of its other revisions.
 func forget(o *op, k *record.Kind, id record.ID) error {
-	keys, err := firstKeys(o.View, bodyBucket, treeKey(k, id), maxKept)
+	keys, err := firstKeys(o.sight.View, bodyBucket, treeKey(k, id), maxKept)
 	for _, key := range keys {
 		o.delete(bodyBucket, key)
 	}

@@ -54,14 +54,14 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 	}
 	author := p
 	author.key = 0 // imports have no author (contract.md §9)
-	return s.eachAlone(rows, dryRun, func(row Row) func(*op) (RowResult, error) {
+	return eachAlone(s.tables, rows, dryRun, func(row Row) func(*op) (RowResult, error) {
 		in := s.prepareNew(author, row.Patch)
 		return func(o *op) (RowResult, error) { return upsert(o, author, row, in) }
 	})
 }
 
 // eachAlone writes up to MaxRows rows in one operation, each on its own. prepare does what a row needs and the writer need not do.
-func (s *Store) eachAlone(rows []Row, dryRun bool, prepare func(Row) func(*op) (RowResult, error)) ([]RowResult, error) {
+func eachAlone(s *tables, rows []Row, dryRun bool, prepare func(Row) func(*op) (RowResult, error)) ([]RowResult, error) {
 	if len(rows) > MaxRows {
 		return nil, errors.New("too many rows for one operation")
 	}
@@ -97,7 +97,7 @@ const doorsAbout = time.Second
 
 // Yield is for loops that compute for long: while doors are about it lets their goroutines onto the processor, which would else
 // wait for the end of a time slice of 10 ms.
-func (s *Store) Yield() {
+func (s *tables) Yield() {
 	if s.engine.DoorWithin(doorsAbout) {
 		runtime.Gosched()
 	}

@@ -113,7 +113,7 @@ func (s *Store) decide(a *attempt) (d Decision, err error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	s.metrics.decided(d)
+	s.decisions.count(d)
 	return d, nil
 }
 

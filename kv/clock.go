@@ -118,13 +118,13 @@ func (c *standing) measure(m Clock, built time.Time) {
 
 // MeasureClock tells how far a peer's clock was ahead of ours at a moment of ours, once for each time that the two meet. It
 // decides whether the clock is believed until the next measure, over restarts.
-func (s *Store) MeasureClock(peer string, offset time.Duration, at time.Time) error {
+func (s *tables) MeasureClock(peer string, offset time.Duration, at time.Time) error {
 	return s.changeClock(func(c *standing) { c.measure(Clock{Measured: at, Peer: peer, Offset: offset}, s.built) })
 }
 
 // TrustClock ends every doubt of the clock as it is, because a person has checked it. The same difference from a peer's clock
 // raises no doubt again; another difference does. It returns *Forbidden unless p administers the whole store.
-func (s *Store) TrustClock(p Principal) (Clock, error) {
+func (s *tables) TrustClock(p Principal) (Clock, error) {
 	if err := p.mayRule(); err != nil {
 		return Clock{}, err
 	}
@@ -135,9 +135,9 @@ func (s *Store) TrustClock(p Principal) (Clock, error) {
 	return s.Clock(), err
 }
 
-func (s *Store) changeClock(change func(*standing)) error {
+func (s *tables) changeClock(change func(*standing)) error {
 	err := s.do(false, func(o *op) error {
-		c, err := readStanding(o.View)
+		c, err := readStanding(o.sight.View)
 		if errors.Is(err, ErrCorrupt) {
 			c, err = &standing{lost: true}, nil
 		}

@@ -63,7 +63,7 @@ func (s *Store) describe(v *engine.View, c *Copy) error {
 }
 
 // Dir is the store's folder.
-func (s *Store) Dir() string { return s.dir }
+func (s *tables) Dir() string { return s.dir }
 
 // Replace is ReplaceSeen for whatever store the folder has now.
 func Replace(dir, file string, now time.Time, log *slog.Logger) (kept string, err error) {

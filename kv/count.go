@@ -27,7 +27,7 @@ func (s *Store) Scannable() bool {
 }
 
 // live is how many live records of a kind there are.
-func (s *Store) live(k *record.Kind) int { return s.current().kind(k).all.len() }
+func (s *tables) live(k *record.Kind) int { return s.current().kind(k).all.len() }
 
 // RecordCounts is how many live records there are, by kind: *Forbidden.
 func (s *Store) RecordCounts(p Principal) (map[string]int, error) {

@@ -139,7 +139,7 @@ func hasRow(r *engine.View, b bucket, key []byte) bool {
 }
 
 // tellDamage reports what was found damaged when the store was opened.
-func (s *Store) tellDamage(f damages) {
+func (s *tables) tellDamage(f damages) {
 	s.damaged = f.count
 	for _, d := range f.named {
 		s.log.Error("a stored value is damaged: it is served to nobody", slog.String("bucket", d.Bucket), slog.String("row", d.Row), slog.String("cause", d.Reason))
@@ -150,7 +150,7 @@ func (s *Store) tellDamage(f damages) {
 }
 
 // Damaged is how many damaged values the store met when it was opened. It serves none of them.
-func (s *Store) Damaged() int { return s.damaged }
+func (s *tables) Damaged() int { return s.damaged }
 
 // errDoubtful is what answers instead of a list by home, where a damaged record may belong to any home.
 func errDoubtful(k *record.Kind) error {

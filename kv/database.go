@@ -107,7 +107,7 @@ func (db *Database) judge() (p Principal, err error) {
 
 // viewAs reads the database in one View, if may allows it to the principal as its key is now.
 func (db *Database) viewAs(may func(documents, Principal) error, fn func(*sight, documents) error) (p Principal, err error) {
-	if p, err = db.store.Standing(db.principal); err != nil {
+	if p, err = db.store.standing(db.principal); err != nil {
 		return p, err
 	}
 	return p, db.store.view(func(v *sight) error {

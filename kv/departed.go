@@ -60,7 +60,7 @@ func (s *Store) InProgress(p Principal) (is bool, err error) {
 			if err != nil {
 				return err
 			}
-			is = is || st != nil && st.inProgress(v.now)
+			is = is || st != nil && inProgress(st, v.now)
 		}
 		return nil
 	})
@@ -68,7 +68,7 @@ func (s *Store) InProgress(p Principal) (is bool, err error) {
 }
 
 // inProgress tells whether an event is in progress.
-func (st *stored) inProgress(now time.Time) bool {
+func inProgress(st *stored, now time.Time) bool {
 	begins, begun := timeOf(st.body.Member("start_datetime"))
 	ends, ended := timeOf(st.body.Member("end_datetime"))
 	return begun && ended && !now.Before(begins.Add(-doorsOpen)) && now.Before(ends.Add(doorsOpen))

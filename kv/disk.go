@@ -14,7 +14,7 @@ func RoomBeside(c Config, what string, bytes int64) error {
 }
 
 // Room returns nil, or a *DiskFull where a use is refused for want of room on the disk.
-func (s *Store) Room(u Use) error { return s.room.Check(u) }
+func (s *tables) Room(u Use) error { return s.room.Check(u) }
 
 // Shortages are the uses that are refused for want of room on the disk, one *DiskFull each.
 func (s *Store) Shortages() []*DiskFull { return s.room.Shortages() }

@@ -254,7 +254,7 @@ func exchangedBefore(o *op, st *stored, d *record.Doc, j Joiner) (c Credential, 
 	if err != nil || key == nil {
 		return c, orErr(err, ErrCode)
 	}
-	k, hash, err := key.key()
+	k, hash, err := readKey(key)
 	if err != nil || hash != j.Secret || k.Node.Node != j.Node {
 		return c, orErr(err, ErrCode)
 	}

@@ -304,7 +304,7 @@ func (e *eraser) finish(absent []ledgerLine) error {
 		return err
 	}
 	e.store.erasures.done.Add(1)
-	e.store.rekeyed.ring()
+	e.store.erasures.rekey()
 	e.store.log.Info("an erasure is done; compacting is due within a day", slog.Int("records", len(steps)))
 	return nil
 }

@@ -35,7 +35,7 @@ func (e *eraser) clear() error {
 // clearListed erases what staff were to look at.
 func (e *eraser) clearListed(k *record.Kind, n *int) error {
 	var ids []record.ID
-	err := e.each(k, func(st *stored, d *record.Doc) {
+	err := eachListed(e.store.tables, k, func(st *stored, d *record.Doc) {
 		if e.lists(k, d) {
 			ids = append(ids, st.id)
 		}

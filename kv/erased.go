@@ -19,6 +19,7 @@ type erasures struct {
 	dir        string                  // of the ledger; "" = none is kept
 	stop       func(step string) error // of tests, which end the work there; nil = nobody
 	done       atomic.Uint64           // how often any were finished since the start, which laptops are told of at once
+	rekey      func()                  // tells those who wait for keys that a person was erased
 	close      context.CancelFunc
 	running    sync.WaitGroup
 	unfinished atomic.Int64 // what could not be erased the last time

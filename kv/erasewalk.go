@@ -77,7 +77,7 @@ func (e *eraser) extendPast() error {
 		return err
 	}
 	for _, listed := range []*record.Kind{record.Conflict, record.Refusal} {
-		err := e.each(listed, func(_ *stored, d *record.Doc) {
+		err := eachListed(e.store.tables, listed, func(_ *stored, d *record.Doc) {
 			k, id, about := listedRecord(listed, d)
 			if about != nil && erasedAs(k) == record.Ticket && e.isNamedBy(about) {
 				past = append(past, id)
@@ -118,9 +118,9 @@ func (e *eraser) keptOf(k *record.Kind) (ids []record.ID, err error) {
 	return ids, err
 }
 
-// each calls fn with all conflicts or all refusals.
-func (e *eraser) each(listed *record.Kind, fn func(*stored, *record.Doc)) error {
-	return e.store.eachRow(kindBucket(listed), nil, func(v *sight, key, row []byte) error {
+// eachListed calls fn with all conflicts or all refusals.
+func eachListed(s *tables, listed *record.Kind, fn func(*stored, *record.Doc)) error {
+	return s.eachRow(kindBucket(listed), nil, func(v *sight, key, row []byte) error {
 		id, _ := listed.KeyID(key) // its length is right
 		st, err := listedRow(v, listed, id, row)
 		if err != nil || st == nil {

@@ -95,7 +95,7 @@ func readFormat(r *engine.View) (uint64, error) {
 	return format, nil
 }
 
-func (s *Store) readIdentity(r *engine.View) (id identity, err error) {
+func (s *tables) readIdentity(r *engine.View) (id identity, err error) {
 	text := func(key []byte) string {
 		row, e := r.Get(metaBucket, key)
 		if e == nil && row == nil {

@@ -78,7 +78,7 @@ func noteSince(o *op, ticket record.ID, persons []record.ID, l *leftover) error 
 
 // forgetFormer forgets who held a ticket once.
 func forgetFormer(o *op, ticket record.ID) error {
-	keys, err := firstKeys(o.View, formerBucket, formerKey(ticket, 0)[:8], maxKept)
+	keys, err := firstKeys(o.sight.View, formerBucket, formerKey(ticket, 0)[:8], maxKept)
 	for _, key := range keys {
 		o.delete(formerBucket, key)
 	}

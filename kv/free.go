@@ -84,7 +84,7 @@ func (s *Store) CreateDatabase(p Principal, name string) error {
 		if row != nil {
 			return &Conflict{Reason: "the database is there already"}
 		}
-		seq, last, err := freeCounters(o.View)
+		seq, last, err := freeCounters(o.sight.View)
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (s *Store) DeleteDatabase(p Principal, name string) error {
 		return err
 	}
 	err := s.do(false, func(o *op) error {
-		db, err := database(o.View, name)
+		db, err := database(o.sight.View, name)
 		if err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (s *Store) DeleteDatabase(p Principal, name string) error {
 
 // Databases lists the databases that p may read, in order of their names.
 func (s *Store) Databases(p Principal) (all []DatabaseInfo, err error) {
-	if p, err = s.Standing(p); err != nil {
+	if p, err = s.standing(p); err != nil {
 		return nil, err
 	}
 	if err := p.Check("sync", "GET"); err != nil {
@@ -223,12 +223,12 @@ func (db *freeDatabase) key(parts ...string) []byte {
 
 // sweepDead removes some rows of a deleted database, and tells whether more may be left.
 func sweepDead(o *op) (more bool, err error) {
-	dead, err := firstKeys(o.View, freeBucket, []byte{0}, 1)
+	dead, err := firstKeys(o.sight.View, freeBucket, []byte{0}, 1)
 	if err != nil || len(dead) == 0 {
 		return false, err
 	}
 	for _, b := range freeBuckets {
-		keys, err := firstKeys(o.View, b, dead[0][1:], freeSweep)
+		keys, err := firstKeys(o.sight.View, b, dead[0][1:], freeSweep)
 		if err != nil {
 			return false, err
 		}

@@ -84,7 +84,7 @@ func (db *freeDatabase) upload(o *op, up *upload, part []byte, last bool) (Blob,
 		return Blob{}, nil
 	}
 	b := &storedBlob{Blob: Blob{SHA256: [32]byte(up.sha.Sum(nil)), MD5: [16]byte(up.md5.Sum(nil)), Length: up.length}, upload: up.number, at: up.at}
-	known, err := blob(o.View, db, b.SHA256)
+	known, err := blob(o.sight.View, db, b.SHA256)
 	if err != nil {
 		return Blob{}, err
 	}
@@ -111,7 +111,7 @@ func begin(o *op, db *freeDatabase, up *upload) error {
 		}
 		return err
 	}
-	seq, last, err := freeCounters(o.View)
+	seq, last, err := freeCounters(o.sight.View)
 	if err != nil {
 		return err
 	}
@@ -123,11 +123,11 @@ func begin(o *op, db *freeDatabase, up *upload) error {
 
 // loosen notes that a blob may go, if nothing needs it.
 func loosen(o *op, db *freeDatabase, sum [32]byte) error {
-	needed, err := firstKeys(o.View, freeRefBucket, db.key(string(sum[:])), 1)
+	needed, err := firstKeys(o.sight.View, freeRefBucket, db.key(string(sum[:])), 1)
 	if err != nil || len(needed) > 0 {
 		return err
 	}
-	b, err := blob(o.View, db, sum)
+	b, err := blob(o.sight.View, db, sum)
 	if err == nil && b != nil {
 		setLoose(o, db, b)
 	}
@@ -142,7 +142,7 @@ func setLoose(o *op, db *freeDatabase, b *storedBlob) {
 
 // sweepLoose removes some of what has been loose for long: the first of the database's uploads and blobs.
 func sweepLoose(o *op, db *freeDatabase) error {
-	keys, err := firstKeys(o.View, freeLooseBucket, db.key(), 1)
+	keys, err := firstKeys(o.sight.View, freeLooseBucket, db.key(), 1)
 	if err != nil || len(keys) == 0 {
 		return err
 	}
@@ -168,11 +168,11 @@ func sweepLoose(o *op, db *freeDatabase) error {
 
 // forgetBlob removes a blob's row, unless a revision needs it or it has become loose again later.
 func forgetBlob(o *op, db *freeDatabase, sum [32]byte, at int64) (gone bool, err error) {
-	b, err := blob(o.View, db, sum)
+	b, err := blob(o.sight.View, db, sum)
 	if err != nil || b == nil || b.at != at {
 		return false, err
 	}
-	needed, err := firstKeys(o.View, freeRefBucket, db.key(string(sum[:])), 1)
+	needed, err := firstKeys(o.sight.View, freeRefBucket, db.key(string(sum[:])), 1)
 	if err != nil || len(needed) > 0 {
 		return false, err
 	}
@@ -181,7 +181,7 @@ func forgetBlob(o *op, db *freeDatabase, sum [32]byte, at int64) (gone bool, err
 }
 
 func sweepChunks(o *op, db *freeDatabase, loose []byte, number uint64) error {
-	chunks, err := firstKeys(o.View, freeChunkBucket, db.chunksOf(number), looseSweep)
+	chunks, err := firstKeys(o.sight.View, freeChunkBucket, db.chunksOf(number), looseSweep)
 	if err != nil {
 		return err
 	}

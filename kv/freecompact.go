@@ -84,12 +84,12 @@ func (d *freeDoc) heldInner(n int) (revs []rev.ID) {
 
 // compactFree drops the bodies of these documents' superseded revisions.
 func compactFree(o *op, name string, ids []string) error {
-	db, err := database(o.View, name)
+	db, err := database(o.sight.View, name)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		d, err := loadFreeDoc(o.View, db, id)
+		d, err := loadFreeDoc(o.sight.View, db, id)
 		if err != nil || d == nil {
 			return orCorrupt(err)
 		}

@@ -92,7 +92,7 @@ func appendRevision(dst []byte, rev rev.ID) []byte {
 
 // write stores one revision and answers its name.
 func (db *freeDatabase) write(o *op, p Principal, in *DocWrite) (rev.ID, error) {
-	doc, err := loadFreeDoc(o.View, db, in.ID)
+	doc, err := loadFreeDoc(o.sight.View, db, in.ID)
 	if err != nil {
 		return rev.ID{}, err
 	}
@@ -161,7 +161,7 @@ func trim(o *op, db *freeDatabase, id string, doc *freeDoc) error {
 
 // placeFree puts a document's row, moves its row in the log to the end, and counts.
 func placeFree(o *op, db *freeDatabase, id string, doc *freeDoc) error {
-	seq, last, err := freeCounters(o.View)
+	seq, last, err := freeCounters(o.sight.View)
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (db *freeDatabase) count(deleted bool, n int) {
 func putBody(o *op, db *freeDatabase, in *DocWrite, rev rev.ID) error {
 	for i := range in.Attachments {
 		a := &in.Attachments[i]
-		blob, err := blob(o.View, db, a.SHA256)
+		blob, err := blob(o.sight.View, db, a.SHA256)
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 
 // hushAnswers takes out of the kept answers what they show of the records of a scope that go out of the file. That the create has
 // happened stays, so that a client which asks again makes no second one: it is shown what is left (Create).
-func (s *Store) hushAnswers(scope scopes.Scope, goes func(*record.Kind, *stored) bool) error {
+func hushAnswers(s *tables, scope scopes.Scope, goes func(*record.Kind, *stored) bool) error {
 	var from []byte
 	for more := true; more; {
 		var found [][]byte

@@ -66,7 +66,7 @@ func (e *epochs) encode() (row []byte) {
 }
 
 // BeginEpoch begins a new incarnation of the running store, as when a peer has met another copy of it: its leases are burned.
-func (s *Store) BeginEpoch(why string) error {
+func (s *tables) BeginEpoch(why string) error {
 	before := s.Epoch()
 	if err := s.do(false, beginEpoch); err != nil {
 		return fmt.Errorf("begin an epoch: %w", err)
@@ -78,7 +78,7 @@ func (s *Store) BeginEpoch(why string) error {
 // beginEpoch begins a new incarnation. Both sequences, the records' and the free databases', go on from the larger one, so that
 // one number tells for either where the old epoch ended.
 func beginEpoch(o *op) error {
-	free, last, err := freeCounters(o.View)
+	free, last, err := freeCounters(o.sight.View)
 	if err != nil {
 		return identified(freeKey, err)
 	}
@@ -97,10 +97,10 @@ func beginEpoch(o *op) error {
 }
 
 // Epoch is the ULID of this store's incarnation: a restored store has another one, for its sequences may mean other changes.
-func (s *Store) Epoch() string { return s.epochs.Load().present }
+func (s *tables) Epoch() string { return s.epochs.Load().present }
 
 // SeqText is a sequence as peers are told it: "<n>-<epoch>".
-func (s *Store) SeqText(n uint64) string {
+func (s *tables) SeqText(n uint64) string {
 	return strconv.FormatUint(n, 10) + "-" + s.Epoch()
 }
 
@@ -108,7 +108,7 @@ var sequenceText = regexp.MustCompile(`^[0-9]+(-.+)?$`)
 
 // Since is the sequence after which a peer with a cursor goes on: within an epoch of this store's past where the cursor stands,
 // beyond the epoch's end from its end, and from the start (0) where the epoch is unknown or not told. ErrSequence.
-func (s *Store) Since(text string) (uint64, error) {
+func (s *tables) Since(text string) (uint64, error) {
 	if !sequenceText.MatchString(text) {
 		return 0, ErrSequence
 	}
@@ -128,7 +128,7 @@ func (s *Store) Since(text string) (uint64, error) {
 }
 
 // end is the latest sequence of both logs, the records' and the free databases'.
-func (s *Store) end() (end uint64, err error) {
+func (s *tables) end() (end uint64, err error) {
 	err = s.view(func(v *sight) error {
 		free, _, err := freeCounters(v.View)
 		if err != nil {

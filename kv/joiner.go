@@ -56,7 +56,7 @@ func isProven(o *op, d *record.Doc, code string, j Joiner) error {
 	if err != nil || key == nil {
 		return err
 	}
-	_, hash, err := key.key()
+	_, hash, err := readKey(key)
 	if err == nil && !hmac.Equal(j.Proof, j.prove(code, hash)) {
 		err = ErrEnrolled
 	}

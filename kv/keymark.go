@@ -12,11 +12,11 @@ import (
 // KeyMark returns a mark of the keys that work at a laptop too. The mark changes if one of them changes, comes or goes, and if
 // a person is erased.
 func (s *Store) KeyMark(p Principal) (string, error) {
-	ids, err := s.KeysFor(p)
+	ids, err := s.keysFor(p)
 	if err != nil {
 		return "", err
 	}
-	text := binary.BigEndian.AppendUint64(nil, s.erasures.done.Load())
+	text := binary.BigEndian.AppendUint64(nil, s.erasedTimes())
 	err = s.view(func(v *sight) error {
 		for _, id := range ids {
 			st, err := v.load(record.APIKey, record.Int(id))

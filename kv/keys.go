@@ -58,7 +58,7 @@ func eachKey(v *sight, fn func(k Key, hash [sha256.Size]byte)) error {
 		if err != nil {
 			return err
 		}
-		k, hash, err := st.key()
+		k, hash, err := readKey(st)
 		if err != nil {
 			return err
 		}
@@ -67,8 +67,8 @@ func eachKey(v *sight, fn func(k Key, hash [sha256.Size]byte)) error {
 	return nil
 }
 
-// key reads an api_key record.
-func (st *stored) key() (k Key, hash [sha256.Size]byte, err error) {
+// readKey reads an api_key record.
+func readKey(st *stored) (k Key, hash [sha256.Size]byte, err error) {
 	d, err := st.decode(record.APIKey)
 	if err != nil {
 		return k, hash, err
@@ -184,12 +184,17 @@ func (k *Key) doc(hash [sha256.Size]byte) *record.Doc {
 	}
 	k.Node.set(d)
 	d.Set("key", value.Quote(k.Key))
-	d.Set("secret_hash", hexText(hash[:]))
+	d.Set("secret_hash", value.Quote(hex.EncodeToString(hash[:])))
 	return d
 }
 
 // Keys lists the keys within p, revoked ones too, in order of their ids.
 func (s *Store) Keys(p Principal) (keys []Key, err error) {
+	return keysWithin(s.tables, p)
+}
+
+// keysWithin is Keys.
+func keysWithin(s *tables, p Principal) (keys []Key, err error) {
 	if err := p.Check("admin", "GET"); err != nil {
 		return nil, err
 	}
@@ -225,7 +230,7 @@ func (s *Store) RevokeKey(p Principal, id int64) error {
 		if st == nil {
 			return ErrNotFound
 		}
-		k, _, err := st.key()
+		k, _, err := readKey(st)
 		if err != nil {
 			return err
 		}

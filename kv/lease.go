@@ -43,7 +43,7 @@ func LeaseSize(k *record.Kind) int64 {
 // a kind that the key does not make, or where it has been given more ranges than anybody needs; *Conflict where a store that has a centre has too few left, ErrNotFound for a count that is
 // less than 1 or more than LeaseSize.
 func (s *Store) Lease(p Principal, k *record.Kind, count int64, epoch string) (l Lease, err error) {
-	if p, err = s.Standing(p); err != nil {
+	if p, err = s.standing(p); err != nil {
 		return l, err
 	}
 	if err := mayLease(p, k); err != nil {
@@ -241,11 +241,11 @@ func leaseOf(v *sight, k *record.Kind, id int64) (key int64, given bool, err err
 
 // burnLeases gives up every range of ids that this store has leased: another copy of it may mint from the same ones.
 func burnLeases(o *op) {
-	keys, err := firstKeys(o.View, leaseBucket, []byte{leaseTaken}, maxKept)
+	keys, err := firstKeys(o.sight.View, leaseBucket, []byte{leaseTaken}, maxKept)
 	o.store.noteCorrupt(err)
 	if errors.Is(err, ErrCorrupt) { // the ranges beyond a damaged row are given up too, and that one
 		all := func(key []byte) { keys = append(keys, bytes.Clone(key)) }
-		sound(o.View, leaseBucket, []byte{leaseTaken}, func(key, _ []byte) { all(key) }, all)
+		sound(o.sight.View, leaseBucket, []byte{leaseTaken}, func(key, _ []byte) { all(key) }, all)
 	}
 	for _, key := range keys {
 		o.delete(leaseBucket, key)

@@ -69,14 +69,18 @@ func (l ledgerLine) append(dst []byte, realm string) []byte {
 	if first := l.firstText(); first != "" {
 		dst = append(append(dst, first...), ' ')
 	}
-	return fmt.Appendf(dst, "%08x\n", crc32.Checksum(dst[start:], castagnoli))
+	return fmt.Appendf(dst, "%08x\n", ledgerSum(dst[start:]))
+}
+
+func ledgerSum(text []byte) uint32 {
+	return crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli))
 }
 
 // parseLedgerLine reads a line of a realm's; ok is false for one that is damaged, and the kind is nil for another realm's.
 func parseLedgerLine(text, realm string) (l ledgerLine, ok bool) {
 	l.firsts = l.firsts.clone()
 	cut := strings.LastIndexByte(text, ' ') + 1
-	if fmt.Sprintf("%08x", crc32.Checksum([]byte(text[:cut]), castagnoli)) != text[cut:] {
+	if fmt.Sprintf("%08x", ledgerSum([]byte(text[:cut]))) != text[cut:] {
 		return l, false
 	}
 	words := strings.Fields(text)

@@ -43,7 +43,7 @@ func (s *Store) List(p Principal, q Query) (page Page, err error) {
 		}
 		page, err = s.list(p, q, a)
 		if errors.Is(err, errIndexAhead) {
-			s.doubt(err)
+			s.search.doubt(err)
 		}
 		if !errors.Is(err, errAskAgain) {
 			s.noteReads(p, q.Kind, len(page.IDs))

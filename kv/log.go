@@ -21,7 +21,7 @@ type Change struct {
 }
 
 // Seq is the sequence of the latest change.
-func (s *Store) Seq() uint64 { return s.seq.Load() }
+func (s *tables) Seq() uint64 { return s.seq.Load() }
 
 // Changes reads the log after a sequence, oldest first, at most limit rows. The log speaks of every record, so it is for
 // denomination level.

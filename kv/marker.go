@@ -93,7 +93,7 @@ func mark(c Config) (*marker, error) {
 }
 
 // arrive begins a new epoch where the file has come here from elsewhere: out of a backup, or with a copy of the folder.
-func (s *Store) arrive(c Config) error {
+func (s *tables) arrive(c Config) error {
 	if c.Restored {
 		return s.do(false, restore)
 	}

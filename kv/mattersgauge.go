@@ -11,7 +11,7 @@ import (
 
 // mattersGauge counts conflicts by kind and refusals by reason. It counts again when one has been added or removed.
 type mattersGauge struct {
-	store               *Store
+	store               *tables
 	conflicts, refusals *prometheus.Desc
 
 	mu     sync.Mutex
@@ -24,7 +24,7 @@ type matterCount struct {
 	n  map[string]int
 }
 
-func newMattersGauge(s *Store) *mattersGauge {
+func newMattersGauge(s *tables) *mattersGauge {
 	return &mattersGauge{
 		store: s, counts: map[*record.Kind]*matterCount{},
 		conflicts: prometheus.NewDesc("doorward_conflicts", "Conflicts that staff have to look at, by the kind of the record.", []string{"kind"}, nil),
@@ -76,7 +76,7 @@ func (g *mattersGauge) count(k *record.Kind, classOf func(*record.Doc) string) (
 		return last.n, nil
 	}
 	c := &matterCount{of: now, n: map[string]int{}}
-	err := (&eraser{store: g.store}).each(k, func(_ *stored, d *record.Doc) { c.n[classOf(d)]++ })
+	err := eachListed(g.store, k, func(_ *stored, d *record.Doc) { c.n[classOf(d)]++ })
 	if err == nil {
 		g.counts[k] = c
 	}

@@ -2,62 +2,58 @@ package kv
 
 import (
 	"math"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/record"
 )
 
-// metrics are the store's own figures.
+// metrics are the store's own figures, which are registered and unregistered together.
 type metrics struct {
 	registerer prometheus.Registerer
 	collectors []prometheus.Collector
-	checkins   *prometheus.CounterVec
-	fallbacks  prometheus.Counter
 }
 
-func newMetrics(s *Store, reg prometheus.Registerer) *metrics {
-	m := &metrics{
-		registerer: reg,
-		checkins:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "doorward_checkins_total", Help: "Check-in decisions by outcome, on every surface."}, []string{"outcome"}),
-		fallbacks:  prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_search_fallbacks_total", Help: "Times a search did without the index, which was not ready or failed."}),
-	}
-	for _, o := range Outcomes() {
-		m.checkins.WithLabelValues(string(o))
-	}
-	m.collectors = []prometheus.Collector{m.checkins, s.corrupt, m.fallbacks, damagedGauge(s), seqGauge(s), doublesGauge(s), erasuresGauge(s), unfinishedGauge(s), newMattersGauge(s), newUpkeepGauge(s)}
+// collectors are the figures of all rooms.
+func (s *Store) collectors() []prometheus.Collector {
+	all := []prometheus.Collector{s.decisions, s.corrupt, s.search.fallbacks, damagedGauge(s.tables), seqGauge(s.tables), doublesGauge(s.tables),
+		erasuresGauge(s.ErasuresDue), unfinishedGauge(s.ErasuresUnfinished), newMattersGauge(s.tables), newUpkeepGauge(s.tables, s.KeyExpiry)}
 	for _, k := range record.Kinds() {
-		m.collectors = append(m.collectors, recordsGauge(s, k))
+		all = append(all, recordsGauge(s.tables, k))
 	}
-	m.collectors = append(m.collectors, clockGauges(s)...)
-	m.collectors = append(m.collectors, reviewGauges(s)...)
-	if reg != nil {
-		reg.MustRegister(m.collectors...)
-	}
-	return m
+	all = append(all, clockGauges(s.tables)...)
+	return append(all, reviewGauges(s.tables)...)
 }
 
-func damagedGauge(s *Store) prometheus.Collector {
+func newMetrics(reg prometheus.Registerer, all []prometheus.Collector) *metrics {
+	if reg != nil {
+		reg.MustRegister(all...)
+	}
+	return &metrics{registerer: reg, collectors: all}
+}
+
+func damagedGauge(s *tables) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_damaged_values", Help: "Values that the store found damaged when it was opened, and serves to nobody."}, func() float64 {
 		return float64(s.damaged)
 	})
 }
 
-func seqGauge(s *Store) prometheus.Collector {
+func seqGauge(s *tables) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_store_sequence", Help: "Sequence of the latest change."}, func() float64 {
 		return float64(s.seq.Load())
 	})
 }
 
-func doublesGauge(s *Store) prometheus.Collector {
+func doublesGauge(s *tables) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_double_entries", Help: "Check-ins listed as double entries, of all events."}, func() float64 {
 		return float64(s.doubles.Load())
 	})
 }
 
-func erasuresGauge(s *Store) prometheus.Collector {
+func erasuresGauge(due func() (n int, since time.Time, err error)) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_erasures_uncompacted", Help: "Erased records whose bytes may lie in free pages of the file until it is compacted."}, func() float64 {
-		n, _, err := s.ErasuresDue()
+		n, _, err := due()
 		if err != nil {
 			return math.NaN()
 		}
@@ -65,19 +61,19 @@ func erasuresGauge(s *Store) prometheus.Collector {
 	})
 }
 
-func unfinishedGauge(s *Store) prometheus.Collector {
+func unfinishedGauge(unfinished func() int) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_erasures_unfinished", Help: "Records that are to be erased and could not be: nobody is shown them, and it is tried again."}, func() float64 {
-		return float64(s.ErasuresUnfinished())
+		return float64(unfinished())
 	})
 }
 
-func recordsGauge(s *Store, k *record.Kind) prometheus.Collector {
+func recordsGauge(s *tables, k *record.Kind) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "doorward_store_records", Help: "Live records by kind.", ConstLabels: prometheus.Labels{"kind": k.Name},
 	}, func() float64 { return float64(s.live(k)) })
 }
 
-func clockGauges(s *Store) []prometheus.Collector {
+func clockGauges(s *tables) []prometheus.Collector {
 	return []prometheus.Collector{
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "doorward_clock_doubted", Help: "1 while the machine's clock is not believed."}, func() float64 {
 			return float64(flag(s.Clock().Doubt != ""))
@@ -88,13 +84,6 @@ func clockGauges(s *Store) []prometheus.Collector {
 			}
 			return math.NaN()
 		}),
-	}
-}
-
-// decided counts a decision; the same answer again is none.
-func (m *metrics) decided(d Decision) {
-	if !d.Replayed {
-		m.checkins.WithLabelValues(string(d.Outcome)).Inc()
 	}
 }
 

@@ -98,7 +98,7 @@ func (s *Store) Pull(p Principal, rows []Row, dryRun bool) ([]RowResult, error) 
 	}
 	author := p
 	author.key = 0 // as with imports
-	return s.eachAlone(rows, dryRun, func(row Row) func(*op) (RowResult, error) {
+	return eachAlone(s.tables, rows, dryRun, func(row Row) func(*op) (RowResult, error) {
 		sum := sumOf(row.Patch)
 		return func(o *op) (RowResult, error) { return pull(o, author, row, sum) }
 	})

@@ -80,13 +80,13 @@ func backupsBeside(dir string) (all []backup) {
 }
 
 // writeNewest has the file beside the store tell of a backup too.
-func (s *Store) writeNewest(b backup) error {
+func (s *tables) writeNewest(b backup) error {
 	return replaceSmall(s.dir, newestName, b.with(backupsBeside(s.dir)))
 }
 
 // NoteBackup remembers that a file is a backup of the store as it is now. It returns *Forbidden unless p administers the whole
 // store.
-func (s *Store) NoteBackup(p Principal, path string) error {
+func (s *tables) NoteBackup(p Principal, path string) error {
 	if err := p.mayRule(); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func backups(v *sight) (all []backup, err error) {
 // OlderFiles returns the files known to this store that still hold its data from before a moment. They are stores that were
 // replaced, backups, and copies in folders within its own, as a copy that was cut short leaves them. Files at work are left
 // out. The operator may delete the rest.
-func (s *Store) OlderFiles(p Principal, before time.Time) (files []string, err error) {
+func (s *tables) OlderFiles(p Principal, before time.Time) (files []string, err error) {
 	if err := p.mayRule(); err != nil {
 		return nil, err
 	}

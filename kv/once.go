@@ -63,7 +63,7 @@ func onceExpiryKey(expires time.Time, key []byte) []byte {
 
 // purgeOnce deletes some of the answers whose time is over.
 func purgeOnce(o *op) error {
-	expired, err := keysBefore(o.View, onceExpiryBucket, appendNumber(nil, o.now.UnixMicro()), oncePurge)
+	expired, err := keysBefore(o.sight.View, onceExpiryBucket, appendNumber(nil, o.now.UnixMicro()), oncePurge)
 	for _, key := range expired {
 		o.delete(onceExpiryBucket, key)
 		o.delete(onceBucket, key[8:])

@@ -61,7 +61,7 @@ func (o *op) write(c change) (*stored, error) {
 	} else {
 		copy(next.scopes[:], c.kind.Scopes(c.id, c.is, home))
 	}
-	if err := mayLeave(o, c.kind, c.before, next.scopes); err != nil {
+	if err := o.store.rules.leaves(o, c.kind, c.before, next.scopes); err != nil {
 		return nil, err
 	}
 	next.fill(c)
@@ -114,11 +114,8 @@ func place(o *op, k *record.Kind, before, next *stored) {
 	}
 	if before != nil {
 		c.from = before.mark()
-		noteFormer(o, k, before, next)
 	}
-	if next.deleted {
-		forgetPulled(o, k, next.id)
-	}
+	o.store.rules.placed(o, k, before, next)
 	o.changed = append(o.changed, c)
 }
 

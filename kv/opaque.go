@@ -116,7 +116,7 @@ func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev rev.ID, 
 		}
 	}
 	a := &arrival{node: in.authored(o)}
-	if err := a.sign(o, p, in); err != nil {
+	if err := sign(o, p, a, in); err != nil {
 		return rev, err
 	}
 	if _, err := d.tree.Graft(in.Path, a.node); err != nil {

@@ -28,7 +28,7 @@ func purge(o *op, k *record.Kind, st *stored) error {
 	}
 	at := treeKey(k, st.id)
 	o.delete(treeBucket, at)
-	kept, err := firstKeys(o.View, bodyBucket, at, maxKept)
+	kept, err := firstKeys(o.sight.View, bodyBucket, at, maxKept)
 	if err != nil {
 		return err
 	}

@@ -172,8 +172,8 @@ func (r *reads) held() (all []Reads) {
 	return all
 }
 
-// fulfils tells whether the counts are among those that conditions ask for.
-func (r *Reads) fulfils(where []Where) bool {
+// isWanted tells whether counts are among those that conditions ask for.
+func isWanted(r *Reads, where []Where) bool {
 	for _, w := range where {
 		var value any = r.Key
 		switch w.Field {
@@ -199,7 +199,7 @@ const readsPage = 20_000
 
 // Reads lists how many records of people each key within p was shown, and when. It returns *Forbidden if p may not list keys.
 func (s *Store) Reads(p Principal, q ReadsQuery) (page ReadsPage, err error) {
-	keys, err := s.Keys(p)
+	keys, err := keysWithin(s.tables, p)
 	if err != nil {
 		return page, err
 	}
@@ -257,7 +257,7 @@ func (l *readsList) read(v *sight, from []byte) (next []byte, more bool, err err
 }
 
 func (l *readsList) add(r Reads) {
-	if !l.within[r.Key] || !r.fulfils(l.query.Where) {
+	if !l.within[r.Key] || !isWanted(&r, l.query.Where) {
 		return
 	}
 	if l.page.Count++; l.page.Count > l.query.Offset && len(l.page.Reads) < l.query.Limit {

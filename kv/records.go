@@ -46,6 +46,11 @@ func (s *Store) Retrieve(p Principal, t Target) (r Reply, err error) {
 
 // Sees answers nil where the principal's scope holds a record, whatever it may do with it; otherwise ErrNotFound.
 func (s *Store) Sees(p Principal, k *record.Kind, id record.ID) error {
+	return visible(s.tables, p, k, id)
+}
+
+// visible answers nil where p sees a record, otherwise ErrNotFound.
+func visible(s *tables, p Principal, k *record.Kind, id record.ID) error {
 	return s.view(func(v *sight) error {
 		_, err := v.find(p, k, id)
 		return err
@@ -292,7 +297,7 @@ func isUsed(o *op, k *record.Kind, id record.ID) (bool, error) {
 	st, err := o.loadAny(k, id)
 	if errors.Is(err, ErrCorrupt) {
 		o.store.noteCorrupt(err)
-		return hasRow(o.View, kindBucket(k), key), nil
+		return hasRow(o.sight.View, kindBucket(k), key), nil
 	}
 	if err != nil || st != nil {
 		return true, err
@@ -301,7 +306,7 @@ func isUsed(o *op, k *record.Kind, id record.ID) (bool, error) {
 	if errors.Is(err, ErrCorrupt) {
 		o.store.noteCorrupt(err)
 		hash := o.store.hashErased(k, id)
-		return hasRow(o.View, erasedBucket, hash[:]), nil
+		return hasRow(o.sight.View, erasedBucket, hash[:]), nil
 	}
 	return gone, err
 }

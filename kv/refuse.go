@@ -55,7 +55,7 @@ func (db *Database) keepRefused(p Principal, writes []DocWrite, results []DocRes
 
 // keepRefusal keeps one. Where more of a key is refused than is kept, that is said once, and kept tells that the document is not there.
 func keepRefusal(o *op, p Principal, db string, in *DocWrite, f *Forbidden) (kept bool, err error) {
-	if recordDatabase(o.sight, db) == nil || f.Reason == wasErased {
+	if !ofRecords(db) || f.Reason == wasErased {
 		return false, nil // of a free database its clients alone know what a document is worth
 	}
 	if k, id, ok := record.ParseDocID(in.ID); ok {

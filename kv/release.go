@@ -38,7 +38,7 @@ func (s *Store) Release(p Principal, name string, upto uint64, kept ...string) e
 	if err != nil {
 		return err
 	}
-	if err := s.hushAnswers(h.scope, func(_ *record.Kind, st *stored) bool { return st.seq <= upto && !h.keeps(st) }); err != nil {
+	if err := hushAnswers(s.tables, h.scope, func(_ *record.Kind, st *stored) bool { return st.seq <= upto && !h.keeps(st) }); err != nil {
 		return err
 	}
 	for from := uint64(0); ; {
@@ -57,7 +57,7 @@ func (s *Store) Release(p Principal, name string, upto uint64, kept ...string) e
 
 // Releases grows whenever this process takes records out of the file without a tombstone, by Release or Leave. A follower of
 // the log learns of them by this number alone.
-func (s *Store) Releases() uint64 { return s.releases.Load() }
+func (s *tables) Releases() uint64 { return s.releases.Load() }
 
 // handover says what of a database is taken out of the file.
 type handover struct {
@@ -125,7 +125,7 @@ func (s *Store) Leave(p Principal, name string, ids []string, upto uint64) (held
 	for _, id := range ids {
 		gone[id] = true
 	}
-	if err := s.hushAnswers(scope, func(k *record.Kind, st *stored) bool { return gone[k.DocID(st.id)] && st.seq <= upto }); err != nil {
+	if err := hushAnswers(s.tables, scope, func(k *record.Kind, st *stored) bool { return gone[k.DocID(st.id)] && st.seq <= upto }); err != nil {
 		return false, err
 	}
 	for some := range slices.Chunk(ids, MaxRows) {
@@ -236,7 +236,7 @@ func releasedSince(v *sight) (int64, error) {
 	return since, nil
 }
 
-func (s *Store) releasedSince() (since time.Time, err error) {
+func (s *tables) releasedSince() (since time.Time, err error) {
 	err = s.view(func(v *sight) error {
 		n, err := releasedSince(v)
 		if n != 0 {

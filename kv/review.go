@@ -158,20 +158,20 @@ func review(v *sight, f factID) (r Review, err error) {
 }
 
 // reviewGauges count the facts to review.
-func reviewGauges(s *Store) (all []prometheus.Collector) {
+func reviewGauges(s *tables) (all []prometheus.Collector) {
 	for _, k := range factKinds {
 		for _, flag := range reviewFlags {
 			all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 				Name: "doorward_facts_to_review", Help: "Facts that staff have to review, by kind and flag.",
 				ConstLabels: prometheus.Labels{"kind": k.Name, "flag": flag},
-			}, func() float64 { return s.countFlagged(k, flag) }))
+			}, func() float64 { return countFlagged(s, k, flag) }))
 		}
 	}
 	return all
 }
 
 // countFlagged counts the facts of a kind with a flag; NaN where they cannot be read.
-func (s *Store) countFlagged(k *record.Kind, flag string) float64 {
+func countFlagged(s *tables, k *record.Kind, flag string) float64 {
 	n := 0
 	err := s.view(func(v *sight) error {
 		ids, err := v.lookup(k, "flags", flag)

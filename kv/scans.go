@@ -49,7 +49,7 @@ func (s *Store) checkInSome(p Principal, attempts []Attempt, judged []Judged) er
 			judged[i].Decision = Decision{}
 			continue
 		}
-		s.metrics.decided(judged[i].Decision)
+		s.decisions.count(judged[i].Decision)
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"doorward/kv/record"
 	"doorward/kv/search"
 )
@@ -31,8 +33,16 @@ var errIndexAhead = fmt.Errorf("%w: the index says that it is ahead of the store
 
 // searching is what a store needs to search.
 type searching struct {
-	limit  int // how many records are looked at without an index
-	failed sync.Once
+	limit     int // how many records are looked at without an index
+	log       *slog.Logger
+	fallbacks prometheus.Counter
+	failed    sync.Once
+}
+
+func newSearching(limit int, log *slog.Logger) *searching {
+	return &searching{limit: limit, log: log, fallbacks: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "doorward_search_fallbacks_total", Help: "Times a search did without the index, which was not ready or failed.",
+	})}
 }
 
 // asked is what a Finder was asked, and what it returned.
@@ -80,18 +90,18 @@ func (s *Store) ask(p Principal, q Query, try int) (*asked, error) {
 		return err
 	})
 	if err == nil {
-		s.find(q.Finder, a, maxRanked, try)
+		s.search.find(q.Finder, a, maxRanked, try)
 	}
 	return a, err
 }
 
 // find asks a Finder for the best candidates of a ranked search, the second time for all. It counts each call that fails. It does not
 // log that an index is not ready, because that is no failure.
-func (s *Store) find(f Finder, a *asked, best, try int) {
+func (s *searching) find(f Finder, a *asked, best, try int) {
 	if f == nil {
 		return
 	}
-	a.most = s.search.limit
+	a.most = s.limit
 	if try >= maxAsked {
 		return
 	}
@@ -104,16 +114,16 @@ func (s *Store) find(f Finder, a *asked, best, try int) {
 	case err == nil:
 		a.found = &found
 	case errors.Is(err, ErrNoIndex):
-		s.metrics.fallbacks.Inc()
+		s.fallbacks.Inc()
 	default:
 		s.doubt(err)
 	}
 }
 
 // doubt counts an index's failure, and logs the first.
-func (s *Store) doubt(err error) {
-	s.metrics.fallbacks.Inc()
-	s.search.failed.Do(func() {
+func (s *searching) doubt(err error) {
+	s.fallbacks.Inc()
+	s.failed.Do(func() {
 		s.log.Warn("the search index has failed: records are looked at instead", slog.Any("cause", err))
 	})
 }

@@ -37,13 +37,13 @@ func (s *Store) Status(p Principal, event int64) (Status, error) {
 	if err := p.Check(record.Checkin.Resource, "GET"); err != nil {
 		return Status{}, err
 	}
-	if err := s.Sees(p, record.Event, record.Int(event)); err != nil {
+	if err := visible(s.tables, p, record.Event, record.Int(event)); err != nil {
 		return Status{}, err
 	}
 	b := s.boards.of(event)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.follow(s); err != nil {
+	if err := b.follow(s.tables); err != nil {
 		return Status{}, err
 	}
 	return b.status(s.clock()), nil

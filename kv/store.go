@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/engine"
+	"doorward/kv/record"
 )
 
 // Config says where a store lies and what it lives among. Only Dir is needed.
@@ -34,12 +35,19 @@ type Config struct {
 // Store is one congregation's records in one file.
 type Store struct {
 	*tables
-	metrics  *metrics
-	logins   atomic.Pointer[map[string]login]
-	rekeyed  bell // rung when logins has changed, and when a person was erased
-	search   searching
-	boards   boards
-	erasures erasures
+	metrics   *metrics
+	logins    atomic.Pointer[map[string]login]
+	rekeyed   bell // rung when logins has changed, and when a person was erased
+	search    *searching
+	boards    boards
+	decisions decisions
+	erasures  erasures
+
+	// What rooms are given of others (wire).
+	standing    func(Principal) (Principal, error) // Standing
+	keysFor     func(Principal) ([]int64, error)   // KeysFor
+	erasedTimes func() uint64                      // how often erasures were finished since the start
+	eraseNow    func() bool                        // carries out the erasures that are begun
 }
 
 // Open opens the store in a folder, or makes it: ErrInUse, ErrNewerFormat, ErrCorrupt.
@@ -72,8 +80,8 @@ func open(c Config) (s *Store, err error) {
 			s, err = nil, engine.Broken(found)
 		}
 	}()
-	s = &Store{tables: newTables(c), search: searching{limit: c.ScanLimit}}
-	s.followed = s.followKeys
+	s = &Store{tables: newTables(c, storeRules()), search: newSearching(c.ScanLimit, c.Logger), decisions: newDecisions()}
+	s.wire()
 	if err := makeFolderFor(c); err != nil {
 		return nil, err
 	}
@@ -96,6 +104,33 @@ func open(c Config) (s *Store, err error) {
 	}
 	s.judgeClock(s.clock())
 	return s, nil
+}
+
+// wire gives rooms what they need of others.
+func (s *Store) wire() {
+	s.followed = s.followKeys
+	s.standing = s.Standing
+	s.keysFor = s.KeysFor
+	s.erasedTimes = s.erasures.done.Load
+	s.erasures.rekey = s.rekeyed.ring
+	s.eraseNow = s.eraseBegun
+}
+
+// storeRules are what the rooms above the tables say of each change.
+func storeRules() rules {
+	return rules{
+		leaves: mayLeave,
+		placed: func(o *op, k *record.Kind, before, next *stored) {
+			if before != nil {
+				noteFormer(o, k, before, next)
+			}
+			if next.deleted {
+				forgetPulled(o, k, next.id)
+			}
+		},
+		ended:   listLost,
+		settled: settleTicket,
+	}
 }
 
 // start brings up everything that is derived from the file, then the writer.
@@ -134,7 +169,7 @@ func (s *Store) start(c Config) error {
 	}
 	s.readOnly = c.ReadOnly
 	s.seq.Store(s.commits.state.seq)
-	s.metrics = newMetrics(s, c.Registerer)
+	s.metrics = newMetrics(c.Registerer, s.collectors())
 	s.corrupt.Add(float64(s.damaged))
 	if err := s.loadLogins(); err != nil {
 		return err

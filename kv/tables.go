@@ -10,6 +10,9 @@ import (
 
 	"doorward/kv/disk"
 	"doorward/kv/engine"
+	"doorward/kv/record"
+	"doorward/kv/rev"
+	"doorward/kv/scopes"
 )
 
 // tables is the store's file with what is derived from it, and what the store knows of itself.
@@ -38,14 +41,23 @@ type tables struct {
 	reads    reads
 	recalls  recalls
 	corrupt  prometheus.Counter
+	rules    rules
 	followed func([]listChange) // is told of each committed group
 	damaged  int                // values, as was met when it was opened
 	readOnly bool
 }
 
-func newTables(c Config) *tables {
+// rules are what the rooms above the tables have to say of a change, while it is written.
+type rules struct {
+	leaves  func(o *op, k *record.Kind, before *stored, next [2]scopes.Scope) error // a *Forbidden: it must not be made here
+	placed  func(o *op, k *record.Kind, before, next *stored)                       // the record's row was put; before nil: it is new
+	ended   func(o *op, c change, t *rev.Tree) error                                // a deletion is about to end all leaves of a tree
+	settled func(o *op, ticket record.ID) error                                     // a ticket may have changed its state, or is gone
+}
+
+func newTables(c Config, r rules) *tables {
 	return &tables{
-		dir: filepath.Clean(c.Dir), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, limits: honest,
+		dir: filepath.Clean(c.Dir), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, limits: honest, rules: r,
 		corrupt: prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_store_corrupt_reads_total", Help: "Reads that met a value whose checksum fails."}),
 	}
 }

@@ -174,7 +174,7 @@ func updateTicket(o *op, p Principal, ticket *stored, in *input) (*stored, error
 		}
 		was := ticket.body.Member("state")
 		if ticket = next; !bytes.Equal(was, next.body.Member("state")) {
-			if err := settleTicket(o, ticket.id); err != nil {
+			if err := o.store.rules.settled(o, ticket.id); err != nil {
 				return nil, err
 			}
 		}
@@ -202,7 +202,7 @@ func deleteTicket(o *op, p Principal, ticket *stored) error {
 			return err
 		}
 	}
-	return settleTicket(o, ticket.id) // tickets that were merged with it may have been used
+	return o.store.rules.settled(o, ticket.id) // tickets that were merged with it may have been used
 }
 
 // showTicket puts a ticket's parts together as the writer's form.

@@ -106,7 +106,7 @@ func isPast(o *op, f following, id record.ID) (bool, error) {
 }
 
 // followAllOf gives all parts that a node has changed what follows from the others. What is damaged hinders none of the rest.
-func (s *Store) followAllOf(node ulid.ULID) error {
+func followAllOf(s *tables, node ulid.ULID) error {
 	if s.isLeaf() {
 		return nil
 	}

@@ -35,13 +35,13 @@ func (s *Store) FindTickets(p Principal, event int64, r *search.Ranked, f Finder
 		return nil, err
 	}
 	for try := 0; ; try++ {
-		if err := s.Sees(p, record.Event, record.Int(event)); err != nil {
+		if err := visible(s.tables, p, record.Event, record.Int(event)); err != nil {
 			return nil, err
 		}
 		var parts []*asked
 		for _, k := range searchedParts {
 			a := &asked{want: Wanted{Kind: k, Homes: []int64{event}, Ranked: r}, since: math.MaxUint64}
-			s.find(f, a, maxTicketHits, try)
+			s.search.find(f, a, maxTicketHits, try)
 			parts = append(parts, a)
 		}
 		err = s.view(func(v *sight) error {
@@ -50,7 +50,7 @@ func (s *Store) FindTickets(p Principal, event int64, r *search.Ranked, f Finder
 			return err
 		})
 		if errors.Is(err, errIndexAhead) {
-			s.doubt(err)
+			s.search.doubt(err)
 		}
 		if !errors.Is(err, errAskAgain) {
 			s.noteReads(p, record.Ticket, len(hits))

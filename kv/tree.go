@@ -61,7 +61,7 @@ func branch(o *op, c change, next *stored) error {
 	}
 	if next.deleted {
 		node.Into = 0
-		if err := listLost(o, c, &t); err != nil {
+		if err := o.store.rules.ended(o, c, &t); err != nil {
 			return err
 		}
 		if err := endAll(&t, node); err != nil {

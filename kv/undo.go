@@ -47,7 +47,7 @@ func (s *Store) Undo(p Principal, u Undoing) (d Decision, err error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	s.metrics.decided(d)
+	s.decisions.count(d)
 	return d, nil
 }
 

@@ -73,6 +73,11 @@ func (s *Store) LastBackup(p Principal) (Backup, error) {
 	if err := p.mayRule(); err != nil {
 		return Backup{}, err
 	}
+	return lastBackup(s.tables)
+}
+
+// lastBackup is LastBackup.
+func lastBackup(s *tables) (Backup, error) {
 	known := backupsBeside(s.dir)
 	err := s.view(func(v *sight) error {
 		own, err := backups(v)
@@ -146,14 +151,16 @@ const shownEvents = 100
 
 // upkeepGauge tells of what an operator has to do in time, and of what goes on at events.
 type upkeepGauge struct {
-	store                                             *Store
+	store                                             *tables
+	keys                                              func(Principal) (keys, laptops KeyExpiry, err error)
 	backup, verify, faults, expiry, expired, checkins *prometheus.Desc
 }
 
-func newUpkeepGauge(s *Store) *upkeepGauge {
+// newUpkeepGauge makes it; keys is KeyExpiry.
+func newUpkeepGauge(s *tables, keys func(Principal) (keys, laptops KeyExpiry, err error)) *upkeepGauge {
 	desc := prometheus.NewDesc
 	return &upkeepGauge{
-		store:    s,
+		store: s, keys: keys,
 		backup:   desc("doorward_backup_timestamp_seconds", "When the last backup was made; NaN = none is known.", nil, nil),
 		verify:   desc("doorward_verify_timestamp_seconds", "When every value was last checked, by verify or for a backup; NaN = never.", nil, nil),
 		faults:   desc("doorward_verify_faults", "Faults that the last check of every value found; NaN = there was none.", nil, nil),
@@ -175,16 +182,16 @@ func (g *upkeepGauge) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	made, _ := g.store.LastBackup(Operator()) // zero, and so NaN
+	made, _ := lastBackup(g.store) // zero, and so NaN
 	gauge(g.backup, seconds(made.At))
-	checked, _ := g.store.LastVerify(Operator()) // as above
+	checked, _ := LastVerify(g.store.dir) // as above
 	gauge(g.verify, seconds(checked.At))
 	faults := float64(checked.Faults)
 	if checked.At.IsZero() {
 		faults = math.NaN()
 	}
 	gauge(g.faults, faults)
-	keys, laptops, _ := g.store.KeyExpiry(Operator()) // as above
+	keys, laptops, _ := g.keys(Operator()) // as above
 	for class, e := range map[string]KeyExpiry{"key": keys, "laptop": laptops} {
 		gauge(g.expiry, seconds(e.Soonest), class)
 		gauge(g.expired, float64(e.Expired), class)

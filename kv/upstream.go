@@ -86,7 +86,7 @@ func (s *Store) Join(p Principal, u Upstream, c Credential) error {
 		return putUpstream(o, u)
 	})
 	if err == nil && s.recalls.any.Load() {
-		s.eraseBegun() // what fails is logged, hidden, and tried again
+		s.eraseNow() // what fails is logged, hidden, and tried again
 	}
 	return err
 }

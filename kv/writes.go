@@ -110,10 +110,10 @@ func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
 	if err := mayPut(o.sight, p, a.kind, db.scope); err != nil {
 		return err
 	}
-	if err := a.hasTypes(); err != nil {
+	if err := hasTypes(a); err != nil {
 		return err
 	}
-	if err := a.isOwn(o, p); err != nil {
+	if err := isOwn(o, p, a); err != nil {
 		return err
 	}
 	if err := db.judgeScopes(o, p, a); err != nil {
@@ -144,7 +144,7 @@ func (a *arrival) closes() bool {
 // hasTypes answers a *Forbidden for what brings a value that is of no such type as its field, or holds too long a number, or lacks one
 // that nothing stands for.
 // What the record has already, by an older version, hinders no change of others.
-func (a *arrival) hasTypes() error {
+func hasTypes(a *arrival) error {
 	for _, d := range [...]*record.Doc{a.doc, a.lost} {
 		if d == nil {
 			continue
@@ -176,7 +176,7 @@ func (a *arrival) anyNew(d *record.Doc, names []string) string {
 }
 
 // isOwn answers a *Forbidden for what a laptop may not bring because others have made it.
-func (a *arrival) isOwn(o *op, p Principal) error {
+func isOwn(o *op, p Principal, a *arrival) error {
 	guest, err := isGuest(o.sight, p, a)
 	if err != nil {
 		return err
