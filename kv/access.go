@@ -107,7 +107,7 @@ func churches(v *sight, p Principal) ([]int64, error) {
 }
 
 // find loads a record that p sees; ErrNotFound for any other, the same for all reasons.
-func (v *sight) find(p Principal, k *record.Kind, id record.ID) (*stored, error) {
+func find(v *sight, p Principal, k *record.Kind, id record.ID) (*stored, error) {
 	if k == record.APIKey && !p.whole() {
 		return nil, ErrNotFound
 	}

@@ -55,7 +55,7 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 	author := p
 	author.key = 0 // imports have no author (contract.md §9)
 	return eachAlone(s.tables, rows, dryRun, func(row Row) func(*op) (RowResult, error) {
-		in := s.prepareNew(author, row.Patch)
+		in := prepareNew(s.tables, author, row.Patch)
 		return func(o *op) (RowResult, error) { return upsert(o, author, row, in) }
 	})
 }

@@ -79,7 +79,7 @@ func (s *Store) DoubleEntries(p Principal, q DoubleQuery) (page DoublePage, err 
 // doublesOf are the prefixes of the rows that a query is about.
 func doublesOf(v *sight, p Principal, q DoubleQuery) (prefixes [][]byte, err error) {
 	if q.Event != 0 {
-		_, err := v.find(p, record.Event, record.Int(q.Event))
+		_, err := find(v, p, record.Event, record.Int(q.Event))
 		return [][]byte{eventDoubles(nil, q.Event)}, err
 	}
 	kinds := Query{Kind: record.Checkin, Where: q.Where}

@@ -40,9 +40,9 @@ func HoldAfter(s *Store, id record.ID, patch *record.Patch) (release func() erro
 	started, end, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- s.do(false, func(o *op) error {
-			before, err := o.find(Operator(), record.Ticket, id)
+			before, err := find(o.sight, Operator(), record.Ticket, id)
 			if err == nil {
-				_, err = update(o, Operator(), record.Ticket, before, s.prepare(patch))
+				_, err = update(o, Operator(), record.Ticket, before, prepare(s.tables, patch))
 			}
 			close(started)
 			<-end

@@ -17,7 +17,7 @@ type foresight struct {
 // foresee looks up what an attempt is about; nothing where it is not found at once.
 func (s *Store) foresee(a *attempt) (seen foresight) {
 	err := s.glance(func(v *sight) error {
-		event, err := v.find(a.p, record.Event, record.Int(a.Event))
+		event, err := find(v, a.p, record.Event, record.Int(a.Event))
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func about(o *op, a *attempt) (event, ticket *stored, err error) {
 	if a.seen.ticket != nil && a.seen.tx >= o.store.commits.lastEdit && !o.group.edited {
 		return a.seen.event, a.seen.ticket, nil
 	}
-	if event, err = o.find(a.p, record.Event, record.Int(a.Event)); err != nil {
+	if event, err = find(o.sight, a.p, record.Event, record.Int(a.Event)); err != nil {
 		return nil, nil, err
 	}
 	ticket, err = ticketOf(o.sight, a)

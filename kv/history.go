@@ -36,7 +36,7 @@ func (s *Store) History(p Principal, t Target, bodies bool) (all []Past, err err
 	}
 	err = s.view(func(v *sight) error {
 		v.reader = p
-		if _, err := v.find(p, t.Kind, t.ID); err != nil {
+		if _, err := find(v, p, t.Kind, t.ID); err != nil {
 			return err
 		}
 		s.noteReads(p, t.Kind, 1)

@@ -142,7 +142,7 @@ func pull(o *op, p Principal, row Row, sum [16]byte) (RowResult, error) {
 		return RowResult{Fate: Unchanged, ID: row.ID}, nil
 	}
 	seq := o.state.seq
-	in := o.store.prepare(row.Patch)
+	in := prepare(o.store, row.Patch)
 	st := before
 	for range 2 { // a kind's rules date the change by our day: the second time the source's date is laid over that
 		if st, err = update(o, p, k, st, in); err != nil {
@@ -171,7 +171,7 @@ func pullNew(o *op, p Principal, row Row, as pulledAs) (RowResult, error) {
 	if erased || as.before != nil {
 		return RowResult{Fate: Kept, ID: row.ID}, nil
 	}
-	st, err := create(o, p, row.Kind, row.ID, o.store.prepareNew(p, row.Patch))
+	st, err := create(o, p, row.Kind, row.ID, prepareNew(o.store, p, row.Patch))
 	if err != nil {
 		return RowResult{}, err
 	}

@@ -33,7 +33,7 @@ func (s *Store) Retrieve(p Principal, t Target) (r Reply, err error) {
 	}
 	err = s.view(func(v *sight) error {
 		v.reader = p
-		st, err := v.find(p, t.Kind, t.ID)
+		st, err := find(v, p, t.Kind, t.ID)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (s *Store) Sees(p Principal, k *record.Kind, id record.ID) error {
 // visible answers nil where p sees a record, otherwise ErrNotFound.
 func visible(s *tables, p Principal, k *record.Kind, id record.ID) error {
 	return s.view(func(v *sight) error {
-		_, err := v.find(p, k, id)
+		_, err := find(v, p, k, id)
 		return err
 	})
 }
@@ -64,7 +64,7 @@ func (s *Store) Permits(p Principal, t Target) error {
 		return mayCreate(p, t.Kind)
 	}
 	return s.view(func(v *sight) error {
-		st, err := v.find(p, t.Kind, t.ID)
+		st, err := find(v, p, t.Kind, t.ID)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err
 	if err := mayCreate(p, t.Kind); err != nil {
 		return Reply{}, err
 	}
-	in := s.prepareNew(p, patch)
+	in := prepareNew(s.tables, p, patch)
 	err = s.do(false, func(o *op) error {
 		o.reader = p
 		r, err = once(o, t.Once, func() (Reply, error) {
@@ -103,7 +103,7 @@ func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err
 
 // replyAgain answers a create whose kept answer showed what the file no longer holds, with what it holds: ErrNotFound for nothing.
 func replyAgain(o *op, p Principal, t Target, id record.ID) (Reply, error) {
-	st, err := o.find(p, t.Kind, id)
+	st, err := find(o.sight, p, t.Kind, id)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -117,7 +117,7 @@ func (s *Store) Update(p Principal, t Target, patch *record.Patch) (r Reply, err
 	if err := p.checkKind(t.Surface, t.Kind, "PATCH"); err != nil {
 		return Reply{}, err
 	}
-	in := s.prepare(patch)
+	in := prepare(s.tables, patch)
 	err = s.do(false, func(o *op) error {
 		o.reader = p
 		before, err := findForChange(o, p, t)
@@ -170,7 +170,7 @@ func findForChange(o *op, p Principal, t Target) (*stored, error) {
 	if t.Kind.Fact || t.Kind.System {
 		return nil, ErrNotFound
 	}
-	st, err := o.find(p, t.Kind, t.ID)
+	st, err := find(o.sight, p, t.Kind, t.ID)
 	if err != nil {
 		return nil, err
 	}

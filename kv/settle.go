@@ -136,6 +136,6 @@ func editAs(o *op, p Principal, k *record.Kind, id record.ID, form *record.Kind,
 	if err != nil {
 		return err
 	}
-	_, err = update(o, p, k, before, o.store.prepare(patch))
+	_, err = update(o, p, k, before, prepare(o.store, patch))
 	return err
 }

@@ -97,6 +97,6 @@ func createAs(o *op, p Principal, k *record.Kind, doc *record.Doc) error {
 	if err != nil {
 		return err
 	}
-	_, err = create(o, p, k, record.ID{}, o.store.prepareNew(p, patch))
+	_, err = create(o, p, k, record.ID{}, prepareNew(o.store, p, patch))
 	return err
 }

@@ -50,17 +50,17 @@ type made struct {
 }
 
 // prepare does what a patch needs and the writer need not do.
-func (s *tables) prepare(patch *record.Patch) *input {
+func prepare(s *tables, patch *record.Patch) *input {
 	in := &input{Patch: patch}
 	if patch.Kind == record.TicketForm {
-		s.split(in)
+		split(s, in)
 	}
 	return in
 }
 
 // prepareNew is prepare for a patch that may make a record.
-func (s *tables) prepareNew(p Principal, patch *record.Patch) *input {
-	in := s.prepare(patch)
+func prepareNew(s *tables, p Principal, patch *record.Patch) *input {
+	in := prepare(s, patch)
 	if patch.Kind != record.TicketForm || len(patch.Faults) > 0 {
 		return in
 	}
@@ -68,7 +68,7 @@ func (s *tables) prepareNew(p Principal, patch *record.Patch) *input {
 	if !in.coded { // what is there keeps its code, what is new gets one
 		whole = &input{Patch: patch.Project(record.TicketForm, nil)}
 		whole.Set("code", value.Quote(codes.Make(draw10())))
-		s.split(whole)
+		split(s, whole)
 	}
 	now := record.Moment{Now: s.clock(), Zone: s.zone}
 	for i, k := range ticketParts {
@@ -94,7 +94,7 @@ func finish(p Principal, d *record.Doc, now record.Moment) made {
 }
 
 // split takes a ticket's form apart and hashes its code.
-func (s *tables) split(in *input) {
+func split(s *tables, in *input) {
 	code, _ := formText(in.Patch, "code")
 	if in.coded = code != ""; !in.coded {
 		in.Drop("code") // null leaves it alone

@@ -64,7 +64,7 @@ var searchedParts = [...]*record.Kind{record.HolderName, record.Ticket}
 
 // findTickets finds an event's tickets among what a Finder has named of each part: a ticket is as good as its better one.
 func findTickets(v *sight, p Principal, event int64, parts []*asked) ([]TicketHit, error) {
-	ev, err := v.find(p, record.Event, record.Int(event))
+	ev, err := find(v, p, record.Event, record.Int(event))
 	if err != nil {
 		return nil, err
 	}

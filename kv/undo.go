@@ -24,7 +24,7 @@ func (s *Store) Undo(p Principal, u Undoing) (d Decision, err error) {
 	}
 	id, ok := record.Checkin.ParseID(u.CheckinID)
 	err = s.do(true, func(o *op) error {
-		if _, err := o.find(p, record.Event, record.Int(u.Event)); err != nil {
+		if _, err := find(o.sight, p, record.Event, record.Int(u.Event)); err != nil {
 			return err
 		}
 		r, err := once(o, u.Once, func() (Reply, error) {
