@@ -144,7 +144,7 @@ func (s *Store) settleReturned(node string, key []byte, root string) error {
 	if err != nil || !returned {
 		return err
 	}
-	return followAllOf(s.tables, ulid.MustParse(node)) // it was read before
+	return s.rules.returned(s.tables, ulid.MustParse(node)) // it was read before
 }
 
 // hear adds to what is remembered a meeting with the first of a chain of sessions.

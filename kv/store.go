@@ -128,8 +128,9 @@ func storeRules() rules {
 				forgetPulled(o, k, next.id)
 			}
 		},
-		ended:   listLost,
-		settled: settleTicket,
+		ended:    listLost,
+		settled:  settleTicket,
+		returned: followAllOf,
 	}
 }
 

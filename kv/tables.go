@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"doorward/kv/disk"
@@ -49,10 +50,11 @@ type tables struct {
 
 // rules are what the rooms above the tables have to say of a change, while it is written.
 type rules struct {
-	leaves  func(o *op, k *record.Kind, before *stored, next [2]scopes.Scope) error // a *Forbidden: it must not be made here
-	placed  func(o *op, k *record.Kind, before, next *stored)                       // the record's row was put; before nil: it is new
-	ended   func(o *op, c change, t *rev.Tree) error                                // a deletion is about to end all leaves of a tree
-	settled func(o *op, ticket record.ID) error                                     // a ticket may have changed its state, or is gone
+	leaves   func(o *op, k *record.Kind, before *stored, next [2]scopes.Scope) error // a *Forbidden: it must not be made here
+	placed   func(o *op, k *record.Kind, before, next *stored)                       // the record's row was put; before nil: it is new
+	ended    func(o *op, c change, t *rev.Tree) error                                // a deletion is about to end all leaves of a tree
+	returned func(s *tables, node ulid.ULID) error                                   // a node goes on in another epoch than before
+	settled  func(o *op, ticket record.ID) error                                     // a ticket may have changed its state, or is gone
 }
 
 func newTables(c Config, r rules) *tables {
