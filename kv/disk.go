@@ -17,13 +17,13 @@ func RoomBeside(c Config, what string, bytes int64) error {
 func (s *tables) Room(u Use) error { return s.room.Check(u) }
 
 // Shortages are the uses that are refused for want of room on the disk, one *DiskFull each.
-func (s *Store) Shortages() []*DiskFull { return s.room.Shortages() }
+func (s *tables) Shortages() []*DiskFull { return s.room.Shortages() }
 
 // FreeBytes is the room on the disk that the store lies on; ok is false where the system does not say.
-func (s *Store) FreeBytes() (free int64, ok bool) { return s.room.Free() }
+func (s *tables) FreeBytes() (free int64, ok bool) { return s.room.Free() }
 
 // FileBytes is the size of the store's file.
-func (s *Store) FileBytes() int64 { return disk.Size(Path(s.dir)) }
+func (s *tables) FileBytes() int64 { return disk.Size(Path(s.dir)) }
 
 // useOf returns the use that the documents of one operation need disk room for. Facts count as check-ins, from any source: a laptop
 // pushes its own facts, and it must learn of admissions elsewhere so that it does not admit again. Other documents of the

@@ -1,7 +1,6 @@
 package kv
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -80,16 +79,12 @@ func open(c Config) (s *Store, err error) {
 			s, err = nil, engine.Broken(found)
 		}
 	}()
-	s = &Store{tables: newTables(c, storeRules()), search: newSearching(c.ScanLimit, c.Logger), decisions: newDecisions()}
+	opened, err := openTables(c, storeRules())
+	if err != nil {
+		return nil, err
+	}
+	s = &Store{tables: opened, search: newSearching(c.ScanLimit, c.Logger), decisions: newDecisions()}
 	s.wire()
-	if err := makeFolderFor(c); err != nil {
-		return nil, err
-	}
-	ec := c.engine()
-	s.room = ec.Room
-	if s.engine, err = engine.Open(ec); err != nil {
-		return nil, err
-	}
 	if err := s.start(c); err != nil {
 		_ = s.engine.Close() // the first error is the one to tell
 		return nil, err
@@ -134,44 +129,12 @@ func storeRules() rules {
 	}
 }
 
-// start brings up everything that is derived from the file, then the writer.
+// start brings up what rooms derive from the file, then the writer.
 func (s *Store) start(c Config) error {
-	err := s.engine.View(func(r *engine.View) (err error) {
-		if s.commits.state, err = readState(r); err != nil {
-			return identified(stateKey, err)
-		}
-		if s.identity, err = s.readIdentity(r); err != nil {
-			return err
-		}
-		var found damages
-		clock, err := readStanding(r)
-		if errors.Is(err, ErrCorrupt) {
-			found.add(damagedRow(metaBucket, clockKey))
-			clock, err = &standing{lost: true}, nil
-		}
-		if err != nil {
-			return err
-		}
-		s.wall.standing.Store(clock)
-		if err := s.readCentre(r); err != nil {
-			return err
-		}
-		l, err := buildLists(r, &found)
-		if err != nil {
-			return err
-		}
-		s.countDoubles(r, &found)
-		s.publish(l)
-		s.tellDamage(found)
-		return nil
-	})
-	if err != nil {
+	if err := readCentre(s.tables); err != nil {
 		return err
 	}
-	s.readOnly = c.ReadOnly
-	s.seq.Store(s.commits.state.seq)
 	s.metrics = newMetrics(c.Registerer, s.collectors())
-	s.corrupt.Add(float64(s.damaged))
 	if err := s.loadLogins(); err != nil {
 		return err
 	}
@@ -182,9 +145,7 @@ func (s *Store) start(c Config) error {
 // Close ends the writer after what it has begun and closes the file.
 func (s *Store) Close() error {
 	s.erasures.end()
-	s.reads.keeping.Wait()
-	s.keepReads()
-	err := s.engine.Close()
+	err := s.close()
 	s.metrics.unregister()
 	return err
 }
@@ -202,7 +163,7 @@ func (s *tables) Realm() string { return s.identity.family.Load().realm }
 func (s *tables) Node() string { return s.identity.node }
 
 // Writable answers nil while the store takes check-ins, otherwise what stopped it for good, or will at the next, or a *DiskFull.
-func (s *Store) Writable() error {
+func (s *tables) Writable() error {
 	return s.engine.Writable()
 }
 

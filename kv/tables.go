@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"sync/atomic"
@@ -62,6 +63,63 @@ func newTables(c Config, r rules) *tables {
 		dir: filepath.Clean(c.Dir), clock: c.Clock, zone: c.Zone, log: c.Logger, built: c.Built, limits: honest, rules: r,
 		corrupt: prometheus.NewCounter(prometheus.CounterOpts{Name: "doorward_store_corrupt_reads_total", Help: "Reads that met a value whose checksum fails."}),
 	}
+}
+
+// openTables opens the file, or makes it, and reads what is derived from it. Nothing is written before the engine is started.
+func openTables(c Config, r rules) (*tables, error) {
+	if err := makeFolderFor(c); err != nil {
+		return nil, err
+	}
+	s := newTables(c, r)
+	ec := c.engine()
+	s.room = ec.Room
+	var err error
+	if s.engine, err = engine.Open(ec); err != nil {
+		return nil, err
+	}
+	if err := s.engine.View(s.derive); err != nil {
+		_ = s.engine.Close() // the first error is the one to tell
+		return nil, err
+	}
+	s.readOnly = c.ReadOnly
+	s.seq.Store(s.commits.state.seq)
+	s.corrupt.Add(float64(s.damaged))
+	return s, nil
+}
+
+// derive reads everything that is derived from the file.
+func (s *tables) derive(r *engine.View) (err error) {
+	if s.commits.state, err = readState(r); err != nil {
+		return identified(stateKey, err)
+	}
+	if s.identity, err = s.readIdentity(r); err != nil {
+		return err
+	}
+	var found damages
+	clock, err := readStanding(r)
+	if errors.Is(err, ErrCorrupt) {
+		found.add(damagedRow(metaBucket, clockKey))
+		clock, err = &standing{lost: true}, nil
+	}
+	if err != nil {
+		return err
+	}
+	s.wall.standing.Store(clock)
+	l, err := buildLists(r, &found)
+	if err != nil {
+		return err
+	}
+	s.countDoubles(r, &found)
+	s.publish(l)
+	s.tellDamage(found)
+	return nil
+}
+
+// close ends the writer after what it has begun and closes the file.
+func (s *tables) close() error {
+	s.reads.keeping.Wait()
+	s.keepReads()
+	return s.engine.Close()
 }
 
 // recalls are what operations tell of erasures.

@@ -60,19 +60,22 @@ func (p Principal) Node() string { return p.node.Node }
 
 var centreKey = []byte("centre") // in meta: the node of this store's centre
 
-func (s *Store) readCentre(r *engine.View) error {
-	row, err := r.Get(metaBucket, centreKey)
-	centre := string(row)
-	s.centre.Store(&centre)
-	if err != nil {
-		return identified(centreKey, err)
-	}
-	u, err := upstream(&sight{View: r})
-	s.joined.Store(&u)
-	if errors.Is(err, ErrCorrupt) {
-		return nil // a caller that asks for the centre gets this error; until then it is unknown what the centre takes
-	}
-	return err
+// readCentre reads which centre the store has, and what that takes.
+func readCentre(s *tables) error {
+	return s.engine.View(func(r *engine.View) error {
+		row, err := r.Get(metaBucket, centreKey)
+		centre := string(row)
+		s.centre.Store(&centre)
+		if err != nil {
+			return identified(centreKey, err)
+		}
+		u, err := upstream(&sight{View: r})
+		s.joined.Store(&u)
+		if errors.Is(err, ErrCorrupt) {
+			return nil // a caller that asks for the centre gets this error; until then it is unknown what the centre takes
+		}
+		return err
+	})
 }
 
 // Centre is the node of this store's centre; "" where it is the root.
