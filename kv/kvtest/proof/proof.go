@@ -3,7 +3,9 @@ package proof
 import (
 	"flag"
 	"os"
+	"os/signal"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -61,6 +63,14 @@ func Unraced(t testing.TB) {
 	if Raced {
 		t.Skip("the race detector sees nothing of this test")
 	}
+}
+
+// Hangup has the programs that a test starts end by a hangup. Tests that nohup has started ignore it, and their programs would too.
+func Hangup(t testing.TB) {
+	t.Helper()
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(caught) })
 }
 
 // Seed is what a test draws from: another number each time, or the one that SeedVariable gives. The log has it.
