@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -84,7 +85,9 @@ func (s *site) document() *openapi3.T {
 		openapi3filter.RegisterBodyDecoder("text/html", openapi3filter.PlainBodyDecoder)
 		w := httptest.NewRecorder() // a site may be asked at the address of another server
 		s.server.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1"+s.server.Prefix()+"/openapi.json", nil))
-		documents.doc, documents.err = openapi3.NewLoader().LoadFromData(w.Body.Bytes())
+		if documents.err = fmt.Errorf("%d %s", w.Code, w.Body); w.Code == http.StatusOK {
+			documents.doc, documents.err = openapi3.NewLoader().LoadFromData(w.Body.Bytes())
+		}
 	})
 	if documents.err != nil {
 		s.Fatalf("read /openapi.json: %v", documents.err)

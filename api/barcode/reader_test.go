@@ -150,6 +150,7 @@ func TestPicturesOfAllKindsAreRead(t *testing.T) {
 }
 
 func TestHostilePicturesCostLittle(t *testing.T) {
+	proof.Unraced(t)
 	small, _ := frame(t, "blur", 2)
 	whole := small.asJPEG(t)
 	rings := newGray(1600, 1600) // nothing but rings
