@@ -32,6 +32,7 @@ func patient() *Reader {
 const perKind = 50
 
 func TestHardFramesAreReadAndNeverWrongly(t *testing.T) {
+	proof.Unraced(t)
 	r, each := patient(), proof.Count(perKind/5, perKind)
 	read, alone, wrong := 0, 0, 0
 	var took []time.Duration
@@ -84,6 +85,7 @@ func TestEachFormatIsRead(t *testing.T) {
 }
 
 func TestBlurredBarsAreNeverReadWrongly(t *testing.T) {
+	proof.Unraced(t)
 	r, each := patient(), proof.Count(15, 60)
 	read := map[Format]int{}
 	for n := range each {

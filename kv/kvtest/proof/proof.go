@@ -57,11 +57,11 @@ func Only(t testing.TB, reason string) {
 }
 
 // Unraced leaves a test to the runs without the race detector. It is for tests of other processes, which the detector does not see,
-// and of measurements that it changes.
+// of measurements that it changes, and of long computing in one goroutine.
 func Unraced(t testing.TB) {
 	t.Helper()
 	if Raced {
-		t.Skip("the race detector sees nothing of this test")
+		t.Skip("the race detector has nothing to find in this test")
 	}
 }
 
