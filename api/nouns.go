@@ -58,7 +58,7 @@ func (n noun) a() string {
 
 // identifier is a phrase as a part of an operation id: "API keys" is api_keys, "check-in" is checkin.
 func identifier(phrase string) string {
-	return strings.ToLower(strings.NewReplacer("-", "", " ", "_").Replace(phrase))
+	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(phrase, "-", ""), " ", "_"))
 }
 
 // adminTag begins the tags of /admin/v1.

@@ -38,7 +38,13 @@ type operation struct {
 const jsonMedia = "application/json"
 
 // openapi answers GET of the document.
-func openapi(x *exchange) error { return x.reply(http.StatusOK, x.server.document) }
+func openapi(x *exchange) error {
+	text, err := x.server.document()
+	if err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, text)
+}
 
 // document renders the OpenAPI 3.1 document of a table of routes.
 func document(table []route, publicURL, version string) ([]byte, error) {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"doorward/api/barcode"
@@ -58,7 +59,7 @@ type Server struct {
 	photos   *barcode.Reader
 	tickets  tickets
 	origins  *http.CrossOriginProtection
-	document []byte // the OpenAPI document
+	document func() ([]byte, error) // renders the OpenAPI document, once
 }
 
 // New makes a server. It fails where the public URL cannot be read, where a host or an origin is none that a request can name, or where
@@ -94,8 +95,8 @@ func New(c Config) (*Server, error) {
 	}
 	table := slices.Concat(siteRoutes(s.Prefix()), publicRoutes(), adminRoutes())
 	s.router = newRouter(s.Prefix(), table)
-	s.document, err = document(table, c.PublicURL, c.Version)
-	return s, err
+	s.document = sync.OnceValues(func() ([]byte, error) { return document(table, c.PublicURL, c.Version) })
+	return s, nil
 }
 
 // parsePublicURL reads an absolute http(s) URL without query; its path loses the slash at its end.

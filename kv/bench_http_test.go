@@ -32,10 +32,9 @@ func benchHTTP(t *testing.T, b *bench) {
 	s.compareReads(t)
 	debug.FreeOSMemory()
 	b.table.add(line{name: "anonymous memory, most during HTTP reads", unit: " MB", pairs: []pair{{ours: stop() * 1.048576}}, atMost: 150, bare: true})
-	stop = peak()
-	s.compareCheckIns(t, "")
-	s.compareCheckIns(t, ", with Idempotency-Key")
-	b.table.tell("anonymous memory, most during HTTP check-ins, both sides", " MiB", stop())
+	most := s.compareCheckIns(t, "")
+	most = max(most, s.compareCheckIns(t, ", with Idempotency-Key"))
+	b.table.tell("anonymous memory, most during HTTP check-ins, both sides", " MiB", most)
 }
 
 func basic(key [2]string) string {
@@ -53,8 +52,9 @@ func (s *face) checkInRequest(keyed bool) string {
 	return head + fmt.Sprintf("Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", len(body)) + body
 }
 
-// compareCheckIns compares with the bare handler over a copy of the store, opened by the store's own code.
-func (s *face) compareCheckIns(t *testing.T, with string) {
+// compareCheckIns compares with the bare handler over a copy of the store, opened by the store's own code. It answers the most anonymous
+// memory in MiB that was seen while check-ins were answered. What it took before that to find the rows of one is given back first.
+func (s *face) compareCheckIns(t *testing.T, with string) (memory float64) {
 	keyed := with != ""
 	dir := t.TempDir()
 	s.copyFile(t, kv.Path(dir))
@@ -77,6 +77,8 @@ func (s *face) compareCheckIns(t *testing.T, with string) {
 		t.Fatal(err)
 	}
 	bare := serve(t, bareCheckIn(copied, d, s.key[0], s.key[1]))
+	debug.FreeOSMemory()
+	stop := peak()
 	for _, c := range []struct {
 		clients int
 		atLeast float64
@@ -85,6 +87,7 @@ func (s *face) compareCheckIns(t *testing.T, with string) {
 		pairs := sideBySide(func() float64 { return s.postAll(t, ours, keyed) }, func() float64 { return s.postAll(t, base, keyed) })
 		s.table.add(line{name: "HTTP check-in, " + plural(c.clients, "connection") + with, unit: "/s", pairs: pairs, atLeast: c.atLeast})
 	}
+	return stop()
 }
 
 func wires(t testing.TB, addr string, n int) []*wire {

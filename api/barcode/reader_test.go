@@ -32,6 +32,7 @@ func patient() *Reader {
 const perKind = 50
 
 func TestHardFramesAreReadAndNeverWrongly(t *testing.T) {
+	proof.Unraced(t)
 	r, each := patient(), proof.Count(perKind/5, perKind)
 	read, alone, wrong := 0, 0, 0
 	var took []time.Duration
@@ -84,6 +85,7 @@ func TestEachFormatIsRead(t *testing.T) {
 }
 
 func TestBlurredBarsAreNeverReadWrongly(t *testing.T) {
+	proof.Unraced(t)
 	r, each := patient(), proof.Count(15, 60)
 	read := map[Format]int{}
 	for n := range each {
@@ -150,6 +152,7 @@ func TestPicturesOfAllKindsAreRead(t *testing.T) {
 }
 
 func TestHostilePicturesCostLittle(t *testing.T) {
+	proof.Unraced(t)
 	small, _ := frame(t, "blur", 2)
 	whole := small.asJPEG(t)
 	rings := newGray(1600, 1600) // nothing but rings

@@ -14,6 +14,7 @@ import (
 
 	"doorward/api/load"
 	"doorward/kv"
+	"doorward/kv/kvtest/proof"
 
 	"github.com/xuri/excelize/v2"
 )
@@ -78,6 +79,7 @@ func inline(text string) string { return `<c t="inlineStr"><is><t>` + text + `</
 
 // Each of these is a small file that would be read into very much memory.
 func TestAWorkbookThatUnpacksToTooMuchIsRefused(t *testing.T) {
+	proof.Unraced(t)
 	sheet := func(rows string) part { return part{sheetPart, sheetStart + rows + sheetEnd} }
 	texts := func(items string) part { return part{textsPart, `<sst>` + items + `</sst>`} }
 	long, s := strings.Repeat("A", 200<<10), congregation(t)

@@ -13,14 +13,18 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"doorward/kv/kvtest/proof"
 )
 
-// compiled builds the program as its users run it, without the test's race detector, and answers its path.
+// compiled builds the program as its users run it, and answers its path. A test of it is left to the runs without the race detector, which
+// would not see it.
 func compiled(t testing.TB) string { return builtWith(t, "") }
 
 // builtWith builds the program with build tags, once for all tests.
 func builtWith(t testing.TB, tags string) string {
 	t.Helper()
+	proof.Unraced(t)
 	programs.mu.Lock()
 	defer programs.mu.Unlock()
 	if path, ok := programs.paths[tags]; ok {

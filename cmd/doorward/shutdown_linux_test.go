@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"doorward/kv/kvtest/proof"
 )
 
 // signalled is a server in a process of its own that is sent signals.
@@ -23,6 +25,7 @@ type signalled struct {
 // startSignalled starts a server with further flags and waits until it answers. ignore has it started as nohup does.
 func startSignalled(t *testing.T, ignore bool, flags ...string) *signalled {
 	t.Helper()
+	proof.Hangup(t)
 	args := append([]string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0"}, flags...)
 	exe, err := os.Executable()
 	if err != nil {

@@ -38,41 +38,52 @@ func Replace(name string, write func(io.Writer) error) error {
 	return p.put()
 }
 
-// pending is a whole file under a temporary name, beside its place.
+// pending is a whole and synced file in a work folder beside its place. Its name there is short, because its own may be as long as a name
+// can be.
 type pending struct {
-	path  string
-	temp  *tempFile    // nil = moved
-	moved string       // the temporary name of a file that was moved here
-	away  func() error // removes the work folder
+	path, whole string
+	away        func() error // removes the work folder
+}
+
+// newPending makes the work folder.
+func newPending(path string) (*pending, error) {
+	dir, away, err := kv.MakeWorkFolder(filepath.Dir(path), "put")
+	return &pending{path, filepath.Join(dir, "whole"), away}, err
 }
 
 // prepare writes and syncs a file beside its place.
-func prepare(name string, write func(io.Writer) error) (p *pending, err error) {
-	dir, away, err := kv.MakeWorkFolder(filepath.Dir(name), "put")
+func prepare(name string, write func(io.Writer) error) (*pending, error) {
+	p, err := newPending(name)
 	if err != nil {
 		return nil, err
 	}
-	p = &pending{path: name, away: away}
-	if p.temp, err = newTemp(dir, name); err == nil {
-		if err = write(kv.Gently(p.temp.File)); err == nil {
-			err = p.temp.Sync()
-		}
-	}
-	if err != nil {
+	if err := p.fill(write); err != nil {
 		p.drop()
 		return nil, err
 	}
 	return p, nil
 }
 
+// fill writes and syncs the file.
+func (p *pending) fill(write func(io.Writer) error) error {
+	temp, err := newTemp(p.whole)
+	if err != nil {
+		return err
+	}
+	if err := write(kv.Gently(temp.File)); err != nil {
+		_ = temp.Cleanup() // the first error is the one to report
+		return err
+	}
+	return temp.CloseAtomicallyReplace()
+}
+
 // move moves a synced file beside its place. It fails where the place is on another disk.
-func move(from, name string) (p *pending, err error) {
-	dir, away, err := kv.MakeWorkFolder(filepath.Dir(name), "put")
+func move(from, name string) (*pending, error) {
+	p, err := newPending(name)
 	if err != nil {
 		return nil, err
 	}
-	p = &pending{path: name, moved: filepath.Join(dir, "moved"), away: away}
-	if err := os.Rename(from, p.moved); err != nil {
+	if err := os.Rename(from, p.whole); err != nil {
 		p.drop()
 		return nil, err
 	}
@@ -80,27 +91,17 @@ func move(from, name string) (p *pending, err error) {
 }
 
 // put gives the file its name, durably.
-func (p *pending) put() (err error) {
+func (p *pending) put() error {
 	crash.At(crash.BeforeFile)
-	if p.temp != nil {
-		err = p.temp.CloseAtomicallyReplace()
-	} else {
-		err = os.Rename(p.moved, p.path)
-	}
-	if err != nil {
+	if err := os.Rename(p.whole, p.path); err != nil {
 		return err
 	}
 	crash.At(crash.AfterFile)
 	return SyncFolder(filepath.Dir(p.path))
 }
 
-// drop removes the temporary name. It does nothing to a file that was put.
-func (p *pending) drop() {
-	if p.temp != nil {
-		_ = p.temp.Cleanup() // the first error is the one to report
-	}
-	_ = p.away() // as above
-}
+// drop removes the work folder. It does nothing to a file that was put.
+func (p *pending) drop() { _ = p.away() } // the first error is the one to report
 
 // SyncFolder makes the names in a folder durable.
 func SyncFolder(dir string) error {

@@ -98,6 +98,27 @@ func exists(t *testing.T, name string) bool {
 	return err == nil
 }
 
+// TestABackupMayHaveALongName: as long as the file system takes, with the ending of the manifest. A longer one replaces nothing.
+func TestABackupMayHaveALongName(t *testing.T) {
+	const longest, ending = 255, ".json"
+	dir, sum := t.TempDir(), sha256.Sum256([]byte("a copy"))
+	for length, want := range map[int]error{longest - len(ending): nil, longest: syscall.ENAMETOOLONG} {
+		to, from := filepath.Join(dir, strings.Repeat("b", length)), filepath.Join(dir, "copy.db")
+		for name, text := range map[string]string{from: "a copy", to: "an older one"} {
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := Put(t.Context(), from, to, Manifest{SHA256: hex.EncodeToString(sum[:])}); !errors.Is(err, want) {
+			t.Errorf("Put to a name of %d letters = %v, want %v", length, err, want)
+		}
+		text := map[error]string{nil: "a copy", syscall.ENAMETOOLONG: "an older one"}[want]
+		if is, err := os.ReadFile(to); err != nil || string(is) != text {
+			t.Errorf("a name of %d letters holds %q, %v, want %q", length, is, err, text)
+		}
+	}
+}
+
 // TestNoManifestLiesBesideAnotherFile: where a backup replaces another, the old manifest goes first, then the file comes, then its manifest.
 func TestNoManifestLiesBesideAnotherFile(t *testing.T) {
 	to, sum := filepath.Join(t.TempDir(), "b.db"), sha256.Sum256([]byte("a copy"))

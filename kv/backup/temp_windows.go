@@ -1,6 +1,9 @@
 package backup
 
-import "os"
+import (
+	"os"
+	"path/filepath"
+)
 
 // tempFile is a file with a temporary name.
 type tempFile struct {
@@ -8,9 +11,9 @@ type tempFile struct {
 	path string
 }
 
-// newTemp makes a file in dir, which is to become path. The library of the other systems has no rename that is atomic here.
-func newTemp(dir, path string) (*tempFile, error) {
-	f, err := os.CreateTemp(dir, "put-*")
+// newTemp makes a file beside path, which it is to become. The library of the other systems has no rename that is atomic here.
+func newTemp(path string) (*tempFile, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "put-*")
 	return &tempFile{f, path}, err
 }
 

@@ -34,4 +34,17 @@
 //	body := doc.Encode()
 //
 // A fact is written straight into its body: NewDraft, NewFact.
+//
+// # A new field
+//
+// It is a row of the kind's table, in the place where replies show it. Searched makes search, index and import find it, Indexed makes it
+// a filter; it is replicated because it is stored. The table's Version goes up, so that bodies of the table before it are written again.
+// Tests say where a list of their own has no row yet: layouts, bounds, the order of a reply, the golden merge, and in api/load the files
+// of other programs with a column of that title.
+//
+// # A new kind
+//
+// It is a table with the next Number, entered in kinds. Its class says who sees it, its scopes to which databases it belongs, and
+// writeRules (kv) who writes it there. Its words and an example for the OpenAPI document stand in nouns and samples (api). The sweep of
+// all routes by all keys (scope_model_test.go, scope_world_test.go in api) fails until it knows the kind.
 package record

@@ -7,10 +7,13 @@ import (
 	"io"
 	"math/rand/v2"
 	"testing"
+
+	"doorward/kv/kvtest/proof"
 )
 
 // TestBodiesHaveLimits: of what comes in, of what it says once it is decompressed, and of the ratio of the two.
 func TestBodiesHaveLimits(t *testing.T) {
+	proof.Unraced(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body   io.Reader

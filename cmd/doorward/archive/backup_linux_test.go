@@ -12,6 +12,7 @@ import (
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/folder"
 	"doorward/kv/backup"
+	"doorward/kv/kvtest/proof"
 )
 
 // TestACopyStaysWhileItIsWorkedAt: however long that takes, whatever else begins. The copy of a killed process is removed.
@@ -52,6 +53,7 @@ func TestAStoppedBackupBlamesNoFile(t *testing.T) {
 
 // TestOnlyACheckThatDiesOfTheFileBlamesIt: a signal from without, as the system's when memory is short, says nothing of what was checked.
 func TestOnlyACheckThatDiesOfTheFileBlamesIt(t *testing.T) {
+	proof.Hangup(t)
 	const broken = "damage found: 1 faults, the first: the file's own structure is broken: reading it ended the reader"
 	for _, c := range []struct{ name, script, want string }{
 		{"killed", "kill -KILL $$", "the check was killed by signal 9 (killed): nothing is known of the file"},

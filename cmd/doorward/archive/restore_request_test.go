@@ -21,10 +21,10 @@ import (
 type asked struct {
 	*testing.T
 	data     string
-	replaces bool   // it does
-	then     string // answers; refuses; gone: it ends without an answer; waits: it never answers
-	heard    func() // is called when the request has come
-	kept     string
+	replaces bool        // it does
+	then     string      // answers; refuses; gone: it ends without an answer; waits: it never answers
+	heard    func()      // is called when the request has come
+	kept     chan string // where the store before is kept, once it was replaced
 }
 
 // serve answers like a server until the test ends.
@@ -36,16 +36,19 @@ func (s *asked) serve() {
 	server := &http.Server{}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+RestorePath, func(w http.ResponseWriter, r *http.Request) {
+		kept := ""
 		if s.replaces {
+			var err error
 			file := kv.Path(filepath.Join(s.data, r.URL.Query().Get("folder")))
-			if s.kept, err = kv.Replace(s.data, file, time.Now(), quiet.Logger(0)); err != nil {
+			if kept, err = kv.Replace(s.data, file, time.Now(), quiet.Logger(0)); err != nil {
 				s.Error(err)
 			}
+			s.kept <- kept
 		}
 		s.heard()
 		switch s.then {
 		case "answers":
-			_ = json.NewEncoder(w).Encode(Replaced{Kept: s.kept}) // the command may be gone
+			_ = json.NewEncoder(w).Encode(Replaced{Kept: kept}) // the command may be gone
 		case "refuses":
 			control.Refuse(w, http.StatusConflict, errRefused)
 		case "gone":
@@ -94,7 +97,7 @@ func TestARestoreSaysWhetherTheStoreWasReplaced(t *testing.T) {
 			}
 			ctx, stop := context.WithCancel(context.Background())
 			defer stop()
-			s := &asked{T: t, data: o.Dir, replaces: c.replaces, then: c.then, heard: func() {}}
+			s := &asked{T: t, data: o.Dir, replaces: c.replaces, then: c.then, heard: func() {}, kept: make(chan string, 1)}
 			if c.then == "waits" {
 				s.heard = stop
 			}
@@ -107,8 +110,10 @@ func TestARestoreSaysWhetherTheStoreWasReplaced(t *testing.T) {
 			if failed != nil || os.SameFile(before, after) == c.replaces {
 				t.Errorf("restore = %v; the store's file is still the one before: %t, %v", err, os.SameFile(before, after), failed)
 			}
-			if err == nil && kept != s.kept {
-				t.Errorf("the store before is said to be kept as %q; the server kept %q", kept, s.kept)
+			if err == nil {
+				if is := <-s.kept; kept != is {
+					t.Errorf("the store before is said to be kept as %q; the server kept %q", kept, is)
+				}
 			}
 			if err != nil && folder.Exists(kv.Path(dir)) {
 				t.Error("a server can still take the restored store")

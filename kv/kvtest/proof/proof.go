@@ -3,7 +3,9 @@ package proof
 import (
 	"flag"
 	"os"
+	"os/signal"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -55,12 +57,20 @@ func Only(t testing.TB, reason string) {
 }
 
 // Unraced leaves a test to the runs without the race detector. It is for tests of other processes, which the detector does not see,
-// and of measurements that it changes.
+// of measurements that it changes, and of long computing in one goroutine.
 func Unraced(t testing.TB) {
 	t.Helper()
 	if Raced {
-		t.Skip("the race detector sees nothing of this test")
+		t.Skip("the race detector has nothing to find in this test")
 	}
+}
+
+// Hangup has the programs that a test starts end by a hangup. Tests that nohup has started ignore it, and their programs would too.
+func Hangup(t testing.TB) {
+	t.Helper()
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(caught) })
 }
 
 // Seed is what a test draws from: another number each time, or the one that SeedVariable gives. The log has it.
