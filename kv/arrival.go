@@ -7,6 +7,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"doorward/kv/auth"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
@@ -47,7 +48,7 @@ type arrival struct {
 func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err error) {
 	k, id, ok := record.ParseDocID(in.ID)
 	if !ok {
-		return nil, refused("no kind of record has this id")
+		return nil, refused(auth.NoKind.String())
 	}
 	a = &arrival{kind: k, id: id, path: in.Path, via: db.scope}
 	if a.before, err = o.loadAny(k, id); err != nil {

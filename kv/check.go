@@ -1,8 +1,7 @@
 package kv
 
 import (
-	"errors"
-
+	"doorward/kv/auth"
 	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
@@ -39,14 +38,8 @@ func mayPoint(o *op, p Principal, k *record.Kind, ref record.Pointer) (bool, err
 	case ref.Kind == record.Church && ownedByChurch(k):
 		return holdsChurch(o.sight, p, ref.ID.Int())
 	case ref.Kind == record.Event && k.Class == record.Events:
-		if ok, err := sees(o.sight, p, ref.Kind, st); err != nil || !ok {
-			return false, err
-		}
-		err := mayChangeEvent(o.sight, p, ref.ID.Int())
-		if errors.Is(err, ErrForbidden) || errors.Is(err, ErrNotFound) {
-			return false, nil
-		}
-		return err == nil, err
+		tie, err := tieToEvent(o.sight, p, ref.ID.Int())
+		return auth.Desk(p.who(), auth.Make, record.Ticket, tie), err
 	}
 	return sees(o.sight, p, ref.Kind, st)
 }

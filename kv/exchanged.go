@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"doorward/kv/auth"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 )
@@ -34,11 +35,11 @@ func (s *Store) Exchanged(p Principal, overAfter time.Duration) (all []Exchanged
 		all = exchanged(v, &e)
 		for i := range all {
 			scope, _ := scopes.Parse(all[i].Name) // of the mirror it is zero
-			guest, err := isGuestIn(v, p, scope)
+			tie, err := writerTie(v, p, nil, scope)
 			if err != nil {
 				return err
 			}
-			all[i].Guest = guest && all[i].Push
+			all[i].Guest = auth.IsGuest(p.who(), auth.Spot{Scope: scope, Tie: tie})
 		}
 		if overAfter == 0 || doubted || e.Venue.Mirror {
 			return nil // a mirror keeps everything

@@ -73,6 +73,11 @@ func (p Principal) checkLevel(need LevelName) error {
 	if p.level.Name.rank() <= need.rank() {
 		return nil
 	}
+	return p.lacksLevel(need)
+}
+
+// lacksLevel is the error of a level that p does not have.
+func (p Principal) lacksLevel(need LevelName) error {
 	return &Forbidden{CurrentScopes: []string{}, RequiredLevel: string(need), CurrentLevel: string(p.level.Name)}
 }
 

@@ -162,7 +162,7 @@ func (s *Store) Delete(p Principal, t Target) error {
 
 // findForChange finds a record that p may change, at the revision that it asks for.
 func findForChange(o *op, p Principal, t Target) (*stored, error) {
-	if t.Kind.Fact || t.Kind.System {
+	if !onDesk(t.Kind) {
 		return nil, ErrNotFound
 	}
 	st, err := o.find(p, t.Kind, t.ID)

@@ -108,7 +108,7 @@ func chooseField(o *op, p Principal, k *record.Kind, id record.ID, d *record.Doc
 	if c.Value != nil {
 		return faultOf("value", "The field is not one that staff set: keep one of the two.")
 	}
-	if err := mayChange(o.sight, p, k, st); err != nil {
+	if err := maySettle(o, p, k, id); err != nil {
 		return err
 	}
 	_, err = amend(o, p, k, st, func(is *record.Doc) { is.Set(f.Name, value) })

@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"slices"
+
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 )
@@ -181,6 +183,13 @@ func Opens(w Who, s Spot) bool { return pushes.any(w, Read, s) }
 
 // Offers reports whether a principal may push to a database at all. Each document is judged by itself.
 func Offers(w Who, s Spot) bool { return pushes.any(w, writes|offer, s) }
+
+// IsGuest reports whether of the records in a database that change the principal writes those alone that it has made itself.
+func IsGuest(w Who, s Spot) bool {
+	return slices.ContainsFunc(pushes, func(r row) bool {
+		return r.verdict == OwnOnly && r.verbs&Change != 0 && r.fits(w) && r.at(s)
+	})
+}
 
 // Brings reports whether a principal makes records of a kind anywhere, by replication.
 func Brings(w Who, k *record.Kind) bool { return pushes.makes(w, k) }

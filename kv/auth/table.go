@@ -147,7 +147,7 @@ func (t table) judge(w Who, v Verb, k *record.Kind, s Spot) Verdict {
 		r := &t[i]
 		switch {
 		case r.who&w.Class == 0, r.kinds&kind == 0, r.verbs&v == 0, r.grants != 0 && r.grants&w.Grants == 0:
-		case r.sorts>>s.Sort&1 == 0, r.ties&s.Tie == 0:
+		case !r.at(s):
 			near = true
 		case near && r.verdict.Refuses():
 			return NotYours
@@ -162,7 +162,7 @@ func (t table) judge(w Who, v Verb, k *record.Kind, s Spot) Verdict {
 func (t table) any(w Who, v Verb, s Spot) bool {
 	for i := range t {
 		r := &t[i]
-		if !r.verdict.Refuses() && r.fits(w) && r.verbs&v != 0 && r.sorts>>s.Sort&1 != 0 && r.ties&s.Tie != 0 {
+		if !r.verdict.Refuses() && r.fits(w) && r.verbs&v != 0 && r.at(s) {
 			return true
 		}
 	}
@@ -184,6 +184,9 @@ func (t table) makes(w Who, k *record.Kind) bool {
 func (r *row) fits(w Who) bool {
 	return r.who&w.Class != 0 && (r.grants == 0 || r.grants&w.Grants != 0)
 }
+
+// at reports whether the rule is about a spot.
+func (r *row) at(s Spot) bool { return r.sorts>>s.Sort&1 != 0 && r.ties&s.Tie != 0 }
 
 // of is the set of some kinds; nil is the unknown kind.
 func of(all ...*record.Kind) (set kinds) {
