@@ -123,13 +123,25 @@ func writerTie(v *sight, p Principal, k *record.Kind, s scopes.Scope) (auth.Tie,
 	if err != nil || !p.isNode() || !s.Sort.OfEvent() || held || seenFact {
 		return tie, err
 	}
-	along, err := hasAlong(v, p, s.ID)
-	if err != nil || along && tie&(auth.Own|auth.Nobodys) != 0 {
-		return auth.Guest, err
-	}
-	had, err := hadEvent(v, p, s.ID)
+	return enrolledTie(v, p, s.ID, tie)
+}
+
+// enrolledTie is the tie to an event that a laptop's level does not hold, by its enrolments.
+func enrolledTie(v *sight, p Principal, event int64, tie auth.Tie) (auth.Tie, error) {
+	along, err := hasAlong(v, p, event)
+	seen := tie&(auth.Own|auth.Nobodys) != 0
 	switch {
-	case err != nil || !had || tie == auth.Nobodys:
+	case err != nil || tie == auth.Nobodys && !along:
+		return tie, err
+	case seen && along:
+		return auth.Guest, nil
+	}
+	had := along
+	if !had {
+		had, err = wasOfIts(v, p, event)
+	}
+	switch {
+	case err != nil || !had:
 		return tie, err
 	case tie == auth.New:
 		return auth.Gone, nil
@@ -148,11 +160,16 @@ func hasAlong(v *sight, p Principal, event int64) (bool, error) {
 
 // hadEvent tells whether an event is or was of one of a laptop's churches, or one that it was enrolled for: moved and deleted ones too.
 func hadEvent(v *sight, p Principal, event int64) (bool, error) {
-	had, err := anyEnrolment(v, p, func(e *Enrolled) (bool, error) { return wasOf(v, e.Level, event) })
+	had, err := wasOfIts(v, p, event)
 	if err != nil || had {
 		return had, err
 	}
 	return hasAlong(v, p, event)
+}
+
+// wasOfIts tells whether an event is or was of one of a laptop's churches.
+func wasOfIts(v *sight, p Principal, event int64) (bool, error) {
+	return anyEnrolment(v, p, func(e *Enrolled) (bool, error) { return wasOf(v, e.Level, event) })
 }
 
 // wasOf tells whether an event is or was of one of a level's churches.
