@@ -15,10 +15,10 @@ import (
 // sees tells whether p sees a stored record. A membership is seen where its group is seen too.
 func sees(v *sight, p Principal, k *record.Kind, st *stored) (bool, error) {
 	tie, err := tieTo(v, p, k, st)
-	if err != nil || !auth.Desk(p.who(), auth.Read, k, tie) {
+	if err != nil || !auth.Desk(p, auth.Read, k, tie) {
 		return false, err
 	}
-	if k != record.Membership || p.whole() {
+	if k != record.Membership || p.IsWhole() {
 		return true, nil
 	}
 	group, err := v.loadRef(record.Group, member(st.body, "group_id"))
@@ -37,26 +37,26 @@ func seesEvent(v *sight, p Principal, event int64) (bool, error) {
 // holdsChurch tells whether a church is one of p's own.
 func holdsChurch(v *sight, p Principal, church int64) (bool, error) {
 	switch {
-	case p.whole():
+	case p.IsWhole():
 		return true, nil
 	case church == 0:
 		return false, nil
-	case p.level.Name == ChurchOf:
-		return p.level.has(church), nil
-	case p.level.Name == RegionalOf:
+	case p.IsOf(ChurchOf):
+		return p.Level().Has(church), nil
+	case p.IsOf(RegionalOf):
 		st, err := v.loadRef(record.Church, record.Int(church))
-		return err == nil && st != nil && p.level.has(member(st.body, "regional_id").Int()), err
+		return err == nil && st != nil && p.Level().Has(member(st.body, "regional_id").Int()), err
 	}
 	return false, nil
 }
 
 // churches are p's own churches; only for regional and church level.
 func churches(v *sight, p Principal) ([]int64, error) {
-	if p.level.Name != RegionalOf {
-		return p.level.IDs, nil
+	if !p.IsOf(RegionalOf) {
+		return p.Level().IDs, nil
 	}
 	var ids []int64
-	for _, regional := range p.level.IDs {
+	for _, regional := range p.Level().IDs {
 		found, err := v.lookup(record.Church, "regional_id", regional)
 		if err != nil {
 			return nil, err
@@ -90,27 +90,17 @@ func (v *sight) find(p Principal, k *record.Kind, id record.ID) (*stored, error)
 
 // seesHolders tells whether a decision at a door may name the ticket's holder: to church level and above, if the key reads
 // events besides.
-func (p Principal) seesHolders() bool {
-	return p.level.Name != EventOf && (p.Check(record.Event.Resource, "GET") == nil || p.Check("admin", "GET") == nil)
+func seesHolders(p Principal) bool {
+	return !p.IsOf(EventOf) && (p.Check(record.Event.Resource, "GET") == nil || p.Check("admin", "GET") == nil)
 }
 
 // mayCreate answers whether p's level writes records of a kind at all.
 func mayCreate(p Principal, k *record.Kind) error {
-	if !onDesk(k) {
+	if !auth.OnDesk(k) {
 		return ErrNotFound
 	}
-	if auth.Creates(p.who(), k) {
-		return nil
-	}
-	need := Denomination
-	if auth.Creates(auth.Who{Class: auth.Church}, k) {
-		need = ChurchOf
-	}
-	return p.lacksLevel(need)
+	return auth.CheckCreate(p, k)
 }
-
-// onDesk tells the kinds that /v1 and /admin write at all.
-func onDesk(k *record.Kind) bool { return auth.Creates(auth.Who{Class: auth.Root}, k) }
 
 // mayChange answers whether p may change a record that it sees: what belongs to no church is changed at denomination level. It returns
 // ErrNotFound where the record's event is gone.
@@ -119,12 +109,12 @@ func mayChange(v *sight, p Principal, k *record.Kind, st *stored) error {
 	switch {
 	case err != nil:
 		return err
-	case auth.Desk(p.who(), auth.Change, k, tie):
+	case auth.Desk(p, auth.Change, k, tie):
 		return nil
 	case tie == auth.New:
 		return ErrNotFound
 	}
-	return p.lacksLevel(Denomination)
+	return p.LacksLevel(Denomination)
 }
 
 // member reads a reference out of a body; the zero id for null.

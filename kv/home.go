@@ -49,7 +49,7 @@ func matchHome(v *sight, p Principal, q Query, m *matches) (scope, error) {
 	switch {
 	case h.all:
 		m.lists = []*idList{lists.all}
-	case q.Kind == record.Event && p.level.Name == EventOf:
+	case q.Kind == record.Event && p.IsOf(EventOf):
 		m.ids, m.exact = ownEvents(v, p, q), true
 	case lists.doubtful:
 		return h, errDoubtful(q.Kind)
@@ -86,14 +86,14 @@ func homesNamed(w Where) []int64 {
 // homes returns the churches or events of the records of a kind that p sees, 0 for records without one. all tells that p sees
 // all records.
 func homes(v *sight, p Principal, k *record.Kind) (homes []int64, all bool, err error) {
-	reads := func(t auth.Tie) bool { return auth.Desk(p.who(), auth.Read, k, t) }
+	reads := func(t auth.Tie) bool { return auth.Desk(p, auth.Read, k, t) }
 	switch {
 	case reads(auth.Foreign):
 		return nil, true, nil
-	case !reads(auth.Own), p.level.Name == EventOf && k == record.Event: // its own events belong to churches that it does not see
+	case !reads(auth.Own), p.IsOf(EventOf) && k == record.Event: // its own events belong to churches that it does not see
 		return nil, false, nil
-	case p.level.Name == EventOf:
-		return slices.Clone(p.level.IDs), false, nil
+	case p.IsOf(EventOf):
+		return slices.Clone(p.Level().IDs), false, nil
 	}
 	churches, err := churches(v, p)
 	if err != nil {
@@ -119,7 +119,7 @@ func homes(v *sight, p Principal, k *record.Kind) (homes []int64, all bool, err 
 func ownEvents(v *sight, p Principal, q Query) []record.ID {
 	lists := v.lists.kind(record.Event)
 	var ids []record.ID
-	for _, n := range p.level.IDs {
+	for _, n := range p.Level().IDs {
 		id := record.Int(n)
 		ok := lists.all.contains(id)
 		for _, w := range q.Where {

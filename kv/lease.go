@@ -55,7 +55,7 @@ func (s *Store) Lease(p Principal, k *record.Kind, count int64, epoch string) (l
 	}
 	l.Kind = k
 	err = s.do(false, func(o *op) error {
-		ok, _, err := spend(o, p.key, s.limits.leases, 0)
+		ok, _, err := spend(o, p.Key(), s.limits.leases, 0)
 		if err == nil && !ok {
 			err = refused("the key has asked for too many ranges of ids")
 		}
@@ -66,7 +66,7 @@ func (s *Store) Lease(p Principal, k *record.Kind, count int64, epoch string) (l
 			return err
 		}
 		l.To = l.From + count - 1
-		row := binary.AppendUvarint(seqKey(uint64(l.To)), uint64(p.key))
+		row := binary.AppendUvarint(seqKey(uint64(l.To)), uint64(p.Key()))
 		o.put(leaseBucket, leaseKey(leaseGiven, k, l.From), append(row, epoch...))
 		return nil
 	})
@@ -77,11 +77,11 @@ func mayLease(p Principal, k *record.Kind) error {
 	if err := p.Check("sync", "POST"); err != nil {
 		return err
 	}
-	brings := auth.Brings(p.who(), k)
+	brings := auth.Brings(p, k)
 	switch {
-	case p.operator, p.isNode() && LeaseSize(k) > 0 && brings:
+	case p.IsOperator(), p.IsLaptop() && LeaseSize(k) > 0 && brings:
 		return nil
-	case p.isNode():
+	case p.IsLaptop():
 		return refused("the laptop makes no such records")
 	}
 	if err := asRefusal(mayCreate(p, k)); err != nil { // what a level writes it sees

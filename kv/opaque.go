@@ -94,7 +94,7 @@ func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev rev.ID, 
 		return rev, err
 	}
 	q := auth.Question{Verb: auth.Make, Via: db.scope, To: [2]auth.Spot{spot}}
-	if auth.May(p.who(), q).Refuses() || len(in.Path) == 0 || len(in.canonical) > maxRecordDoc {
+	if auth.May(p, q).Refuses() || len(in.Path) == 0 || len(in.canonical) > maxRecordDoc {
 		return rev, refused(auth.NoKind.String())
 	}
 	d, err := loadOpaque(o.sight, db.scope, in.ID)
@@ -107,7 +107,7 @@ func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev rev.ID, 
 	if d.tree.Has(in.Path[0]) {
 		return in.Path[0], nil
 	}
-	if !p.operator {
+	if !p.IsOperator() {
 		if value.HasLongNumber(in.canonical) {
 			return rev, refused(longNumber("the document"))
 		}

@@ -86,10 +86,10 @@ func (db *scopeDocs) maySee(p Principal) error {
 	if err := db.mayHold(p); err != nil {
 		return err
 	}
-	if p.operator {
+	if p.IsOperator() {
 		return nil // a replicator fills a database before the record comes that it is about
 	}
-	if p.isNode() {
+	if p.IsLaptop() {
 		return db.there()
 	}
 	for _, k := range db.kinds() {
@@ -106,7 +106,7 @@ func (db *scopeDocs) maySee(p Principal) error {
 // mayHold answers nil where p's level and class hold what the database is about.
 func (db *scopeDocs) mayHold(p Principal) error {
 	tie, err := tieToScope(db.v, p, db.scope)
-	if err == nil && !auth.Opens(p.who(), auth.Spot{Scope: db.scope, Tie: tie}) {
+	if err == nil && !auth.Opens(p, auth.Spot{Scope: db.scope, Tie: tie}) {
 		err = &Forbidden{CurrentScopes: []string{}, Reason: "the database lies beyond the key's level or class"}
 	}
 	return err
@@ -147,7 +147,7 @@ func (db *scopeDocs) kinds() []*record.Kind {
 // shows tells whether the reader sees records of a kind here: at event level nothing of the reference but what everybody sees.
 // nil is a kind that this version does not know.
 func (db *scopeDocs) shows(k *record.Kind) bool {
-	return db.scope.Sort != scopes.Reference || auth.Reads(db.reader.who(), k, auth.Spot{Scope: db.scope, Tie: auth.Own})
+	return db.scope.Sort != scopes.Reference || auth.Reads(db.reader, k, auth.Spot{Scope: db.scope, Tie: auth.Own})
 }
 
 // holds tells whether a record is in the database and the reader sees it there.

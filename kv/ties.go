@@ -10,57 +10,15 @@ import (
 
 // This file tells the rules (package auth) how a principal stands to a church or an event.
 
-// who is p as the rules see it.
-func (p Principal) who() auth.Who {
-	w := auth.Who{Class: p.class()}
-	if p.node.Finance {
-		w.Grants |= auth.Finance
-	}
-	if p.node.Names {
-		w.Grants |= auth.Names
-	}
-	if p.node.Mirror {
-		w.Grants |= auth.Mirror
-	}
-	return w
-}
-
-// class returns 0, which may nothing, for a principal without a level.
-func (p Principal) class() auth.Class {
-	switch {
-	case p.operator:
-		return auth.Root
-	case p.revoked:
-		return auth.RevokedLaptop
-	}
-	key, laptop := auth.Class(0), auth.ChurchLaptop
-	switch p.level.Name {
-	case Denomination:
-		key, laptop = auth.Denomination, auth.MirrorLaptop
-	case RegionalOf:
-		key = auth.Regional
-	case ChurchOf:
-		key = auth.Church
-	case EventOf:
-		key, laptop = auth.Event, auth.EventLaptop
-	default:
-		return 0
-	}
-	if p.isNode() {
-		return laptop
-	}
-	return key
-}
-
 // tieTo tells how p's level stands to the church or the event that a record belongs to.
 func tieTo(v *sight, p Principal, k *record.Kind, st *stored) (auth.Tie, error) {
 	switch {
-	case p.whole(), k.Class == record.Everyones, k.Class == record.Finances, k.Class == record.System:
+	case p.IsWhole(), k.Class == record.Everyones, k.Class == record.Finances, k.Class == record.System:
 		return auth.Own, nil
 	case k.Class == record.Events:
 		return tieToEvent(v, p, st.home(k))
-	case k == record.Event && p.level.Name == EventOf:
-		return ownOr(p.level.has(st.id.Int()), nil)
+	case k == record.Event && p.IsOf(EventOf):
+		return ownOr(p.Level().Has(st.id.Int()), nil)
 	case st.home(k) == 0:
 		return auth.Nobodys, nil
 	}
@@ -80,7 +38,7 @@ func tieToScope(v *sight, p Principal, s scopes.Scope) (auth.Tie, error) {
 
 // tieToEvent tells how p's level stands to an event.
 func tieToEvent(v *sight, p Principal, event int64) (auth.Tie, error) {
-	if p.whole() || p.level.Name == EventOf && p.level.has(event) {
+	if p.IsWhole() || p.IsOf(EventOf) && p.Level().Has(event) {
 		return auth.Own, nil
 	}
 	st, err := v.load(record.Event, record.Int(event))
@@ -89,7 +47,7 @@ func tieToEvent(v *sight, p Principal, event int64) (auth.Tie, error) {
 		return 0, err
 	case st == nil:
 		return auth.New, nil
-	case p.level.Name == EventOf:
+	case p.IsOf(EventOf):
 		return auth.Foreign, nil
 	}
 	return tieTo(v, p, record.Event, st)
@@ -118,9 +76,9 @@ func spotsFor(v *sight, p Principal, k *record.Kind, all [2]scopes.Scope) (spots
 // may have had it before.
 func writerTie(v *sight, p Principal, k *record.Kind, s scopes.Scope) (auth.Tie, error) {
 	tie, err := tieToScope(v, p, s)
-	held := tie == auth.Own && !p.whole()
+	held := tie == auth.Own && !p.IsWhole()
 	seenFact := tie == auth.Nobodys && k != nil && k.Fact // whether the laptop has the event along does not matter
-	if err != nil || !p.isNode() || !s.Sort.OfEvent() || held || seenFact {
+	if err != nil || !p.IsLaptop() || !s.Sort.OfEvent() || held || seenFact {
 		return tie, err
 	}
 	return enrolledTie(v, p, s.ID, tie)
@@ -198,8 +156,8 @@ func (db *scopeDocs) spot(p Principal) (auth.Spot, error) {
 // judge asks the rules about an arrival. The operator, as who this store's own replicator writes, has no ties.
 func (db *scopeDocs) judge(o *op, p Principal, a *arrival) (auth.Verdict, error) {
 	q := auth.Question{Verb: a.verb(), Kind: a.kind, Via: db.scope}
-	if p.operator {
-		return auth.May(p.who(), q), nil
+	if p.IsOperator() {
+		return auth.May(p, q), nil
 	}
 	next, err := scopesOfArrival(o, a)
 	if err == nil {
@@ -208,7 +166,7 @@ func (db *scopeDocs) judge(o *op, p Principal, a *arrival) (auth.Verdict, error)
 	if err == nil && a.before != nil && !a.unseen {
 		q.From, err = spotsFor(o.sight, p, a.kind, a.before.scopes)
 	}
-	return auth.May(p.who(), q), err
+	return auth.May(p, q), err
 }
 
 // verb says what a revision does to its record. A record that the writer cannot know is none.

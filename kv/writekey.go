@@ -40,14 +40,14 @@ func (db *scopeDocs) writeAsKey(o *op, p Principal, a *arrival, verdict auth.Ver
 	}
 	settled := a.doc.Clone()
 	settled.Apply(patch)
-	if base == nil && p.key != 0 {
-		settled.Set("created_by", value.Number(p.key))
+	if base == nil && p.Key() != 0 {
+		settled.Set("created_by", value.Number(p.Key()))
 	}
 	settled.Settle(base, moment(o))
 	if sameBody(settled.Encode(), next.body) {
 		return nil
 	}
-	_, err = o.write(change{kind: a.kind, id: a.id, before: next, was: a.doc, is: settled, author: p.key})
+	_, err = o.write(change{kind: a.kind, id: a.id, before: next, was: a.doc, is: settled, author: p.Key()})
 	return err
 }
 
@@ -124,9 +124,9 @@ func ownID(o *op, p Principal, k *record.Kind, id record.ID) error {
 		return nil
 	}
 	key, given, err := leaseOf(o.sight, k, id.Int())
-	if err == nil && given && key != p.key && p.isNode() {
+	if err == nil && given && key != p.Key() && p.IsLaptop() {
 		err = sameLaptop(o, p, key)
-	} else if err == nil && (!given || key != p.key) {
+	} else if err == nil && (!given || key != p.Key()) {
 		err = errNotOwnID
 	}
 	return err
@@ -139,7 +139,7 @@ func sameLaptop(o *op, p Principal, key int64) error {
 		return nil
 	}
 	st, err := o.loadAny(record.APIKey, record.Int(key))
-	if err != nil || st != nil && value.Unquote(st.body.Member("node")) == p.node.Node {
+	if err != nil || st != nil && value.Unquote(st.body.Member("node")) == p.Node() {
 		return err
 	}
 	if recovers, err := recovers(o); err != nil || recovers {

@@ -19,10 +19,9 @@ func (db *scopeDocs) mayWrite(p Principal) error {
 		return err
 	}
 	db.reader = p
-	if p.isNode() {
-		p.revoked = false // what it brings besides its facts is refused one by one, so that it comes to its facts
+	if p.IsLaptop() {
 		spot, err := db.spot(p)
-		if err != nil || auth.Offers(p.who(), spot) {
+		if err != nil || auth.Offers(p, spot) {
 			return errorsOr(err, db.there)
 		}
 	}
@@ -48,7 +47,7 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (rev.ID, error) {
 	if err := expunge(o, a); err != nil {
 		return a.path[0], err
 	}
-	if !p.operator {
+	if !p.IsOperator() {
 		if slices.ContainsFunc(a.path, isHashless) {
 			return rev.ID{}, refused("a revision has a hash")
 		}
@@ -59,11 +58,11 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (rev.ID, error) {
 	verdict, err := db.judge(o, p, a)
 	switch {
 	case err != nil:
-	case p.operator:
+	case p.IsOperator():
 		if err = asError(verdict, nil); err == nil {
 			err = receive(o, a)
 		}
-	case p.isNode():
+	case p.IsLaptop():
 		if err = db.judgeNode(o, p, a, verdict); err == nil {
 			err = receive(o, a)
 		}
@@ -150,11 +149,11 @@ func (a *arrival) anyNew(d *record.Doc, names []string) string {
 
 // isOwn answers a *Forbidden for what a laptop may not bring because others have made it.
 func (a *arrival) isOwn(o *op, p Principal) error {
-	own, reason := a.isOnlyOf(p.node.Node), "somebody else has changed the ticket"
+	own, reason := a.isOnlyOf(p.Node()), "somebody else has changed the ticket"
 	if a.kind.Fact {
-		own, reason = a.doc.Text("node") == p.node.Node, "a laptop brings the facts of its own node alone"
+		own, reason = a.doc.Text("node") == p.Node(), "a laptop brings the facts of its own node alone"
 	} else {
-		a.guest, _ = ulid.ParseStrict(p.node.Node) // a key's node is one
+		a.guest, _ = ulid.ParseStrict(p.Node()) // a key's node is one
 	}
 	if own {
 		return nil

@@ -7,44 +7,44 @@ import (
 	"doorward/kv/scopes"
 )
 
-// Class says what a principal is to the rules.
-type Class uint16
+// class says what a principal is to the rules.
+type class uint16
 
 // The classes. A laptop is a key of class node.
 const (
-	Root          Class = 1 << iota // the operator, and the replicator of this store
-	Denomination                    // a key that sees everything
-	Regional                        // a key of the churches of regionals
-	Church                          // a key of churches
-	Event                           // a key of events
-	MirrorLaptop                    // a laptop that sees everything: it was enrolled with --mirror and for no church
-	ChurchLaptop                    // a laptop of churches
-	EventLaptop                     // a laptop of events
-	RevokedLaptop                   // a laptop that is revoked
-	File                            // a file of changes, which anyone may have written
+	root            class = 1 << iota // the operator, and the replicator of this store
+	denominationKey                   // a key that sees everything
+	regionalKey                       // a key of the churches of regionals
+	churchKey                         // a key of churches
+	eventKey                          // a key of events
+	mirrorLaptop                      // a laptop that sees everything: it was enrolled with --mirror and for no church
+	churchLaptop                      // a laptop of churches
+	eventLaptop                       // a laptop of events
+	revokedLaptop                     // a laptop that is revoked
+	changesFile                       // a file of changes, which anyone may have written
 )
 
 // Sets of classes.
 const (
-	keys     = Denomination | Regional | Church | Event
-	laptops  = MirrorLaptop | ChurchLaptop | EventLaptop
-	everyone = Root | keys | laptops | RevokedLaptop | File
+	keys     = denominationKey | regionalKey | churchKey | eventKey
+	laptops  = mirrorLaptop | churchLaptop | eventLaptop
+	everyone = root | keys | laptops | revokedLaptop | changesFile
 )
 
-// Grant is what a laptop was enrolled for besides its level.
-type Grant uint8
+// grant is what a laptop was enrolled for besides its level.
+type grant uint8
 
 // The grants.
 const (
-	Finance Grant = 1 << iota // --finance
-	Names                     // --door-data names
-	Mirror                    // --mirror
+	withFinance grant = 1 << iota // --finance
+	withNames                     // --door-data names
+	withMirror                    // --mirror
 )
 
-// Who is a principal as the rules see it.
-type Who struct {
-	Class  Class
-	Grants Grant
+// rights is a principal as the rules see it.
+type rights struct {
+	class  class
+	grants grant
 }
 
 // Verb is what a principal does.
@@ -99,66 +99,68 @@ type Question struct {
 // Verdict answers a Question. A larger one is stricter.
 type Verdict uint8
 
-// The verdicts. Those from OneRevision on refuse.
+// The verdicts. Those from oneRevision on refuse.
 const (
 	Yes         Verdict = iota
 	OwnOnly             // yes, if the laptop has made the record itself: the fact names its node, no other node has made a revision
 	Review              // as OwnOnly, and it is marked for staff
-	OneRevision         // refused …
-	WasDeleted
-	NotYours
-	Moved
-	OtherDatabase
-	LaptopsOnly
+	oneRevision         // refused …
+	wasDeleted
+	notYours
+	hasMoved
+	otherDatabase
+	laptopsOnly
 	NoKey
-	OtherLevel
+	otherLevel
 	NotInFiles
 	NoKind
-	Revoked
+	isRevoked
 )
 
 var reasons = [...]string{
 	Yes:           "yes",
 	OwnOnly:       "yes, if the laptop made it",
 	Review:        "yes, if the laptop made it, and marked for review",
-	OneRevision:   "a fact has one revision for ever",
-	WasDeleted:    "the record was deleted",
-	NotYours:      "the key may not write where the record would belong",
-	Moved:         "the record has moved to where the key may not write",
-	OtherDatabase: "the record belongs to another database",
-	LaptopsOnly:   "only a laptop brings such records",
+	oneRevision:   "a fact has one revision for ever",
+	wasDeleted:    "the record was deleted",
+	notYours:      "the key may not write where the record would belong",
+	hasMoved:      "the record has moved to where the key may not write",
+	otherDatabase: "the record belongs to another database",
+	laptopsOnly:   "only a laptop brings such records",
 	NoKey:         "no key may do this to the kind",
-	OtherLevel:    "a laptop of this level does not write this kind",
+	otherLevel:    "a laptop of this level does not write this kind",
 	NotInFiles:    "the server alone writes this kind; no file brings it",
 	NoKind:        "no kind of record has this id",
-	Revoked:       "the laptop is revoked",
+	isRevoked:     "the laptop is revoked",
 }
 
 // String is the reason of a refusal, in words for the client.
 func (v Verdict) String() string { return reasons[v] }
 
 // Refuses reports whether the principal may not write, whoever made the record.
-func (v Verdict) Refuses() bool { return v >= OneRevision }
+func (v Verdict) Refuses() bool { return v >= oneRevision }
 
 // May answers a question by the rules of replication. All spots of the record must allow the write, and it must come through the
 // database of one of them.
-func May(w Who, q Question) Verdict {
+func May(p Principal, q Question) Verdict { return may(p.rights(), q) }
+
+func may(w rights, q Question) Verdict {
 	verdict := q.judge(w, q.To)
 	if q.Verb != Make {
 		from := q.judge(w, q.From)
-		if from == NotYours {
-			from = Moved
+		if from == notYours {
+			from = hasMoved
 		}
 		verdict = max(verdict, from)
 	}
-	if w.Class&(Root|File) == 0 && !in(q.Via, q.From) && !in(q.Via, q.To) {
-		verdict = max(verdict, OtherDatabase)
+	if w.class&(root|changesFile) == 0 && !in(q.Via, q.From) && !in(q.Via, q.To) {
+		verdict = max(verdict, otherDatabase)
 	}
 	return verdict
 }
 
 // judge returns the strictest verdict of some spots.
-func (q *Question) judge(w Who, spots [2]Spot) Verdict {
+func (q *Question) judge(w rights, spots [2]Spot) Verdict {
 	if spots[0] == (Spot{}) {
 		spots[0] = Nowhere
 	}
@@ -174,37 +176,59 @@ func in(s scopes.Scope, spots [2]Spot) bool {
 }
 
 // Reads reports whether a principal reads the records of a kind in a database.
-func Reads(w Who, k *record.Kind, s Spot) bool {
-	return !pushes.judge(w, Read, k, s).Refuses()
-}
+func Reads(p Principal, k *record.Kind, s Spot) bool { return reads(p.rights(), k, s) }
+
+func reads(w rights, k *record.Kind, s Spot) bool { return !pushes.judge(w, Read, k, s).Refuses() }
 
 // Opens reports whether a principal reads records of any kind in a database.
-func Opens(w Who, s Spot) bool { return pushes.any(w, Read, s) }
+func Opens(p Principal, s Spot) bool { return pushes.any(p.rights(), Read, s) }
 
-// Offers reports whether a principal may push to a database at all. Each document is judged by itself.
-func Offers(w Who, s Spot) bool { return pushes.any(w, writes|offer, s) }
+// Offers reports whether a principal may push to a database at all. Each document is judged by itself. A revoked laptop may, where it
+// might before, so that it comes to its facts.
+func Offers(p Principal, s Spot) bool {
+	p.revoked = false
+	return offers(p.rights(), s)
+}
+
+func offers(w rights, s Spot) bool { return pushes.any(w, writes|offer, s) }
 
 // IsGuest reports whether of the records in a database that change the principal writes those alone that it has made itself.
-func IsGuest(w Who, s Spot) bool {
+func IsGuest(p Principal, s Spot) bool {
+	w := p.rights()
 	return slices.ContainsFunc(pushes, func(r row) bool {
 		return r.verdict == OwnOnly && r.verbs&Change != 0 && r.fits(w) && r.at(s)
 	})
 }
 
 // Brings reports whether a principal makes records of a kind anywhere, by replication.
-func Brings(w Who, k *record.Kind) bool { return pushes.makes(w, k) }
+func Brings(p Principal, k *record.Kind) bool { return pushes.makes(p.rights(), k) }
 
 // OfLaptops reports whether any laptop makes records of a kind.
-func OfLaptops(k *record.Kind) bool { return Brings(Who{ChurchLaptop, Finance}, k) }
+func OfLaptops(k *record.Kind) bool { return pushes.makes(rights{churchLaptop, withFinance}, k) }
 
 // InFiles reports whether a file of changes may bring records of a kind; nil is a kind that this version does not know.
-func InFiles(k *record.Kind) bool { return May(Who{Class: File}, Question{Verb: Make, Kind: k}) == Yes }
+func InFiles(k *record.Kind) bool {
+	return may(rights{class: changesFile}, Question{Verb: Make, Kind: k}) == Yes
+}
 
 // Desk reports whether a principal may do something to a record through /v1 and /admin, or see it there. The tie is that of the
 // church or the event that the record belongs to; of a record that belongs to no church it is Nobodys.
-func Desk(w Who, v Verb, k *record.Kind, t Tie) bool {
+func Desk(p Principal, v Verb, k *record.Kind, t Tie) bool { return atDesk(p.rights(), v, k, t) }
+
+func atDesk(w rights, v Verb, k *record.Kind, t Tie) bool {
 	return !desk.judge(w, v, k, Spot{Tie: t}).Refuses()
 }
 
-// Creates reports whether a principal makes records of a kind through /v1 and /admin, in some church or event.
-func Creates(w Who, k *record.Kind) bool { return desk.makes(w, k) }
+// OnDesk reports whether /v1 and /admin write a kind at all.
+func OnDesk(k *record.Kind) bool { return desk.makes(rights{class: root}, k) }
+
+// CheckCreate returns nil if a principal makes records of a kind through /v1 and /admin, in some church or event, and a *Forbidden if not.
+func CheckCreate(p Principal, k *record.Kind) error {
+	switch {
+	case desk.makes(p.rights(), k):
+		return nil
+	case desk.makes(rights{class: churchKey}, k):
+		return p.LacksLevel(ChurchOf)
+	}
+	return p.LacksLevel(Denomination)
+}

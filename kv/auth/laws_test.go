@@ -10,7 +10,7 @@ import (
 // eachWrite calls fn with each principal but the operator and files, and each way to write each kind in one database.
 func eachWrite(fn func(p party, v Verb, k *record.Kind, s Spot)) {
 	for _, p := range parties {
-		if p.who.Class&(Root|File) != 0 {
+		if p.who.class&(root|changesFile) != 0 {
 			continue
 		}
 		for _, k := range allKinds() {
@@ -46,17 +46,17 @@ func TestEveryQuestionHasARow(t *testing.T) {
 // deleted, and brings its facts once it is revoked.
 func TestNothingIsWrittenThatIsNotRead(t *testing.T) {
 	eachWrite(func(p party, v Verb, k *record.Kind, s Spot) {
-		if ask(p.who, v, k, s, s).Refuses() || Reads(p.who, k, s) {
+		if ask(p.who, v, k, s, s).Refuses() || reads(p.who, k, s) {
 			return
 		}
 		kind := of(k)
-		laptop := p.who.Class&laptops != 0
+		laptop := p.who.class&laptops != 0
 		switch {
 		case laptop && kind&(parts|unknown) != 0 && s.Tie&(Own|Guest) != 0 && s.Sort.OfEvent():
 		case laptop && kind&(tickets|facts|unknown) != 0 && s.Tie == Lent:
 		case laptop && kind&facts != 0 && s.Tie&(Had|Gone) != 0:
-		case p.who.Class == ChurchLaptop && kind&(of(record.Event)|unknown) != 0 && s.Tie&(Gone|New) != 0:
-		case p.who.Class == RevokedLaptop && kind&facts != 0 && v == Make:
+		case p.who.class == churchLaptop && kind&(of(record.Event)|unknown) != 0 && s.Tie&(Gone|New) != 0:
+		case p.who.class == revokedLaptop && kind&facts != 0 && v == Make:
 		default:
 			t.Errorf("%s may %s %s at %s and does not read it", p.name, verbNames[v], nameOf(k), s)
 		}
@@ -78,8 +78,8 @@ func TestNobodyWritesElsewhere(t *testing.T) {
 		if s.Tie != Foreign {
 			return
 		}
-		if got := ask(p.who, v, k, s, s); !got.Refuses() || Reads(p.who, k, s) {
-			t.Errorf("%s: %s of %s at %s = %s, read %t", p.name, verbNames[v], nameOf(k), s, got, Reads(p.who, k, s))
+		if got := ask(p.who, v, k, s, s); !got.Refuses() || reads(p.who, k, s) {
+			t.Errorf("%s: %s of %s at %s = %s, read %t", p.name, verbNames[v], nameOf(k), s, got, reads(p.who, k, s))
 		}
 	})
 }
@@ -102,11 +102,11 @@ func TestAMoveNeedsBothEnds(t *testing.T) {
 // TestALargerScopeMayAtLeastAsMuch: of two principals with the same tie the one of the larger level, or with more grants, may at least
 // what the other may. A mirror reads more and writes less.
 func TestALargerScopeMayAtLeastAsMuch(t *testing.T) {
-	ladders := [][]Who{
-		{{Class: Event}, {Class: Church}, {Class: Regional}, {Class: Denomination}, {Class: Root}},
-		{{Class: EventLaptop}, {Class: ChurchLaptop}, {Class: ChurchLaptop, Grants: Names}, {Class: ChurchLaptop, Grants: Names | Finance}, {Class: ChurchLaptop, Grants: Names | Finance | Mirror}},
-		{{Class: EventLaptop}, {Class: EventLaptop, Grants: Names}, {Class: ChurchLaptop, Grants: Names}},
-		{{Class: RevokedLaptop}, {Class: EventLaptop}},
+	ladders := [][]rights{
+		{{class: eventKey}, {class: churchKey}, {class: regionalKey}, {class: denominationKey}, {class: root}},
+		{{class: eventLaptop}, {class: churchLaptop}, {class: churchLaptop, grants: withNames}, {class: churchLaptop, grants: withNames | withFinance}, {class: churchLaptop, grants: withNames | withFinance | withMirror}},
+		{{class: eventLaptop}, {class: eventLaptop, grants: withNames}, {class: churchLaptop, grants: withNames}},
+		{{class: revokedLaptop}, {class: eventLaptop}},
 	}
 	for _, ladder := range ladders {
 		for i := range len(ladder) - 1 {
@@ -120,16 +120,16 @@ func TestALargerScopeMayAtLeastAsMuch(t *testing.T) {
 	}
 }
 
-func atLeast(t *testing.T, small, large Who, k *record.Kind, s Spot) {
+func atLeast(t *testing.T, small, large rights, k *record.Kind, s Spot) {
 	t.Helper()
-	if Reads(small, k, s) && !Reads(large, k, s) {
+	if reads(small, k, s) && !reads(large, k, s) {
 		t.Errorf("%+v reads %s at %s, and %+v does not", small, nameOf(k), s, large)
 	}
 	for _, v := range []Verb{Make, Change, Remake, Delete} {
 		if a, b := ask(small, v, k, s, s), ask(large, v, k, s, s); !a.Refuses() && b > a {
 			t.Errorf("%s of %s at %s: %+v %s, %+v %s", verbNames[v], nameOf(k), s, small, a, large, b)
 		}
-		if k != nil && Desk(small, v, k, s.Tie) && !Desk(large, v, k, s.Tie) {
+		if k != nil && atDesk(small, v, k, s.Tie) && !atDesk(large, v, k, s.Tie) {
 			t.Errorf("desk: %+v may %s %s (%s), and %+v may not", small, verbNames[v], nameOf(k), s.Tie, large)
 		}
 	}
@@ -138,10 +138,10 @@ func atLeast(t *testing.T, small, large Who, k *record.Kind, s Spot) {
 // TestAKeyPushesNothingThatTheDeskWouldNotTake, and of an event nothing at all.
 func TestAKeyPushesNothingThatTheDeskWouldNotTake(t *testing.T) {
 	eachWrite(func(p party, v Verb, k *record.Kind, s Spot) {
-		if p.who.Class&keys == 0 || ask(p.who, v, k, s, s).Refuses() {
+		if p.who.class&keys == 0 || ask(p.who, v, k, s, s).Refuses() {
 			return
 		}
-		if k == nil || s.Sort.OfEvent() || !Desk(p.who, v, k, s.Tie) || !Reads(p.who, k, s) {
+		if k == nil || s.Sort.OfEvent() || !atDesk(p.who, v, k, s.Tie) || !reads(p.who, k, s) {
 			t.Errorf("%s may %s %s at %s by replication", p.name, verbNames[v], nameOf(k), s)
 		}
 	})
@@ -149,10 +149,10 @@ func TestAKeyPushesNothingThatTheDeskWouldNotTake(t *testing.T) {
 
 // TestARevokedLaptopBringsItsFactsAlone, and each is marked.
 func TestARevokedLaptopBringsItsFactsAlone(t *testing.T) {
-	w := Who{Class: RevokedLaptop, Grants: Finance | Names | Mirror}
+	w := rights{class: revokedLaptop, grants: withFinance | withNames | withMirror}
 	for _, k := range allKinds() {
 		for _, s := range spotsOf(w, k) {
-			if Reads(w, k, s) {
+			if reads(w, k, s) {
 				t.Errorf("it reads %s at %s", nameOf(k), s)
 			}
 			for _, v := range []Verb{Make, Change, Remake, Delete} {
@@ -166,26 +166,26 @@ func TestARevokedLaptopBringsItsFactsAlone(t *testing.T) {
 
 // TestAWriteComesThroughADatabaseOfItsRecord: through no other, and by nobody through the mirror of all records.
 func TestAWriteComesThroughADatabaseOfItsRecord(t *testing.T) {
-	w := Who{Class: ChurchLaptop, Grants: Mirror}
+	w := rights{class: churchLaptop, grants: withMirror}
 	church := Spot{scopes.Scope{Sort: scopes.Church, ID: 3}, Own}
 	for via, want := range map[scopes.Scope]Verdict{
 		church.Scope:                    Yes,
-		{Sort: scopes.Church, ID: 4}:    OtherDatabase,
-		{Sort: scopes.Event, ID: 3}:     OtherDatabase,
-		{Sort: scopes.Reference}:        OtherDatabase,
-		{}:                              OtherDatabase,
-		{Sort: scopes.Church, ID: 3000}: OtherDatabase,
+		{Sort: scopes.Church, ID: 4}:    otherDatabase,
+		{Sort: scopes.Event, ID: 3}:     otherDatabase,
+		{Sort: scopes.Reference}:        otherDatabase,
+		{}:                              otherDatabase,
+		{Sort: scopes.Church, ID: 3000}: otherDatabase,
 	} {
 		q := Question{Verb: Make, Kind: record.Person, Via: via, To: [2]Spot{church}}
-		if got := May(w, q); got != want {
+		if got := may(w, q); got != want {
 			t.Errorf("a person through %s = %s, want %s", via, got, want)
 		}
 	}
 	left := Question{Verb: Change, Kind: record.Person, Via: church.Scope, From: [2]Spot{church}, To: [2]Spot{{scopes.Scope{Sort: scopes.Church, ID: 4}, Own}}}
-	if got := May(w, left); got != Yes {
+	if got := may(w, left); got != Yes {
 		t.Errorf("a person that moves to another church of the laptop, through the one that it leaves = %s", got)
 	}
-	if got := May(w, Question{Verb: Make, Kind: record.Person}); !got.Refuses() {
+	if got := may(w, Question{Verb: Make, Kind: record.Person}); !got.Refuses() {
 		t.Errorf("a person of no church = %s", got)
 	}
 }

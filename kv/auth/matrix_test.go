@@ -17,27 +17,27 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // party is a principal of the matrix.
 type party struct {
 	name string
-	who  Who
+	who  rights
 }
 
 var parties = []party{
-	{"the operator, and this store's replicator", Who{Class: Root}},
-	{"a key of the denomination", Who{Class: Denomination}},
-	{"a key of a regional", Who{Class: Regional}},
-	{"a key of a church", Who{Class: Church}},
-	{"a key of an event", Who{Class: Event}},
-	{"a mirror", Who{Class: MirrorLaptop, Grants: Mirror}},
-	{"a mirror with all grants", Who{Class: MirrorLaptop, Grants: Finance | Names | Mirror}},
-	{"a church's laptop, --door-data labels", Who{Class: ChurchLaptop}},
-	{"a church's laptop, --door-data names", Who{Class: ChurchLaptop, Grants: Names}},
-	{"a church's laptop, --finance", Who{Class: ChurchLaptop, Grants: Finance}},
-	{"a church's laptop, --mirror", Who{Class: ChurchLaptop, Grants: Mirror}},
-	{"a church's laptop with all grants", Who{Class: ChurchLaptop, Grants: Finance | Names | Mirror}},
-	{"an event's laptop, --door-data labels", Who{Class: EventLaptop}},
-	{"an event's laptop, --door-data names", Who{Class: EventLaptop, Grants: Names}},
-	{"an event's laptop with all grants, as none is enrolled", Who{Class: EventLaptop, Grants: Finance | Names | Mirror}},
-	{"a laptop that is revoked", Who{Class: RevokedLaptop, Grants: Finance | Names | Mirror}},
-	{"a file of changes", Who{Class: File}},
+	{"the operator, and this store's replicator", rights{class: root}},
+	{"a key of the denomination", rights{class: denominationKey}},
+	{"a key of a regional", rights{class: regionalKey}},
+	{"a key of a church", rights{class: churchKey}},
+	{"a key of an event", rights{class: eventKey}},
+	{"a mirror", rights{class: mirrorLaptop, grants: withMirror}},
+	{"a mirror with all grants", rights{class: mirrorLaptop, grants: withFinance | withNames | withMirror}},
+	{"a church's laptop, --door-data labels", rights{class: churchLaptop}},
+	{"a church's laptop, --door-data names", rights{class: churchLaptop, grants: withNames}},
+	{"a church's laptop, --finance", rights{class: churchLaptop, grants: withFinance}},
+	{"a church's laptop, --mirror", rights{class: churchLaptop, grants: withMirror}},
+	{"a church's laptop with all grants", rights{class: churchLaptop, grants: withFinance | withNames | withMirror}},
+	{"an event's laptop, --door-data labels", rights{class: eventLaptop}},
+	{"an event's laptop, --door-data names", rights{class: eventLaptop, grants: withNames}},
+	{"an event's laptop with all grants, as none is enrolled", rights{class: eventLaptop, grants: withFinance | withNames | withMirror}},
+	{"a laptop that is revoked", rights{class: revokedLaptop, grants: withFinance | withNames | withMirror}},
+	{"a file of changes", rights{class: changesFile}},
 }
 
 var verbNames = map[Verb]string{Read: "read", Make: "make", Change: "change", Remake: "remake", Delete: "delete"}
@@ -72,10 +72,10 @@ func scoped(s scopes.Sort) bool {
 }
 
 // tiesAt are the ties that a principal can have to a scope of a sort.
-func tiesAt(w Who, s scopes.Sort) (all []Tie) {
+func tiesAt(w rights, s scopes.Sort) (all []Tie) {
 	set := Own
 	switch {
-	case s.OfEvent() && w.Class&(laptops|RevokedLaptop|Root) != 0:
+	case s.OfEvent() && w.class&(laptops|revokedLaptop|root) != 0:
 		set = anyTie
 	case s.OfEvent():
 		set = Own | Nobodys | New | Foreign
@@ -91,7 +91,7 @@ func tiesAt(w Who, s scopes.Sort) (all []Tie) {
 }
 
 // spotsOf are all spots that a record of a kind can be in, one at a time.
-func spotsOf(w Who, k *record.Kind) (all []Spot) {
+func spotsOf(w rights, k *record.Kind) (all []Spot) {
 	all = append(all, Nowhere)
 	for s := scopes.Reference; s <= scopes.System; s++ {
 		if k != nil && !slices.Contains(record.KindsIn(s), k) {
@@ -105,7 +105,7 @@ func spotsOf(w Who, k *record.Kind) (all []Spot) {
 }
 
 // ask asks for a record that is in one database and goes to another, through the one that it goes to.
-func ask(w Who, v Verb, k *record.Kind, from, to Spot) Verdict {
+func ask(w rights, v Verb, k *record.Kind, from, to Spot) Verdict {
 	q := Question{Verb: v, Kind: k, Via: to.Scope}
 	if to != Nowhere {
 		q.To[0] = to
@@ -113,7 +113,7 @@ func ask(w Who, v Verb, k *record.Kind, from, to Spot) Verdict {
 	if from != Nowhere {
 		q.From[0] = from
 	}
-	return May(w, q)
+	return may(w, q)
 }
 
 // allKinds are all kinds, and nil for the unknown one.
@@ -155,7 +155,7 @@ func (g *grouped) print(b *strings.Builder, indent string) {
 // pushMatrix prints the answers to all questions of replication.
 func pushMatrix() string {
 	var b strings.Builder
-	section := func(title string, lines func(Who) string) {
+	section := func(title string, lines func(rights) string) {
 		fmt.Fprintf(&b, "\n%s\n", title)
 		all := grouped{}
 		for _, p := range parties {
@@ -163,14 +163,14 @@ func pushMatrix() string {
 		}
 		all.print(&b, "  ")
 	}
-	section("WHO READS WHAT", func(w Who) string { return byKind(w, readsOf) })
+	section("WHO READS WHAT", func(w rights) string { return byKind(w, readsOf) })
 	section("WHO MAY PUSH TO WHICH DATABASE; EACH DOCUMENT IS JUDGED BY ITSELF", offersOf)
-	section("WHO WRITES WHAT", func(w Who) string { return byKind(w, writesOf) })
+	section("WHO WRITES WHAT", func(w rights) string { return byKind(w, writesOf) })
 	return b.String()
 }
 
 // byKind prints what is so for each kind, kinds with the same lines together.
-func byKind(w Who, lines func(Who, *record.Kind) string) string {
+func byKind(w rights, lines func(rights, *record.Kind) string) string {
 	kinds := grouped{}
 	for _, k := range allKinds() {
 		kinds.add(nameOf(k), lines(w, k))
@@ -204,14 +204,14 @@ func list(spots []Spot, of int) string {
 	return strings.Join(sorts, " ")
 }
 
-func readsOf(w Who, k *record.Kind) string {
+func readsOf(w rights, k *record.Kind) string {
 	all := spotsOf(w, k)
-	return orNowhere(slices.DeleteFunc(slices.Clone(all), func(s Spot) bool { return !Reads(w, k, s) }), len(all))
+	return orNowhere(slices.DeleteFunc(slices.Clone(all), func(s Spot) bool { return !reads(w, k, s) }), len(all))
 }
 
-func offersOf(w Who) string {
+func offersOf(w rights) string {
 	all := spotsOf(w, nil)
-	return orNowhere(slices.DeleteFunc(slices.Clone(all), func(s Spot) bool { return !Offers(w, s) }), len(all))
+	return orNowhere(slices.DeleteFunc(slices.Clone(all), func(s Spot) bool { return !offers(w, s) }), len(all))
 }
 
 func orNowhere(spots []Spot, of int) string {
@@ -222,7 +222,7 @@ func orNowhere(spots []Spot, of int) string {
 }
 
 // writesOf prints what a principal may do to a kind, verbs with the same answers together.
-func writesOf(w Who, k *record.Kind) string {
+func writesOf(w rights, k *record.Kind) string {
 	verbs := grouped{}
 	for _, v := range []Verb{Make, Change, Remake, Delete} {
 		verbs.add(verbNames[v], writesBy(w, v, k))
@@ -233,7 +233,7 @@ func writesOf(w Who, k *record.Kind) string {
 }
 
 // writesBy prints what one verb may do: from where to where with which verdict, and why all else is refused.
-func writesBy(w Who, v Verb, k *record.Kind) string {
+func writesBy(w rights, v Verb, k *record.Kind) string {
 	froms, all := map[string][]Spot{}, spotsOf(w, k)
 	from := all
 	var order, why []string
@@ -285,12 +285,12 @@ func deskMatrix() string {
 }
 
 // deskOf prints what a principal may do to a kind by the desk, ties with the same verbs together.
-func deskOf(w Who, k *record.Kind) string {
+func deskOf(w rights, k *record.Kind) string {
 	ties := grouped{}
 	for _, t := range []Tie{Own, Nobodys, Foreign} {
 		var verbs []string
 		for v := Read; v <= Delete; v <<= 1 {
-			if Desk(w, v, k, t) {
+			if atDesk(w, v, k, t) {
 				verbs = append(verbs, verbNames[v])
 			}
 		}
@@ -389,7 +389,7 @@ func bugsOf(desk bool) map[string]func(*row) {
 		},
 		"is of keys of an event too": func(r *row) {
 			if !r.verdict.Refuses() && r.grants == 0 {
-				r.who |= Event
+				r.who |= eventKey
 			}
 		},
 	}
@@ -397,13 +397,13 @@ func bugsOf(desk bool) map[string]func(*row) {
 		return bugs
 	}
 	bugs["is of events that have left too"] = func(r *row) {
-		if r.sorts&ofEvent != 0 && r.who&(laptops|RevokedLaptop) != 0 {
+		if r.sorts&ofEvent != 0 && r.who&(laptops|revokedLaptop) != 0 {
 			r.ties |= Had
 		}
 	}
 	bugs["needs no grant"] = func(r *row) { r.grants = 0 }
 	bugs["is of all laptops too"] = func(r *row) {
-		if !r.verdict.Refuses() && r.who != MirrorLaptop {
+		if !r.verdict.Refuses() && r.who != mirrorLaptop {
 			r.who |= laptops
 		}
 	}

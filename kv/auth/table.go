@@ -7,12 +7,12 @@ import (
 
 // row is one rule: each field is a set, and the row fits where all of them hold what the question names.
 type row struct {
-	who     Class
+	who     class
 	kinds   kinds
 	verbs   Verb
 	sorts   sorts
 	ties    Tie
-	grants  Grant // one of these is needed; 0 = none
+	grants  grant // one of these is needed; 0 = none
 	verdict Verdict
 }
 
@@ -49,108 +49,108 @@ var (
 	servers       = having(func(k *record.Kind) bool { return k.System }) &^ parts
 	stored        = having(func(*record.Kind) bool { return true })
 
-	everyones  = class(record.Everyones)
-	finances   = class(record.Finances)
-	ofChurches = class(record.Churches) | class(record.Members)
-	shared     = class(record.Shared)
-	ofEvents   = class(record.Events)
+	everyones  = ofClass(record.Everyones)
+	finances   = ofClass(record.Finances)
+	ofChurches = ofClass(record.Churches) | ofClass(record.Members)
+	shared     = ofClass(record.Shared)
+	ofEvents   = ofClass(record.Events)
 )
 
 // pushes are the rules of replication (sync.md §1).
 var pushes = table{
-	{everyone, facts, Change | Remake | Delete, anywhere, anyTie, 0, OneRevision},
-	{Root, stored, Read | writes, anywhere, anyTie, 0, Yes},
-	{Root, unknown, Read | writes, anyDatabase, anyTie, 0, Yes},
-	{File, stored&^servers | of(record.Erasure) | unknown, writes, anywhere, anyTie, 0, Yes},
+	{everyone, facts, Change | Remake | Delete, anywhere, anyTie, 0, oneRevision},
+	{root, stored, Read | writes, anywhere, anyTie, 0, Yes},
+	{root, unknown, Read | writes, anyDatabase, anyTie, 0, Yes},
+	{changesFile, stored&^servers | of(record.Erasure) | unknown, writes, anywhere, anyTie, 0, Yes},
 
 	// A revoked laptop reads nothing, and brings its own facts.
-	{RevokedLaptop, facts, Make, event, Own | Nobodys | Guest | Lent | Had | Gone, 0, Review},
+	{revokedLaptop, facts, Make, event, Own | Nobodys | Guest | Lent | Had | Gone, 0, Review},
 
 	// A laptop brings its own facts, also of an event that has left it since.
-	{ChurchLaptop | EventLaptop, facts, Make, event, Own | Nobodys | Guest | Lent | Had | Gone, 0, OwnOnly},
+	{churchLaptop | eventLaptop, facts, Make, event, Own | Nobodys | Guest | Lent | Had | Gone, 0, OwnOnly},
 	// A mirror writes nothing but at events that it was enrolled for, and there as a guest.
-	{MirrorLaptop, facts, Make, event, Guest | Had, 0, OwnOnly},
+	{mirrorLaptop, facts, Make, event, Guest | Had, 0, OwnOnly},
 	// It sells tickets, and writes all tickets of its own churches' events.
-	{EventLaptop, tickets, writes, ofEvent, Own | Lent, 0, OwnOnly},
-	{ChurchLaptop, tickets, writes, ofEvent, Own, 0, Yes},
-	{ChurchLaptop | MirrorLaptop, tickets, writes, ofEvent, Guest | Lent, 0, OwnOnly},
+	{eventLaptop, tickets, writes, ofEvent, Own | Lent, 0, OwnOnly},
+	{churchLaptop, tickets, writes, ofEvent, Own, 0, Yes},
+	{churchLaptop | mirrorLaptop, tickets, writes, ofEvent, Guest | Lent, 0, OwnOnly},
 	// A laptop of a church writes the church.
-	{ChurchLaptop, of(record.Person, record.Group, record.Membership), writes, church, Own, 0, Yes},
-	{ChurchLaptop, of(record.Event), writes, church, Own, 0, Yes},
-	{ChurchLaptop, of(record.Event), writes, event, Own | Gone | New, 0, Yes},
-	{ChurchLaptop, of(record.FinancialEntry), writes, money, Own, Finance, Yes},
+	{churchLaptop, of(record.Person, record.Group, record.Membership), writes, church, Own, 0, Yes},
+	{churchLaptop, of(record.Event), writes, church, Own, 0, Yes},
+	{churchLaptop, of(record.Event), writes, event, Own | Gone | New, 0, Yes},
+	{churchLaptop, of(record.FinancialEntry), writes, money, Own, withFinance, Yes},
 	// What a newer laptop writes is kept where a known kind would be.
-	{EventLaptop, unknown, writes, ofEvent, Own | Lent, 0, Yes},
-	{ChurchLaptop | MirrorLaptop, unknown, writes, ofEvent, Guest | Lent, 0, Yes},
-	{ChurchLaptop, unknown, writes, church | ofEvent, Own, 0, Yes},
-	{ChurchLaptop, unknown, writes, event, Gone | New, 0, Yes},
-	{ChurchLaptop, unknown, writes, money, Own, Finance, Yes},
+	{eventLaptop, unknown, writes, ofEvent, Own | Lent, 0, Yes},
+	{churchLaptop | mirrorLaptop, unknown, writes, ofEvent, Guest | Lent, 0, Yes},
+	{churchLaptop, unknown, writes, church | ofEvent, Own, 0, Yes},
+	{churchLaptop, unknown, writes, event, Gone | New, 0, Yes},
+	{churchLaptop, unknown, writes, money, Own, withFinance, Yes},
 	// The documents of an event that has left the laptop are refused one by one, so that staff have them and its facts come through.
 	{laptops, 0, offer, ofEvent, Nobodys | Lent | Had | Gone, 0, Yes},
 
 	// Other keys write what /v1 writes.
-	{Denomination | Regional | Church, of(record.Person), Make | Change, church, Own, 0, Yes},
-	{Denomination | Regional | Church, of(record.Membership), Make, church, Own, 0, Yes},
-	{Denomination | Regional | Church, of(record.FinancialEntry), Make | Change | Delete, money, Own, 0, Yes},
-	{keys, stored &^ facts &^ servers, Remake, anywhere, anyTie, 0, WasDeleted},
+	{denominationKey | regionalKey | churchKey, of(record.Person), Make | Change, church, Own, 0, Yes},
+	{denominationKey | regionalKey | churchKey, of(record.Membership), Make, church, Own, 0, Yes},
+	{denominationKey | regionalKey | churchKey, of(record.FinancialEntry), Make | Change | Delete, money, Own, 0, Yes},
+	{keys, stored &^ facts &^ servers, Remake, anywhere, anyTie, 0, wasDeleted},
 
-	// Who reads which database.
+	// rights reads which database.
 	{keys | laptops, everyones, Read, reference, anyTie, 0, Yes},
 	{atChurch, shared | unknown, Read, reference, anyTie, 0, Yes},
 	{atChurch, finances | unknown, Read, refFinance, anyTie, 0, Yes},
 	{atChurch, within(scopes.Church) | unknown, Read, church, Own, 0, Yes},
 	{atChurch & keys, within(scopes.ChurchFinance) | unknown, Read, money, Own, 0, Yes},
-	{atChurch & laptops, within(scopes.ChurchFinance) | unknown, Read, money, Own, Finance | Mirror, Yes},
+	{atChurch & laptops, within(scopes.ChurchFinance) | unknown, Read, money, Own, withFinance | withMirror, Yes},
 	{keys | laptops, within(scopes.Event) | unknown, Read, event, Own | Nobodys | Guest, 0, Yes},
-	{laptops, within(scopes.EventNames) | unknown, Read, names, Own | Nobodys | Guest, Names | Mirror, Yes},
+	{laptops, within(scopes.EventNames) | unknown, Read, names, Own | Nobodys | Guest, withNames | withMirror, Yes},
 	{atChurch & laptops, within(scopes.EventHolders) | unknown, Read, holders, Own | Nobodys | Guest, 0, Yes},
-	{laptops, stored | unknown, Read, nowhere, anyTie, Mirror, Yes},
+	{laptops, stored | unknown, Read, nowhere, anyTie, withMirror, Yes},
 
 	// All else is refused.
-	{RevokedLaptop, stored | unknown, Read | writes, anywhere, anyTie, 0, Revoked},
+	{revokedLaptop, stored | unknown, Read | writes, anywhere, anyTie, 0, isRevoked},
 	{everyone, unknown, Read | writes, anywhere, anyTie, 0, NoKind},
-	{File, stored, Read | writes, anywhere, anyTie, 0, NotInFiles},
-	{laptops, stored, Read | writes, anywhere, anyTie, 0, OtherLevel},
-	{keys, facts | servers, Read | writes, anywhere, anyTie, 0, LaptopsOnly},
+	{changesFile, stored, Read | writes, anywhere, anyTie, 0, NotInFiles},
+	{laptops, stored, Read | writes, anywhere, anyTie, 0, otherLevel},
+	{keys, facts | servers, Read | writes, anywhere, anyTie, 0, laptopsOnly},
 	{keys, stored, Read | writes, anywhere, anyTie, 0, NoKey},
 }
 
 // Sets of classes by level. A laptop has a level as a key has.
 const (
-	whole    = Root | Denomination | MirrorLaptop
-	atChurch = Denomination | Regional | Church | MirrorLaptop | ChurchLaptop // and above
-	atEvent  = Event | EventLaptop
+	whole    = root | denominationKey | mirrorLaptop
+	atChurch = denominationKey | regionalKey | churchKey | mirrorLaptop | churchLaptop // and above
+	atEvent  = eventKey | eventLaptop
 )
 
 // desk are the rules of /v1 and /admin (contract.md §7). Facts are written at the door, and what the server writes by itself is no
 // principal's to write. What no row allows is refused.
 var desk = table{
 	{whole, stored, Read, anywhere, anyTie, 0, Yes},
-	{Root | Denomination, stored &^ facts &^ servers &^ parts, writes, anywhere, anyTie, 0, Yes},
-	{Root | Denomination, parts, Change, anywhere, anyTie, 0, Yes}, // of a ticket: it is made and deleted as a whole
+	{root | denominationKey, stored &^ facts &^ servers &^ parts, writes, anywhere, anyTie, 0, Yes},
+	{root | denominationKey, parts, Change, anywhere, anyTie, 0, Yes}, // of a ticket: it is made and deleted as a whole
 
 	{atChurch, everyones | finances, Read, anywhere, anyTie, 0, Yes},
 	{atChurch, ofChurches | shared | ofEvents, Read, anywhere, Own, 0, Yes},
 	{atChurch, shared | ofEvents, Read, anywhere, Nobodys, 0, Yes},
-	{Regional | Church, ofChurches | shared, writes, anywhere, Own, 0, Yes},
-	{Regional | Church | Event, of(record.Ticket), writes, anywhere, Own, 0, Yes},
-	{Regional | Church | Event, parts, Change, anywhere, Own, 0, Yes},
+	{regionalKey | churchKey, ofChurches | shared, writes, anywhere, Own, 0, Yes},
+	{regionalKey | churchKey | eventKey, of(record.Ticket), writes, anywhere, Own, 0, Yes},
+	{regionalKey | churchKey | eventKey, parts, Change, anywhere, Own, 0, Yes},
 
 	{atEvent, everyones, Read, anywhere, anyTie, 0, Yes},
 	{atEvent, of(record.Event) | ofEvents, Read, anywhere, Own, 0, Yes},
 }
 
 // judge returns the verdict of the first row that fits. A row that refuses says so only where no row before it fits but for the spot.
-func (t table) judge(w Who, v Verb, k *record.Kind, s Spot) Verdict {
+func (t table) judge(w rights, v Verb, k *record.Kind, s Spot) Verdict {
 	kind, near := of(k), false
 	for i := range t {
 		r := &t[i]
 		switch {
-		case r.who&w.Class == 0, r.kinds&kind == 0, r.verbs&v == 0, r.grants != 0 && r.grants&w.Grants == 0:
+		case r.who&w.class == 0, r.kinds&kind == 0, r.verbs&v == 0, r.grants != 0 && r.grants&w.grants == 0:
 		case !r.at(s):
 			near = true
 		case near && r.verdict.Refuses():
-			return NotYours
+			return notYours
 		default:
 			return r.verdict
 		}
@@ -159,7 +159,7 @@ func (t table) judge(w Who, v Verb, k *record.Kind, s Spot) Verdict {
 }
 
 // any reports whether a row allows one of some verbs, to any kind, at a spot.
-func (t table) any(w Who, v Verb, s Spot) bool {
+func (t table) any(w rights, v Verb, s Spot) bool {
 	for i := range t {
 		r := &t[i]
 		if !r.verdict.Refuses() && r.fits(w) && r.verbs&v != 0 && r.at(s) {
@@ -170,7 +170,7 @@ func (t table) any(w Who, v Verb, s Spot) bool {
 }
 
 // makes reports whether a row allows records of a kind to be made, at any spot.
-func (t table) makes(w Who, k *record.Kind) bool {
+func (t table) makes(w rights, k *record.Kind) bool {
 	kind := of(k)
 	for i := range t {
 		if r := &t[i]; !r.verdict.Refuses() && r.fits(w) && r.kinds&kind != 0 && r.verbs&Make != 0 {
@@ -181,8 +181,8 @@ func (t table) makes(w Who, k *record.Kind) bool {
 }
 
 // fits reports whether the rule is about a principal.
-func (r *row) fits(w Who) bool {
-	return r.who&w.Class != 0 && (r.grants == 0 || r.grants&w.Grants != 0)
+func (r *row) fits(w rights) bool {
+	return r.who&w.class != 0 && (r.grants == 0 || r.grants&w.grants != 0)
 }
 
 // at reports whether the rule is about a spot.
@@ -209,7 +209,7 @@ func having(is func(*record.Kind) bool) (set kinds) {
 	return set
 }
 
-func class(c record.Class) kinds { return having(func(k *record.Kind) bool { return k.Class == c }) }
+func ofClass(c record.Class) kinds { return having(func(k *record.Kind) bool { return k.Class == c }) }
 
 // within are the kinds that a scope of a sort may hold.
 func within(s scopes.Sort) kinds { return of(record.KindsIn(s)...) }
