@@ -142,7 +142,7 @@ func (v Verdict) Refuses() bool { return v >= oneRevision }
 
 // May answers a question by the rules of replication. All spots of the record must allow the write, and it must come through the
 // database of one of them.
-func May(p Principal, q Question) Verdict { return may(p.rights(), q) }
+func May(p Principal, q Question) Verdict { return may(p.rights, q) }
 
 func may(w rights, q Question) Verdict {
 	verdict := q.judge(w, q.To)
@@ -176,32 +176,34 @@ func in(s scopes.Scope, spots [2]Spot) bool {
 }
 
 // Reads reports whether a principal reads the records of a kind in a database.
-func Reads(p Principal, k *record.Kind, s Spot) bool { return reads(p.rights(), k, s) }
+func Reads(p Principal, k *record.Kind, s Spot) bool { return reads(p.rights, k, s) }
 
 func reads(w rights, k *record.Kind, s Spot) bool { return !pushes.judge(w, Read, k, s).Refuses() }
 
 // Opens reports whether a principal reads records of any kind in a database.
-func Opens(p Principal, s Spot) bool { return pushes.any(p.rights(), Read, s) }
+func Opens(p Principal, s Spot) bool { return pushes.any(p.rights, Read, s) }
 
 // Offers reports whether a principal may push to a database at all. Each document is judged by itself. A revoked laptop may, where it
 // might before, so that it comes to its facts.
 func Offers(p Principal, s Spot) bool {
-	p.revoked = false
-	return offers(p.rights(), s)
+	if p.revoked {
+		p.rights = rightsOf(p.key)
+	}
+	return offers(p.rights, s)
 }
 
 func offers(w rights, s Spot) bool { return pushes.any(w, writes|offer, s) }
 
 // IsGuest reports whether of the records in a database that change the principal writes those alone that it has made itself.
 func IsGuest(p Principal, s Spot) bool {
-	w := p.rights()
+	w := p.rights
 	return slices.ContainsFunc(pushes, func(r row) bool {
 		return r.verdict == OwnOnly && r.verbs&Change != 0 && r.fits(w) && r.at(s)
 	})
 }
 
 // Brings reports whether a principal makes records of a kind anywhere, by replication.
-func Brings(p Principal, k *record.Kind) bool { return pushes.makes(p.rights(), k) }
+func Brings(p Principal, k *record.Kind) bool { return pushes.makes(p.rights, k) }
 
 // OfLaptops reports whether any laptop makes records of a kind.
 func OfLaptops(k *record.Kind) bool { return pushes.makes(rights{churchLaptop, withFinance}, k) }
@@ -213,7 +215,7 @@ func InFiles(k *record.Kind) bool {
 
 // Desk reports whether a principal may do something to a record through /v1 and /admin, or see it there. The tie is that of the
 // church or the event that the record belongs to; of a record that belongs to no church it is Nobodys.
-func Desk(p Principal, v Verb, k *record.Kind, t Tie) bool { return atDesk(p.rights(), v, k, t) }
+func Desk(p Principal, v Verb, k *record.Kind, t Tie) bool { return atDesk(p.rights, v, k, t) }
 
 func atDesk(w rights, v Verb, k *record.Kind, t Tie) bool {
 	return !desk.judge(w, v, k, Spot{Tie: t}).Refuses()
@@ -225,7 +227,7 @@ func OnDesk(k *record.Kind) bool { return desk.makes(rights{class: root}, k) }
 // CheckCreate returns nil if a principal makes records of a kind through /v1 and /admin, in some church or event, and a *Forbidden if not.
 func CheckCreate(p Principal, k *record.Kind) error {
 	switch {
-	case desk.makes(p.rights(), k):
+	case desk.makes(p.rights, k):
 		return nil
 	case desk.makes(rights{class: churchKey}, k):
 		return p.LacksLevel(ChurchOf)

@@ -39,20 +39,21 @@ func (f *Forbidden) Is(target error) bool { return target == ErrForbidden }
 type Principal struct {
 	key      Key
 	operator bool
-	revoked  bool // a laptop that is revoked, and may bring its facts all the same
+	revoked  bool   // a laptop that is revoked, and may bring its facts all the same
+	rights   rights // of these
 }
 
 // Operator returns the principal of the command line: the owner of the folder.
 func Operator() Principal {
-	return Principal{operator: true, key: Key{Name: "operator", Level: Level{Name: Denomination}}}
+	return Principal{operator: true, key: Key{Name: "operator", Level: Level{Name: Denomination}}, rights: rights{class: root}}
 }
 
 // Principal is who logs in by the key.
-func (k Key) Principal() Principal { return Principal{key: k} }
+func (k Key) Principal() Principal { return Principal{key: k, rights: rightsOf(k)} }
 
 // Revoked is a laptop's principal once its key is revoked: it reads nothing and may only bring its facts.
 func (p Principal) Revoked() Principal {
-	p.revoked = true
+	p.revoked, p.rights.class = true, revokedLaptop
 	p.key.Permissions = []Permission{{"sync", "POST"}}
 	return p
 }
@@ -96,30 +97,10 @@ func (p Principal) IsWhole() bool { return p.key.Level.Name == Denomination }
 // IsOf reports whether its level has this name.
 func (p Principal) IsOf(n LevelName) bool { return p.key.Level.Name == n }
 
-// rights is the principal as the rules see it. A principal without a level has no class and may nothing.
-func (p Principal) rights() rights {
-	w := rights{class: classOf(p)}
-	if p.key.Node.Finance {
-		w.grants |= withFinance
-	}
-	if p.key.Node.Names {
-		w.grants |= withNames
-	}
-	if p.key.Node.Mirror {
-		w.grants |= withMirror
-	}
-	return w
-}
-
-func classOf(p Principal) class {
-	switch {
-	case p.operator:
-		return root
-	case p.revoked:
-		return revokedLaptop
-	}
+// rightsOf is a key as the rules see it. A key without a level has no class and may nothing.
+func rightsOf(k Key) (w rights) {
 	key, laptop := class(0), churchLaptop
-	switch p.key.Level.Name {
+	switch k.Level.Name {
 	case Denomination:
 		key, laptop = denominationKey, mirrorLaptop
 	case RegionalOf:
@@ -129,12 +110,21 @@ func classOf(p Principal) class {
 	case EventOf:
 		key, laptop = eventKey, eventLaptop
 	default:
-		return 0
+		return w
 	}
-	if p.IsLaptop() {
-		return laptop
+	if w.class = key; k.Node.Node != "" {
+		w.class = laptop
 	}
-	return key
+	if k.Node.Finance {
+		w.grants |= withFinance
+	}
+	if k.Node.Names {
+		w.grants |= withNames
+	}
+	if k.Node.Mirror {
+		w.grants |= withMirror
+	}
+	return w
 }
 
 // Check returns nil if p may use this method ("GET") on this resource ("people", "admin"), and a *Forbidden if not. Without any
