@@ -113,7 +113,7 @@ func nonceOf(p Principal, a Attempt) string {
 		return ""
 	}
 	h := sha256.New()
-	h.Write(strconv.AppendInt(nil, p.key, 10))
+	h.Write(strconv.AppendInt(nil, p.Key(), 10))
 	h.Write([]byte{0})
 	h.Write(strconv.AppendInt(nil, a.Event, 10))
 	h.Write([]byte{0})
@@ -194,7 +194,7 @@ func describe(v *sight, d *Decision, p Principal, ticket *stored) error {
 	d.Label = value.Unquote(ticket.body.Member("label"))
 	d.Type = value.Unquote(ticket.body.Member("type"))
 	d.Order = value.Unquote(ticket.body.Member("order"))
-	if !p.seesHolders() {
+	if !seesHolders(p) {
 		return nil
 	}
 	name, err := v.load(record.HolderName, ticket.id)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"doorward/kv/auth"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
@@ -47,7 +48,7 @@ type arrival struct {
 func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err error) {
 	k, id, ok := record.ParseDocID(in.ID)
 	if !ok {
-		return nil, refused("no kind of record has this id")
+		return nil, refused(auth.NoKind.String())
 	}
 	a = &arrival{kind: k, id: id, path: in.Path, via: db.scope}
 	if a.before, err = o.loadAny(k, id); err != nil {
@@ -79,7 +80,7 @@ func (db *scopeDocs) arrive(o *op, p Principal, in *DocWrite) (a *arrival, err e
 // hides tells that a record is there which p does not see in the database and of which in names no revision: nothing that is
 // answered may tell it from none. What a laptop brings under its own revisions is judged by whose it is.
 func (db *scopeDocs) hides(p Principal, a *arrival, in *DocWrite) (bool, error) {
-	if a.before == nil || p.operator || p.isNode() && in.Path != nil || a.tree.Has(in.Parent) || slices.ContainsFunc(in.Path, a.tree.Has) {
+	if a.before == nil || p.IsOperator() || p.IsLaptop() && in.Path != nil || a.tree.Has(in.Parent) || slices.ContainsFunc(in.Path, a.tree.Has) {
 		return false, nil
 	}
 	if !db.holds(a.kind, a.before) {
@@ -133,23 +134,23 @@ func (a *arrival) hashed(in *DocWrite) []byte {
 // sign says who made the revision. A laptop is believed that one of the keys which work there has made it, and nothing else: it
 // pushes what it made itself. While the store takes back what a backup did not have, others may have made it.
 func sign(o *op, p Principal, a *arrival, in *DocWrite) error {
-	if p.operator {
+	if p.IsOperator() {
 		return nil
 	}
 	a.node.Into = 0 // nobody but the root merges, and what it did comes by our own replicator
-	if !p.isNode() {
-		a.node, a.lost = rev.Node{Deleted: a.node.Deleted, Held: true, At: o.stamp, Key: p.key}, nil
+	if !p.IsLaptop() {
+		a.node, a.lost = rev.Node{Deleted: a.node.Deleted, Held: true, At: o.stamp, Key: p.Key()}, nil
 		return nil
 	}
-	if in.Author.Node != (ulid.ULID{}) && in.Author.Node.String() != p.node.Node {
+	if in.Author.Node != (ulid.ULID{}) && in.Author.Node.String() != p.Node() {
 		if recovers, err := recovers(o); err != nil || recovers {
 			return err
 		}
 	}
-	a.node.Node, _ = ulid.ParseStrict(p.node.Node) // a key's node is one
+	a.node.Node, _ = ulid.ParseStrict(p.Node()) // a key's node is one
 	works, err := worksAt(o.sight, p, a.node.Key)
 	if !works {
-		a.node.Key = p.key
+		a.node.Key = p.Key()
 	}
 	return err
 }
@@ -157,7 +158,7 @@ func sign(o *op, p Principal, a *arrival, in *DocWrite) error {
 // worksAt tells whether a key may have been used at the laptop of p: none, which is the operator there, a key that the laptop
 // has or had itself, one that the centre gave it to know, and one that was made there.
 func worksAt(v *sight, p Principal, key int64) (bool, error) {
-	if key == 0 || key == p.key {
+	if key == 0 || key == p.Key() {
 		return true, nil
 	}
 	st, err := v.load(record.APIKey, record.Int(key))
@@ -165,7 +166,7 @@ func worksAt(v *sight, p Principal, key int64) (bool, error) {
 		return key >= record.FirstDrawn, err
 	}
 	k, _, err := readKey(st)
-	if err != nil || k.Node.Node == p.node.Node {
+	if err != nil || k.Node.Node == p.Node() {
 		return err == nil, nil // whose record is damaged has signed nothing that could be shown
 	}
 	if works, err := goesTo(v, p, nil, &k); err != nil || works {

@@ -52,8 +52,7 @@ func (s *Store) Upsert(p Principal, rows []Row, dryRun bool) ([]RowResult, error
 	if err := p.Check("admin", "POST"); err != nil {
 		return nil, err
 	}
-	author := p
-	author.key = 0 // imports have no author (contract.md §9)
+	author := p.Unsigned() // imports have no author (contract.md §9)
 	return eachAlone(s.tables, rows, dryRun, func(row Row) func(*op) (RowResult, error) {
 		in := prepareNew(s.tables, author, row.Patch)
 		return func(o *op) (RowResult, error) { return upsert(o, author, row, in) }

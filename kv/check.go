@@ -1,8 +1,7 @@
 package kv
 
 import (
-	"errors"
-
+	"doorward/kv/auth"
 	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
@@ -20,7 +19,7 @@ func checkPatch(o *op, p Principal, k *record.Kind, patch *record.Patch) error {
 			patch.Faults.Add(ref.Field, fault.InvalidID(ref.ID.Int()))
 		}
 	}
-	if v, ok := patch.Value("church_id"); ok && v.Kind() == 'n' && !p.whole() && ownedByChurch(k) {
+	if v, ok := patch.Value("church_id"); ok && v.Kind() == 'n' && !p.IsWhole() && ownedByChurch(k) {
 		patch.Faults.Add("church_id", fault.Null)
 	}
 	if len(patch.Faults) > 0 {
@@ -39,14 +38,8 @@ func mayPoint(o *op, p Principal, k *record.Kind, ref record.Pointer) (bool, err
 	case ref.Kind == record.Church && ownedByChurch(k):
 		return holdsChurch(o.sight, p, ref.ID.Int())
 	case ref.Kind == record.Event && k.Class == record.Events:
-		if ok, err := sees(o.sight, p, ref.Kind, st); err != nil || !ok {
-			return false, err
-		}
-		err := mayChangeEvent(o.sight, p, ref.ID.Int())
-		if errors.Is(err, ErrForbidden) || errors.Is(err, ErrNotFound) {
-			return false, nil
-		}
-		return err == nil, err
+		tie, err := tieToEvent(o.sight, p, ref.ID.Int())
+		return auth.Desk(p, auth.Make, record.Ticket, tie), err
 	}
 	return sees(o.sight, p, ref.Kind, st)
 }
@@ -58,11 +51,11 @@ func ownedByChurch(k *record.Kind) bool {
 
 // giveChurch gives a new record the church of a key that has exactly one; a key of several must name one.
 func giveChurch(o *op, p Principal, k *record.Kind, patch *record.Patch) {
-	if _, given := patch.Value("church_id"); given || p.whole() || !ownedByChurch(k) || patch.Faults["church_id"] != nil {
+	if _, given := patch.Value("church_id"); given || p.IsWhole() || !ownedByChurch(k) || patch.Faults["church_id"] != nil {
 		return
 	}
-	if p.level.Name == ChurchOf && len(p.level.IDs) == 1 {
-		patch.Set("church_id", value.Number(p.level.IDs[0]))
+	if p.IsOf(ChurchOf) && len(p.Level().IDs) == 1 {
+		patch.Set("church_id", value.Number(p.Level().IDs[0]))
 		return
 	}
 	patch.Faults.Add("church_id", fault.Required)
@@ -184,7 +177,7 @@ func unreferred(o *op, p Principal, k *record.Kind, id record.ID) error {
 
 // countSeen counts the records that p sees.
 func countSeen(o *op, p Principal, k *record.Kind, ids []record.ID) (n int, err error) {
-	if p.whole() {
+	if p.IsWhole() {
 		return len(ids), nil
 	}
 	for _, id := range ids {

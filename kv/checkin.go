@@ -90,7 +90,7 @@ func (s *Store) CheckIn(p Principal, a Attempt) (d Decision, err error) {
 // ready does what an attempt needs and the writer need not do.
 func (s *Store) ready(p Principal, a Attempt) *attempt {
 	if a.Door == "" {
-		a.Door = p.name
+		a.Door = p.Name()
 	}
 	at := &attempt{Attempt: a, p: p, nonce: nonceOf(p, a)}
 	forms := codes.Read(a.Code)

@@ -125,7 +125,7 @@ func (s *tables) MeasureClock(peer string, offset time.Duration, at time.Time) e
 // TrustClock ends every doubt of the clock as it is, because a person has checked it. The same difference from a peer's clock
 // raises no doubt again; another difference does. It returns *Forbidden unless p administers the whole store.
 func (s *tables) TrustClock(p Principal) (Clock, error) {
-	if err := p.mayRule(); err != nil {
+	if err := p.CheckRule(); err != nil {
 		return Clock{}, err
 	}
 	err := s.changeClock(func(c *standing) {

@@ -21,7 +21,7 @@ type Compacted struct {
 // The store can be read and written while Compact runs (engine.DB.Rewrite). If a row is damaged, the old file stays, with what
 // can be read of it, and Compact returns *BadFile. It returns *Forbidden unless p administers the whole store.
 func (s *Store) Compact(ctx context.Context, p Principal) (c Compacted, err error) {
-	if err := p.mayRule(); err != nil {
+	if err := p.CheckRule(); err != nil {
 		return c, err
 	}
 	start, began := time.Now(), s.clock()

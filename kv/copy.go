@@ -30,7 +30,7 @@ type Copy struct {
 // freed pages are not used again, and no commit remaps the file. So path must lie on a disk that is as fast as the store's own,
 // best in its folder. It returns *Forbidden unless p administers the store.
 func (s *Store) CopyTo(p Principal, path string) (c Copy, err error) {
-	if err := p.mayRule(); err != nil {
+	if err := p.CheckRule(); err != nil {
 		return Copy{}, err
 	}
 	if err := s.room.CheckFile("a copy of the store", disk.Size(Path(s.dir))); err != nil && !s.readOnly {

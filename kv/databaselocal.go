@@ -9,7 +9,7 @@ import (
 
 // localKey names a local document: it belongs to one key in one database, is not replicated and has no history.
 func localKey(docs documents, p Principal, id string) []byte {
-	return append(binary.AppendUvarint(docs.localPrefix(), uint64(p.key)), id...)
+	return append(binary.AppendUvarint(docs.localPrefix(), uint64(p.Key())), id...)
 }
 
 // Local reads the principal's own local document and how often it was written. It returns ErrNotFound if there is none.

@@ -168,5 +168,5 @@ func hasLeft(v *sight, l Level, event int64) (bool, error) {
 		return false, err
 	}
 	st, err := v.load(record.Event, record.Int(event))
-	return st == nil || !l.has(member(st.body, "church_id").Int()), err
+	return st == nil || !l.Has(member(st.body, "church_id").Int()), err
 }

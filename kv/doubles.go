@@ -50,7 +50,7 @@ func (s *Store) DoubleEntries(p Principal, q DoubleQuery) (page DoublePage, err 
 	if q.Event == 0 {
 		surface = record.Admin
 	}
-	if err := p.checkKind(surface, record.Checkin, "GET"); err != nil {
+	if err := p.CheckKind(surface, record.Checkin, "GET"); err != nil {
 		return DoublePage{}, err
 	}
 	err = s.view(func(v *sight) error {

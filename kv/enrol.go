@@ -41,7 +41,7 @@ type Enrolment struct {
 // Enrol makes the code by which one laptop may join. It returns *Forbidden, a fault.ByField, or *Conflict if the store has
 // joined a centre.
 func (s *Store) Enrol(p Principal, e Enrolment) (id int64, code string, ends time.Time, err error) {
-	if err := p.mayRule(); err != nil {
+	if err := p.CheckRule(); err != nil {
 		return 0, "", ends, err
 	}
 	if err := s.Room(Creates); err != nil {
@@ -84,7 +84,7 @@ func (e Enrolment) settled() Enrolment {
 // mirror must be there too, though it takes all churches along.
 func faultsOf(o *op, e *Enrolment) (f fault.ByField, err error) {
 	k := Key{Name: e.Name, Level: e.Level}
-	f = k.faults()
+	f = keyFaults(&k)
 	e.checkGrants(f.Add)
 	if err := checkName(o, e.Name, f.Add); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func faultsOf(o *op, e *Enrolment) (f fault.ByField, err error) {
 		if !isThere(o, record.Event, id, f.Add) {
 			continue
 		}
-		sees, err := seesEvent(o.sight, Principal{level: e.Level}, id)
+		sees, err := seesEvent(o.sight, Key{Level: e.Level}.Principal(), id)
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +169,7 @@ func (e *Enrolment) doc() *record.Doc {
 		events = append(events, strconv.FormatInt(id, 10))
 	}
 	d.Set("events", value.Texts(events...))
-	d.Set("grants", value.Texts(e.Venue.grants()...))
+	d.Set("grants", value.Texts(grantsOf(e.Venue)...))
 	return d
 }
 
@@ -273,7 +273,7 @@ func keyOf(o *op, d *record.Doc, node string) (k Key, err error) {
 	level, err := ParseLevel(d.Text("level"))
 	k = Key{
 		Key: "dw_" + codes.Make(draw10()) + codes.Make(draw10())[:4], Name: d.Text("name"), Level: level,
-		Permissions: []Permission{{"sync", "*"}}, Expires: o.now.Add(venueLife).Truncate(time.Second), Node: venueWith(node, texts(d.Value("grants"))),
+		Permissions: []Permission{{Resource: "sync", Method: "*"}}, Expires: o.now.Add(venueLife).Truncate(time.Second), Node: venueWith(node, texts(d.Value("grants"))),
 	}
 	return k, err
 }
@@ -285,7 +285,7 @@ func exchange(o *op, st *stored, k Key, j Joiner) (c Credential, err error) {
 		return c, err
 	}
 	k.ID = id.Int()
-	if _, err := add(o, Operator(), record.APIKey, newRecord{id: id, made: finish(Operator(), k.doc(j.Secret), moment(o))}); err != nil {
+	if _, err := add(o, Operator(), record.APIKey, newRecord{id: id, made: finish(Operator(), keyDoc(&k, j.Secret), moment(o))}); err != nil {
 		return c, err
 	}
 	_, err = amend(o, Operator(), record.Node, st, func(d *record.Doc) {
@@ -294,7 +294,7 @@ func exchange(o *op, st *stored, k Key, j Joiner) (c Credential, err error) {
 		d.Set("joined_at", value.Time(o.now))
 	})
 	if err == nil {
-		err = givesAll(o, Principal{key: k.ID, level: k.Level, node: k.Node}, j.Holds)
+		err = givesAll(o, k.Principal(), j.Holds)
 	}
 	return credential(o, st.id.Int(), k), err
 }

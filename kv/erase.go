@@ -55,7 +55,7 @@ type Erasable struct {
 
 // ToErase tells whom an erasure would mean. *Forbidden, ErrNotFound for who was never there.
 func (s *Store) ToErase(p Principal, person record.ID) (who Erasable, err error) {
-	if err := p.mayRule(); err != nil {
+	if err := p.CheckRule(); err != nil {
 		return who, err
 	}
 	err = s.view(func(v *sight) error {
@@ -86,7 +86,7 @@ func (s *Store) ToErase(p Principal, person record.ID) (who Erasable, err error)
 // Erase erases a person for good: it cannot come back by a replica, an import or a backup. *Forbidden, ErrNotFound for who was never
 // there. Erasing again finds what has come since. What could only be noted, as on a full disk, is ErrErasureNoted besides its cause.
 func (s *Store) Erase(p Principal, k *record.Kind, id record.ID) (Erased, error) {
-	if err := p.mayRule(); err != nil {
+	if err := p.CheckRule(); err != nil {
 		return Erased{}, err
 	}
 	if k != record.Person {
@@ -128,7 +128,7 @@ func (s *Store) erase(p Principal, person record.ID) (Erased, error) {
 	defer s.erasures.mu.Unlock()
 	e, _, err := s.newEraser()
 	if err == nil {
-		e.key = p.key
+		e.key = p.Key()
 		err = e.begin(record.Person, []record.ID{person})
 	}
 	if err == nil {

@@ -44,7 +44,7 @@ func isErasable(k *record.Kind) bool {
 // it has, or a minute later: of a ticket the backup may say that it is the erased person's still, and the laptop whose it is since. Then
 // the erasures are this store's own, and others are told of them. *Forbidden, at any other time too; ErrNotFound for a key of another class.
 func (s *Store) RecallErasures(p Principal, all []Erasure, brought bool) error {
-	if p.revoked {
+	if p.IsRevoked() {
 		return ErrRevoked
 	}
 	err := s.do(false, func(o *op) error {

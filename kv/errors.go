@@ -8,7 +8,6 @@ import (
 // What the store answers when it does not do what was asked.
 var (
 	ErrNotFound    = errors.New("no such record")                            // missing, or out of the principal's scope
-	ErrForbidden   = errors.New("not permitted")                             // the concrete error is a *Forbidden
 	ErrBadLogin    = errors.New("invalid api credentials")                   // unknown key, wrong secret, revoked, expired
 	ErrConflict    = errors.New("conflicts with another record")             // the concrete error is a *Conflict
 	ErrStale       = errors.New("the record has changed since")              // If-Match names another revision
@@ -19,28 +18,6 @@ var (
 
 // ErrRevoked is the ErrBadLogin of a key that was revoked, told to whoever has its secret.
 var ErrRevoked = fmt.Errorf("%w: the key is revoked", ErrBadLogin)
-
-// Forbidden says what a principal would need and what it has.
-type Forbidden struct {
-	RequiredScope string   // "people:POST"; "" where a level is wanted
-	CurrentScopes []string // never nil
-	RequiredLevel string
-	CurrentLevel  string
-	Reason        string // one sentence, where level and permissions do not say it; otherwise ""
-}
-
-func (f *Forbidden) Error() string {
-	if f.Reason != "" {
-		return fmt.Sprintf("%v: %s", ErrForbidden, f.Reason)
-	}
-	if f.RequiredScope != "" {
-		return fmt.Sprintf("%v: needs %s", ErrForbidden, f.RequiredScope)
-	}
-	return fmt.Sprintf("%v: needs level %s", ErrForbidden, f.RequiredLevel)
-}
-
-// Is makes a Forbidden an ErrForbidden.
-func (f *Forbidden) Is(target error) bool { return target == ErrForbidden }
 
 // Conflict says what a write collides with.
 type Conflict struct {

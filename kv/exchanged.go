@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"doorward/kv/auth"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 )
@@ -34,11 +35,11 @@ func (s *Store) Exchanged(p Principal, overAfter time.Duration) (all []Exchanged
 		all = exchanged(v, &e)
 		for i := range all {
 			scope, _ := scopes.Parse(all[i].Name) // of the mirror it is zero
-			guest, err := isGuestIn(v, p, scope)
+			tie, err := writerTie(v, p, nil, scope)
 			if err != nil {
 				return err
 			}
-			all[i].Guest = guest && all[i].Push
+			all[i].Guest = auth.IsGuest(p, auth.Spot{Scope: scope, Tie: tie})
 		}
 		if overAfter == 0 || doubted || e.Venue.Mirror {
 			return nil // a mirror keeps everything
@@ -158,7 +159,7 @@ func (e *Enrolled) TakesAll() bool { return len(e.Events) == 0 && e.Level.Name =
 func eventsOf(v *sight, e *Enrolled) (ids []int64) {
 	if !e.TakesAll() {
 		return slices.DeleteFunc(slices.Clone(e.Events), func(id int64) bool {
-			sees, err := seesEvent(v, Principal{level: e.Level}, id)
+			sees, err := seesEvent(v, Key{Level: e.Level}.Principal(), id)
 			return err == nil && !sees // of what is damaged whoever reads it is told
 		})
 	}

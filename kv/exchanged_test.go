@@ -61,7 +61,7 @@ func TestWhenAnEventIsOver(t *testing.T) {
 	}
 }
 
-// TestWhoIsAGuestAtAnEvent: a laptop of the event, and one of a church that it is not of; not a mirror, which has all in its rights.
+// TestWhoIsAGuestAtAnEvent: a laptop of the event, one of a church that it is not of, and a mirror.
 func TestWhoIsAGuestAtAnEvent(t *testing.T) {
 	for name, try := range map[string]struct {
 		is   kv.Enrolment
@@ -69,7 +69,7 @@ func TestWhoIsAGuestAtAnEvent(t *testing.T) {
 	}{
 		"of an event": {kv.Enrolment{Level: kv.Level{Name: kv.EventOf, IDs: []int64{1}}}, []string{"event-1", "event-1-names", "event-1-holders"}},
 		"of a church": {kv.Enrolment{Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Events: []int64{1, 3}}, []string{"event-3", "event-3-names", "event-3-holders"}},
-		"a mirror":    {kv.Enrolment{Level: kv.Level{Name: kv.Denomination}, Events: []int64{1, 3}, Venue: kv.Venue{Mirror: true}}, nil},
+		"a mirror":    {kv.Enrolment{Level: kv.Level{Name: kv.Denomination}, Events: []int64{3}, Venue: kv.Venue{Mirror: true}}, []string{"event-3", "event-3-names", "event-3-holders"}},
 	} {
 		s := twoChurches(t) // event 1 is of church 1, event 3 of none
 		try.is.Name = name

@@ -95,7 +95,7 @@ func BenchWrite(s *Store, draw func(seq uint64) []BenchRow) error {
 
 // BenchUncounted is List without the count. The query must name whole lists.
 func BenchUncounted(s *Store, p Principal, q Query) (results []byte, err error) {
-	if err := p.checkKind(q.Surface, q.Kind, "GET"); err != nil {
+	if err := p.CheckKind(q.Surface, q.Kind, "GET"); err != nil {
 		return nil, err
 	}
 	err = s.view(func(v *sight) error {

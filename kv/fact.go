@@ -66,8 +66,8 @@ func putFact(o *op, k *record.Kind, p Principal, f *fact, more func(*record.Draf
 	d.Hex("code_hash", f.codeHash[:])
 	d.Text("list", f.list)
 	d.Text("door", f.door)
-	if p.key != 0 {
-		d.Int("key_id", p.key)
+	if p.Key() != 0 {
+		d.Int("key_id", p.Key())
 	}
 	d.Text("node", o.store.identity.node)
 	var hlc [8]byte
@@ -104,7 +104,7 @@ func factFlags(o *op) (flags []string) {
 // writeFact stores a new fact and its lookups.
 func writeFact(o *op, k *record.Kind, p Principal, f *fact, at admission, d *record.Draft) {
 	body, canonical := d.Close()
-	st := &stored{id: at.id, body: body, header: header{version: k.Version, updatedAt: o.stamp, updatedBy: p.key}}
+	st := &stored{id: at.id, body: body, header: header{version: k.Version, updatedAt: o.stamp, updatedBy: p.Key()}}
 	st.scopes[0] = scopes.Scope{Sort: scopes.Event, ID: f.event}
 	st.revision = rev.Next(rev.ID{}, false, canonical)
 	indexFact(o, k, st)

@@ -54,17 +54,9 @@ func freeName(name string) error {
 // Free tells whether it is a database of documents without record rules.
 func (d DatabaseInfo) Free() bool { return freeName(d.Name) == nil }
 
-// mayRule returns nil if p may make and delete databases, and a *Forbidden if not.
-func (p Principal) mayRule() error {
-	if err := p.CheckWhole(); err != nil {
-		return err
-	}
-	return p.Check("admin", "*")
-}
-
 // CreateDatabase makes an empty database. It returns ErrDatabaseName, ErrConflict if the database exists, or *Forbidden.
 func (s *Store) CreateDatabase(p Principal, name string) error {
-	if err := p.mayRule(); err != nil {
+	if err := p.CheckRule(); err != nil {
 		return err
 	}
 	if err := freeName(name); err != nil {
@@ -96,7 +88,7 @@ func (s *Store) CreateDatabase(p Principal, name string) error {
 
 // DeleteDatabase deletes a database and what it holds. It is gone with the first operation; its rows go in further ones.
 func (s *Store) DeleteDatabase(p Principal, name string) error {
-	if err := p.mayRule(); err != nil {
+	if err := p.CheckRule(); err != nil {
 		return err
 	}
 	if err := freeName(name); err != nil {

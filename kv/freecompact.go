@@ -16,7 +16,7 @@ func (db *Database) Compact(ctx context.Context) error {
 	if _, err := db.judge(); err != nil || !db.Free() {
 		return err
 	}
-	if err := db.principal.mayRule(); err != nil {
+	if err := db.principal.CheckRule(); err != nil {
 		return err
 	}
 	for from, more := "", true; more; {

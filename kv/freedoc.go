@@ -101,13 +101,13 @@ func (db *freeDatabase) write(o *op, p Principal, in *DocWrite) (rev.ID, error) 
 	}
 	path, leaf := in.Path, rev.Node{Deleted: in.Deleted, Held: true}
 	if path == nil {
-		leaf.At, leaf.Key = o.stamp, p.key
+		leaf.At, leaf.Key = o.stamp, p.Key()
 		if path, err = doc.edit(in); err != nil {
 			return rev.ID{}, err
 		}
 	}
 	isNew := len(path) > 0 && !doc.tree.Has(path[0])
-	if isNew && !p.operator {
+	if isNew && !p.IsOperator() {
 		if err := o.store.limits.mayBranch(&doc.tree, path); err != nil {
 			return rev.ID{}, err
 		}

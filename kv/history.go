@@ -27,7 +27,7 @@ type Past struct {
 // History tells the revisions of a record that p sees, newest first, with the bodies that are held if they are asked for. ErrNotFound,
 // *Forbidden.
 func (s *Store) History(p Principal, t Target, bodies bool) (all []Past, err error) {
-	if err := p.checkKind(record.Admin, t.Kind, "GET"); err != nil {
+	if err := p.CheckKind(record.Admin, t.Kind, "GET"); err != nil {
 		return nil, err
 	}
 	kinds := []*record.Kind{t.Kind}

@@ -64,7 +64,7 @@ func isForeign(o *op, p Principal, name string) (bool, error) {
 // may still hand over what it made under an enrolment that ended when the next began. An earlier enrolment that staff have
 // revoked is left out.
 func anyEnrolment(v *sight, p Principal, fn func(*Enrolled) (bool, error)) (bool, error) {
-	if !p.isNode() {
+	if !p.IsLaptop() {
 		return false, nil
 	}
 	e, err := laptopOf(v, p)

@@ -3,6 +3,7 @@ package kv
 import (
 	"slices"
 
+	"doorward/kv/auth"
 	"doorward/kv/record"
 )
 
@@ -48,7 +49,7 @@ func matchHome(v *sight, p Principal, q Query, m *matches) (scope, error) {
 	switch {
 	case h.all:
 		m.lists = []*idList{lists.all}
-	case q.Kind == record.Event && p.level.Name == EventOf:
+	case q.Kind == record.Event && p.IsOf(EventOf):
 		m.ids, m.exact = ownEvents(v, p, q), true
 	case lists.doubtful:
 		return h, errDoubtful(q.Kind)
@@ -85,39 +86,40 @@ func homesNamed(w Where) []int64 {
 // homes returns the churches or events of the records of a kind that p sees, 0 for records without one. all tells that p sees
 // all records.
 func homes(v *sight, p Principal, k *record.Kind) (homes []int64, all bool, err error) {
-	event := p.level.Name == EventOf
+	reads := func(t auth.Tie) bool { return auth.Desk(p, auth.Read, k, t) }
 	switch {
-	case p.whole() || k.Class == record.Everyones || k.Class == record.Finances && !event:
+	case reads(auth.Foreign):
 		return nil, true, nil
-	case k.Class == record.Events && event:
-		return slices.Clone(p.level.IDs), false, nil
-	case event || k.Class == record.System || k.Class == record.Finances:
+	case !reads(auth.Own), p.IsOf(EventOf) && k == record.Event: // its own events belong to churches that it does not see
 		return nil, false, nil
+	case p.IsOf(EventOf):
+		return slices.Clone(p.Level().IDs), false, nil
 	}
 	churches, err := churches(v, p)
 	if err != nil {
 		return nil, false, err
 	}
-	switch k.Class {
-	case record.Shared:
-		return append([]int64{0}, churches...), false, nil
-	case record.Events:
-		events := v.lists.kind(record.Event).home
-		for _, church := range append([]int64{0}, churches...) {
-			for _, id := range events.of(church).page(nil, 0, events.of(church).len()) {
-				homes = append(homes, id.Int())
-			}
-		}
-		return homes, false, nil
+	own := slices.Clone(churches)
+	if reads(auth.Nobodys) {
+		own = append([]int64{0}, own...)
 	}
-	return slices.Clone(churches), false, nil
+	if k.Class != record.Events {
+		return own, false, nil
+	}
+	events := v.lists.kind(record.Event).home
+	for _, church := range own {
+		for _, id := range events.of(church).page(nil, 0, events.of(church).len()) {
+			homes = append(homes, id.Int())
+		}
+	}
+	return homes, false, nil
 }
 
 // ownEvents are the events that an event key names, as far as they are there and in the churches asked for.
 func ownEvents(v *sight, p Principal, q Query) []record.ID {
 	lists := v.lists.kind(record.Event)
 	var ids []record.ID
-	for _, n := range p.level.IDs {
+	for _, n := range p.Level().IDs {
 		id := record.Int(n)
 		ok := lists.all.contains(id)
 		for _, w := range q.Where {

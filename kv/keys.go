@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/auth"
 	"doorward/kv/codes"
 	"doorward/kv/fault"
 	"doorward/kv/record"
@@ -25,24 +26,6 @@ type KeySpec struct {
 	Expires     time.Time    // zero = never
 	Rate        int          // requests a minute; 0 = no limit
 	Node        Venue        // of class node; its Node is "" for any other key
-}
-
-// Key is an api key as its managers see it. Only its maker knows the secret.
-type Key struct {
-	ID          int64
-	Key         string
-	Name        string
-	Level       Level
-	Permissions []Permission
-	Expires     time.Time
-	Revoked     time.Time
-	Rate        int
-	Node        Venue
-}
-
-// Works tells whether a client can log in by the key at a moment. A laptop's key is for its replication alone.
-func (k *Key) Works(now time.Time) bool {
-	return k.Node.Node == "" && k.Revoked.IsZero() && (k.Expires.IsZero() || now.Before(k.Expires))
 }
 
 // eachKey calls fn with every key, in order of the ids. It skips a damaged key: that key lets no client in, and the others
@@ -115,10 +98,10 @@ func (s *Store) AddKey(p Principal, spec KeySpec) (k Key, secret string, err err
 	random := make([]byte, 32)
 	rand.Read(random)
 	secret = base64.RawURLEncoding.EncodeToString(random)
-	if faults := k.faults(); len(faults) > 0 {
+	if faults := keyFaults(&k); len(faults) > 0 {
 		return Key{}, "", faults
 	}
-	if err := p.outlast(k); err != nil {
+	if err := auth.CheckTerm(p, k); err != nil {
 		return Key{}, "", err
 	}
 	if err := s.Room(Creates); err != nil {
@@ -133,7 +116,7 @@ func (s *Store) AddKey(p Principal, spec KeySpec) (k Key, secret string, err err
 			return err
 		}
 		k.ID = id.Int()
-		_, err = add(o, p, record.APIKey, newRecord{id: id, made: finish(p, k.doc(sha256.Sum256([]byte(secret))), moment(o))})
+		_, err = add(o, p, record.APIKey, newRecord{id: id, made: finish(p, keyDoc(&k, sha256.Sum256([]byte(secret))), moment(o))})
 		return err
 	})
 	if err != nil {
@@ -147,14 +130,14 @@ func draw10() (b [10]byte) {
 	return b
 }
 
-func (k *Key) faults() (f fault.ByField) {
+func keyFaults(k *Key) (f fault.ByField) {
 	if k.Name == "" {
 		f.Add("name", fault.Blank)
 	}
 	if len([]rune(k.Name)) > 255 {
 		f.Add("name", fault.TooLong(255))
 	}
-	if k.Level.Name.rank() < 0 || (k.Level.Name == Denomination) != (len(k.Level.IDs) == 0) {
+	if !k.Level.Name.IsKnown() || (k.Level.Name == Denomination) != (len(k.Level.IDs) == 0) {
 		f.Add("level", fault.InvalidChoice(string(k.Level.Name)))
 	}
 	if k.Rate < 0 {
@@ -163,8 +146,8 @@ func (k *Key) faults() (f fault.ByField) {
 	return f
 }
 
-// doc is the key as a record.
-func (k *Key) doc(hash [sha256.Size]byte) *record.Doc {
+// keyDoc is the key as a record.
+func keyDoc(k *Key, hash [sha256.Size]byte) *record.Doc {
 	d := record.APIKey.NewDoc()
 	d.Set("name", value.Quote(k.Name))
 	d.Set("level", value.Quote(k.Level.String()))
@@ -182,7 +165,7 @@ func (k *Key) doc(hash [sha256.Size]byte) *record.Doc {
 	if k.Rate > 0 {
 		d.Set("rate_limit", value.Number(int64(k.Rate)))
 	}
-	k.Node.set(d)
+	setVenue(d, k.Node)
 	d.Set("key", value.Quote(k.Key))
 	d.Set("secret_hash", value.Quote(hex.EncodeToString(hash[:])))
 	return d

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 
+	"doorward/kv/auth"
 	"doorward/kv/record"
 )
 
@@ -30,10 +31,10 @@ type Lease struct {
 
 // LeaseSize is how many ids of a kind are leased at once; 0 where nobody but the root makes such records.
 func LeaseSize(k *record.Kind) int64 {
-	switch rule := writeRules[k]; {
+	switch {
 	case k == record.Ticket:
 		return 100_000
-	case k.ULID || k == record.HolderName || k == record.Holder || !rule.church:
+	case k.ULID || k == record.HolderName || k == record.Holder || !auth.OfLaptops(k):
 		return 0 // a ticket's parts have its id
 	}
 	return 10_000
@@ -54,7 +55,7 @@ func (s *Store) Lease(p Principal, k *record.Kind, count int64, epoch string) (l
 	}
 	l.Kind = k
 	err = s.do(false, func(o *op) error {
-		ok, _, err := spend(o, p.key, s.limits.leases, 0)
+		ok, _, err := spend(o, p.Key(), s.limits.leases, 0)
 		if err == nil && !ok {
 			err = refused("the key has asked for too many ranges of ids")
 		}
@@ -65,7 +66,7 @@ func (s *Store) Lease(p Principal, k *record.Kind, count int64, epoch string) (l
 			return err
 		}
 		l.To = l.From + count - 1
-		row := binary.AppendUvarint(seqKey(uint64(l.To)), uint64(p.key))
+		row := binary.AppendUvarint(seqKey(uint64(l.To)), uint64(p.Key()))
 		o.put(leaseBucket, leaseKey(leaseGiven, k, l.From), append(row, epoch...))
 		return nil
 	})
@@ -76,18 +77,20 @@ func mayLease(p Principal, k *record.Kind) error {
 	if err := p.Check("sync", "POST"); err != nil {
 		return err
 	}
-	rule := writeRules[k]
-	makes := (rule.event || p.level.Name != EventOf) && (!rule.money || p.node.Finance)
+	brings := auth.Brings(p, k)
 	switch {
-	case p.operator, p.isNode() && LeaseSize(k) > 0 && makes:
+	case p.IsOperator(), p.IsLaptop() && LeaseSize(k) > 0 && brings:
 		return nil
-	case p.isNode():
+	case p.IsLaptop():
 		return refused("the laptop makes no such records")
 	}
 	if err := asRefusal(mayCreate(p, k)); err != nil { // what a level writes it sees
 		return err
 	}
-	return mayUse(p, k, "POST")
+	if !brings {
+		return refused(auth.NoKey.String())
+	}
+	return p.Check(k.Resource, "POST")
 }
 
 // cut takes ids off what the store has to give, and answers the first.

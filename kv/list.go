@@ -33,7 +33,7 @@ type Page struct {
 // fault.ByField with "Select a valid choice…" under the field's name. ErrIndexing while a search's Finder is not ready and there
 // is too much to look at without it.
 func (s *Store) List(p Principal, q Query) (page Page, err error) {
-	if err := p.checkKind(q.Surface, q.Kind, "GET"); err != nil {
+	if err := p.CheckKind(q.Surface, q.Kind, "GET"); err != nil {
 		return Page{}, err
 	}
 	for try := 0; ; try++ {

@@ -103,7 +103,7 @@ func (s *Store) Export(p Principal, k *record.Kind, fn func(json []byte) error) 
 	if err := p.CheckWhole(); err != nil {
 		return err
 	}
-	if err := p.checkKind(record.Admin, k, "GET"); err != nil {
+	if err := p.CheckKind(record.Admin, k, "GET"); err != nil {
 		return err
 	}
 	e := &exportPages{reader: p, kind: k}

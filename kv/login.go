@@ -33,14 +33,14 @@ func (s *Store) Login(key, secret string) (Principal, error) {
 // Standing returns a principal as its key is now, for work that lasts longer than a request. It returns ErrBadLogin if the key
 // is gone or expired, and ErrRevoked if it is revoked.
 func (s *Store) Standing(p Principal) (Principal, error) {
-	if p.public == "" {
+	if p.Public() == "" {
 		return p, nil // the operator has no key; any other principal without a key has no rights
 	}
-	l, known := (*s.logins.Load())[p.public]
+	l, known := (*s.logins.Load())[p.Public()]
 	if !known {
 		return Principal{}, ErrBadLogin
 	}
-	if p.revoked && l.revoked {
+	if p.IsRevoked() && l.revoked {
 		return p, nil
 	}
 	return s.stand(l)
@@ -50,18 +50,15 @@ func (s *Store) Standing(p Principal) (Principal, error) {
 // bring its facts. It returns ErrRevoked for a key of another class.
 func (s *Store) RevokedNode(key string) (Principal, error) {
 	l := (*s.logins.Load())[key]
-	if !l.revoked || !l.principal.isNode() {
+	if !l.revoked || !l.principal.IsLaptop() {
 		return Principal{}, ErrRevoked
 	}
-	p := l.principal
-	p.revoked = true
-	p.permissions = []Permission{{"sync", "POST"}}
-	return p, nil
+	return l.principal.Revoked(), nil
 }
 
 // StandingKey is the principal of a key that has shown its secret before.
 func (s *Store) StandingKey(key string) (Principal, error) {
-	return s.Standing(Principal{public: key})
+	return s.Standing(Key{Key: key}.Principal())
 }
 
 // stand judges a key itself.
@@ -80,8 +77,7 @@ func (s *Store) loadLogins() error {
 	logins := make(map[string]login)
 	err := s.view(func(v *sight) error {
 		return eachKey(v, func(k Key, hash [sha256.Size]byte) {
-			logins[k.Key] = login{hash: hash, expires: k.Expires, revoked: !k.Revoked.IsZero(), principal: Principal{
-				key: k.ID, public: k.Key, name: k.Name, level: k.Level, permissions: k.Permissions, rate: k.Rate, expires: k.Expires, node: k.Node}}
+			logins[k.Key] = login{hash: hash, expires: k.Expires, revoked: !k.Revoked.IsZero(), principal: k.Principal()}
 		})
 	})
 	if err == nil {

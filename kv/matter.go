@@ -23,7 +23,7 @@ type MatterPage struct {
 // Matters lists what p has to decide, oldest first: conflicts about records that p sees, and refusals of documents of the databases
 // of p's churches and events. It returns *Forbidden.
 func (s *Store) Matters(p Principal, q MatterQuery) (page MatterPage, err error) {
-	if err := p.checkKind(record.Admin, q.Kind, "GET"); err != nil {
+	if err := p.CheckKind(record.Admin, q.Kind, "GET"); err != nil {
 		return page, err
 	}
 	err = s.view(func(v *sight) error {
@@ -52,7 +52,7 @@ func (s *Store) Matters(p Principal, q MatterQuery) (page MatterPage, err error)
 
 // Matter reads one conflict or refusal. It returns ErrNotFound or *Forbidden.
 func (s *Store) Matter(p Principal, k *record.Kind, id record.ID) (r Reply, err error) {
-	if err := p.checkKind(record.Admin, k, "GET"); err != nil {
+	if err := p.CheckKind(record.Admin, k, "GET"); err != nil {
 		return r, err
 	}
 	err = s.view(func(v *sight) error {
@@ -98,7 +98,7 @@ func matter(v *sight, p Principal, k *record.Kind, id record.ID) (*stored, *reco
 
 // seesConflict tells whether p sees the record that a conflict is about; one that is deleted is seen where it was.
 func seesConflict(v *sight, p Principal, d *record.Doc) (bool, error) {
-	if p.whole() {
+	if p.IsWhole() {
 		return true, nil
 	}
 	k, id, _ := listedRecord(record.Conflict, d)
@@ -117,7 +117,7 @@ func seesConflict(v *sight, p Principal, d *record.Doc) (bool, error) {
 
 // seesRefusal tells whether a document was refused in a database of p's.
 func seesRefusal(v *sight, p Principal, d *record.Doc) (bool, error) {
-	if p.whole() {
+	if p.IsWhole() {
 		return true, nil
 	}
 	scope, ok := scopes.Parse(d.Text("db"))
@@ -135,7 +135,7 @@ func seesRefusal(v *sight, p Principal, d *record.Doc) (bool, error) {
 // SeesMatter returns nil if p may decide a conflict or a refusal, as far as the list shows. It returns ErrNotFound or
 // *Forbidden if not.
 func (s *Store) SeesMatter(p Principal, k *record.Kind, id record.ID) error {
-	if err := p.checkKind(record.Admin, k, "POST"); err != nil {
+	if err := p.CheckKind(record.Admin, k, "POST"); err != nil {
 		return err
 	}
 	return s.view(func(v *sight) error {

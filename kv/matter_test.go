@@ -224,7 +224,7 @@ func TestMattersAreCounted(t *testing.T) {
 	s := kvtest.OpenConfig(t, kv.Config{Registerer: reg})
 	kvtest.Create(t, s, record.Church, `{"name":"Church"}`)
 	key := kvtest.Login(t, s, "church:1", "sync:*", "people:*", "group:GET", "memberships:*", "event:GET")
-	for i, doc := range []string{`{"full_name":"Ana","church_id":1}`, `{"full_name":"Eva","what":1}`} {
+	for i, doc := range []string{`{"full_name":"Ana","church_id":1}`, `{"full_name":"Eva","church_id":1,"what":1}`} {
 		w := kv.DocWrite{ID: fmt.Sprintf("person:%016d", i+500), Path: chain("a"), Body: []byte(doc)}
 		if _, err := opens(t, s, key, "church-1").Write([]kv.DocWrite{w}); err != nil {
 			t.Fatal(err)

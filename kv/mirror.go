@@ -96,8 +96,7 @@ func (s *Store) Pull(p Principal, rows []Row, dryRun bool) ([]RowResult, error) 
 	if err := s.mayMirror(p); err != nil {
 		return nil, err
 	}
-	author := p
-	author.key = 0 // as with imports
+	author := p.Unsigned() // as with imports
 	return eachAlone(s.tables, rows, dryRun, func(row Row) func(*op) (RowResult, error) {
 		sum := sumOf(row.Patch)
 		return func(o *op) (RowResult, error) { return pull(o, author, row, sum) }

@@ -87,7 +87,7 @@ func (s *tables) writeNewest(b backup) error {
 // NoteBackup remembers that a file is a backup of the store as it is now. It returns *Forbidden unless p administers the whole
 // store.
 func (s *tables) NoteBackup(p Principal, path string) error {
-	if err := p.mayRule(); err != nil {
+	if err := p.CheckRule(); err != nil {
 		return err
 	}
 	if err := s.writeNewest(backup{s.clock().UnixMicro(), path}); err != nil {
@@ -119,7 +119,7 @@ func backups(v *sight) (all []backup, err error) {
 // replaced, backups, and copies in folders within its own, as a copy that was cut short leaves them. Files at work are left
 // out. The operator may delete the rest.
 func (s *tables) OlderFiles(p Principal, before time.Time) (files []string, err error) {
-	if err := p.mayRule(); err != nil {
+	if err := p.CheckRule(); err != nil {
 		return nil, err
 	}
 	stem := strings.TrimSuffix(filepath.Base(Path(s.Dir())), ".db")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"doorward/kv/auth"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
@@ -88,14 +89,13 @@ func parseOpaqueLog(seq uint64, row []byte) (ch scopeChange, err error) {
 
 // writeOpaque stores a replicated revision that a laptop, or this store's own replicator, brings.
 func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev rev.ID, err error) {
-	ours := p.operator
-	if p.isNode() {
-		if ours, err = db.puts(p, func(k *record.Kind) bool { return !k.Fact }); err != nil {
-			return rev, err
-		}
+	spot, err := db.spot(p)
+	if err != nil {
+		return rev, err
 	}
-	if !ours || db.scope.Sort == 0 || len(in.Path) == 0 || len(in.canonical) > maxRecordDoc {
-		return rev, refused("no kind of record has this id")
+	q := auth.Question{Verb: auth.Make, Via: db.scope, To: [2]auth.Spot{spot}}
+	if auth.May(p, q).Refuses() || len(in.Path) == 0 || len(in.canonical) > maxRecordDoc {
+		return rev, refused(auth.NoKind.String())
 	}
 	d, err := loadOpaque(o.sight, db.scope, in.ID)
 	if err != nil {
@@ -107,7 +107,7 @@ func (db *scopeDocs) writeOpaque(o *op, p Principal, in *DocWrite) (rev rev.ID, 
 	if d.tree.Has(in.Path[0]) {
 		return in.Path[0], nil
 	}
-	if !p.operator {
+	if !p.IsOperator() {
 		if value.HasLongNumber(in.canonical) {
 			return rev, refused(longNumber("the document"))
 		}

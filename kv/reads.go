@@ -63,10 +63,10 @@ func minuteOf(t time.Time) int64 { return t.Unix() / 60 }
 
 // noteReads counts records that p is shown.
 func (s *tables) noteReads(p Principal, k *record.Kind, n int) {
-	if p.key == 0 || n == 0 || !k.OfPeople() {
+	if p.Key() == 0 || n == 0 || !k.OfPeople() {
 		return
 	}
-	if s.reads.add(readsOf{minuteOf(s.clock()), p.key, k.Number}, uint64(n)) > readsHeld {
+	if s.reads.add(readsOf{minuteOf(s.clock()), p.Key(), k.Number}, uint64(n)) > readsHeld {
 		s.reads.keeping.Go(s.keepReads) // a reader must not wait for the writer
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"doorward/kv/auth"
 	"doorward/kv/record"
 )
 
@@ -28,7 +29,7 @@ type Reply struct {
 
 // Retrieve reads one record. ErrNotFound, *Forbidden, ErrCorrupt.
 func (s *Store) Retrieve(p Principal, t Target) (r Reply, err error) {
-	if err := p.checkKind(t.Surface, t.Kind, "GET"); err != nil {
+	if err := p.CheckKind(t.Surface, t.Kind, "GET"); err != nil {
 		return Reply{}, err
 	}
 	err = s.view(func(v *sight) error {
@@ -74,7 +75,7 @@ func (s *Store) Permits(p Principal, t Target) error {
 
 // Create makes a record. The patch's faults, with those that only the store can see added, come back as fault.ByField.
 func (s *Store) Create(p Principal, t Target, patch *record.Patch) (r Reply, err error) {
-	if err := p.checkKind(t.Surface, t.Kind, "POST"); err != nil {
+	if err := p.CheckKind(t.Surface, t.Kind, "POST"); err != nil {
 		return Reply{}, err
 	}
 	if err := mayCreate(p, t.Kind); err != nil {
@@ -114,7 +115,7 @@ func replyAgain(o *op, p Principal, t Target, id record.ID) (Reply, error) {
 
 // Update changes a record. A patch that changes nothing makes no revision.
 func (s *Store) Update(p Principal, t Target, patch *record.Patch) (r Reply, err error) {
-	if err := p.checkKind(t.Surface, t.Kind, "PATCH"); err != nil {
+	if err := p.CheckKind(t.Surface, t.Kind, "PATCH"); err != nil {
 		return Reply{}, err
 	}
 	in := prepare(s.tables, patch)
@@ -142,7 +143,7 @@ func (s *Store) Update(p Principal, t Target, patch *record.Patch) (r Reply, err
 
 // Delete leaves a tombstone. *Conflict where other records refer to this one.
 func (s *Store) Delete(p Principal, t Target) error {
-	if err := p.checkKind(t.Surface, t.Kind, "DELETE"); err != nil {
+	if err := p.CheckKind(t.Surface, t.Kind, "DELETE"); err != nil {
 		return err
 	}
 	return s.do(false, func(o *op) error {
@@ -160,14 +161,14 @@ func (s *Store) Delete(p Principal, t Target) error {
 		if err != nil {
 			return err
 		}
-		_, err = o.write(change{kind: t.Kind, id: t.ID, before: before, was: was, author: p.key})
+		_, err = o.write(change{kind: t.Kind, id: t.ID, before: before, was: was, author: p.Key()})
 		return err
 	})
 }
 
 // findForChange finds a record that p may change, at the revision that it asks for.
 func findForChange(o *op, p Principal, t Target) (*stored, error) {
-	if t.Kind.Fact || t.Kind.System {
+	if !auth.OnDesk(t.Kind) {
 		return nil, ErrNotFound
 	}
 	st, err := find(o.sight, p, t.Kind, t.ID)
@@ -219,7 +220,7 @@ func add(o *op, p Principal, k *record.Kind, n newRecord) (*stored, error) {
 			return nil, err
 		}
 	}
-	return fitting(o.write(change{kind: k, id: n.id, before: n.tombstone, is: n.doc, author: p.key, made: &n.made}))
+	return fitting(o.write(change{kind: k, id: n.id, before: n.tombstone, is: n.doc, author: p.Key(), made: &n.made}))
 }
 
 // update lays a patch over one record, or over a ticket's three.
@@ -250,7 +251,7 @@ func amend(o *op, p Principal, k *record.Kind, before *stored, fn func(*record.D
 			return nil, err
 		}
 	}
-	next, err := fitting(o.write(change{kind: k, id: before.id, before: before, was: was, is: is, author: p.key}))
+	next, err := fitting(o.write(change{kind: k, id: before.id, before: before, was: was, is: is, author: p.Key()}))
 	if err == nil && k == record.Person && next.home(k) != before.home(k) {
 		err = rehome(o, before.id)
 	}

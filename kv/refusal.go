@@ -78,7 +78,7 @@ func refuse(o *op, a *attempt, f *fact, d Decision) (Decision, error) {
 			return d, err
 		}
 	}
-	if !o.doors.note(refusalKey{f.event, f.door, f.codeHash, d.Outcome}, a.p.key, o.now) {
+	if !o.doors.note(refusalKey{f.event, f.door, f.codeHash, d.Outcome}, a.p.Key(), o.now) {
 		return d, nil
 	}
 	putFact(o, record.Scan, a.p, f, func(draft *record.Draft) {

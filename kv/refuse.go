@@ -75,7 +75,7 @@ func keepRefusal(o *op, p Principal, db string, in *DocWrite, f *Forbidden) (kep
 	if st, err := o.loadAny(record.Refusal, id); err != nil || st != nil {
 		return err == nil, err
 	}
-	ok, first, err := spend(o, p.key, o.store.limits.refusals, len(doc))
+	ok, first, err := spend(o, p.Key(), o.store.limits.refusals, len(doc))
 	if err != nil || !ok && !first {
 		return false, err
 	}
@@ -87,8 +87,8 @@ func keepRefusal(o *op, p Principal, db string, in *DocWrite, f *Forbidden) (kep
 	d.Set("db", value.Quote(db))
 	d.Set("doc", doc)
 	d.Set("reason", value.Quote(f.Error()))
-	if p.key != 0 {
-		d.Set("key_id", value.Number(p.key))
+	if p.Key() != 0 {
+		d.Set("key_id", value.Number(p.Key()))
 	}
 	d.Set("at", value.Time(o.now))
 	_, err = o.write(change{kind: record.Refusal, id: id, is: d})

@@ -57,7 +57,7 @@ type ReviewPage struct {
 // Reviews lists the facts of p's events that staff have to review. *Forbidden; fault.ByField where a condition names an event that p
 // does not see, or no such flag.
 func (s *Store) Reviews(p Principal, q ReviewQuery) (page ReviewPage, err error) {
-	if err := p.checkKind(record.Admin, record.Checkin, "GET"); err != nil {
+	if err := p.CheckKind(record.Admin, record.Checkin, "GET"); err != nil {
 		return page, err
 	}
 	where, err := withFlags(q.Where)

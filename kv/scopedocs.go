@@ -8,6 +8,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"doorward/kv/auth"
 	"doorward/kv/record"
 	"doorward/kv/scopes"
 )
@@ -85,10 +86,10 @@ func (db *scopeDocs) maySee(p Principal) error {
 	if err := db.mayHold(p); err != nil {
 		return err
 	}
-	if p.operator {
+	if p.IsOperator() {
 		return nil // a replicator fills a database before the record comes that it is about
 	}
-	if p.isNode() {
+	if p.IsLaptop() {
 		return db.there()
 	}
 	for _, k := range db.kinds() {
@@ -104,33 +105,8 @@ func (db *scopeDocs) maySee(p Principal) error {
 
 // mayHold answers nil where p's level and class hold what the database is about.
 func (db *scopeDocs) mayHold(p Principal) error {
-	if p.operator {
-		return nil
-	}
-	var ok bool
-	var err error
-	switch db.scope.Sort {
-	case 0:
-		ok = p.node.Mirror
-	case scopes.Reference:
-		ok = true
-	case scopes.ReferenceFinance:
-		ok = p.level.Name != EventOf
-	case scopes.Church:
-		ok, err = holdsChurch(db.v, p, db.scope.ID)
-	case scopes.ChurchFinance:
-		ok, err = holdsChurch(db.v, p, db.scope.ID)
-		ok = ok && (!p.isNode() || p.node.Finance || p.node.Mirror)
-	case scopes.Event:
-		ok, err = seesEvent(db.v, p, db.scope.ID)
-	case scopes.EventNames:
-		ok, err = seesEvent(db.v, p, db.scope.ID)
-		ok = ok && (p.node.Names || p.node.Mirror)
-	case scopes.EventHolders:
-		ok, err = seesEvent(db.v, p, db.scope.ID)
-		ok = ok && p.isNode() && p.level.Name != EventOf
-	}
-	if err == nil && !ok {
+	tie, err := tieToScope(db.v, p, db.scope)
+	if err == nil && !auth.Opens(p, auth.Spot{Scope: db.scope, Tie: tie}) {
 		err = &Forbidden{CurrentScopes: []string{}, Reason: "the database lies beyond the key's level or class"}
 	}
 	return err
@@ -169,8 +145,9 @@ func (db *scopeDocs) kinds() []*record.Kind {
 }
 
 // shows tells whether the reader sees records of a kind here: at event level nothing of the reference but what everybody sees.
+// nil is a kind that this version does not know.
 func (db *scopeDocs) shows(k *record.Kind) bool {
-	return db.scope.Sort != scopes.Reference || db.reader.level.Name != EventOf || k.Class == record.Everyones
+	return db.scope.Sort != scopes.Reference || auth.Reads(db.reader, k, auth.Spot{Scope: db.scope, Tie: auth.Own})
 }
 
 // holds tells whether a record is in the database and the reader sees it there.
@@ -200,7 +177,7 @@ func (db *scopeDocs) rows(f Feed, fn func(scopeChange) (bool, error)) error {
 		switch {
 		case err != nil:
 			return false, err
-		case c.doc != "" && db.reader.level.Name == EventOf && db.scope.Sort == scopes.Reference, c.doc == "" && !db.shows(c.Kind):
+		case !db.shows(c.Kind):
 			return true, nil
 		}
 		return fn(c)

@@ -192,7 +192,7 @@ func changed(v *sight, k *record.Kind, since uint64) (ids []record.ID, err error
 // sift keeps the matches that only their bodies can tell: of a search, and memberships by their group.
 func sift(v *sight, p Principal, q Query, m *matches) error {
 	searches := q.searches()
-	if !searches && (q.Kind != record.Membership || p.whole()) {
+	if !searches && (q.Kind != record.Membership || p.IsWhole()) {
 		return nil
 	}
 	all := m.everything()

@@ -52,7 +52,7 @@ func (s *Store) ResolveRefusal(p Principal, id record.ID, apply bool) error {
 
 // resolveMatter does something about a conflict or a refusal and takes it off the list, both or neither.
 func (s *Store) resolveMatter(p Principal, k *record.Kind, id record.ID, fn func(*op, *record.Doc) error) error {
-	if err := p.checkKind(record.Admin, k, "POST"); err != nil {
+	if err := p.CheckKind(record.Admin, k, "POST"); err != nil {
 		return err
 	}
 	if err := s.Room(Creates); err != nil {
@@ -67,14 +67,14 @@ func (s *Store) resolveMatter(p Principal, k *record.Kind, id record.ID, fn func
 		if err := fn(o, d); err != nil {
 			return err
 		}
-		_, err = o.write(change{kind: k, id: id, before: st, was: d, author: p.key})
+		_, err = o.write(change{kind: k, id: id, before: st, was: d, author: p.Key()})
 		return err
 	})
 }
 
 // maySettle answers nil where p may decide about a record.
 func maySettle(o *op, p Principal, k *record.Kind, id record.ID) error {
-	if p.whole() {
+	if p.IsWhole() {
 		return nil
 	}
 	st, err := o.loadAny(k, id)
@@ -108,7 +108,7 @@ func chooseField(o *op, p Principal, k *record.Kind, id record.ID, d *record.Doc
 	if c.Value != nil {
 		return faultOf("value", "The field is not one that staff set: keep one of the two.")
 	}
-	if err := mayChange(o.sight, p, k, st); err != nil {
+	if err := maySettle(o, p, k, id); err != nil {
 		return err
 	}
 	_, err = amend(o, p, k, st, func(is *record.Doc) { is.Set(f.Name, value) })
@@ -125,7 +125,7 @@ func staffForm(k *record.Kind) *record.Kind {
 
 // editAs changes a record as p's request to /admin/v1 would. members is an object without its last brace.
 func editAs(o *op, p Principal, k *record.Kind, id record.ID, form *record.Kind, members []byte) error {
-	if err := p.checkKind(record.Admin, k, "PATCH"); err != nil {
+	if err := p.CheckKind(record.Admin, k, "PATCH"); err != nil {
 		return err
 	}
 	before, err := findForChange(o, p, Target{Surface: record.Admin, Kind: k, ID: id})

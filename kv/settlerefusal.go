@@ -62,7 +62,7 @@ func membersOf(doc *record.Doc, fields []string) []byte {
 
 // deleteAs deletes a record as p's request to /admin/v1 would.
 func deleteAs(o *op, p Principal, k *record.Kind, id record.ID) error {
-	if err := p.checkKind(record.Admin, k, "DELETE"); err != nil {
+	if err := p.CheckKind(record.Admin, k, "DELETE"); err != nil {
 		return err
 	}
 	before, err := findForChange(o, p, Target{Surface: record.Admin, Kind: k, ID: id})
@@ -77,7 +77,7 @@ func deleteAs(o *op, p Principal, k *record.Kind, id record.ID) error {
 	}
 	was, err := before.decode(k)
 	if err == nil {
-		_, err = o.write(change{kind: k, id: id, before: before, was: was, author: p.key})
+		_, err = o.write(change{kind: k, id: id, before: before, was: was, author: p.Key()})
 	}
 	return err
 }
@@ -87,7 +87,7 @@ func createAs(o *op, p Principal, k *record.Kind, doc *record.Doc) error {
 	if erasedAs(k) == record.Ticket {
 		return &Conflict{Reason: "a ticket is made as a whole, and this is a part of one"}
 	}
-	if err := p.checkKind(record.Admin, k, "POST"); err != nil {
+	if err := p.CheckKind(record.Admin, k, "POST"); err != nil {
 		return err
 	}
 	if err := mayCreate(p, k); err != nil {

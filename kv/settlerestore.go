@@ -53,7 +53,7 @@ func makeAgain(o *op, p Principal, st *stored, is *record.Doc) error {
 	if err := mayStand(o, p, is.Kind, st.id, is); err != nil {
 		return err
 	}
-	_, err := o.write(change{kind: is.Kind, id: st.id, before: st, is: is, author: p.key})
+	_, err := o.write(change{kind: is.Kind, id: st.id, before: st, is: is, author: p.Key()})
 	return err
 }
 
@@ -107,7 +107,7 @@ func lastPart(o *op, p Principal, k *record.Kind, id record.ID, beside *record.D
 			return nil, err
 		}
 		if is != nil {
-			_, err = o.write(change{kind: record.Conflict, id: listed, before: st, was: d, author: p.key})
+			_, err = o.write(change{kind: record.Conflict, id: listed, before: st, was: d, author: p.Key()})
 			return is, err
 		}
 	}

@@ -86,8 +86,8 @@ func compose(p Principal, k *record.Kind, patch *record.Patch, now record.Moment
 
 // finish gives a new record its origin, and what follows from its fields.
 func finish(p Principal, d *record.Doc, now record.Moment) made {
-	if p.key != 0 {
-		d.Set("created_by", value.Number(p.key))
+	if p.Key() != 0 {
+		d.Set("created_by", value.Number(p.Key()))
 	}
 	d.Settle(nil, now)
 	return made{doc: d, body: d.Encode(), revision: rev.Next(rev.ID{}, false, d.Canonical())}
@@ -198,7 +198,7 @@ func deleteTicket(o *op, p Principal, ticket *stored) error {
 		if err != nil {
 			return err
 		}
-		if _, err := o.write(change{kind: k, id: ticket.id, before: before, was: was, author: p.key}); err != nil {
+		if _, err := o.write(change{kind: k, id: ticket.id, before: before, was: was, author: p.Key()}); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package kv
 import (
 	"slices"
 
+	"doorward/kv/auth"
 	"doorward/kv/record"
 )
 
@@ -23,7 +24,7 @@ const (
 
 // hasTwins tells the kinds whose records are merged. An event's tickets would have to move with it: two events stay two.
 func hasTwins(k *record.Kind) bool {
-	return writeRules[k].church && !k.Fact && k != record.Event && k != record.HolderName && k != record.Holder
+	return auth.OfLaptops(k) && !k.Fact && k != record.Event && k != record.HolderName && k != record.Holder
 }
 
 // joinTwins makes one of what was made twice, in the operation by which the second has come.

@@ -20,7 +20,7 @@ func (s *Store) Undo(p Principal, u Undoing) (d Decision, err error) {
 		return Decision{}, err
 	}
 	if u.Door == "" {
-		u.Door = p.name
+		u.Door = p.Name()
 	}
 	id, ok := record.Checkin.ParseID(u.CheckinID)
 	err = s.do(true, func(o *op) error {

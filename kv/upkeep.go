@@ -56,7 +56,7 @@ func LastVerify(dir string) (Verification, error) {
 
 // LastVerify is the last check of this store: *Forbidden, and as the function of this name.
 func (s *Store) LastVerify(p Principal) (Verification, error) {
-	if err := p.mayRule(); err != nil {
+	if err := p.CheckRule(); err != nil {
 		return Verification{}, err
 	}
 	return LastVerify(s.dir)
@@ -70,7 +70,7 @@ type Backup struct {
 
 // LastBackup is the newest backup that the store or the file beside it knows of: *Forbidden.
 func (s *Store) LastBackup(p Principal) (Backup, error) {
-	if err := p.mayRule(); err != nil {
+	if err := p.CheckRule(); err != nil {
 		return Backup{}, err
 	}
 	return lastBackup(s.tables)
@@ -122,13 +122,13 @@ type KeyExpiry struct {
 
 // KeyExpiry tells when keys end, those of laptops apart from all others: *Forbidden.
 func (s *Store) KeyExpiry(p Principal) (keys, laptops KeyExpiry, err error) {
-	if err := p.mayRule(); err != nil {
+	if err := p.CheckRule(); err != nil {
 		return keys, laptops, err
 	}
 	now := s.clock()
 	for _, l := range *s.logins.Load() {
 		of := &keys
-		if l.principal.isNode() {
+		if l.principal.IsLaptop() {
 			of = &laptops
 		}
 		of.count(l, now)
@@ -142,7 +142,7 @@ func (e *KeyExpiry) count(l login, now time.Time) {
 	case !now.Before(l.expires):
 		e.Expired++
 	case e.Soonest.IsZero() || l.expires.Before(e.Soonest):
-		e.Soonest, e.Name = l.expires, l.principal.name
+		e.Soonest, e.Name = l.expires, l.principal.Name()
 	}
 }
 

@@ -98,7 +98,7 @@ func (s *tables) isUnkeyed() bool { return s.joined.Load().Unkeyed }
 // another folder. It returns *Forbidden for any other principal, and nil if the store has no key yet.
 func (s *Store) CodeKey(p Principal) ([]byte, error) {
 	switch {
-	case !p.operator:
+	case !p.IsOperator():
 		return nil, &Forbidden{CurrentScopes: []string{}, Reason: "the key that codes are hashed with is given to laptops that are enrolled, and to no other key"}
 	case s.isUnkeyed():
 		return nil, nil

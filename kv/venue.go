@@ -9,15 +9,6 @@ import (
 	"doorward/kv/value"
 )
 
-// Venue is what a key of class node is besides its level (sync.md §1): the key of one laptop, made by enrolment, its secret known
-// to that laptop alone.
-type Venue struct {
-	Node    string // the laptop's ULID
-	Finance bool   // enrolled with --finance
-	Mirror  bool   // enrolled with --mirror
-	Names   bool   // enrolled with --door-data names
-}
-
 // The grants as the api_key record has them.
 const (
 	grantFinance = "finance"
@@ -32,15 +23,15 @@ func venueWith(node string, grants []string) Venue {
 		Names: slices.Contains(grants, grantNames)}
 }
 
-func (n Venue) set(d *record.Doc) {
+func setVenue(d *record.Doc, n Venue) {
 	if n.Node == "" {
 		return
 	}
 	d.Set("node", value.Quote(n.Node))
-	d.Set("grants", value.Texts(n.grants()...))
+	d.Set("grants", value.Texts(grantsOf(n)...))
 }
 
-func (n Venue) grants() (grants []string) {
+func grantsOf(n Venue) (grants []string) {
 	for _, g := range []struct {
 		name string
 		has  bool
@@ -51,12 +42,6 @@ func (n Venue) grants() (grants []string) {
 	}
 	return grants
 }
-
-// isNode tells whether p is a key of class node.
-func (p Principal) isNode() bool { return p.node.Node != "" }
-
-// Node returns the ULID of the laptop that has this key; "" for any other principal.
-func (p Principal) Node() string { return p.node.Node }
 
 var centreKey = []byte("centre") // in meta: the node of this store's centre
 

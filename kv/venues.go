@@ -81,7 +81,7 @@ func laptopOf(v *sight, p Principal) (e Enrolled, err error) {
 		if err != nil {
 			return e, err
 		}
-		if intOf(st.body.Member("key_id")) == p.key && p.isNode() {
+		if intOf(st.body.Member("key_id")) == p.Key() && p.IsLaptop() {
 			return enrolled(v, id)
 		}
 	}
@@ -153,7 +153,7 @@ func (s *Store) WipeVenue(p Principal, id int64) error {
 }
 
 func (s *Store) changeVenue(p Principal, id int64, change func(*op, *stored, *record.Doc) error) error {
-	if err := p.mayRule(); err != nil {
+	if err := p.CheckRule(); err != nil {
 		return err
 	}
 	return s.do(false, func(o *op) error {
@@ -237,7 +237,7 @@ func goesTo(v *sight, p Principal, held []int64, k *Key) (bool, error) {
 	if k.Node.Node != "" || k.Level.Name != EventOf && k.Level.Name != ChurchOf {
 		return false, nil
 	}
-	within, err := levelWithin(v, Principal{level: p.level}, k.Level)
+	within, err := levelWithin(v, Key{Level: p.Level()}.Principal(), k.Level)
 	if err != nil || within || k.Level.Name != EventOf {
 		return within, err
 	}

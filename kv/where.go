@@ -55,7 +55,7 @@ func choosable(v *sight, p Principal, k *record.Kind, n int64) (bool, error) {
 	if err != nil || st == nil {
 		return false, err
 	}
-	if k == record.Church && p.level.Name != EventOf {
+	if k == record.Church && !p.IsOf(EventOf) {
 		return holdsChurch(v, p, n)
 	}
 	return sees(v, p, k, st)

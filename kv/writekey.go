@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"doorward/kv/auth"
 	"doorward/kv/fault"
 	"doorward/kv/record"
 	"doorward/kv/value"
@@ -14,14 +15,11 @@ import (
 
 // writeAsKey stores a revision that a key which is no laptop's has made, after the same validation as /v1 (sync.md §1). What the
 // server sets by itself, dates and originals, makes one more revision on top.
-func (db *scopeDocs) writeAsKey(o *op, p Principal, a *arrival) error {
+func (db *scopeDocs) writeAsKey(o *op, p Principal, a *arrival, verdict auth.Verdict) error {
 	if a.doc == nil {
-		return db.deleteAsKey(o, p, a)
+		return deleteAsKey(o, p, a, verdict)
 	}
-	if err := mayPut(o.sight, p, a.kind, db.scope); err != nil {
-		return err
-	}
-	base, err := db.judgeKey(o, p, a)
+	base, err := judgeKey(o, p, a, verdict)
 	if err != nil {
 		return err
 	}
@@ -32,7 +30,7 @@ func (db *scopeDocs) writeAsKey(o *op, p Principal, a *arrival) error {
 	if err := asRefusal(unique(o, a.kind, a.id, a.doc)); err != nil {
 		return err
 	}
-	if err := db.judgeScopes(o, p, a); err != nil {
+	if err := mayLeaveAsIs(o, a); err != nil {
 		return err
 	}
 	a.settleBranch(patch)
@@ -42,14 +40,14 @@ func (db *scopeDocs) writeAsKey(o *op, p Principal, a *arrival) error {
 	}
 	settled := a.doc.Clone()
 	settled.Apply(patch)
-	if base == nil && p.key != 0 {
-		settled.Set("created_by", value.Number(p.key))
+	if base == nil && p.Key() != 0 {
+		settled.Set("created_by", value.Number(p.Key()))
 	}
 	settled.Settle(base, moment(o))
 	if sameBody(settled.Encode(), next.body) {
 		return nil
 	}
-	_, err = o.write(change{kind: a.kind, id: a.id, before: next, was: a.doc, is: settled, author: p.key})
+	_, err = o.write(change{kind: a.kind, id: a.id, before: next, was: a.doc, is: settled, author: p.Key()})
 	return err
 }
 
@@ -66,46 +64,33 @@ func (a *arrival) settleBranch(patch *record.Patch) {
 }
 
 // judgeKey returns the record that a revision changes, as it was; nil for a new one.
-func (db *scopeDocs) judgeKey(o *op, p Principal, a *arrival) (*record.Doc, error) {
-	switch {
-	case a.kind.Fact || a.kind.System:
-		return nil, refused("only a laptop brings such records")
-	case a.before == nil || a.unseen:
-		if err := errors.Join(mayUse(p, a.kind, "POST"), asRefusal(mayCreate(p, a.kind))); err != nil {
-			return nil, err
-		}
-		if err := ownID(o, p, a.kind, a.id); err != nil || !a.unseen {
-			return nil, err
-		}
-		return nil, errTaken
-	case a.before.deleted:
-		return nil, refused("the record was deleted")
-	}
-	if err := db.mayTouch(o, p, a, "PATCH"); err != nil {
+func judgeKey(o *op, p Principal, a *arrival, verdict auth.Verdict) (*record.Doc, error) {
+	if err := asError(verdict, nil); err != nil {
 		return nil, err
 	}
-	return baseOf(o, a)
+	if a.verb() != auth.Make {
+		if err := p.Check(a.kind.Resource, "PATCH"); err != nil {
+			return nil, err
+		}
+		return baseOf(o, a)
+	}
+	if err := p.Check(a.kind.Resource, "POST"); err != nil {
+		return nil, err
+	}
+	if err := ownID(o, p, a.kind, a.id); err != nil || !a.unseen {
+		return nil, err
+	}
+	return nil, errTaken
 }
 
-// mayTouch returns nil if p sees a record and may use a method on it.
-func (db *scopeDocs) mayTouch(o *op, p Principal, a *arrival, method string) error {
-	if err := mayUse(p, a.kind, method); err != nil {
-		return err
-	}
-	if ok, err := sees(o.sight, p, a.kind, a.before); err != nil || !ok {
-		return refusedFor(err, "the record has moved to where the key may not write")
-	}
-	return asRefusal(mayChange(o.sight, p, a.kind, a.before))
-}
-
-func (db *scopeDocs) deleteAsKey(o *op, p Principal, a *arrival) error {
-	if a.kind.Fact || a.kind.System || a.before == nil || a.unseen {
+func deleteAsKey(o *op, p Principal, a *arrival, verdict auth.Verdict) error {
+	if a.before == nil || a.unseen {
 		return refused("there is nothing that the key could delete")
 	}
-	if err := db.mayTouch(o, p, a, "DELETE"); err != nil {
+	if err := asError(verdict, p.Check(a.kind.Resource, "DELETE")); err != nil {
 		return err
 	}
-	if err := db.judgeScopes(o, p, a); err != nil {
+	if err := mayLeaveAsIs(o, a); err != nil {
 		return err
 	}
 	if !a.before.deleted {
@@ -115,6 +100,15 @@ func (db *scopeDocs) deleteAsKey(o *op, p Principal, a *arrival) error {
 	}
 	_, err := adopt(o, a)
 	return err
+}
+
+// mayLeaveAsIs is mayLeave for an arrival.
+func mayLeaveAsIs(o *op, a *arrival) error {
+	next, err := scopesOfArrival(o, a)
+	if err != nil {
+		return err
+	}
+	return mayLeave(o, a.kind, a.before, next)
 }
 
 // errNotOwnID refuses an id that a key may not give, whether or not the id is taken. errTaken refuses an id that the client
@@ -130,9 +124,9 @@ func ownID(o *op, p Principal, k *record.Kind, id record.ID) error {
 		return nil
 	}
 	key, given, err := leaseOf(o.sight, k, id.Int())
-	if err == nil && given && key != p.key && p.isNode() {
+	if err == nil && given && key != p.Key() && p.IsLaptop() {
 		err = sameLaptop(o, p, key)
-	} else if err == nil && (!given || key != p.key) {
+	} else if err == nil && (!given || key != p.Key()) {
 		err = errNotOwnID
 	}
 	return err
@@ -145,7 +139,7 @@ func sameLaptop(o *op, p Principal, key int64) error {
 		return nil
 	}
 	st, err := o.loadAny(record.APIKey, record.Int(key))
-	if err != nil || st != nil && value.Unquote(st.body.Member("node")) == p.node.Node {
+	if err != nil || st != nil && value.Unquote(st.body.Member("node")) == p.Node() {
 		return err
 	}
 	if recovers, err := recovers(o); err != nil || recovers {
@@ -241,12 +235,4 @@ func refusedFor(err error, reason string) error {
 		return err
 	}
 	return refused(reason)
-}
-
-// onlyFailure is an error that is no refusal.
-func onlyFailure(err error) error {
-	if errors.Is(err, ErrForbidden) {
-		return nil
-	}
-	return err
 }

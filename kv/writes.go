@@ -3,37 +3,13 @@ package kv
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/oklog/ulid/v2"
 
+	"doorward/kv/auth"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 )
-
-// writeRule says who may write a kind's documents through its databases (sync.md §1).
-type writeRule struct {
-	event  bool   // a laptop at the event it was enrolled for: facts of its own, and tickets that nobody else has changed
-	church bool   // a laptop enrolled for a church or more
-	money  bool   // only one enrolled with --finance
-	v1     string // the methods by which /v1 writes it, which any other key needs
-}
-
-// writeRules is the one table. Nobody but the operator, as who this store's own replicator writes, may write what it does not name:
-// reference and system kinds.
-var writeRules = map[*record.Kind]writeRule{
-	record.Person:         {church: true, v1: "POST PATCH"},
-	record.Group:          {church: true},
-	record.Membership:     {church: true, v1: "POST"},
-	record.FinancialEntry: {church: true, money: true, v1: "POST PATCH DELETE"},
-	record.Event:          {church: true},
-	record.Ticket:         {church: true, event: true},
-	record.HolderName:     {church: true, event: true},
-	record.Holder:         {church: true, event: true},
-	record.Checkin:        {church: true, event: true},
-	record.Scan:           {church: true, event: true},
-	record.Undo:           {church: true, event: true},
-}
 
 // mayWrite answers nil where p may try: each document is judged by itself, as clients give up a database at once that refuses all
 // of a push. A laptop may bring what it may not read: the private halves of the tickets that it sold, and its facts once it is
@@ -43,13 +19,9 @@ func (db *scopeDocs) mayWrite(p Principal) error {
 		return err
 	}
 	db.reader = p
-	if p.isNode() {
-		p.revoked = false // what it brings besides its facts is refused one by one, so that it comes to its facts
-		puts, err := db.puts(p, func(*record.Kind) bool { return true })
-		if err == nil && !puts && db.scope.Sort.OfEvent() {
-			puts, err = hadEvent(db.v, p, db.scope.ID)
-		}
-		if err != nil || puts {
+	if p.IsLaptop() {
+		spot, err := db.spot(p)
+		if err != nil || auth.Offers(p, spot) {
 			return errorsOr(err, db.there)
 		}
 	}
@@ -75,7 +47,7 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (rev.ID, error) {
 	if err := expunge(o, a); err != nil {
 		return a.path[0], err
 	}
-	if !p.operator {
+	if !p.IsOperator() {
 		if slices.ContainsFunc(a.path, isHashless) {
 			return rev.ID{}, refused("a revision has a hash")
 		}
@@ -83,18 +55,19 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (rev.ID, error) {
 			return rev.ID{}, err
 		}
 	}
-	if a.kind.Fact && (a.before != nil || len(a.path) > 1 || a.path[0].Generation != 1 || a.doc == nil) {
-		return rev.ID{}, refused("a fact has one revision for ever")
-	}
+	verdict, err := db.judge(o, p, a)
 	switch {
-	case p.operator:
-		err = receive(o, a)
-	case p.isNode():
-		if err = db.judgeNode(o, p, a); err == nil {
+	case err != nil:
+	case p.IsOperator():
+		if err = asError(verdict, nil); err == nil {
+			err = receive(o, a)
+		}
+	case p.IsLaptop():
+		if err = db.judgeNode(o, p, a, verdict); err == nil {
 			err = receive(o, a)
 		}
 	default:
-		err = db.writeAsKey(o, p, a)
+		err = db.writeAsKey(o, p, a, verdict)
 	}
 	return a.path[0], err
 }
@@ -103,28 +76,27 @@ func (db *scopeDocs) write(o *op, p Principal, in *DocWrite) (rev.ID, error) {
 func isHashless(rev rev.ID) bool { return rev.Hash == [16]byte{} }
 
 // judgeNode answers a *Forbidden where a laptop may not write a revision.
-func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival) error {
+func (db *scopeDocs) judgeNode(o *op, p Principal, a *arrival, verdict auth.Verdict) error {
 	if a.unseen {
 		return errTaken
-	}
-	if err := mayPut(o.sight, p, a.kind, db.scope); err != nil {
-		return err
 	}
 	if err := hasTypes(a); err != nil {
 		return err
 	}
-	if err := isOwn(o, p, a); err != nil {
+	if err := asError(verdict, nil); err != nil {
 		return err
 	}
-	if err := db.judgeScopes(o, p, a); err != nil {
-		return err
+	if verdict != auth.Yes {
+		if err := isOwn(o, p, a); err != nil {
+			return err
+		}
 	}
 	if a.kind == record.Checkin {
 		if err := mayBringCheckin(o, a.doc); err != nil {
 			return err
 		}
 	}
-	if p.revoked {
+	if verdict == auth.Review {
 		a.flag(FlagNeedsReview)
 	}
 	if a.before == nil {
@@ -177,20 +149,13 @@ func (a *arrival) anyNew(d *record.Doc, names []string) string {
 
 // isOwn answers a *Forbidden for what a laptop may not bring because others have made it.
 func isOwn(o *op, p Principal, a *arrival) error {
-	guest, err := isGuest(o.sight, p, a)
-	if err != nil {
-		return err
+	own, reason := a.isOnlyOf(p.Node()), "somebody else has changed the ticket"
+	if a.kind.Fact {
+		own, reason = a.doc.Text("node") == p.Node(), "a laptop brings the facts of its own node alone"
+	} else {
+		a.guest, _ = ulid.ParseStrict(p.Node()) // a key's node is one
 	}
-	if guest {
-		a.guest, _ = ulid.ParseStrict(p.node.Node) // a key's node is one
-	}
-	var reason string
-	switch {
-	case a.kind.Fact && a.doc.Text("node") != p.node.Node:
-		reason = "a laptop brings the facts of its own node alone"
-	case !a.kind.Fact && guest && !a.isOnlyOf(p.node.Node):
-		reason = "somebody else has changed the ticket"
-	default:
+	if own {
 		return nil
 	}
 	if recovers, err := recovers(o); err != nil || recovers {
@@ -209,12 +174,4 @@ func isOnlyOf(t *rev.Tree, own ulid.ULID) bool {
 	return !slices.ContainsFunc(t.Nodes(), func(n rev.Node) bool {
 		return n.Node != own && (n.Held || n.Deleted || n.At != 0) // else only its name is known
 	})
-}
-
-// mayUse answers nil or a *Forbidden: does /v1 offer a method on a kind, and may p use it?
-func mayUse(p Principal, k *record.Kind, method string) error {
-	if !slices.Contains(strings.Fields(writeRules[k].v1), method) {
-		return refused("no key may do this to the kind")
-	}
-	return p.Check(k.Resource, method)
 }

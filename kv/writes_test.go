@@ -144,7 +144,7 @@ func TestLaptopsPushWhatTheirLevelWrites(t *testing.T) {
 		{"its name", "forbidden", in(church, "event-3-holders"), kv.DocWrite{ID: drawnDoc(record.Holder, 3), Path: chain("a"), Body: []byte(`{"event_id":3,"code":"X"}`)}},
 		{"an unknown kind of an event of nobody's", "forbidden", in(church, "event-3"), kv.DocWrite{ID: "psalm:1", Path: chain("a"), Body: []byte(`{}`)}},
 		{"a check-in at an event of nobody's", "ok", in(church, "event-3"), kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":3,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, church.Node())}},
-		{"a ticket of an event of nobody's from the denomination's laptop", "ok", in(whole, "event-3"), kv.DocWrite{ID: drawnDoc(record.Ticket, 4), Path: chain("a"), Body: []byte(`{"event_id":3,"state":"valid"}`)}},
+		{"a ticket of an event of nobody's from a mirror, which was not enrolled for it", "forbidden", in(whole, "event-3"), kv.DocWrite{ID: drawnDoc(record.Ticket, 4), Path: chain("a"), Body: []byte(`{"event_id":3,"state":"valid"}`)}},
 		{"a person through the mirror", "forbidden", in(whole, "records"), kv.DocWrite{ID: drawnDoc(record.Person, 8), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
 		{"a key", "forbidden", in(church, "church-1"), kv.DocWrite{ID: "api_key:0000000000000001", Path: chain("ba"), Body: []byte(`{"level":"denomination"}`)}},
 	} {

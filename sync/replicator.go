@@ -180,10 +180,7 @@ func cancelTask(c *call, o *order) error {
 
 // mayOrder returns an error if the caller may not order replications.
 func mayOrder(c *call) error {
-	if err := c.caller.CheckWhole(); err != nil {
-		return err
-	}
-	return c.caller.Check("admin", "*")
+	return c.caller.CheckRule()
 }
 
 func readOrder(c *call) (*order, error) {

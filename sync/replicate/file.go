@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/sync/dial"
 	"doorward/sync/input"
 	"doorward/sync/line"
@@ -23,7 +24,7 @@ var (
 )
 
 // errServerKind is a record in a file that only a server writes.
-var errServerKind = &kv.Forbidden{CurrentScopes: []string{}, Reason: "the server alone writes this kind; no file brings it"}
+var errServerKind = &kv.Forbidden{CurrentScopes: []string{}, Reason: auth.NotInFiles.String()}
 
 // errOneWay is a file that is written and asked to read, or the other way round.
 var errOneWay = errors.New("a file is either read or written")
@@ -87,7 +88,7 @@ func (f *File) Keep(context.Context, string, Checkpoint) error { return nil }
 func (f *File) Missing(_ context.Context, offers []kv.Revs) ([]kv.MissingRevs, error) {
 	missing := make([]kv.MissingRevs, 0, len(offers))
 	for _, o := range offers {
-		if !OfRecords(f.head.DB) || !isServerKind(o.ID) || isErasure(o.ID) {
+		if !OfRecords(f.head.DB) || inFiles(o.ID) {
 			missing = append(missing, kv.MissingRevs{ID: o.ID, Missing: o.Revisions})
 		}
 	}
@@ -117,7 +118,7 @@ func (f *File) Feed(_ context.Context, w Wish, fn func(*Batch) error) error {
 	}
 	g := newBatcher(fn)
 	last, err := readLines(f.lines, func(l *line.Line) error {
-		if x := l.Revision; x != nil && w.Records && isServerKind(x.ID) && !isErasure(x.ID) {
+		if x := l.Revision; x != nil && w.Records && !inFiles(x.ID) {
 			g.batch.Denied = append(g.batch.Denied, denial(x, errServerKind))
 			l.Revision = nil
 		} else if x != nil && len(x.Parts) > 0 {

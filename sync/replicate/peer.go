@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"doorward/kv"
+	"doorward/kv/auth"
 	"doorward/kv/record"
 	"doorward/kv/rev"
 	"doorward/kv/scopes"
@@ -176,17 +177,10 @@ func isNamed(h *line.Head) bool {
 	return realm == nil && node == nil
 }
 
-// isServerKind tells whether an id is of a kind that only a server writes: keys, laptops, erasures, items for staff. The parts of a ticket
-// are written with the ticket.
-func isServerKind(id string) bool {
-	k, _, ok := record.ParseDocID(id)
-	return ok && k.System && k != record.HolderName && k != record.Holder
-}
-
-// isErasure tells whether an id is an erasure's.
-func isErasure(id string) bool {
-	k, _, ok := record.ParseDocID(id)
-	return ok && k == record.Erasure
+// inFiles tells whether a file of changes may bring a document.
+func inFiles(id string) bool {
+	k, _, _ := record.ParseDocID(id) // nil for an id of an unknown kind
+	return auth.InFiles(k)
 }
 
 // checkRealm returns ErrRealm if records would go from one realm to another.

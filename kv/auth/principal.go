@@ -1,0 +1,239 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"doorward/kv/record"
+)
+
+// ErrForbidden says that a principal may not do something. The concrete error is a *Forbidden.
+var ErrForbidden = errors.New("not permitted")
+
+// Forbidden says what a principal would need and what it has.
+type Forbidden struct {
+	RequiredScope string   // "people:POST"; "" where a level is wanted
+	CurrentScopes []string // never nil
+	RequiredLevel string
+	CurrentLevel  string
+	Reason        string // one sentence, where level and permissions do not say it; otherwise ""
+}
+
+// Error says it in one sentence.
+func (f *Forbidden) Error() string {
+	if f.Reason != "" {
+		return fmt.Sprintf("%v: %s", ErrForbidden, f.Reason)
+	}
+	if f.RequiredScope != "" {
+		return fmt.Sprintf("%v: needs %s", ErrForbidden, f.RequiredScope)
+	}
+	return fmt.Sprintf("%v: needs level %s", ErrForbidden, f.RequiredLevel)
+}
+
+// Is makes a Forbidden an ErrForbidden.
+func (f *Forbidden) Is(target error) bool { return target == ErrForbidden }
+
+// Principal makes requests: it is an api key that has logged in, or the operator of this machine. The zero Principal may nothing.
+type Principal struct {
+	key      Key
+	operator bool
+	revoked  bool   // a laptop that is revoked, and may bring its facts all the same
+	rights   rights // of these
+}
+
+// Operator returns the principal of the command line: the owner of the folder.
+func Operator() Principal {
+	return Principal{operator: true, key: Key{Name: "operator", Level: Level{Name: Denomination}}, rights: rights{class: root}}
+}
+
+// Principal is who logs in by the key.
+func (k Key) Principal() Principal { return Principal{key: k, rights: rightsOf(k)} }
+
+// Revoked is a laptop's principal once its key is revoked: it reads nothing and may only bring its facts.
+func (p Principal) Revoked() Principal {
+	p.revoked, p.rights.class = true, revokedLaptop
+	p.key.Permissions = []Permission{{"sync", "POST"}}
+	return p
+}
+
+// Unsigned is p as one whose changes name no key.
+func (p Principal) Unsigned() Principal {
+	p.key.ID = 0
+	return p
+}
+
+// Key is the api key's id; 0 for the operator.
+func (p Principal) Key() int64 { return p.key.ID }
+
+// Public is the key as it logs in; "" for the operator.
+func (p Principal) Public() string { return p.key.Key }
+
+// Name is the api key's name.
+func (p Principal) Name() string { return p.key.Name }
+
+// Rate is how many requests a minute the key may make; 0 = no limit.
+func (p Principal) Rate() int { return p.key.Rate }
+
+// Level is how much of the congregation it sees.
+func (p Principal) Level() Level { return p.key.Level }
+
+// Node returns the ULID of the laptop that has this key; "" for any other principal.
+func (p Principal) Node() string { return p.key.Node.Node }
+
+// IsLaptop reports whether it is a key of class node.
+func (p Principal) IsLaptop() bool { return p.key.Node.Node != "" }
+
+// IsOperator reports whether it is the operator, as who this store's own replicator writes too.
+func (p Principal) IsOperator() bool { return p.operator }
+
+// IsRevoked reports whether it is a revoked laptop.
+func (p Principal) IsRevoked() bool { return p.revoked }
+
+// IsWhole reports whether it sees everything.
+func (p Principal) IsWhole() bool { return p.key.Level.Name == Denomination }
+
+// IsOf reports whether its level has this name.
+func (p Principal) IsOf(n LevelName) bool { return p.key.Level.Name == n }
+
+// rightsOf is a key as the rules see it. A key without a level has no class and may nothing.
+func rightsOf(k Key) (w rights) {
+	key, laptop := class(0), churchLaptop
+	switch k.Level.Name {
+	case Denomination:
+		key, laptop = denominationKey, mirrorLaptop
+	case RegionalOf:
+		key = regionalKey
+	case ChurchOf:
+		key = churchKey
+	case EventOf:
+		key, laptop = eventKey, eventLaptop
+	default:
+		return w
+	}
+	if w.class = key; k.Node.Node != "" {
+		w.class = laptop
+	}
+	if k.Node.Finance {
+		w.grants |= withFinance
+	}
+	if k.Node.Names {
+		w.grants |= withNames
+	}
+	if k.Node.Mirror {
+		w.grants |= withMirror
+	}
+	return w
+}
+
+// Check returns nil if p may use this method ("GET") on this resource ("people", "admin"), and a *Forbidden if not. Without any
+// permission in its list a key may do everything but administer and replicate (contract.md §7).
+func (p Principal) Check(resource, method string) error {
+	want := Permission{resource, method}
+	if p.operator || grants(p, want) {
+		return nil
+	}
+	current := make([]string, 0, len(p.key.Permissions))
+	for _, g := range p.key.Permissions {
+		current = append(current, g.String())
+	}
+	return &Forbidden{RequiredScope: want.String(), CurrentScopes: current}
+}
+
+func grants(p Principal, want Permission) bool {
+	if len(p.key.Permissions) == 0 {
+		return want.Resource != "*" && !isReserved(want.Resource)
+	}
+	return slices.ContainsFunc(p.key.Permissions, func(g Permission) bool { return g.covers(want) })
+}
+
+// CheckWhole returns nil if p is at denomination level, as whole-store actions need, and a *Forbidden if not.
+func (p Principal) CheckWhole() error {
+	if p.IsWhole() {
+		return nil
+	}
+	return p.LacksLevel(Denomination)
+}
+
+// CheckRule returns nil if p may do what concerns the whole store, as to make and delete databases, and a *Forbidden if not.
+func (p Principal) CheckRule() error {
+	if err := p.CheckWhole(); err != nil {
+		return err
+	}
+	return p.Check("admin", "*")
+}
+
+// CheckKind returns nil if p may use a method on records of a kind through a surface, and a *Forbidden if not.
+func (p Principal) CheckKind(s record.Surface, k *record.Kind, method string) error {
+	if s == record.V1 {
+		return p.Check(k.Resource, method)
+	}
+	if method == "GET" && k.Class == record.Everyones {
+		return nil
+	}
+	return p.Check("admin", method)
+}
+
+// LacksLevel is the error of a level that p does not have.
+func (p Principal) LacksLevel(need LevelName) error {
+	return &Forbidden{CurrentScopes: []string{}, RequiredLevel: string(need), CurrentLevel: string(p.key.Level.Name)}
+}
+
+// CheckKey returns a *Forbidden for a key that would have a permission that p does not have.
+func CheckKey(p Principal, k Key) error {
+	wants := k.Permissions
+	if len(wants) == 0 { // everything but the reserved resources
+		for _, resource := range resources() {
+			if resource != "*" && !isReserved(resource) {
+				wants = append(wants, Permission{resource, "*"})
+			}
+		}
+	}
+	for _, want := range wants {
+		if err := p.Check(want.Resource, want.Method); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckTerm returns a *Forbidden for a key that would be good for longer, or for more requests, than p.
+func CheckTerm(p Principal, k Key) error {
+	longer := !p.key.Expires.IsZero() && (k.Expires.IsZero() || k.Expires.After(p.key.Expires))
+	faster := p.key.Rate > 0 && (k.Rate == 0 || k.Rate > p.key.Rate)
+	if !longer && !faster {
+		return nil
+	}
+	return &Forbidden{
+		CurrentScopes: []string{}, RequiredLevel: k.Level.String(), CurrentLevel: p.key.Level.String(),
+		Reason: "a key makes none that is good for longer, or for more requests a minute, than itself",
+	}
+}
+
+// Key is an api key as its managers see it. Only its maker knows the secret.
+type Key struct {
+	ID          int64
+	Key         string // as it logs in
+	Name        string
+	Level       Level
+	Permissions []Permission
+	Expires     time.Time // zero = never
+	Revoked     time.Time // zero = not
+	Rate        int       // requests a minute; 0 = no limit
+	Node        Venue
+}
+
+// Works reports whether a client can log in by the key at a moment. A laptop's key is for its replication alone.
+func (k *Key) Works(now time.Time) bool {
+	return k.Node.Node == "" && k.Revoked.IsZero() && (k.Expires.IsZero() || now.Before(k.Expires))
+}
+
+// Venue is what a key of class node is besides its level (sync.md §1): the key of one laptop, made by enrolment, its secret known
+// to that laptop alone.
+type Venue struct {
+	Node    string // the laptop's ULID
+	Finance bool   // enrolled with --finance
+	Mirror  bool   // enrolled with --mirror
+	Names   bool   // enrolled with --door-data names
+}

@@ -1,0 +1,244 @@
+package kv_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/oklog/ulid/v2"
+
+	"doorward/kv"
+	"doorward/kv/fault"
+	"doorward/kv/kvtest"
+	"doorward/kv/record"
+)
+
+// TestALaptopOfAChurchSellsAtTheEventItHasAlong: at an event of nobody's church it writes what a laptop of that event does, and once
+// it is revoked its centre lets it come to its facts.
+func TestALaptopOfAChurchSellsAtTheEventItHasAlong(t *testing.T) {
+	s := twoChurches(t) // event 1 is of church 1, event 3 of none
+	other := newEvent(t, s, "")
+	newTicket(t, s, 3, "MADE-HERE", "")
+	p, c := letIn(t, s, kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Events: []int64{3}, Venue: kv.Venue{Names: true}})
+	sold := func(id string, event int64) kv.DocWrite {
+		return kv.DocWrite{ID: id, Path: chain("a"), Author: kv.Author{Node: ulid.MustParse(laptopNode)}, Body: fmt.Appendf(nil, `{"code_hash":"%032d","event_id":%d,"label":"","state":"valid"}`, event, event)}
+	}
+	if err := push(t, opens(t, s, p, "event-3"), sold(drawnDoc(record.Ticket, 1), 3)); err != nil {
+		t.Errorf("a ticket sold at the event = %v", err)
+	}
+	db := opens(t, s, p, "event-3")
+	changed := onTop(t, db, record.Ticket.DocID(record.Int(1)), `"state":"valid"`, `"state":"blocked"`)
+	if err := push(t, db, changed); kindOf(err) != "forbidden" {
+		t.Errorf("a change of somebody else's ticket = %v, want forbidden", err)
+	}
+	if err := push(t, opens(t, s, p, fmt.Sprint("event-", other)), sold(drawnDoc(record.Ticket, 2), other)); kindOf(err) != "forbidden" {
+		t.Errorf("a ticket of an event that it has not along = %v, want forbidden", err)
+	}
+	moved := onTop(t, db, record.Ticket.DocID(record.Int(1)), `"event_id":3`, `"event_id":1`)
+	if err := push(t, opens(t, s, p, "event-1"), moved); kindOf(err) != "forbidden" {
+		t.Errorf("somebody else's ticket taken to an event of the church = %v, want forbidden", err)
+	}
+	if _, err := s.Database(p, "event-2"); kindOf(err) != "forbidden" {
+		t.Errorf("the database of another church's event = %v, want forbidden", err)
+	}
+	if err := s.RevokeVenue(kv.Operator(), c.ID); err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.RevokedNode(c.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"event-3", "event-3-names", "event-3-holders"} {
+		if _, err := opens(t, s, p, name).Missing([]kv.Revs{{ID: drawnDoc(record.Ticket, 1), Revisions: chain("b")}}); err != nil {
+			t.Errorf("a revoked laptop's question at %s = %v", name, err)
+		}
+	}
+}
+
+// TestNoLaptopIsEnrolledForAnEventThatItsChurchDoesNotSee: it would be refused that event's database for ever.
+func TestNoLaptopIsEnrolledForAnEventThatItsChurchDoesNotSee(t *testing.T) {
+	s := twoChurches(t) // event 1 is of church 1, event 2 of church 2, event 3 of none
+	for _, c := range []struct {
+		level  string
+		events []int64
+		want   string
+	}{
+		{"church:1", []int64{1, 3}, ""},
+		{"church:1", []int64{1, 2}, "Event 2 is of a church that the laptop is not enrolled for."},
+		{"church:1,2", []int64{1, 2}, ""},
+		{"regional:1", []int64{2}, "Event 2 is of a church that the laptop is not enrolled for."},
+		{"regional:2", []int64{2, 3}, ""},
+		{"denomination", []int64{1, 2}, ""},
+		{"church:1", []int64{9}, fault.InvalidID(9)},
+	} {
+		l, err := kv.ParseLevel(c.level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err = s.Enrol(kv.Operator(), kv.Enrolment{Name: "north " + c.level + fmt.Sprint(c.events), Level: l, Events: c.events})
+		var faults fault.ByField
+		if errors.As(err, &faults); (err != nil) != (c.want != "") || strings.Join(faults["event"], " ") != c.want {
+			t.Errorf("Enrol(%s with %v) = %v %v, want %q", c.level, c.events, err, faults, c.want)
+		}
+	}
+}
+
+// TestAnEventThatIsGoneEndsNoPush: what a church's laptop says of an event that was deleted meanwhile is judged, and the next document too.
+func TestAnEventThatIsGoneEndsNoPush(t *testing.T) {
+	s := twoChurches(t)
+	p := enrolled(t, s, "church:1", kv.Venue{Names: true})
+	db := opens(t, s, p, "event-1")
+	changed := onTop(t, db, record.Event.DocID(record.Int(1)), `"active":true`, `"active":false`)
+	if err := s.Delete(kv.Operator(), target(record.Event, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := push(t, db, changed); kindOf(err) == "not found" {
+		t.Errorf("a change of an event that is gone = %v", err)
+	}
+}
+
+// TestAMirrorIsReadOnly: it has a copy of everything, to read. At an event that it was enrolled for besides it sells and lets in as any
+// guest does; it changes no person, no event and no ticket that others have made.
+func TestAMirrorIsReadOnly(t *testing.T) {
+	s := twoChurches(t) // event 1 is of church 1, event 3 of none
+	kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	newTicket(t, s, 3, "MADE-HERE", "")
+	p, _ := letIn(t, s, kv.Enrolment{Name: "copy", Level: kv.Level{Name: kv.Denomination}, Events: []int64{3}, Venue: kv.Venue{Mirror: true, Names: true}})
+	sold := func(id, event int64) kv.DocWrite {
+		return kv.DocWrite{ID: drawnDoc(record.Ticket, id), Path: chain("a"), Author: kv.Author{Node: ulid.MustParse(laptopNode)}, Body: fmt.Appendf(nil, `{"code_hash":"%032d","event_id":%d,"label":"","state":"valid"}`, id, event)}
+	}
+	in := func(event int64) kv.DocWrite {
+		return kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":%d,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, event, p.Node())}
+	}
+	mirror := opens(t, s, p, "records")
+	at := func(name string) *kv.Database {
+		db, err := s.Database(p, name)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return db
+	}
+	for _, c := range []struct {
+		name, db, want string
+		w              kv.DocWrite
+	}{
+		{"a person", "church-1", "forbidden", kv.DocWrite{ID: drawnDoc(record.Person, 1), Path: chain("a"), Body: []byte(`{"full_name":"N","church_id":1}`)}},
+		{"an edit of a person", "church-1", "forbidden", onTop(t, mirror, record.Person.DocID(record.Int(1)), `"Ana"`, `"Eva"`)},
+		{"an edit of an event", "event-1", "forbidden", onTop(t, mirror, record.Event.DocID(record.Int(1)), `"active":true`, `"active":false`)},
+		{"a ticket of any event", "event-1", "forbidden", sold(1, 1)},
+		{"a check-in at any event", "event-1", "forbidden", in(1)},
+		{"a change of a ticket of others", "event-3", "forbidden", onTop(t, mirror, record.Ticket.DocID(record.Int(1)), `"state":"valid"`, `"state":"blocked"`)},
+		{"a ticket of the event that it was enrolled for", "event-3", "ok", sold(2, 3)},
+		{"a check-in there", "event-3", "ok", in(3)},
+	} {
+		if err := push(t, at(c.db), c.w); kindOf(err) != c.want {
+			t.Errorf("%s = %v, want %s", c.name, err, c.want)
+		}
+	}
+	if _, err := s.Lease(p, record.Person, 10, "epoch"); kindOf(err) != "forbidden" {
+		t.Errorf("ids for people = %v, want forbidden", err)
+	}
+}
+
+// TestNoScopeLeaks: what lies beyond a laptop's or a key's church, event or grants comes to no harm by its pushes, wherever it says that
+// the record is or goes, and is not read.
+func TestNoScopeLeaks(t *testing.T) {
+	s := twoChurches(t) // event 1 is of church 1, event 2 of church 2, event 3 of none
+	ours := kvtest.Create(t, s, record.Person, `{"full_name":"Ana","church_id":1}`)
+	theirs := kvtest.Create(t, s, record.Person, `{"full_name":"Rui","church_id":2}`)
+	kvtest.Create(t, s, record.FinancialAccount, `{"name":"Cash"}`)
+	kvtest.Create(t, s, record.Supplier, `{"name":"X"}`)
+	newTicket(t, s, 1, "OURS", "")
+	newTicket(t, s, 2, "THEIRS", "")
+	door, church := enrolled(t, s, "event:1", kv.Venue{}), enrolled(t, s, "church:1", kv.Venue{Names: true})
+	key := kvtest.Login(t, s, "church:1", "*:*")
+	all := func(name string) *kv.Database { return opens(t, s, kv.Operator(), name) }
+	made := func(k *record.Kind, id int64, body string) kv.DocWrite {
+		return kv.DocWrite{ID: drawnDoc(k, id), Path: chain("a"), Body: []byte(body)}
+	}
+	fact := func(p kv.Principal, event int) kv.DocWrite {
+		return kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":%d,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, event, p.Node())}
+	}
+	before := s.Seq()
+	for _, c := range []struct {
+		name, db string
+		p        kv.Principal
+		w        kv.DocWrite
+	}{
+		{"a door's ticket of another event", "event-1", door, made(record.Ticket, 1, `{"event_id":2,"state":"valid"}`)},
+		{"a door's ticket of another event, through that event's database", "event-2", door, made(record.Ticket, 1, `{"event_id":2,"state":"valid"}`)},
+		{"a door's check-in at another event, through that event's database", "event-2", door, fact(door, 2)},
+		{"a church's person of another church, through that church's database", "church-2", church, made(record.Person, 1, `{"full_name":"N","church_id":2}`)},
+		{"a door's edit of another event's ticket", "event-1", door, onTop(t, all("event-2"), record.Ticket.DocID(record.Int(2)), `"valid"`, `"blocked"`)},
+		{"a door's theft of another event's ticket", "event-1", door, onTop(t, all("event-2"), record.Ticket.DocID(record.Int(2)), `"event_id":2`, `"event_id":1`)},
+		{"a door's ticket given to another event", "event-1", door, onTop(t, all("event-1"), record.Ticket.DocID(record.Int(1)), `"event_id":1`, `"event_id":2`)},
+		{"a door's name at another event", "event-1-names", door, made(record.HolderName, 1, `{"event_id":2,"full_name":"N"}`)},
+		{"a door's check-in at another event", "event-1", door, fact(door, 2)},
+		{"a door's check-in of another laptop", "event-1", door, fact(church, 1)},
+		{"a church's check-in at another church's event", "event-1", church, fact(church, 2)},
+		{"a church's person of another church", "church-1", church, made(record.Person, 1, `{"full_name":"N","church_id":2}`)},
+		{"a church's theft of a person", "church-1", church, onTop(t, all("church-2"), record.Person.DocID(record.Int(theirs)), `"church_id":2`, `"church_id":1`)},
+		{"a church's gift of a person", "church-1", church, onTop(t, all("church-1"), record.Person.DocID(record.Int(ours)), `"church_id":1`, `"church_id":2`)},
+		{"a church's person of no church", "church-1", church, made(record.Person, 2, `{"full_name":"N"}`)},
+		{"a church's theft of an event", "church-1", church, onTop(t, all("event-2"), record.Event.DocID(record.Int(2)), `"church_id":2`, `"church_id":1`)},
+		{"a church's theft of an event of nobody's", "church-1", church, onTop(t, all("event-3"), record.Event.DocID(record.Int(3)), `"church_id":null`, `"church_id":1`)},
+		{"a church's ticket of an event of nobody's", "event-3", church, made(record.Ticket, 3, `{"event_id":3,"state":"valid"}`)},
+		{"a church's reference", "reference", church, made(record.Role, 1, `{"name":"N"}`)},
+		{"a church's entry, without --finance", "church-1", church, made(record.FinancialEntry, 1, `{"church_id":1,"financial_account_id":1,"supplier_id":1,"transaction_type":"income","base_amount":"1.00"}`)},
+		{"a key's theft of a person", "church-1", key, onTop(t, all("church-2"), record.Person.DocID(record.Int(theirs)), `"church_id":2`, `"church_id":1`)},
+		{"a key's gift of a person", "church-1", key, onTop(t, all("church-1"), record.Person.DocID(record.Int(ours)), `"church_id":1`, `"church_id":2`)},
+		{"a key's ticket", "event-1", key, made(record.Ticket, 4, `{"event_id":1,"state":"valid"}`)},
+	} {
+		db, err := s.Database(c.p, c.db)
+		if err == nil {
+			err = push(t, db, c.w)
+		}
+		if kindOf(err) != "forbidden" {
+			t.Errorf("%s = %v, want forbidden", c.name, err)
+		}
+	}
+	page, _, err := all("records").Changes(kv.Feed{Since: before, Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range page {
+		if !strings.HasPrefix(c.ID, "refusal:") {
+			t.Errorf("%s was written", c.ID)
+		}
+	}
+	for name, p := range map[string]kv.Principal{"event-1-names": door, "event-1-holders": door, "event-2": door, "church-1": door, "church-1-finance": church, "church-2": church, "event-2-names": church, "records": church} {
+		db, err := s.Database(p, name)
+		if err == nil {
+			_, _, err = db.Changes(kv.Feed{Limit: 1})
+		}
+		if kindOf(err) != "forbidden" {
+			t.Errorf("a laptop of %s reads %s: %v", p.Name(), name, err)
+		}
+	}
+	healthy(t, s)
+}
+
+// TestWhatHasLeftALaptopIsNotItsToChange: of an event that another church has now it brings its check-ins, and nothing else, not even of
+// a ticket that it sold.
+func TestWhatHasLeftALaptopIsNotItsToChange(t *testing.T) {
+	s := twoChurches(t)
+	p, _ := letIn(t, s, kv.Enrolment{Name: "north", Level: kv.Level{Name: kv.ChurchOf, IDs: []int64{1}}, Venue: kv.Venue{Names: true}})
+	sold := kv.DocWrite{ID: drawnDoc(record.Ticket, 1), Path: chain("a"), Author: kv.Author{Node: ulid.MustParse(laptopNode)}, Body: []byte(`{"event_id":1,"state":"valid"}`)}
+	if err := push(t, opens(t, s, p, "event-1"), sold); err != nil {
+		t.Fatal(err)
+	}
+	ticket := onTop(t, opens(t, s, p, "event-1"), sold.ID, `"valid"`, `"blocked"`)
+	ticket.Author = sold.Author
+	patched(t, s, record.Event, 1, `{"church_id":2}`)
+	if err := push(t, opens(t, s, p, "event-1"), ticket); kindOf(err) != "forbidden" {
+		t.Errorf("an edit of a ticket that has left = %v, want forbidden", err)
+	}
+	in := kv.DocWrite{ID: "checkin:" + ulid.Make().String(), Path: chain("a"), Body: fmt.Appendf(nil, `{"event_id":1,"node":%q,"hlc":"0000000000000001","at":"2026-05-01T12:00:00Z"}`, p.Node())}
+	if err := push(t, opens(t, s, p, "event-1"), in); err != nil {
+		t.Errorf("a check-in at an event that has left = %v", err)
+	}
+	if err := opens(t, s, p, "event-1").MayRead(); kindOf(err) != "forbidden" {
+		t.Errorf("it reads the event that has left: %v", err)
+	}
+}
