@@ -172,7 +172,7 @@ func TestTheDoorPageIsServedWithAPolicy(t *testing.T) {
 		w.status(w.do("GET", prefix+"/door/assets/door.js", "", anybody, header("If-None-Match", asset.header.Get("ETag"))), 304)
 		w.status(w.do("GET", prefix+"/door/assets/..%2fweb.go", "", anybody), 404)
 		size := len(page.body)
-		for _, name := range []string{"door.js", "session.js", "words.js", "signal.js", "camera.js", "keys.js", "queue.js", "door.css", "icon.svg"} {
+		for _, name := range []string{"door.js", "session.js", "words.js", "signal.js", "camera.js", "keys.js", "queue.js", "secure.js", "door.css", "icon.svg"} {
 			size += len(w.status(w.do("GET", prefix+"/door/assets/"+name, "", anybody), 200).body)
 		}
 		if size > 60_000 {
