@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"doorward/cmd/doorward/invite"
 	"doorward/kv/kvtest/proof"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -93,7 +94,7 @@ func (w *doorTown) down() {
 // link is an address that opens the page on one phone.
 func (w *doorTown) link() string {
 	w.Helper()
-	var out doorLink
+	var out invite.Door
 	w.run(&out, "door", "--event", "1")
 	return out.URLs[len(out.URLs)-1]
 }
