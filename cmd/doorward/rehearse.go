@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func rehearseCommand(t *tool) *cobra.Command {
+func rehearseCommand(t *tool, m *Main) *cobra.Command {
 	var event int64
 	var helpers int
 	cmd := &cobra.Command{
@@ -30,7 +30,7 @@ func rehearseCommand(t *tool) *cobra.Command {
 		case helpers < 1 || helpers > rehearsal.MaxHelpers:
 			return console.Usage(fmt.Errorf("--helpers %d: a number from 1 to %d is wanted", helpers, rehearsal.MaxHelpers))
 		}
-		r, err := rehearsal.Run(cmd.Context(), rehearsal.Config{Opening: t.open(control.Need{}), Event: event, Helpers: helpers})
+		r, err := rehearsal.Run(cmd.Context(), rehearsal.Config{Opening: t.open(control.Need{}), Event: event, Helpers: helpers, Local: m.Zone})
 		if err != nil {
 			return err
 		}

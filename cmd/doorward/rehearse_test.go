@@ -51,11 +51,12 @@ func newStand(t *testing.T) *stand {
 // rehearse rehearses an event and returns the report.
 func (s *stand) rehearse(code int, args ...string) (r rehearsal.Report) {
 	s.Helper()
-	got, out, errs := run(context.Background(), strings.NewReader(""), append([]string{"rehearse", "--json", "--data", s.dir}, args...)...)
-	if got != code {
+	out, errs := &output{}, &output{}
+	m := &Main{Args: append([]string{"rehearse", "--json", "--data", s.dir}, args...), Stdout: out, Stderr: errs, Zone: time.UTC, Env: func(string) (string, bool) { return "", false }}
+	if got := m.Run(context.Background()); got != code {
 		s.Fatalf("rehearse = %d, want %d: %s%s", got, code, out, errs)
 	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
+	if err := json.Unmarshal([]byte(out.String()), &r); err != nil {
 		s.Fatal(err)
 	}
 	return r

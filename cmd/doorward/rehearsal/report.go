@@ -18,8 +18,9 @@ type Report struct {
 	At       time.Time      `json:"at"` // where the clock of the rehearsal stood
 	Helpers  int            `json:"helpers"`
 	Tickets  int            `json:"tickets"`
-	Named    int            `json:"named"` // of these, that were named as a search at the door does: a laptop may not know their codes
-	Outcomes map[string]int `json:"outcomes"` // that the doors have seen
+	Named    int            `json:"named"`           // of these, that were named as a search at the door does: a laptop may not know their codes
+	Before   int            `json:"checkins_before"` // of the real event
+	Outcomes map[string]int `json:"outcomes"`        // that the doors have seen
 	Speed    Speed          `json:"speed"`
 	Cables   Cables         `json:"cables"`
 	Twice    int            `json:"admitted_twice"` // tickets; 0 is what is promised
@@ -60,7 +61,7 @@ func (c Config) report(k known, tickets []ticket, seen tally, took time.Duration
 		codes += n
 	}
 	r := Report{
-		Event: c.Event, Name: k.name, At: k.start, Helpers: c.Helpers, Tickets: len(tickets), Named: named(tickets), Outcomes: seen.outcomes,
+		Event: c.Event, Name: k.name, At: k.start, Helpers: c.Helpers, Tickets: len(tickets), Named: named(tickets), Before: seen.before, Outcomes: seen.outcomes,
 		Cables: Cables{seen.cuts, seen.kept, seen.handed, seen.differ, seen.doubles}, Twice: seen.twice(), Lost: seen.lost(kept),
 		Speed: Speed{Codes: codes, Median: milliseconds(seen.share(0.5)), Most: milliseconds(seen.share(0.99))},
 	}
@@ -125,6 +126,9 @@ func (r *Report) Print(w io.Writer, zone *time.Location) {
 	line("codes", "%s, %s a second; half are answered within %.1f ms, 99 of 100 within %.1f ms", text(r.Speed.Codes), text(int(r.Speed.PerSecond)), r.Speed.Median, r.Speed.Most)
 	for _, name := range slices.SortedFunc(maps.Keys(r.Outcomes), func(a, b string) int { return cmp.Or(r.Outcomes[b]-r.Outcomes[a], cmp.Compare(a, b)) }) {
 		line("  "+name, "%s", text(r.Outcomes[name]))
+	}
+	if r.Before > 0 {
+		line("in before", "%s check-ins of the real event: their tickets are already_admitted", text(r.Before))
 	}
 	if r.Named > 0 {
 		line("without a code", "%s tickets of which this machine knows no code; they were named as a search at the door does", text(r.Named))

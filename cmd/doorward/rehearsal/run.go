@@ -96,6 +96,12 @@ func (c Config) play(ctx context.Context, conf kv.Config, k known) (r Report, er
 // scanAll has all helpers scan at once. took is how long they needed.
 func (c Config) scanAll(ctx context.Context, s *stage) (tickets []ticket, seen tally, took time.Duration, err error) {
 	seen = newTally()
+	q := url.Values{"event_id": {c.named()}, "limit": {"1"}}
+	before, err := control.Ask[struct{ Count int }](ctx, s.line, control.Get("/admin/v1/checkin/", q))
+	if err != nil {
+		return nil, seen, 0, err
+	}
+	seen.before = before.Count
 	if _, err := control.Ask[struct{ Now string }](ctx, s.line, control.Post("/control/clock/trust", url.Values{})); err != nil { // it stands at the event on purpose
 		return nil, seen, 0, err
 	}

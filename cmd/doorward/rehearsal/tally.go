@@ -18,6 +18,7 @@ type tally struct {
 	admissions map[string]int64          // check-in → ticket
 	first      map[int64]map[string]bool // ticket → check-ins that were answered as its first
 	times      []time.Duration           // of the scans that were answered at once
+	before     int                       // check-ins of the event that there were before
 	cuts       int
 	kept       int
 	handed     int
