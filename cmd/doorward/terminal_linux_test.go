@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,5 +128,25 @@ func (p *program) give(lines string) {
 	cmd.Stdin = strings.NewReader(lines)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		p.Fatalf("%v: %s", err, out)
+	}
+}
+
+// TestServeGoesOnInTheBackground: a shell that puts the server into the background stops what reads from the terminal there, but not the server.
+func TestServeGoesOnInTheBackground(t *testing.T) {
+	t.Parallel()
+	w := &program{t, compiled(t), filepath.Join(t.TempDir(), "data")}
+	s := inTerminal(t, "bash", "-m", "-c", `"$0" serve --data "$1" --listen 127.0.0.1:0 & p=$!; trap 'kill $p; wait $p; exit 0' TERM; wait $p`, w.path, w.dir)
+	shown := s.sees("For a code for one more phone", 1)
+	found := answersAt.FindStringSubmatch(shown)
+	if found == nil {
+		t.Fatalf("the terminal shows\n%s", shown)
+	}
+	client := &http.Client{Timeout: scriptPatience}
+	for ends := time.Now().Add(time.Second); time.Now().Before(ends); time.Sleep(50 * time.Millisecond) { // the shell stops it at some moment
+		resp, err := client.Get(found[1] + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close() // its status says it
 	}
 }
