@@ -228,3 +228,17 @@ func TestARehearsalSaysWhatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+// TestARehearsalThatIsStoppedLeavesNothing.
+func TestARehearsalThatIsStoppedLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	before := s.looks()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	code, out, errs := run(ctx, strings.NewReader(""), "rehearse", "--data", s.dir, "--event", "7")
+	if code != exitFailed || out != "" || !strings.Contains(errs, "stopped") {
+		t.Errorf("rehearse = %d: %s%s", code, out, errs)
+	}
+	s.same(before, s.looks())
+}
