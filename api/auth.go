@@ -20,7 +20,7 @@ func (x *exchange) authenticate(r *http.Request) (err error) {
 	}
 	key, secret, ok := credentials(r.Header["Authorization"])
 	if !ok && len(r.Header["Authorization"]) == 0 {
-		if key, secret, ok, err = x.server.fromCookie(r); err != nil {
+		if key, secret, ok, err = x.fromCookie(r); err != nil {
 			return err
 		}
 	}

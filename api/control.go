@@ -44,7 +44,8 @@ import (
 //	GET  /control/olderfiles                                                 → {"older_files","uncompacted"}
 //	POST /control/compact                                                    → {"bytes_before","bytes"}
 //	POST /control/clock/trust                                                → {"now","doubted","clock_offset_ms"}
-//	POST /control/door?event=7                                               → {"ticket","event","name","expires_at","public_url","scheme","address"}
+//	POST /control/door?event=7                                               → {"ticket","event","name","expires_at"} and the members of /control/site
+//	GET  /control/site                                                       → {"public_url","scheme","address","host","authority"}
 //	POST /control/venue/enrol          {"name","events","churches",…}        → {"id","code","url","expires_at"}
 //	POST /control/venue/{id}/revoke
 //	POST /control/venue/{id}/wipe
@@ -69,6 +70,7 @@ func (s *Server) Control() http.Handler {
 		"POST /control/compact":           controlCompact,
 		"POST /control/clock/trust":       controlTrust,
 		"POST /control/door":              controlTicket,
+		"GET /control/site":               controlSite,
 		"POST /control/venue/enrol":       controlEnrol,
 		"POST /control/venue/{id}/revoke": controlEnd((*kv.Store).RevokeVenue),
 		"POST /control/venue/{id}/wipe":   controlEnd((*kv.Store).WipeVenue),

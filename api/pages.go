@@ -21,11 +21,16 @@ func pageHeaders(h http.Header, media string, length int) {
 // doorPage answers GET /door: the page for helpers at a door.
 func doorPage(x *exchange) error {
 	var page bytes.Buffer
-	if err := web.Door(&page, x.server.Prefix()); err != nil {
+	if err := web.Door(&page, web.Page{Base: x.server.Prefix(), Trust: len(x.server.config.Local.Authority) > 0}); err != nil {
 		return err
 	}
-	pageHeaders(x.Header(), "text/html; charset=utf-8", page.Len())
-	_, err := x.Write(page.Bytes())
+	return x.page(page.Bytes(), "text/html; charset=utf-8")
+}
+
+// page sends a page, or what lies beside it.
+func (x *exchange) page(body []byte, media string) error {
+	pageHeaders(x.Header(), media, len(body))
+	_, err := x.Write(body)
 	return unlessGone(err)
 }
 
@@ -44,9 +49,7 @@ func assetRoute() func(*exchange) error {
 			x.WriteHeader(http.StatusNotModified)
 			return nil
 		}
-		pageHeaders(h, a.Media, len(a.Body))
-		_, err := x.Write(a.Body)
-		return unlessGone(err)
+		return x.page(a.Body, a.Media)
 	}
 }
 

@@ -128,6 +128,8 @@ func siteRoutes(prefix string) []route {
 			page: "<!DOCTYPE html><html><head><title>Doorward</title></head><body></body></html>"}},
 		{http.MethodGet, "/docs/" + asterisk, open, asset, operation{}},
 		{http.MethodGet, "/door", open, doorPage, operation{}},
+		{http.MethodGet, "/door/trust", open, trustPage, operation{}},
+		{http.MethodGet, "/door/trust/" + authorityFile, open, trustFile, operation{}},
 		{http.MethodGet, "/door/assets/" + asterisk, open, assetRoute(), operation{}},
 	}
 }

@@ -25,6 +25,7 @@ type Config struct {
 	Store           *kv.Store
 	PublicURL       string               // where clients reach the server, "https://centre.example/doorward"; "" = the request's Host
 	Address         string               // where it listens, for links that are made without a request; "" = not known
+	Local           Local                // how phones in the same network reach the server
 	CertificateEnds func() time.Time     // when the certificate expires by which clients reach the server over https; nil = http
 	TrustedProxies  []string             // addresses and networks of proxies; their X-Forwarded-For, -Host and -Proto are believed
 	AllowedHosts    []string             // further names that a request's Host may hold, without port
@@ -38,6 +39,12 @@ type Config struct {
 	Ending          func() bool          // the server ends soon, and /readyz says so; nil = it does not
 	Outbound        Outbound             // how other servers are reached; nil = none is
 	Registry        *prometheus.Registry // what /metrics shows, metrics of api included; nil = one of its own
+}
+
+// Local is how phones in the same network reach the server without internet.
+type Local struct {
+	Name      string // that is announced there, "porta.local"; "" = none
+	Authority []byte // the certificate of the authority that the phones are to trust, DER; then http is answered too. nil = none
 }
 
 // Outbound is a client for other servers; where loopback is set it dials this machine alone.
@@ -90,7 +97,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("api: metrics: %w", err)
 	}
 	s := &Server{
-		config: c, base: base, metrics: m, hosts: reach.NewHosts(base, c.AllowedHosts), proxies: trusted,
+		config: c, base: base, metrics: m, hosts: reach.NewHosts(base, append(slices.Clone(c.AllowedHosts), c.Local.Name)), proxies: trusted,
 		limits: throttle.NewLimits(c.AuthFailures, time.Now, c.Logger), traces: newTraces(), photos: barcode.NewReader(photosAtOnce), origins: http.NewCrossOriginProtection(),
 	}
 	table := slices.Concat(siteRoutes(s.Prefix()), publicRoutes(), adminRoutes())

@@ -4,7 +4,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,16 +37,34 @@ var errTicket = errors.New("the door's ticket is unknown, used or too old")
 
 // fromCookie reads the key and secret of a request's session. The protection against other servers' pages comes first: a browser sends
 // the cookie with each request of another server's page.
-func (s *Server) fromCookie(r *http.Request) (key, secret string, ok bool, err error) {
-	c, err := r.Cookie(sessionCookie)
+func (x *exchange) fromCookie(r *http.Request) (key, secret string, ok bool, err error) {
+	c, err := r.Cookie(x.cookieName())
 	if err != nil {
 		return "", "", false, nil
 	}
-	if s.origins.Check(r) != nil {
-		return "", "", false, errCrossOrigin
+	if err := x.checkOrigin(r); err != nil {
+		return "", "", false, err
 	}
 	key, secret, ok = strings.Cut(c.Value, ":")
 	return key, secret, ok, nil
+}
+
+// checkOrigin refuses a request that another server's page has made. Where the server answers https, its own page over http is another
+// one: on the way that page may have been changed.
+func (x *exchange) checkOrigin(r *http.Request) error {
+	if x.server.origins.Check(r) != nil || x.scheme == "https" && strings.HasPrefix(r.Header.Get("Origin"), "http://") {
+		return errCrossOrigin
+	}
+	return nil
+}
+
+// cookieName is the session's cookie. The one of https has a name that browsers refuse to take over http: no machine on the way can put a
+// session of its own there.
+func (x *exchange) cookieName() string {
+	if x.scheme == "https" {
+		return "__Secure-" + sessionCookie
+	}
+	return sessionCookie
 }
 
 // setSession puts a key into the browser's cookie until a moment; zero = as long as browsers keep any.
@@ -57,7 +77,7 @@ func (x *exchange) setSession(key, secret string, until time.Time) {
 }
 
 func (x *exchange) cookie(value string, age int) *http.Cookie {
-	return &http.Cookie{Name: sessionCookie, Value: value, Path: x.server.Prefix() + "/", MaxAge: age,
+	return &http.Cookie{Name: x.cookieName(), Value: value, Path: x.server.Prefix() + "/", MaxAge: age,
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: x.scheme == "https"}
 }
 
@@ -86,8 +106,8 @@ type eventView struct {
 
 // beginSession answers POST /door/v1/session/.
 func beginSession(x *exchange) error {
-	if x.server.origins.Check(x.request) != nil {
-		return errCrossOrigin
+	if err := x.checkOrigin(x.request); err != nil {
+		return err
 	}
 	form, _, err := readForm(x, sessionForm)
 	if err != nil {
@@ -136,8 +156,8 @@ func showSession(x *exchange) error {
 
 // endSession answers DELETE /door/v1/session/. The key stays valid.
 func endSession(x *exchange) error {
-	if x.server.origins.Check(x.request) != nil {
-		return errCrossOrigin
+	if err := x.checkOrigin(x.request); err != nil {
+		return err
 	}
 	http.SetCookie(x, x.cookie("", -1))
 	return x.done()
@@ -214,28 +234,77 @@ var errNotServing = errors.New("phones open a page of the server: start it first
 
 // ticketView is a ticket as the operator is given it, with where the server is reached.
 type ticketView struct {
-	Ticket    string         `json:"ticket"`
-	Event     int64          `json:"event"`
-	Name      string         `json:"name"`
-	Expires   jsontext.Value `json:"expires_at"`
-	PublicURL string         `json:"public_url"`
-	Scheme    string         `json:"scheme"`
-	Address   string         `json:"address"`
+	Ticket   string         `json:"ticket"`
+	Event    int64          `json:"event"`
+	Name     string         `json:"name"`
+	Expires  jsontext.Value `json:"expires_at"`
+	siteView `json:",inline"`
+}
+
+// siteView is where the server is reached. Host is the name that phones in the same network find it by; "" = none.
+type siteView struct {
+	PublicURL string `json:"public_url"`
+	Scheme    string `json:"scheme"`
+	Address   string `json:"address"`
+	Host      string `json:"host"`
+	Authority bool   `json:"authority"` // https is answered too, to phones that trust the local authority
+}
+
+func (s *Server) siteView() siteView {
+	c := s.config
+	return siteView{c.PublicURL, s.scheme(), c.Address, c.Local.Name, len(c.Local.Authority) > 0}
+}
+
+// controlSite answers where the server is reached.
+func controlSite(x *exchange, _ *http.Request) error {
+	if x.server.config.Address == "" {
+		return errNotServing
+	}
+	return x.answer(http.StatusOK, x.server.siteView())
+}
+
+// soon is how long before an event its door is set up.
+const soon = 18 * time.Hour
+
+// namedEvent is the event that the operator names, or the only one that is near.
+func namedEvent(x *exchange, name string) (kv.DoorEvent, error) {
+	if name != "" {
+		id, ok := record.Event.ParseID(name)
+		if !ok {
+			return kv.DoorEvent{}, kv.ErrNotFound
+		}
+		return x.store().DoorEvent(x.caller, id.Int())
+	}
+	all, err := x.store().DoorEvents(x.caller)
+	if err != nil {
+		return kv.DoorEvent{}, err
+	}
+	near := slices.DeleteFunc(slices.Clone(all), func(e kv.DoorEvent) bool { return e.Start.After(x.store().Now().Add(soon)) })
+	if len(near) == 0 {
+		near = all
+	}
+	switch len(near) {
+	case 0:
+		return kv.DoorEvent{}, &kv.Conflict{Reason: "there is no event that has yet to end"}
+	case 1:
+		return near[0], nil
+	}
+	var names []string
+	for _, e := range near[:min(len(near), 10)] {
+		names = append(names, fmt.Sprintf("%d (%q)", e.ID, e.Name))
+	}
+	return kv.DoorEvent{}, &kv.Conflict{Reason: "an event is to be named: " + fault.Listed(names)}
 }
 
 // controlTicket answers the operator's request for a ticket of a door.
 func controlTicket(x *exchange, r *http.Request) error {
-	id, ok := record.Event.ParseID(r.URL.Query().Get("event"))
-	if !ok {
-		return kv.ErrNotFound
-	}
 	if x.server.config.Address == "" {
 		return errNotServing
 	}
-	e, err := x.store().DoorEvent(x.caller, id.Int())
+	e, err := namedEvent(x, r.URL.Query().Get("event"))
 	if err != nil {
 		return err
 	}
 	text, ends := x.server.tickets.show(e.ID, x.store().Now())
-	return x.answer(http.StatusOK, ticketView{text, e.ID, e.Name, value.Time(ends), x.server.config.PublicURL, x.server.scheme(), x.server.config.Address})
+	return x.answer(http.StatusOK, ticketView{text, e.ID, e.Name, value.Time(ends), x.server.siteView()})
 }

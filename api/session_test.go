@@ -158,6 +158,46 @@ func TestGuessedTicketsAreThrottled(t *testing.T) {
 	}
 }
 
+// TestGuessedSessionsAreThrottled: secrets guessed at the login, and in the cookie, count alike. A right one passes.
+func TestGuessedSessionsAreThrottled(t *testing.T) {
+	for how, guess := range map[string]func(w *world, key string, n int) int{
+		"login": func(w *world, key string, n int) int {
+			a, _ := w.signIn(fmt.Sprintf(`{"key":%q,"secret":"guess%d"}`, key, n))
+			return a.status
+		},
+		"cookie": func(w *world, key string, n int) int {
+			return w.do("GET", sessionPath, "", cookie(&http.Cookie{Name: "doorward_session", Value: fmt.Sprintf("%s:guess%d", key, n)})).status
+		},
+	} {
+		w := newWorld(t, func(c *api.Config) { c.AuthFailures = 5 })
+		door := w.as(fmt.Sprintf("event:%d", w.event), "checkin:*")
+		last := 0
+		for n := range 7 {
+			last = guess(w, door.auth[0], n)
+		}
+		if last != 429 {
+			t.Errorf("the seventh guess by %s within a minute: %d", how, last)
+		}
+		if a, c := w.signIn(fmt.Sprintf(`{"key":%q,"secret":%q}`, door.auth[0], door.auth[1])); a.status != 200 || c == nil {
+			t.Errorf("the right secret after guesses by %s: %d", how, a.status)
+		}
+	}
+}
+
+// TestALoginMakesTheSession: a cookie that was there before is replaced, whatever it holds, and what it held opens nothing.
+func TestALoginMakesTheSession(t *testing.T) {
+	w, _ := atDoor(t)
+	shown, _ := w.ticketFor(w.event)
+	planted := &http.Cookie{Name: "doorward_session", Value: "dw_planted:secret"}
+	a, mine := w.signIn(`{"ticket":"`+shown+`","name":"Bia"}`, header("Cookie", planted.Name+"="+planted.Value))
+	w.status(a, 200)
+	if mine == nil || mine.Value == planted.Value || strings.HasPrefix(mine.Value, "dw_planted") {
+		t.Errorf("the session is %v, which was planted", mine)
+	}
+	w.status(w.do("GET", sessionPath, "", cookie(planted)), 401)
+	w.status(w.do("GET", sessionPath, "", cookie(mine)), 200)
+}
+
 func TestTheDoorPageIsServedWithAPolicy(t *testing.T) {
 	for prefix, configure := range map[string]func(*api.Config){"": func(*api.Config) {}, "/doorward": func(c *api.Config) { c.PublicURL = "http://127.0.0.1/doorward" }} {
 		w := newWorld(t, configure)
@@ -172,7 +212,7 @@ func TestTheDoorPageIsServedWithAPolicy(t *testing.T) {
 		w.status(w.do("GET", prefix+"/door/assets/door.js", "", anybody, header("If-None-Match", asset.header.Get("ETag"))), 304)
 		w.status(w.do("GET", prefix+"/door/assets/..%2fweb.go", "", anybody), 404)
 		size := len(page.body)
-		for _, name := range []string{"door.js", "session.js", "words.js", "signal.js", "camera.js", "keys.js", "queue.js", "door.css", "icon.svg"} {
+		for _, name := range []string{"door.js", "session.js", "words.js", "signal.js", "camera.js", "keys.js", "queue.js", "secure.js", "door.css", "icon.svg"} {
 			size += len(w.status(w.do("GET", prefix+"/door/assets/"+name, "", anybody), 200).body)
 		}
 		if size > 60_000 {

@@ -4,7 +4,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -128,19 +127,16 @@ func (s *Server) site() string {
 		return ""
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		name, err := os.Hostname()
-		if err != nil {
+		if host = s.config.Local.Name; host == "" {
 			return ""
 		}
-		label, _, _ := strings.Cut(strings.ToLower(name), ".")
-		host = label + ".local"
 	}
 	return (&url.URL{Scheme: s.scheme(), Host: net.JoinHostPort(host, port)}).String()
 }
 
-// scheme is what clients reach the server's own listener by.
+// scheme is what clients reach the server's own listener by. A client may not trust the local authority, so http goes before that.
 func (s *Server) scheme() string {
-	if s.config.CertificateEnds != nil {
+	if s.config.CertificateEnds != nil && len(s.config.Local.Authority) == 0 {
 		return "https"
 	}
 	return "http"

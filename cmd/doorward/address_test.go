@@ -7,17 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"doorward/cmd/doorward/serve"
+	"doorward/cmd/doorward/invite"
 )
 
 func TestAServerAtAllAddressesIsReachedAtLocalhostAndByPhones(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:8080", "192.168.0.7:80", "porta.local:8080"} {
-		if here, phones := serve.Addresses(address); here != address || len(phones) != 0 {
+		if here, phones := invite.Addresses(address); here != address || len(phones) != 0 {
 			t.Errorf("%s = %s, %v", address, here, phones)
 		}
 	}
 	for _, address := range []string{"0.0.0.0:8080", "[::]:8080"} {
-		here, phones := serve.Addresses(address)
+		here, phones := invite.Addresses(address)
 		if here != "localhost:8080" {
 			t.Errorf("%s: here is %s", address, here)
 		}

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// authority signs certificates that only those trust who are told to.
-type authority struct {
+// testAuthority signs certificates that only those trust who are told to.
+type testAuthority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 	last int64 // serial number
 }
 
-func newAuthority() (*authority, error) {
-	a := &authority{}
+func newAuthority() (*testAuthority, error) {
+	a := &testAuthority{}
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: "Invented Authority"}, NotAfter: time.Now().Add(time.Hour), NotBefore: time.Now().Add(-time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
@@ -33,7 +33,7 @@ func newAuthority() (*authority, error) {
 }
 
 // sign signs a certificate, or the authority's own.
-func (a *authority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+func (a *testAuthority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
@@ -54,7 +54,7 @@ func (a *authority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.
 
 // issue writes a pair for this machine, cert.pem and key.pem, and the authority's own certificate, ca.pem. The latest serial number tells the pair
 // from others.
-func (a *authority) issue(dir string, ends time.Time) error {
+func (a *testAuthority) issue(dir string, ends time.Time) error {
 	cert, key, err := a.sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost", "porta.example"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		NotBefore: ends.Add(-24 * time.Hour), NotAfter: ends,
@@ -77,7 +77,7 @@ func (a *authority) issue(dir string, ends time.Time) error {
 }
 
 // roots are what clients trust who are told to.
-func (a *authority) roots() *x509.CertPool {
+func (a *testAuthority) roots() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return pool

@@ -18,7 +18,7 @@ import (
 type secured struct {
 	testing.TB
 	dir, address string
-	ca           *authority
+	ca           *testAuthority
 	out          *output
 	client       *http.Client
 }

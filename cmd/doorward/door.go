@@ -1,44 +1,18 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"net/netip"
-	"net/url"
 	"strconv"
-	"time"
 
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
-	"doorward/cmd/doorward/serve"
+	"doorward/cmd/doorward/invite"
 
-	qrcode "github.com/skip2/go-qrcode"
 	"github.com/spf13/cobra"
 )
 
-// doorTicket is a ticket for a helper's phone, and where the server is reached.
-type doorTicket struct {
-	Ticket    string    `json:"ticket"`
-	Event     int64     `json:"event"`
-	Name      string    `json:"name"`
-	Expires   time.Time `json:"expires_at"`
-	PublicURL string    `json:"public_url"`
-	Scheme    string    `json:"scheme"`
-	Address   string    `json:"address"`
-}
-
-// doorLink is an address that opens the door's page on one phone, as --json prints it.
-type doorLink struct {
-	Event   int64     `json:"event"`
-	URLs    []string  `json:"urls"`
-	Expires time.Time `json:"expires_at"`
-	name    string    // of the event
-	local   bool      // only this machine reaches the server
-}
-
 func doorCommand(t *tool) *cobra.Command {
-	var event int64
+	var event string
 	cmd := &cobra.Command{
 		Use: "door", Short: "Show a QR code that opens the door's page on a helper's phone", Args: cobra.NoArgs,
 		Long: "Show a QR code that opens the door's page on one helper's phone. It works once, within twelve hours. The page asks for the helper's name\n" +
@@ -46,58 +20,22 @@ func doorCommand(t *tool) *cobra.Command {
 		Example: "  doorward door --data data --event 7",
 	}
 	asJSON := jsonFlag(cmd)
-	cmd.Flags().Int64Var(&event, "event", 0, "the event")
+	cmd.Flags().StringVar(&event, "event", "", "the event; left out: the only one that is near")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if event <= 0 {
-			return console.Usage(fmt.Errorf("--event is missing: the event of the door"))
+		if id, err := strconv.ParseInt(event, 10, 64); event != "" && (err != nil || id <= 0) {
+			return console.Usage(fmt.Errorf("--event %s: the number of an event is wanted", event))
 		}
 		return t.with(cmd.Context(), control.Need{}, func(l *control.Line) error {
-			link, err := askDoor(cmd.Context(), l, event)
+			door, err := invite.AskDoor(cmd.Context(), l, event)
 			switch {
 			case err != nil:
 				return err
 			case *asJSON:
-				return t.JSON(link)
+				return t.JSON(door)
 			}
-			printDoor(t.Out, link)
+			door.Print(t.Out)
 			return nil
 		})
 	}
 	return cmd
-}
-
-// askDoor asks for a ticket and makes the addresses that open the door's page with it.
-func askDoor(ctx context.Context, l *control.Line, event int64) (link doorLink, err error) {
-	t, err := control.Ask[doorTicket](ctx, l, control.Post("/control/door", url.Values{"event": {strconv.FormatInt(event, 10)}}))
-	if err != nil {
-		return link, err
-	}
-	at, err := netip.ParseAddrPort(t.Address)
-	return doorLink{t.Event, t.urls(), t.Expires, t.Name, t.PublicURL == "" && err == nil && at.Addr().IsLoopback()}, nil
-}
-
-// urls are the addresses that phones may open, the likeliest first.
-func (t *doorTicket) urls() (all []string) {
-	if t.PublicURL != "" {
-		return []string{t.PublicURL + "/door#" + t.Ticket}
-	}
-	here, phones := serve.Addresses(t.Address)
-	for _, at := range append(phones, here) {
-		all = append(all, t.Scheme+"://"+at+"/door#"+t.Ticket)
-	}
-	return all
-}
-
-// printDoor shows the code of the first address, and all of them to type.
-func printDoor(w io.Writer, link doorLink) {
-	fmt.Fprintf(w, "%s. On the helper's phone, once, until %s:\n", link.name, link.Expires.Local().Format("15:04"))
-	if q, err := qrcode.New(link.URLs[0], qrcode.Medium); err == nil {
-		fmt.Fprintf(w, "\n%s\n", q.ToSmallString(false))
-	}
-	for _, url := range link.URLs {
-		fmt.Fprintln(w, url)
-	}
-	if link.local {
-		fmt.Fprintln(w, "\nOnly this machine reaches the server. Start it with --listen 0.0.0.0:8080, so that phones do.")
-	}
 }

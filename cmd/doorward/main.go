@@ -41,6 +41,7 @@ type Main struct {
 	Environ func() []string
 	Ready   func(address string) // is called once, when serve answers, with its real address; nil = not called
 	Clock   func() time.Time     // of the machine; nil = its own
+	Zone    *time.Location       // of the machine; nil = its own
 	Drain   time.Duration        // how long serve waits in the end for requests that were begun; 0 = 30 s
 }
 

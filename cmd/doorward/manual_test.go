@@ -149,7 +149,7 @@ func (r *reader) follow(blocks []*block) {
 	cmd := exec.CommandContext(ctx, "bash", "-c", script.String())
 	cmd.Dir, cmd.WaitDelay = r.dir, 30*time.Second
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.Env = append(os.Environ(), "PATH="+r.path(), "HOME="+r.dir, "DOORWARD_LISTEN="+r.here("127.0.0.1:8080"))
+	cmd.Env = append(os.Environ(), "PATH="+r.path(), "HOME="+r.dir, "TZ=UTC", "DOORWARD_LISTEN="+r.here("127.0.0.1:8080"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		at := strings.TrimSpace(r.printed("at"))

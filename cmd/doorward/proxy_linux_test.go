@@ -56,7 +56,7 @@ func recipe(t *testing.T, replace map[string]string) string {
 // proxied is a server behind nginx, and a key that may do everything.
 type proxied struct {
 	testing.TB
-	ca          *authority
+	ca          *testAuthority
 	behind      string // the server's own address
 	front       string // nginx's
 	key, secret string

@@ -64,7 +64,8 @@ func (m *Main) root(c *console.Console) (root *cobra.Command, began *bool) {
 	root.SetUsageTemplate(root.UsageTemplate() + "{{if not .HasParent}}\n" + topicList() + "{{end}}")
 	root.AddCommand(serveCommand(t, m), doorCommand(t), statusCommand(t), demoCommand(t), keysCommand(t), importCommand(t), exportCommand(t), pullCommand(t),
 		verifyCommand(t), reindexCommand(t), backupCommand(t), restoreCommand(t), clockCommand(t), venueCommand(t), replicateCommand(t),
-		eraseCommand(t), compactCommand(t), versionCommand(t))
+		eraseCommand(t), compactCommand(t), tlsCommand(t), rehearseCommand(t, m),
+		versionCommand(t))
 	completeFlags(root)
 	return root, began
 }

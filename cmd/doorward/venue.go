@@ -12,10 +12,10 @@ import (
 
 	"doorward/cmd/doorward/console"
 	"doorward/cmd/doorward/control"
+	"doorward/cmd/doorward/invite"
 	"doorward/kv/fault"
 	"doorward/sync/venue"
 
-	qrcode "github.com/skip2/go-qrcode"
 	"github.com/spf13/cobra"
 )
 
@@ -86,12 +86,8 @@ func printCode(t *tool, in invited) error {
 	if in.plain() != nil || !console.IsTerminal(t.Out) {
 		return nil
 	}
-	q, err := qrcode.New(in.URL, qrcode.Medium)
-	if err != nil {
-		return nil // an address too long for one is typed
-	}
-	_, err = fmt.Fprintf(t.Out, "\n%s", q.ToSmallString(false))
-	return err
+	invite.Draw(t.Out, in.URL)
+	return nil
 }
 
 // plain returns why a laptop would not join at the address as it is; nil = it would.

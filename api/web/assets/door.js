@@ -3,6 +3,7 @@ import {ask, nonce, Unreachable} from './session.js';
 import {speak, say, ago, clock, preferred} from './words.js';
 import {signal, wake} from './signal.js';
 import {fromPhoto, watch, why} from './camera.js';
+import {trusts, upgrade} from './secure.js';
 import {listen} from './keys.js';
 import * as queue from './queue.js';
 
@@ -40,7 +41,7 @@ if (ticket) history.replaceState(null, '', location.pathname); // it is good onc
 async function start() {
   speak(settings.language);
   dress();
-  if (ticket) return enter('');
+  if (ticket) return await upgrade(ticket) || enter('');
   try {
     const {status, data} = await ask('GET', '/door/v1/session/');
     if (status === 200) return signedIn(data);
@@ -431,7 +432,9 @@ $('way-camera').addEventListener('click', async () => {
     stopCamera = await watch($('video'), code => { if ($('result').hidden) read(code); });
   } catch (fault) {
     $('video').hidden = true;
-    $('eye-says').textContent = say('eye.' + why(fault));
+    const reason = why(fault), curable = reason === 'http' && trusts;
+    $('eye-says').textContent = say(curable ? 'eye.curable' : 'eye.' + reason);
+    $('eye-trust').hidden = !curable;
   }
 });
 $('eye-close').addEventListener('click', closeCamera);
@@ -439,7 +442,7 @@ $('eye-close').addEventListener('click', closeCamera);
 function closeCamera() {
   stopCamera?.();
   stopCamera = null;
-  $('eye').hidden = true;
+  $('eye').hidden = $('eye-trust').hidden = true;
 }
 
 $('photo').addEventListener('change', async () => {

@@ -117,6 +117,59 @@ func onCopyFor(ctx context.Context, o control.Opening, file string, do func(dir 
 	return do(dir, backup.Manifest{Realm: of.Realm, Node: of.Node, Epoch: of.Epoch, Seq: of.Seq, At: of.At, Bytes: of.Bytes})
 }
 
+// OnCopy copies the store within its folder, and removes the copy when do has ended. The store is only read: a server that runs makes the
+// copy, or else this process does, which opens the store for reading alone.
+func OnCopy(ctx context.Context, o control.Opening, do func(dir string) error) (err error) {
+	if err := o.CheckStore(); err != nil {
+		return err
+	}
+	if !o.HasStore() {
+		return fmt.Errorf("the folder %s holds no congregation", o.Dir)
+	}
+	if err := folder.CheckWritable(o.Dir); err != nil {
+		return err
+	}
+	if control.Answers(ctx, o.Dir) {
+		return onCopy(ctx, o, func(dir string, _ backup.Manifest) error { return do(dir) })
+	}
+	dir, away, err := kv.MakeWorkFolder(o.Dir, "backup")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, away()) }()
+	if err := copyUnserved(o, dir); err != nil {
+		return err
+	}
+	return do(dir)
+}
+
+// copyUnserved copies a store that no other process has open.
+func copyUnserved(o control.Opening, dir string) (err error) {
+	c := o.StoreConfig()
+	c.Logger, c.Machine, c.Disk, c.Aside, c.ReadOnly = o.Console.Logger(slog.LevelError), "", nil, true, true
+	store, err := kv.Open(c)
+	if errors.Is(err, kv.ErrInUse) {
+		return folder.Busy(o.Dir)
+	} else if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := o.CheckRoom("a copy of the store", fileSize(kv.Path(o.Dir))); err != nil {
+		return err
+	}
+	_, err = store.CopyTo(kv.Operator(), kv.Path(dir))
+	return err
+}
+
+// fileSize is the size of a file that is there.
+func fileSize(name string) int64 {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0 // opening it reports the error
+	}
+	return info.Size()
+}
+
 // noteBackup notes in the store where its backup lies, so that an erasure can name the file.
 func noteBackup(ctx context.Context, o control.Opening, file string) error {
 	path, err := filepath.Abs(file)

@@ -170,13 +170,13 @@ func (c *Files) warn(log *slog.Logger) {
 	}
 }
 
-// Gauge is the metric of the certificate's end.
-func (c *Files) Gauge() prometheus.Collector {
+// Gauge is the metric of the end of a server's certificate. ends answers the zero time where serve speaks http.
+func Gauge(ends func() time.Time) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "doorward_certificate_expiry_timestamp_seconds", Help: "When the present certificate expires; NaN = serve speaks http.",
 	}, func() float64 {
-		if ends := c.Ends(); !ends.IsZero() {
-			return float64(ends.Unix())
+		if at := ends(); !at.IsZero() {
+			return float64(at.Unix())
 		}
 		return math.NaN()
 	})

@@ -3,6 +3,7 @@ package console
 import (
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Number writes a number for people: 12,345.
@@ -32,6 +33,16 @@ func Shell(args ...string) string {
 		}
 	}
 	return strings.Join(quoted, " ")
+}
+
+// Printable is a text without what would do something to a terminal.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '·'
+	}, text)
 }
 
 // OrDash is a text, or - where there is none.

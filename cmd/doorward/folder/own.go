@@ -17,12 +17,15 @@ import (
 // Socket is the control socket's name in the folder.
 const Socket = "control.sock"
 
+// Authority is the name of the local authority's file in the folder.
+const Authority = "authority.pem"
+
 // indexName is the folder of the search index.
 const indexName = "index"
 
 // isOwn reports whether the program gives a name to what it keeps in its folder.
 func isOwn(name string) bool {
-	return kv.IsOwnName(name) || name == Socket || name == indexName
+	return kv.IsOwnName(name) || name == Socket || name == Authority || name == indexName
 }
 
 // RemoveIndex removes the search index of a folder.

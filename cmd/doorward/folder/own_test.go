@@ -15,7 +15,7 @@ func TestWhatACrashLeavesGoes(t *testing.T) {
 	const cut, young, heir = ".doorward-backup-12", ".doorward-backup-56", ".doorward-restore-34"
 	dir := t.TempDir()
 	for _, name := range []string{
-		cut + "/doorward.db", young + "/doorward.db", heir + "/doorward.db", heir + "/.doorward-5", "compact.db", ".doorward-7", "doorward-20260101T000000Z.db",
+		cut + "/doorward.db", young + "/doorward.db", heir + "/doorward.db", heir + "/.doorward-5", "compact.db", Authority, ".doorward-7", "doorward-20260101T000000Z.db",
 		"backup-2026-11-20.db", "backup-20261120", "restore-20261120", "new-20261120.db", "doorward-monday.db", "indexed.txt",
 		"backup-12/doorward.db", "restore-56/doorward.db", "restore-20261122/doorward.db",
 	} {
@@ -47,7 +47,7 @@ func TestWhatACrashLeavesGoes(t *testing.T) {
 	if err := Clear(dir); err != nil {
 		t.Fatal(err)
 	}
-	lacksOnly(t, "a wipe", dir, all, append(gone, young, "compact.db", "doorward-20260101T000000Z.db"))
+	lacksOnly(t, "a wipe", dir, all, append(gone, young, "compact.db", Authority, "doorward-20260101T000000Z.db"))
 }
 
 // lacksOnly wants all of a folder's names to be there but for those that are gone.

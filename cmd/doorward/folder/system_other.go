@@ -18,5 +18,8 @@ func sameDisk(one, other string) bool {
 // closed: a mode tells nothing about the rights to a folder there.
 func closed(fs.FileInfo) bool { return false }
 
+// OthersRead reports false: a mode tells nothing about the rights to a file there.
+func OthersRead(fs.FileInfo) bool { return false }
+
 // foreign: other systems guard a folder by its access list alone.
 func foreign(fs.FileInfo) (owner string, ok bool) { return "", false }

@@ -21,6 +21,9 @@ func closed(info fs.FileInfo) bool {
 	return os.Geteuid() != 0 && info.Mode().Perm()&ownerOnly != ownerOnly
 }
 
+// OthersRead reports whether users other than its owner may read or change a file.
+func OthersRead(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
+
 // foreign reports whether a folder belongs to another user, and the name of that user.
 func foreign(info fs.FileInfo) (owner string, ok bool) {
 	stat, is := info.Sys().(*syscall.Stat_t)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"doorward/api/overview"
@@ -390,12 +389,7 @@ func more(lines []string, n int) []string {
 
 // plain is a text without what would do something to a terminal, of so many characters at most.
 func plain(text string, most int) string {
-	clean := []rune(strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '·'
-	}, text))
+	clean := []rune(console.Printable(text))
 	if len(clean) > most {
 		clean = append(clean[:max(0, most-1)], '…')
 	}

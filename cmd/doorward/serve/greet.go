@@ -2,13 +2,11 @@ package serve
 
 import (
 	"fmt"
-	"net"
-	"net/netip"
-	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/invite"
 	"doorward/kv"
 	"doorward/kv/fault"
 )
@@ -18,20 +16,31 @@ func (s *server) greet(store *kv.Store) {
 	if s.greeted {
 		return
 	}
+	s.greetPlaces()
+	s.greetKeys(store)
+	s.prompt()
+	if s.Ready != nil {
+		s.Ready(s.API.Address)
+	}
+}
+
+// greetPlaces prints where a browser on this machine, and phones, reach the server.
+func (s *server) greetPlaces() {
 	out := s.Console.Out
-	here, phones := Addresses(s.API.Address)
-	site := s.Certificate.Scheme() + "://"
-	fmt.Fprintf(out, "Doorward answers at %s%s/ (API documentation: %s%s/docs)\n", site, here, site, here)
+	site := invite.Site{Scheme: s.Certificate.Scheme(), Address: s.API.Address, Host: s.machine}
+	all := site.URLs("/")
+	here, phones := strings.TrimSuffix(all[len(all)-1], "/"), all[:len(all)-1]
+	fmt.Fprintf(out, "Doorward answers at %s/ (API documentation: %s/docs)\n", here, here)
 	for i, phone := range phones {
 		said := "Phones in the same network: "
 		if i > 0 {
 			said = "                         or: "
 		}
-		fmt.Fprintf(out, "%s%s%s/\n", said, site, phone)
+		fmt.Fprintln(out, said+phone)
 	}
-	s.greetKeys(store)
-	if s.Ready != nil {
-		s.Ready(s.API.Address)
+	if s.shown.leaf != nil {
+		fmt.Fprintf(out, "There https is answered too, to phones that trust %s. How they come to trust it: %s tls show --data %s\n",
+			s.machine, console.Shell(s.Console.Name), console.Shell(s.Dir))
 	}
 }
 
@@ -64,23 +73,4 @@ func working(keys []kv.Key, now time.Time) (names []string) {
 		}
 	}
 	return names
-}
-
-// Addresses are the addresses that a browser on this machine uses, and those that phones use where the server answers at all
-// addresses of the machine.
-func Addresses(address string) (here string, phones []string) {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil || !at.Addr().IsUnspecified() {
-		return address, nil
-	}
-	port := strconv.Itoa(int(at.Port()))
-	all, _ := net.InterfaceAddrs() // none where they cannot be read
-	for _, a := range all {
-		prefix, err := netip.ParsePrefix(a.String())
-		if addr := prefix.Addr(); err == nil && addr.Is4() && !addr.IsLoopback() && !addr.IsLinkLocalUnicast() {
-			phones = append(phones, net.JoinHostPort(addr.String(), port))
-		}
-	}
-	slices.Sort(phones)
-	return net.JoinHostPort("localhost", port), phones
 }

@@ -30,15 +30,24 @@ func (f *faces) add(l net.Listener, s *http.Server) {
 	f.servers, f.listeners = append(f.servers, s), append(f.listeners, l)
 }
 
-// answer gives the public addresses their servers.
-func (f *faces) answer(server *api.Server, peers *sync.Server) {
+// answer gives the public addresses their servers. The first address speaks http, https, or both.
+func (f *faces) answer(server *api.Server, peers *sync.Server, c *certificates) {
 	public := f.listeners
 	f.listeners = nil
-	for i, h := range []http.Handler{both(server, peers), server.Metrics()}[:len(public)] {
-		f.add(public[i], api.HTTPServer(h))
+	site := both(server, peers)
+	plain := public[0]
+	if c.leaf != nil {
+		var secure net.Listener
+		plain, secure = newFork(plain)
+		f.add(secure, api.HTTPServer(site))
+		f.servers[0].TLSConfig = c.leaf.Config()
 	}
+	first := api.HTTPServer(site)
+	first.TLSConfig = c.files.Config()
+	f.add(plain, first)
 	f.servers[0].RegisterOnShutdown(peers.Close)
 	if len(public) > 1 {
+		f.add(public[1], api.HTTPServer(server.Metrics()))
 		f.log.Info("metrics", "address", public[1].Addr().String())
 	}
 }

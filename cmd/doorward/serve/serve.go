@@ -55,8 +55,10 @@ type server struct {
 	log      *slog.Logger
 	shutdown shutdown
 	restores restores
-	greeted  bool // a person knows the addresses
-	wiped    bool // the centre has ordered to wipe the folder, and has all that was in it
+	shown    certificates
+	machine  string // the name by which phones in the same network find this machine; "" = none
+	greeted  bool   // a person knows the addresses
+	wiped    bool   // the centre has ordered to wipe the folder, and has all that was in it
 }
 
 // Run opens the store and answers until ctx ends, then closes everything in the order in which nothing is lost. It wipes the folder if the
@@ -139,12 +141,12 @@ func (s *server) serve(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { s.wiped = loop.end(s.log) }()
-	f.answer(site, peers)
-	f.servers[0].TLSConfig = s.Certificate.Config()
+	f.answer(site, peers, &s.shown)
 	h := &control.Handler{Store: store, Peers: peers, Commands: site.Control(), Wake: loop.venue.Wake, Version: s.Version, Logger: s.log}
 	f.add(socket, &http.Server{Handler: s.restores.before(store, h.HTTP())})
 	defer compactInTime(ctx, store, s.log)()
-	defer s.Certificate.Watch(s.log)()
+	defer s.shown.watch(s.log)()
+	defer s.announce()()
 	return s.answerUntil(ctx, f, store)
 }
 
@@ -164,9 +166,13 @@ func (s *server) apply(address string, store *kv.Store, registry *prometheus.Reg
 	a.Store, a.Version, a.Logger, a.Registry, a.Backlog = store, s.Version, s.log, registry, control.Backlog(store)
 	a.Finder, a.Indexer = nil, nil // those of the store before are closed
 	a.Address, a.Ending, a.Outbound = address, s.shutdown.signalled.Load, control.Outbound
-	registry.MustRegister(s.Certificate.Gauge())
-	if s.Certificate.On() {
-		a.CertificateEnds = s.Certificate.Ends
+	registry.MustRegister(certificate.Gauge(s.shown.ends))
+	a.Local, a.CertificateEnds = api.Local{Name: s.machine}, nil
+	if s.shown.on() {
+		a.CertificateEnds = s.shown.ends
+	}
+	if s.shown.by != nil {
+		a.Local.Authority = s.shown.by.DER()
 	}
 }
 
@@ -178,9 +184,7 @@ func (s *server) prepare(ctx context.Context, f *faces) error {
 	if err := folder.CheckWritable(s.Dir); err != nil {
 		return err
 	}
-	if err := s.Certificate.Load(); errors.Is(err, certificate.ErrNoPair) {
-		return console.Usage(err)
-	} else if err != nil {
+	if err := s.secure(); err != nil {
 		return err
 	}
 	if control.Answers(ctx, s.Dir) {

@@ -1,0 +1,56 @@
+package announce
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/pion/mdns/v2"
+	"golang.org/x/net/ipv4"
+)
+
+// TestAPhoneFindsTheMachineByName asks as a phone does, on this machine alone, and finds nothing when the announcement has ended.
+func TestAPhoneFindsTheMachineByName(t *testing.T) {
+	end := Start(Config{Name: "porta-do-teste.local", Loopback: true, Logger: slog.New(slog.DiscardHandler)})
+	if got := find(t, "porta-do-teste.local", 20*time.Second); got != "127.0.0.1" {
+		t.Errorf("porta-do-teste.local = %q, want 127.0.0.1", got)
+	}
+	if got := find(t, "another.local", time.Second); got != "" {
+		t.Errorf("another.local = %q, want nothing", got)
+	}
+	end()
+	if got := find(t, "porta-do-teste.local", time.Second); got != "" {
+		t.Errorf("after the end porta-do-teste.local = %q, want nothing", got)
+	}
+}
+
+// find asks the machine's own network for a name; "" = there was no answer in time.
+func find(t *testing.T, name string, within time.Duration) string {
+	t.Helper()
+	at, err := net.ResolveUDPAddr("udp4", mdns.DefaultAddressIPv4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.ListenUDP("udp4", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &announcer{Config: Config{Loopback: true}}
+	networks, _, err := a.networks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := mdns.NewServer(ipv4.NewPacketConn(l), nil, mdns.WithInterfaces(networks...), mdns.WithIncludeLoopback(true), mdns.WithQueryInterval(100*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }() // nothing is lost with it
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	if _, addr, err := conn.QueryAddr(ctx, name); err == nil {
+		return addr.String()
+	}
+	return ""
+}

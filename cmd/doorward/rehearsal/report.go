@@ -1,0 +1,149 @@
+package rehearsal
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"doorward/cmd/doorward/console"
+)
+
+// Report is what a rehearsal has found. Its JSON is what rehearse --json prints.
+type Report struct {
+	Event    int64          `json:"event_id"`
+	Name     string         `json:"name"`
+	At       time.Time      `json:"at"` // where the clock of the rehearsal stood
+	Helpers  int            `json:"helpers"`
+	Tickets  int            `json:"tickets"`
+	Named    int            `json:"named"`           // of these, that were named as a search at the door does: a laptop may not know their codes
+	Before   int            `json:"checkins_before"` // of the real event
+	Outcomes map[string]int `json:"outcomes"`        // that the doors have seen
+	Speed    Speed          `json:"speed"`
+	Cables   Cables         `json:"cables"`
+	Twice    int            `json:"admitted_twice"` // tickets; 0 is what is promised
+	Lost     int            `json:"lost"`           // admissions that were answered and are not in the store; 0 is what is promised
+	Missing  []Missing      `json:"missing"`
+}
+
+// Speed is how fast codes were decided.
+type Speed struct {
+	Codes     int     `json:"codes"`
+	PerSecond float64 `json:"codes_per_second"`
+	Median    float64 `json:"median_ms"`
+	Most      float64 `json:"p99_ms"`
+}
+
+// Cables are the cut cables.
+type Cables struct {
+	Cut    int `json:"cut"`
+	Kept   int `json:"kept"`           // codes that the phones kept
+	Handed int `json:"handed_in"`      // of these, of guests that were let in
+	Differ int `json:"differ"`         // of these, that the laptop decided otherwise
+	Double int `json:"double_entries"` // of these, listed as double entries
+}
+
+// Missing is what the event lacks.
+type Missing struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// Well reports whether nothing is missing and what is promised was kept.
+func (r *Report) Well() bool { return len(r.Missing) == 0 && r.Twice == 0 && r.Lost == 0 }
+
+// report makes the report. kept are the check-ins in the store.
+func (c Config) report(k known, tickets []ticket, seen tally, took time.Duration, kept map[string]bool) Report {
+	codes := 0
+	for _, n := range seen.outcomes {
+		codes += n
+	}
+	r := Report{
+		Event: c.Event, Name: k.name, At: k.start, Helpers: c.Helpers, Tickets: len(tickets), Named: named(tickets), Before: seen.before, Outcomes: seen.outcomes,
+		Cables: Cables{seen.cuts, seen.kept, seen.handed, seen.differ, seen.doubles}, Twice: seen.twice(), Lost: seen.lost(kept),
+		Speed: Speed{Codes: codes, Median: milliseconds(seen.share(0.5)), Most: milliseconds(seen.share(0.99))},
+	}
+	if took > 0 {
+		r.Speed.PerSecond = float64(codes) / took.Seconds()
+	}
+	r.Missing = c.missing(k, tickets, seen)
+	return r
+}
+
+// named counts the tickets of which this machine does not know the code.
+func named(tickets []ticket) (n int) {
+	for _, t := range tickets {
+		if t.Code == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// over is how long after its end an event is surely over.
+const over = 24 * time.Hour
+
+// missing is what the event lacks, the most urgent first.
+func (c Config) missing(k known, tickets []ticket, seen tally) []Missing {
+	all := []Missing{}
+	lacks := func(is bool, code, format string, args ...any) {
+		if is {
+			all = append(all, Missing{code, fmt.Sprintf(format, args...)})
+		}
+	}
+	start := k.start.In(c.Zone)
+	when := start.Format("Monday, 2 January 2006, 15:04 MST")
+	early, late, here := seen.outcomes["not_yet_valid"], seen.outcomes["no_longer_valid"], cmp.Or(c.Local, time.Local)
+	lacks(len(tickets) == 0, "no_tickets", "The event has no ticket. A list is read with: %s", c.command("import", "--kind", "ticket", "--event", c.named(), "list.csv"))
+	lacks(!k.open, "event_closed", "The event takes no check-ins: it is to be active and enabled.")
+	lacks(k.now.After(k.end.Add(over)), "event_over", "The event was over on %s.", k.end.In(c.Zone).Format("Monday, 2 January 2006"))
+	lacks(early > 0, "not_yet_valid", "%s scans were refused, because the ticket is not valid yet when the event begins (%s): look at valid_from, and at the time zone.", text(early), when)
+	lacks(late > 0, "no_longer_valid", "%s scans were refused, because the ticket is no longer valid when the event begins (%s): look at valid_until, and at the time zone.", text(late), when)
+	lacks(start.Hour() < 6 && start.Hour()*60+start.Minute() > 0, "wrong_zone", "The event begins at night in %s (%s): look at the event, and at --timezone.", c.Timezone, when)
+	lacks(isElsewhere(here, c.Zone, k.start), "wrong_zone", "This machine's own clock is in another time zone than %s: one of the two is wrong.", c.Timezone)
+	lacks(k.doubted, "clock_doubted", "The clock of this machine is doubted, so that no window of a ticket is judged. Look at it and set it; if it is right: %s", c.command("clock", "trust"))
+	return all
+}
+
+// isElsewhere reports whether a machine's own zone shows another time than the congregation's. A machine without a zone shows UTC.
+func isElsewhere(machine, zone *time.Location, at time.Time) bool {
+	_, here := at.In(machine).Zone()
+	_, there := at.In(zone).Zone()
+	return here != 0 && here != there
+}
+
+// Print writes the report for people.
+func (r *Report) Print(w io.Writer, zone *time.Location) {
+	fmt.Fprintf(w, "%d %s, as if it began now (%s): %d %s, %s %s\n\n", r.Event, console.Printable(r.Name), r.At.In(zone).Format("Mon 2 Jan 2006 15:04 MST"),
+		r.Helpers, console.Plural(r.Helpers, "helper", "helpers"), text(r.Tickets), console.Plural(r.Tickets, "ticket", "tickets"))
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-18s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("codes", "%s, %s a second; half are answered within %.1f ms, 99 of 100 within %.1f ms", text(r.Speed.Codes), text(int(r.Speed.PerSecond)), r.Speed.Median, r.Speed.Most)
+	for _, name := range slices.SortedFunc(maps.Keys(r.Outcomes), func(a, b string) int { return cmp.Or(r.Outcomes[b]-r.Outcomes[a], cmp.Compare(a, b)) }) {
+		line("  "+name, "%s", text(r.Outcomes[name]))
+	}
+	if r.Before > 0 {
+		line("in before", "%s check-ins of the real event: their tickets are already_admitted", text(r.Before))
+	}
+	if r.Named > 0 {
+		line("without a code", "%s tickets of which this machine knows no code; they were named as a search at the door does", text(r.Named))
+	}
+	line("cut cables", "%d: phones kept %s codes, and handed %s in; of these %s were decided otherwise, %s as double entries", r.Cables.Cut, text(r.Cables.Kept), text(r.Cables.Handed),
+		text(r.Cables.Differ), text(r.Cables.Double))
+	line("admitted twice", "%s", text(r.Twice))
+	line("lost", "%s", text(r.Lost))
+	if len(r.Missing) == 0 {
+		fmt.Fprintln(w, "\nNOTHING IS MISSING. The event itself is untouched.")
+		return
+	}
+	fmt.Fprintf(w, "\nMISSING (%d)\n", len(r.Missing))
+	for i, m := range r.Missing {
+		fmt.Fprintf(w, "%2d. %s\n", i+1, console.Printable(m.Text))
+	}
+	fmt.Fprintln(w, "The event itself is untouched.")
+}

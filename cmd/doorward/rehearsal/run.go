@@ -1,0 +1,162 @@
+package rehearsal
+
+import (
+	"context"
+	crand "crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"doorward/cmd/doorward/archive"
+	"doorward/cmd/doorward/console"
+	"doorward/cmd/doorward/control"
+	"doorward/kv"
+)
+
+// Config is what a rehearsal is told.
+type Config struct {
+	control.Opening
+	Event   int64
+	Helpers int
+	Local   *time.Location // the zone of the machine; nil = its own
+}
+
+// MaxHelpers is how many helpers there can be.
+const MaxHelpers = 100
+
+// Run rehearses an event on a copy of the store, which it removes in the end.
+func Run(ctx context.Context, c Config) (r Report, err error) {
+	err = archive.OnCopy(ctx, c.Opening, func(dir string) error {
+		conf := kv.Config{Dir: dir, Zone: c.Zone, Built: c.Built, Logger: slog.New(slog.DiscardHandler), Aside: true}
+		known, err := look(ctx, conf, c)
+		if err != nil {
+			return err
+		}
+		conf.Clock = startsAt(known.start)
+		r, err = c.play(ctx, conf, known)
+		return err
+	})
+	return r, console.Stopped(ctx, err)
+}
+
+// known is what a rehearsal knows of the event before it begins.
+type known struct {
+	name    string
+	start   time.Time
+	end     time.Time
+	open    bool
+	doubted bool // the clock is
+	now     time.Time
+}
+
+// look reads the event and the state of the clock, at the time that it is now.
+func look(ctx context.Context, conf kv.Config, c Config) (k known, err error) {
+	store, err := kv.Open(conf)
+	if err != nil {
+		return k, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	e, err := store.DoorEvent(kv.Operator(), c.Event)
+	if errors.Is(err, kv.ErrNotFound) {
+		return k, console.Usage(fmt.Errorf("--event %d: there is no such event", c.Event))
+	}
+	return known{e.Name, e.Start, e.End, e.Open, store.Clock().Doubt != "", store.Now()}, err
+}
+
+// play has the helpers scan on the stage, and compares what they were answered with what the stage holds after it was opened again.
+func (c Config) play(ctx context.Context, conf kv.Config, k known) (r Report, err error) {
+	s, err := openStage(conf, c.Version)
+	if err != nil {
+		return r, err
+	}
+	tickets, seen, took, err := c.scanAll(ctx, s)
+	if err = errors.Join(err, s.close()); err != nil {
+		return r, err
+	}
+	if s, err = openStage(conf, c.Version); err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	facts, err := list[struct{ ID string }](ctx, s, "checkin", c.Event)
+	if err != nil {
+		return r, err
+	}
+	kept := map[string]bool{}
+	for _, f := range facts {
+		kept[f.ID] = true
+	}
+	return c.report(k, tickets, seen, took, kept), nil
+}
+
+// scanAll has all helpers scan at once. took is how long they needed.
+func (c Config) scanAll(ctx context.Context, s *stage) (tickets []ticket, seen tally, took time.Duration, err error) {
+	seen = newTally()
+	q := url.Values{"event_id": {c.named()}, "limit": {"1"}}
+	before, err := control.Ask[struct{ Count int }](ctx, s.line, control.Get("/admin/v1/checkin/", q))
+	if err != nil {
+		return nil, seen, 0, err
+	}
+	seen.before = before.Count
+	if _, err := control.Ask[struct{ Now string }](ctx, s.line, control.Post("/control/clock/trust", url.Values{})); err != nil { // it stands at the event on purpose
+		return nil, seen, 0, err
+	}
+	if tickets, err = list[ticket](ctx, s, "ticket", c.Event); err != nil || len(tickets) == 0 {
+		return tickets, seen, 0, err
+	}
+	helpers := make([]*helper, c.Helpers)
+	for i := range helpers {
+		if helpers[i], err = newHelper(ctx, s, c.Event, i+1); err != nil {
+			return tickets, seen, 0, err
+		}
+		defer helpers[i].leave()
+	}
+	plans := deal(tickets, c.Helpers)
+	begun := time.Now()
+	failed := make([]error, c.Helpers)
+	var all sync.WaitGroup
+	for i, h := range helpers {
+		all.Go(func() { failed[i] = h.work(ctx, plans[i]) })
+	}
+	all.Wait()
+	took = time.Since(begun)
+	for _, h := range helpers {
+		seen.add(h.seen)
+	}
+	return tickets, seen, took, errors.Join(failed...)
+}
+
+// again is which one of so many tickets is scanned a second time, at another door.
+const again = 10
+
+// deal gives each helper tickets to scan, in an order of chance: each ticket once, one of ten twice, and a code that is no ticket's.
+func deal(tickets []ticket, helpers int) [][]ticket {
+	plans := make([][]ticket, helpers)
+	for i, t := range tickets {
+		plans[i%helpers] = append(plans[i%helpers], t)
+		if i%again == 0 {
+			plans[(i+1)%helpers] = append(plans[(i+1)%helpers], t)
+		}
+	}
+	for i := range plans {
+		unknown := "no ticket " + crand.Text()
+		plans[i] = append(plans[i], ticket{Code: &unknown})
+		rand.Shuffle(len(plans[i]), func(a, b int) { plans[i][a], plans[i][b] = plans[i][b], plans[i][a] })
+	}
+	return plans
+}
+
+// text is a number as text.
+func text(n int) string { return console.Number(int64(n)) }
+
+// command is a command of the program over the folder of the event.
+func (c Config) command(args ...string) string {
+	return console.Shell(append(append([]string{"doorward"}, args...), "--data", c.Dir)...)
+}
+
+// named is the event as a flag names it.
+func (c Config) named() string { return strconv.FormatInt(c.Event, 10) }

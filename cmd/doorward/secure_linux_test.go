@@ -1,0 +1,188 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"doorward/kv/kvtest/proof"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/skip2/go-qrcode"
+)
+
+// The way from http to https in a real browser, which does or does not trust the laptop's own authority.
+
+// secured gives the laptop an authority, and starts it again.
+func (w *doorTown) secured() *doorTown {
+	w.Helper()
+	w.down()
+	var made trusted
+	w.run(&made, "tls", "init", "--name", laptopName)
+	w.up()
+	return w
+}
+
+// far is an address of the laptop as a phone has it, which is not of the phone's own machine.
+func far(address string) string { return strings.Replace(address, "127.0.0.1", laptopName, 1) }
+
+// finding has a browser find the laptop by its name, as multicast DNS does.
+var finding = chromedp.Flag("host-resolver-rules", "MAP "+laptopName+" 127.0.0.1")
+
+// trusting gives a browser the authority, as the page tells the owner of a phone.
+func (w *doorTown) trusting() chromedp.ExecAllocatorOption {
+	w.Helper()
+	if _, err := exec.LookPath("certutil"); err != nil {
+		proof.Missing(w, "certutil is missing: %v", err)
+	}
+	home := w.TempDir()
+	store, file := "sql:"+filepath.Join(home, ".pki", "nssdb"), filepath.Join(home, "doorward.crt")
+	if err := os.MkdirAll(filepath.Join(home, ".pki", "nssdb"), 0o700); err != nil {
+		w.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"curl", "-sS", "-o", file, w.served.url + "/door/trust/doorward.crt"},
+		{"certutil", "-N", "-d", store, "--empty-password"},
+		{"certutil", "-A", "-d", store, "-n", "doorward", "-t", "C,,", "-i", file},
+	} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			w.Fatalf("%s: %v: %s", args, err, out)
+		}
+	}
+	return chromedp.Env("HOME=" + home)
+}
+
+// TestAPhoneThatTrustsTheLaptopGetsTheCamera: the QR code is of http, and the page goes to https by itself.
+func TestAPhoneThatTrustsTheLaptopGetsTheCamera(t *testing.T) {
+	w := newDoorTown(t).secured()
+	film := filepath.Join(t.TempDir(), "film.y4m")
+	drawFilm(t, film, "K7QP2M")
+	p := browse(t, w.trusting(), finding, chromedp.Flag("use-fake-device-for-media-stream", true), chromedp.Flag("use-fake-ui-for-media-stream", true),
+		chromedp.Flag("use-file-for-fake-video-capture", film))
+	p.signIn(far(w.link()), "Bia")
+	var at string
+	p.do(chromedp.Location(&at))
+	if want := far(strings.Replace(w.served.url, "http://", "https://", 1)) + "/door"; at != want {
+		t.Errorf("the page is at %s, want %s", at, want)
+	}
+	p.do(chromedp.Click("#way-camera"))
+	p.sees("admitted", "Ana S.")
+	p.clean()
+}
+
+// TestAPhoneThatDoesNotTrustTheLaptopScansWithoutACamera: it stays at http, says in one sentence why there is no camera, and shows the way.
+func TestAPhoneThatDoesNotTrustTheLaptopScansWithoutACamera(t *testing.T) {
+	w := newDoorTown(t).secured()
+	p := browse(t, finding)
+	p.signIn(far(w.link()), "Bia")
+	p.types("K7QP2M", kb.Enter)
+	p.sees("admitted", "Ana S.")
+	p.next()
+	photo := filepath.Join(t.TempDir(), "photo.png")
+	if err := qrcode.WriteFile("B2XX91", qrcode.Medium, 300, photo); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.SetUploadFiles("#photo", []string{photo}))
+	p.sees("admitted", "Bia S.")
+	p.next()
+	p.do(chromedp.Click("#way-camera"), chromedp.WaitVisible("#eye-trust a"))
+	p.until(`document.getElementById('eye-says').innerText.includes('set this phone up once')`)
+	p.do(chromedp.Click("#eye-trust a"), chromedp.WaitVisible(`a[href$="doorward.crt"]`))
+	for _, language := range []string{"pt-BR", "en"} {
+		p.do(chromedp.Click(fmt.Sprintf("a[hreflang='%s']", language)), chromedp.WaitReady(fmt.Sprintf("html[lang='%s'] a[href$='doorward.crt']", language)))
+	}
+	p.clean()
+}
+
+// TestWithoutAnAuthorityThePageOffersNoWayToOne.
+func TestWithoutAnAuthorityThePageOffersNoWayToOne(t *testing.T) {
+	w := newDoorTown(t)
+	p := browse(t, finding)
+	w.down()
+	var err error
+	if w.served, err = w.start("--listen=127.0.0.1:"+w.port, "--allowed-host="+laptopName); err != nil {
+		t.Fatal(err)
+	}
+	p.signIn(far(w.link()), "Bia")
+	p.do(chromedp.Click("#way-camera"))
+	p.until(`document.getElementById('eye-says').innerText.includes('Take a photo instead')`)
+	p.do(chromedp.WaitNotVisible("#eye-trust"))
+	p.clean()
+}
+
+// hostileNames are texts that do something to a page that reads them as HTML, as a script, or as an address.
+var hostileNames = []string{
+	`<img src=x onerror=alert(1)>`, `"><script>alert(1)</script>`, `'-alert(1)-'`, `</textarea><svg onload=alert(1)>`, `{{.Base}}`, `${alert(1)}`, `javascript:alert(1)`,
+	"\u202eevil", `<a href="https://evil.example">x</a>`, `&lt;b&gt;&amp;`, `<link rel=stylesheet href=//evil.example/x.css>`, `<base href=//evil.example>`,
+}
+
+// TestNoNameDoesAnythingToThePage: names of events, types, doors, helpers and guests, orders and codes are shown as they are on every page.
+func TestNoNameDoesAnythingToThePage(t *testing.T) {
+	w := newDoorTown(t).secured()
+	tickets := ""
+	for i, name := range hostileNames {
+		row, err := json.Marshal(map[string]any{"kind": "ticket", "event_id": 1, "code": fmt.Sprintf("EVIL%02d%s", i, name), "type": name, "order": name, "holder_name": name + " Souza"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tickets += string(row) + "\n"
+	}
+	event, err := json.Marshal(map[string]any{"kind": "event", "id": 1, "name": strings.Join(hostileNames[:4], " ")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.give(string(event) + "\n" + tickets)
+	p := browse(t, finding)
+	p.do(chromedp.Navigate(far(w.link())), chromedp.WaitVisible("#helper"), chromedp.SendKeys("#helper", hostileNames[1]), chromedp.Click("#enter-ticket button"),
+		chromedp.WaitVisible("#pick-form"), chromedp.SetValue("#door", hostileNames[0]), chromedp.Click("#pick-form > button"), chromedp.WaitVisible("#code"))
+	for i, name := range hostileNames {
+		p.do(chromedp.SetValue("#code", fmt.Sprintf("EVIL%02d%s", i, name)), chromedp.Click("#scan button"))
+		p.sees("admitted", name)
+		p.next()
+	}
+	p.do(chromedp.SetValue("#code", hostileNames[0]), chromedp.Click("#scan button"))
+	p.sees("unknown_code")
+	p.next()
+	p.do(chromedp.Click("#way-search"), chromedp.WaitVisible("#find-words"), chromedp.SendKeys("#find-words", "souza"), chromedp.WaitVisible("#find-list button"),
+		chromedp.Click("#find .close"))
+	p.until(`document.getElementById('doors').innerText.includes('<img src=x')`)
+	p.do(chromedp.Click("#menu"), chromedp.WaitVisible("#settings-who"))
+	p.until(`document.getElementById('settings-who').innerText.includes('<script>')`)
+	p.do(chromedp.Click("#settings .close"))
+	w.down() // what waits in the phone is shown too
+	p.do(chromedp.SetValue("#code", hostileNames[3]), chromedp.Click("#scan button"))
+	p.sees("unreachable")
+	p.do(chromedp.Click("#result-acts button:last-child"), chromedp.WaitVisible("#waiting-list button"))
+	var alien int
+	p.do(chromedp.Evaluate(`document.querySelectorAll('img, svg, base, iframe, main a[href*=evil], script:not([src])').length`, &alien))
+	if alien != 0 {
+		t.Errorf("%d elements of names are in the page", alien)
+	}
+	w.up()
+	p.clean()
+}
+
+// TestNoOtherPageFramesThePages: a page of another origin cannot put the door's page, or the one that installs the authority, behind a click.
+func TestNoOtherPageFramesThePages(t *testing.T) {
+	w := newDoorTown(t).secured()
+	for _, path := range []string{"/door", "/door/trust"} {
+		p := browse(t, finding)
+		trap := filepath.Join(t.TempDir(), "trap.html")
+		if err := os.WriteFile(trap, []byte(`<iframe id="in" src="`+far(w.served.url)+path+`"></iframe>`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.do(chromedp.Navigate("file://"+trap), chromedp.WaitReady("#in"))
+		p.until(`performance.getEntriesByType('resource').some(e => e.initiatorType === 'iframe')`)
+		p.mu.Lock()
+		refused := strings.Contains(strings.Join(p.faults, "\n"), "frame-ancestors")
+		p.mu.Unlock()
+		if !refused {
+			t.Errorf("%s is shown in the frame of another page; the browser says %q", path, p.faults)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"doorward/cmd/doorward/authority"
+	"doorward/cmd/doorward/control"
+	"doorward/cmd/doorward/invite"
+	"doorward/kv"
+
+	"github.com/spf13/cobra"
+)
+
+// trusted is a local authority as --json prints it.
+type trusted struct {
+	Name        string    `json:"name"`
+	Fingerprint string    `json:"fingerprint"`
+	Expires     time.Time `json:"expires_at"`
+	URLs        []string  `json:"urls"` // of the page that installs it on phones; empty = no server runs
+}
+
+func tlsCommand(t *tool) *cobra.Command {
+	cmd := &cobra.Command{Use: "tls", Short: "Give phones https without internet, and so their camera", Args: cobra.NoArgs, RunE: showHelp}
+	cmd.AddCommand(tlsInitCommand(t), tlsShowCommand(t))
+	return cmd
+}
+
+func tlsInitCommand(t *tool) *cobra.Command {
+	var name string
+	var replace bool
+	cmd := &cobra.Command{
+		Use: "init", Short: "Make the authority of this folder, which church-owned phones then trust", Args: cobra.NoArgs,
+		Long: "Make the authority of this folder. It signs for one name and for private addresses alone. serve then answers http and https at its one\n" +
+			"address, and renews its certificate by itself. Phones that have installed the authority get the camera on the door's page.",
+		Example: "  doorward tls init --data data --name porta",
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.Flags().StringVar(&name, "name", "", "the name by which phones find this machine, as porta for porta.local; left out: the machine's own")
+	cmd.Flags().BoolVar(&replace, "replace", false, "make another authority in the place of the one that is there: each phone installs it again")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		a, err := t.makeAuthority(name, replace)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return t.JSON(trustedOf(a, nil))
+		}
+		return t.Printf("%s is made, until %s. Its SHA-256 fingerprint:\n  %s\nStart serve again, so that it answers https too. Then this shows how phones trust it:\n  doorward tls show --data %s\n",
+			a.Host(), a.Ends().In(t.folder.Zone).Format(time.DateOnly), a.Fingerprint(), t.folder.Dir)
+	}
+	return cmd
+}
+
+// makeAuthority makes the folder's authority. One that is there is replaced only on demand.
+func (t *tool) makeAuthority(name string, replace bool) (*authority.Authority, error) {
+	if name == "" {
+		name, _ = os.Hostname() // a machine without a name is asked for one
+		name = firstLabel(name)
+	}
+	host, err := authority.Name(name)
+	if err != nil {
+		return nil, fmt.Errorf("--name: %w", err)
+	}
+	if err := t.folder.CheckStore(); err != nil {
+		return nil, err
+	}
+	if authority.Exists(t.folder.Dir) && !replace {
+		return nil, fmt.Errorf("the folder %s has an authority, which phones may trust; with --replace another one takes its place, and each phone installs that", t.folder.Dir)
+	}
+	if err := kv.MakeFolder(t.folder.Dir); err != nil {
+		return nil, err
+	}
+	return authority.Make(t.folder.Dir, host, time.Now())
+}
+
+func tlsShowCommand(t *tool) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show", Short: "Show the QR code of the page by which a phone learns to trust this laptop", Args: cobra.NoArgs,
+		Example: "  doorward tls show --data data",
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := t.folder.CheckStore(); err != nil {
+			return err
+		}
+		a, err := authority.Open(t.folder.Dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the folder %s has no authority; tls init makes one", t.folder.Dir)
+		} else if err != nil {
+			return err
+		}
+		var urls []string
+		if control.Answers(cmd.Context(), t.folder.Dir) {
+			site, err := invite.AskSite(cmd.Context(), control.ViaSocket(t.open(control.Need{})))
+			if err != nil {
+				return err
+			}
+			if site.Authority {
+				urls = site.URLs("/door/trust")
+			}
+		}
+		if *asJSON {
+			return t.JSON(trustedOf(a, urls))
+		}
+		t.printTrusted(a, urls)
+		return nil
+	}
+	return cmd
+}
+
+func trustedOf(a *authority.Authority, urls []string) trusted {
+	return trusted{a.Host(), a.Fingerprint(), a.Ends(), append([]string{}, urls...)}
+}
+
+// printTrusted shows an authority, and the page that installs it on phones.
+func (t *tool) printTrusted(a *authority.Authority, urls []string) {
+	fmt.Fprintf(t.Out, "%s, until %s. The phone shows the same SHA-256 fingerprint:\n  %s\n", a.Host(), a.Ends().In(t.folder.Zone).Format(time.DateOnly), a.Fingerprint())
+	if len(urls) == 0 {
+		fmt.Fprintln(t.Out, "No server uses it now: start serve (again). Then this command shows a QR code.")
+		return
+	}
+	fmt.Fprintln(t.Out, "On a church-owned phone, once:")
+	invite.Draw(t.Out, urls[0])
+	for _, address := range urls {
+		fmt.Fprintln(t.Out, address)
+	}
+}
+
+// firstLabel is a machine's name without its domain.
+func firstLabel(host string) string {
+	label, _, _ := strings.Cut(host, ".")
+	return label
+}
