@@ -58,6 +58,13 @@ func (p Principal) Revoked() Principal {
 	return p
 }
 
+// RevokedDoor is the principal of a phone at a door once its key is revoked: it may only hand in what it has kept.
+func (p Principal) RevokedDoor() Principal {
+	p.revoked = true
+	p.key.Permissions = []Permission{{record.Checkin.Resource, "POST"}}
+	return p
+}
+
 // Unsigned is p as one whose changes name no key.
 func (p Principal) Unsigned() Principal {
 	p.key.ID = 0
@@ -88,7 +95,7 @@ func (p Principal) IsLaptop() bool { return p.key.Node.Node != "" }
 // IsOperator reports whether it is the operator, as who this store's own replicator writes too.
 func (p Principal) IsOperator() bool { return p.operator }
 
-// IsRevoked reports whether it is a revoked laptop.
+// IsRevoked reports whether it is a revoked laptop, or a phone at a door with a revoked key.
 func (p Principal) IsRevoked() bool { return p.revoked }
 
 // IsWhole reports whether it sees everything.
@@ -134,6 +141,14 @@ func (p Principal) Check(resource, method string) error {
 	if p.operator || grants(p, want) {
 		return nil
 	}
+	return Lacks(p, want)
+}
+
+// Supervises reports whether it may take back any check-in of an event.
+func (p Principal) Supervises() bool { return p.Check(record.Undo.Resource, "DELETE") == nil }
+
+// Lacks is the *Forbidden of a permission that p does not have.
+func Lacks(p Principal, want Permission) *Forbidden {
 	current := make([]string, 0, len(p.key.Permissions))
 	for _, g := range p.key.Permissions {
 		current = append(current, g.String())
